@@ -148,11 +148,11 @@ def test_named_samples_are_compared_as_if_they_were_all() -> None:
     [
         (0, "take 1 to 10"),
         (11, "take 1 to 10"),
-        (2.5, "give a number"),
+        (2.5, "give their number"),
         ([1, 1], "more than once"),
         ([3, 10], "no sample 10"),
         ([-1, 2], "no sample -1"),
-        ([0.5], "name no samples"),
+        ([0.5], "names no samples"),
     ],
 )
 def test_samples_that_mean_nothing_are_refused(samples: object, says: str) -> None:

@@ -20,7 +20,7 @@ from tests.browser.pages import place_of, two_frames
 from tests.browser.screen import number_in
 from torcheer.app.server import Serving
 from torcheer.netview import plate_size
-from torcheer.netview.grids import cell_of
+from torcheer.netview.scene import cell_of
 from torcheer.run import NetLayer
 
 Pixels = NDArray[np.uint8]

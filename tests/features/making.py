@@ -10,9 +10,9 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from torcheer.features.journal import Done
-from torcheer.features.manifest import ArraySpec, Fingerprints, LayerOrigin, Manifest, file_names
+from torcheer.features.manifest import ArraySpec, Fingerprints, LayerOrigin, Manifest, file_name
 from torcheer.features.saved_features import Features, open_features
-from torcheer.features.stores.store import Store, store_at
+from torcheer.features.stores import Store, store_at
 
 BATCH = 32
 
@@ -38,17 +38,16 @@ def made_features(
     """
     store = store_at(path)
     num_samples = len(next(iter(layers.values())))
+    used = {"labels", "ids"}
     arrays = [
         ArraySpec(
             name=name,
-            file=file,
+            file=file_name(name, used),
             dtype=values.dtype.str,
             shape=values.shape[1:],
             dims=(dims or {}).get(name, ()),
         )
-        for (name, values), file in zip(
-            layers.items(), file_names(list(layers), ("labels", "ids")), strict=True
-        )
+        for name, values in layers.items()
     ]
     columns: dict[str, NDArray[Any]] = {}
     for role, given in (("labels", labels), ("ids", ids)):

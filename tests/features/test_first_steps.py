@@ -194,7 +194,7 @@ def test_results_print_as_one_line(tmp_path: Path) -> None:
 
 
 def test_fractions_are_not_lost_in_whole_numbers(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="values have fractions, such as"):
+    with pytest.raises(InputError, match="values are fractions, the farthest"):
         extracted(tmp_path / "f", transform="int8")
 
     whole = extracted(tmp_path / "g", transform=[lambda values: (10 * values).round(), "int8"])

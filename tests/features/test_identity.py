@@ -107,7 +107,7 @@ def one_pixel() -> Tensor:
         (given(OtherCode()), "first batch of 'attention' has other values"),
         (given(changed(lambda net: net.add_module("more", nn.ReLU()))), "its modules are other ones"),
         (given(changed(lambda net: net.add_module("more", nn.Linear(2, 2)))), "'more.weight' is not in both"),
-        (given(lesioned(1)), "would not give: in the first batch 'norm' had"),
+        (given(lesioned(1)), "first batch of 'norm' has other values"),
         (given(data=TensorDataset(one_pixel(), Y)), r"content \(tensors\) changed"),
         (given(data=TensorDataset(X, Y + 1)), r"content \(tensors\) changed"),
         (given(data=TensorDataset(X[:19], Y[:19])), "number of samples was 20, and is 19"),
@@ -168,8 +168,58 @@ def test_another_machine_may_round_in_another_way(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(torch, "__version__", "another")
 
     assert go_on(tmp_path / "f", given(Net(scale=2.0001))).is_complete  # 0.005 % off: rounding, perhaps
-    with pytest.raises(InputError, match="would not give: in the first batch"):
+    with pytest.raises(InputError, match="first batch of 'attention' has other values"):
         go_on(tmp_path / "f", given(Net(scale=2.1)))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (given(transform=lambda values: values * 2), given(transform=lambda values: values * 3)),
+        (given(lesioned(1)), given(lesioned(2))),
+    ],
+    ids=["transform", "hook"],
+)
+def test_a_change_is_noticed_on_another_machine_too(
+    first: Given, second: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(tmp_path / "f", first)
+    monkeypatch.setattr(torch, "__version__", "another")
+
+    assert go_on(tmp_path / "f", first).is_complete
+    with pytest.raises(InputError, match="has other values"):
+        go_on(tmp_path / "f", second)
+
+
+def test_a_change_is_noticed_where_the_first_batch_is_not_done(tmp_path: Path) -> None:
+    begin(tmp_path / "f", given(transform=lambda values: values * 2))
+    for journal in (tmp_path / "f" / "done").iterdir():
+        first, *others = journal.read_bytes().splitlines(keepends=True)
+        assert b'"batch":0,' in first
+        journal.write_bytes(b"".join(others))
+
+    with pytest.raises(InputError, match=r"batch 1 of .* has other values"):
+        go_on(tmp_path / "f", given(transform=lambda values: values * 3))
+
+
+class Moving(TensorDataset):
+    """Another sample each time, whatever the seed is."""
+
+    num_read = 0
+
+    def __getitem__(self, number: int) -> Any:
+        self.num_read += 1
+        x, y = super().__getitem__(number)
+        return x + self.num_read, y
+
+
+def test_where_nothing_can_be_compared_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin(tmp_path / "f", given(data=Moving(X, Y)))
+    capsys.readouterr()
+
+    model, data, options = given(data=Moving(X, Y))
+    assert extract(model, data, to=tmp_path / "f", **{**options, "progress": True}).is_complete
+    assert "nothing tells whether the code of the model" in capsys.readouterr().err
 
 
 def test_a_batch_of_a_stream_that_changed_is_refused_as_it_goes_by(tmp_path: Path) -> None:

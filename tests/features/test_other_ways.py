@@ -231,9 +231,7 @@ def test_the_module_of_a_missing_op_is_named(tmp_path: Path) -> None:
         def forward(self, x: Tensor) -> Tensor:
             return self.block(x) * 2
 
-    words = (
-        r"tanh_1 is missing in batch 1.*the tanh_1 of this batch stands elsewhere.*Name the module 'block'"
-    )
+    words = r"tanh_1 is missing in batch 1.*Name the module 'block'"
     with pytest.raises(CaptureError, match=words):
         extracted(Net(), mixed(1, -1), tmp_path / "f", ["tanh_1"], batch_size=4)
 
@@ -276,9 +274,7 @@ def test_what_to_name_instead_is_something_that_all_batches_have(
     signs: tuple[int, ...], tmp_path: Path
 ) -> None:
     # Of several at one line it is not known which is which, where other ops ran before them.
-    with pytest.raises(
-        CaptureError, match=r"mul_1:1 is missing in batch 1.*runs more than once.*through first\.$"
-    ):
+    with pytest.raises(CaptureError, match=r"mul_1:1 is missing in batch 1.*through first\.$"):
         extracted(Bending(), mixed(*signs), tmp_path / "f", ["mul_1"], batch_size=4)
 
 

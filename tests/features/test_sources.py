@@ -375,7 +375,7 @@ def test_texts_that_look_like_paths_are_left_as_they_are(tmp_path: Path) -> None
         ([], {}, "the data are empty"),
         (X[:0], {}, "the data are empty"),
         ({}, {}, "the data are empty"),
-        (DataLoader(SET, 4, sampler=[]), {}, "gives no samples"),
+        (DataLoader(SET, 4, sampler=[]), {}, "the data are empty"),
         ("data", {}, "holds no samples"),
         (3, {}, "holds no samples"),
         (torch.tensor(3.0), {}, "must be numbers or texts, one for each sample"),
@@ -444,17 +444,3 @@ def test_samples_that_are_taken_for_batches_are_told_what_they_need(tmp_path: Pa
     with pytest.raises(RuntimeError) as caught:
         extracted([{"input": X[n][:-1]} for n in range(4)], tmp_path / "f")
     assert any("give batch_size=, such as batch_size=32" in note for note in caught.value.__notes__)
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ([{"input": X[0]}, {"input": X[1], "labels": 1}], "sample 1 has others"),
-        ([{"input": X[0]}, (X[1], 1)], "some samples are dicts, and some are not"),
-        ([{"input": [1.0, 2.0]}, {"input": [1.0, 2.0, 3.0]}], "different shapes.*collate_fn"),
-        ([], "are empty"),
-    ],
-)
-def test_a_list_of_samples_that_do_not_go_together_is_told(data: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        extracted(data, tmp_path / "f", batch_size=4)

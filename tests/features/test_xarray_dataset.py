@@ -14,7 +14,7 @@ from torcheer.errors import InputError
 from torcheer.features.journal import Done
 from torcheer.features.manifest import NAME, ArraySpec, Fingerprints, LayerOrigin, Manifest
 from torcheer.features.saved_features import Features, open_features
-from torcheer.features.stores.store import Array, store_at
+from torcheer.features.stores import Array, store_at
 from torcheer.features.xarray_dataset import dimension_names
 
 xarray = pytest.importorskip("xarray")

@@ -26,7 +26,7 @@ from torcheer.errors import FileFormatError
 from torcheer.features.extraction import extract
 from torcheer.features.journal import read_journals
 from torcheer.features.saved_features import Features, open_features
-from torcheer.features.stores.store import store_at
+from torcheer.features.stores import store_at
 
 ROOT: Final = Path(__file__).parents[2]
 _TARGETS: Final = "tests.features.torture_target"

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from torcheer.features.transforms.pca import RunningPCA
+from torcheer.features.transforms import RunningPCA
 
 PACE: Final = "TORTURE_PACE"  # names the file with the seconds that a batch takes
 DIES_AT: Final = "TORTURE_DIES_AT"  # "1:3": rank 1 kills itself in its third pass, the first time it runs

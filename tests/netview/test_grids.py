@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from torcheer.errors import InputError
 from torcheer.netview import grid_of, plate_size
-from torcheer.netview.grids import cell_of, manual_grid, near_square
+from torcheer.netview.scene import cell_of, manual_grid, near_square
 from torcheer.run import Grid
 
 SHAPES = st.lists(st.integers(1, 12), max_size=4)

@@ -11,9 +11,7 @@ scikit-learn and SciPy: `pip install 'torcheer[analysis]'`.
 
 from __future__ import annotations
 
-from torcheer.analysis.cka import cka
-from torcheer.analysis.components import Components, principal_components
-from torcheer.analysis.layer_comparison import LayerComparison, compare_layers
+from torcheer.analysis.layer_comparison import LayerComparison, cka, compare_layers
 from torcheer.analysis.probes import Probe, probe, probe_layers
 from torcheer.analysis.rows import Array, MissingLibraryError, Rows, chosen_samples, labels_of
 from torcheer.analysis.similarity import (
@@ -27,7 +25,7 @@ from torcheer.analysis.similarity import (
     rsa,
     similarity,
 )
-from torcheer.analysis.units import Tuning, receptive_fields, tuning
+from torcheer.analysis.units import Components, Tuning, principal_components, receptive_fields, tuning
 
 __all__ = [
     "Array",

@@ -304,7 +304,7 @@ def logistic_in_blocks(source: Source, task: Task, memory_bytes: int, progress: 
     """A pass for each evaluation, some dozens to hundreds, for all folds that fit together."""
     columns = task.targets.num_columns
     together = max(1, memory_bytes // _fit_bytes(source.num_units, columns))
-    scalers = _scalers(source, task)
+    scalers = scalers_of(source, task.folds)
     progress(0.05)
     if len(task.candidates) == 1:
         task.alphas[:] = task.candidates[0]
@@ -327,11 +327,12 @@ def _fit_bytes(num_units: int, num_columns: int) -> int:
     return 8 * (num_units + 1) * num_columns * _LBFGS_VECTORS
 
 
-def _scalers(source: Source, task: Task) -> list[Any]:
+def scalers_of(source: Source, folds: Sequence[Fold]) -> list[Any]:
+    """Mean and deviation of each unit in the training samples of each fold."""
     preprocessing = needed("sklearn.preprocessing", "a probe")
-    scalers = [preprocessing.StandardScaler() for _ in task.folds]
+    scalers = [preprocessing.StandardScaler() for _ in folds]
     for block in source.blocks():
-        for scaler, fold in zip(scalers, task.folds, strict=True):
+        for scaler, fold in zip(scalers, folds, strict=True):
             train = fold.train[block.at]
             if train.any():
                 scaler.partial_fit(block.values[train])

@@ -18,21 +18,21 @@ from torcheer.analysis.linear_models import (
     logistic_in_blocks,
     memory_bytes_in_blocks,
     ridge_in_blocks,
+    scalers_of,
 )
 from torcheer.analysis.rows import (
     MEMORY_BYTES,
     Affine,
     Array,
+    Block,
     Indices,
     Matrix,
-    RawBlock,
     Rows,
     Samples,
     Source,
     as_size,
     check_memory,
     gram,
-    needed,
     shifted,
     source_of,
 )
@@ -117,7 +117,7 @@ def probe(
     predictions are the same.
     """
     check_memory(memory_bytes)
-    told = _rising(progress)
+    told: Progress = progress or (lambda _: None)
     told(0.0)
     wanted = targets_of(targets, len(rows), samples)
     task = Task(
@@ -138,7 +138,7 @@ def probe(
 
 def probe_layers(layers: Mapping[str, Rows], targets: ArrayLike, **options: Any) -> dict[str, Probe]:
     """`probe` of each layer, with the same folds. `progress` goes once from 0 to 1."""
-    told = _rising(options.pop("progress", None))
+    told: Progress = options.pop("progress", None) or (lambda _: None)
     return {
         name: probe(
             rows, targets, progress=_part(told, place / len(layers), (place + 1) / len(layers)), **options
@@ -216,16 +216,12 @@ def _coordinates(products: Matrix) -> Matrix:
 
 
 def _standard(source: Source, fold: Fold) -> Affine:
-    scaler = needed("sklearn.preprocessing", "a probe").StandardScaler()
-    for block in source.blocks():
-        train = fold.train[block.at]
-        if train.any():
-            scaler.partial_fit(block.values[train])
+    (scaler,) = scalers_of(source, [fold])
     shift = scaler.mean_ if source.shift is None else scaler.mean_ + source.shift
     # Units that are constant in the training samples are left out.
     scale = numpy.where(scaler.var_ > 0, 1.0 / scaler.scale_, 0.0)
 
-    def standardised(_: RawBlock, units: slice, chunk: Matrix) -> Matrix:
+    def standardised(_: Block, units: slice, chunk: Matrix) -> Matrix:
         return numpy.asarray((chunk - shift[units]) * scale[units])
 
     return standardised
@@ -251,13 +247,11 @@ def _kind(kind: Kind | None, targets: Targets) -> Kind:
 
 
 def _alphas(given: float | ArrayLike) -> Matrix:
-    try:
-        alphas = numpy.atleast_1d(numpy.asarray(given, numpy.float64))
-    except (TypeError, ValueError):
-        raise InputError(f"alpha is {given!r}: give a positive number, or several.") from None
-    if alphas.ndim != 1 or not len(alphas) or not (numpy.isfinite(alphas) & (alphas > 0)).all():
+    alphas = numpy.atleast_1d(numpy.asarray(given))
+    is_number = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "fiu"
+    if not is_number or not (numpy.isfinite(alphas) & (alphas > 0)).all():
         raise InputError(f"alpha is {given!r}: give a positive number, or several.")
-    return numpy.maximum(alphas, numpy.finfo(numpy.float64).tiny)  # of less there is no inverse
+    return numpy.maximum(alphas.astype(numpy.float64), numpy.finfo(numpy.float64).tiny)  # of less: no inverse
 
 
 @contextmanager
@@ -276,19 +270,6 @@ def _says_what_to_do() -> Iterator[None]:
 def _part(progress: Progress, start: float, stop: float) -> Progress:
     """For a step that goes from `start` to `stop` of the whole."""
     return lambda fraction: progress(start + (stop - start) * fraction)
-
-
-def _rising(progress: Progress | None) -> Progress:
-    """From 0 to 1, never back."""
-    so_far = -1.0
-
-    def tell(fraction: float) -> None:
-        nonlocal so_far
-        if progress is not None and fraction > so_far:
-            so_far = fraction
-            progress(fraction)
-
-    return tell
 
 
 # --- what was found --------------------------------------------------------------------------------------
@@ -325,7 +306,7 @@ def _judged(task: Task, *, num_units: int) -> Probe:
         confusion=confusion,
         num_units=num_units,
         num_samples=len(targets.samples),
-        chance=_chance(targets),
+        chance=float(numpy.bincount(targets.codes, minlength=1).max() / max(1, len(targets.codes))),
         is_converged=task.is_converged,
     )
 
@@ -336,9 +317,3 @@ def _r2(outputs: Matrix, numbers: Matrix, test: Indices) -> Matrix:
     total = numpy.square(true - true.mean(axis=0)).sum(axis=0)
     varies = true.max(axis=0) > true.min(axis=0)
     return numpy.where(varies, 1.0 - wrong / numpy.where(varies, total, 1.0), numpy.nan)
-
-
-def _chance(targets: Targets) -> float:
-    if targets.classes is None:
-        return 0.0
-    return float(numpy.bincount(targets.codes).max() / len(targets.codes))

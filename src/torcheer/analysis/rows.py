@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Any, Final, Protocol
 
 import numpy
@@ -91,7 +89,7 @@ class Block:
     """Some rows, one after the other: `at` says which."""
 
     at: slice
-    values: Matrix  # rows by units
+    values: Array  # rows by units: float64, or as they are stored, which may be half of the bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -208,37 +206,32 @@ def chosen_samples(num_rows: int, samples: Samples, labels: Array | None = None)
     """
     if samples is None:
         return numpy.arange(num_rows)
-    if numpy.ndim(samples) == 0:
-        return _so_many(num_rows, _count_of(samples, num_rows), labels)
-    return _named(num_rows, numpy.asarray(samples))
-
-
-def _count_of(samples: object, num_rows: int) -> int:
-    try:
-        count = operator.index(samples)  # type: ignore[arg-type]
-    except TypeError:
+    given = numpy.asarray(samples)
+    if given.ndim == 0 and given.dtype.kind in "iu":
+        if not 0 < given <= num_rows:
+            raise InputError(f"samples is {given:,}, and there are {num_rows:,}: take 1 to {num_rows:,}.")
+        return _so_many(num_rows, int(given), labels)
+    if given.dtype.kind == "b" and given.shape == (num_rows,):
+        return numpy.flatnonzero(given)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given):
         raise InputError(
-            f"samples is {samples!r}: give a number of samples, an array of their indices, or None for all."
-        ) from None
-    if not 0 < count <= num_rows:
-        raise InputError(f"samples is {count:,}, and there are {num_rows:,}: take 1 to {num_rows:,}.")
-    return count
+            f"samples is {samples!r}, which names no samples: give their number, their indices, True and "
+            f"False for each of {num_rows:,}, or None for all."
+        )
+    chosen = numpy.unique(given).astype(numpy.int64)
+    if chosen[0] < 0 or chosen[-1] >= num_rows:
+        wrong = chosen[0] if chosen[0] < 0 else chosen[-1]
+        raise InputError(f"there is no sample {wrong}: indices go from 0 to {num_rows - 1:,}.")
+    if len(chosen) != len(given):
+        raise InputError("samples names some of them more than once: take numpy.unique of them.")
+    return chosen
 
 
 def _so_many(num_rows: int, count: int, labels: Array | None) -> Indices:
     if labels is None:
         return _spaced(count, num_rows)
     _, number, sizes = numpy.unique(labels, return_inverse=True, return_counts=True)
-    shares = _even_shares(sizes, count)
-    taken = [
-        numpy.flatnonzero(number == label)[_spaced(int(share), int(size))]
-        for label, (share, size) in enumerate(zip(shares, sizes, strict=True))
-    ]
-    return numpy.sort(numpy.concatenate(taken))
-
-
-def _even_shares(sizes: Indices, count: int) -> Indices:
-    """The same of each, as far as there are so many; what is left goes to the first that have more."""
+    # The same of each, as far as there are so many; what is left goes to the first that have more.
     shares = numpy.zeros(len(sizes), numpy.int64)
     while (left := count - int(shares.sum())) > 0:
         has_more = numpy.flatnonzero(shares < sizes)
@@ -246,46 +239,27 @@ def _even_shares(sizes: Indices, count: int) -> Indices:
         if not each:
             shares[has_more[:left]] += 1
         shares[has_more] = numpy.minimum(shares[has_more] + each, sizes[has_more])
-    return shares
+    taken = [
+        numpy.flatnonzero(number == label)[_spaced(int(share), int(size))]
+        for label, (share, size) in enumerate(zip(shares, sizes, strict=True))
+    ]
+    return numpy.sort(numpy.concatenate(taken))
 
 
 def _spaced(count: int, size: int) -> Indices:
     return numpy.arange(count) * size // max(count, 1)
 
 
-def _named(num_rows: int, given: Array) -> Indices:
-    if given.dtype.kind == "b" and given.shape == (num_rows,):
-        return numpy.flatnonzero(given)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given):
-        raise InputError(
-            f"samples of the shape {given.shape} and {given.dtype} name no samples: give their indices, or "
-            f"True and False for each of {num_rows:,}."
-        )
-    chosen = numpy.unique(given).astype(numpy.int64)
-    if chosen[0] < 0 or chosen[-1] >= num_rows:
-        wrong = chosen[0] if chosen[0] < 0 else chosen[-1]
-        raise InputError(f"there is no sample {wrong}: indices go from 0 to {num_rows - 1:,}.")
-    if len(chosen) != len(given):
-        raise InputError(
-            f"samples names {len(given) - len(chosen):,} of them more than once: take numpy.unique of them."
-        )
-    return chosen
-
+# --- pairs of samples ------------------------------------------------------------------------------------
 
 _NEAR: Final = 1e-6  # of squared lengths: nearer points are compared unit by unit
 _CHUNK_BYTES: Final = 4 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RawBlock:
-    at: slice
-    values: Array  # as they are stored: half of the bytes of float64, or less, are half of the passes
+Affine = Callable[[Block, slice, Matrix], Matrix]  # a block, which of its units, and those as float64
 
 
-Affine = Callable[[RawBlock, slice, Matrix], Matrix]  # a block, which of its units, and those as float64
-
-
-def pairs_of_blocks(source: Source, memory_bytes: int) -> Iterator[tuple[RawBlock, RawBlock]]:
+def pairs_of_blocks(source: Source, memory_bytes: int) -> Iterator[tuple[Block, Block]]:
     """All pairs of samples, in pairs of blocks whose products are small.
 
     One block, as large as half of `memory_bytes` allows, stays while those after it are read. Where
@@ -299,25 +273,25 @@ def pairs_of_blocks(source: Source, memory_bytes: int) -> Iterator[tuple[RawBloc
     room = None if source.is_held else numpy.empty((min(many, num), source.num_units), source.rows.dtype)
     for start in range(0, num, many):
         stop = min(start + many, num)
-        kept = RawBlock(at=slice(start, stop), values=raw_rows(source, start, stop, room))
+        kept = Block(at=slice(start, stop), values=raw_rows(source, start, stop, room))
         yield from _tiles(kept, kept)
         for other in range(stop, num, few):
             at = slice(other, min(other + few, num))
-            yield from _tiles(kept, RawBlock(at=at, values=source.raw(at.start, at.stop)))
+            yield from _tiles(kept, Block(at=at, values=source.raw(at.start, at.stop)))
 
 
-def _tiles(left: RawBlock, right: RawBlock) -> Iterator[tuple[RawBlock, RawBlock]]:
+def _tiles(left: Block, right: Block) -> Iterator[tuple[Block, Block]]:
     step = max(1, _CHUNK_BYTES // (8 * len(right.values)))
     for start in range(0, len(left.values), step):
         stop = min(start + step, len(left.values))
         at = slice(left.at.start + start, left.at.start + stop)
         # On the diagonal, the pairs before these are done.
         done = start if right is left else 0
-        rest = RawBlock(at=slice(right.at.start + done, right.at.stop), values=right.values[done:])
-        yield RawBlock(at=at, values=left.values[start:stop]), rest
+        rest = Block(at=slice(right.at.start + done, right.at.stop), values=right.values[done:])
+        yield Block(at=at, values=left.values[start:stop]), rest
 
 
-def place(values: Matrix, left: RawBlock, right: RawBlock, part: Matrix) -> None:
+def place(values: Matrix, left: Block, right: Block, part: Matrix) -> None:
     """Write what is known about these pairs above and below the diagonal."""
     if left.at.start == right.at.start:
         # Rounding differs above and below it.
@@ -327,7 +301,7 @@ def place(values: Matrix, left: RawBlock, right: RawBlock, part: Matrix) -> None
     values[right.at, left.at] = part.T
 
 
-def products(left: RawBlock, right: RawBlock, affine: Affine) -> Matrix:
+def products(left: Block, right: Block, affine: Affine) -> Matrix:
     """Rows by rows, in float64, some units at a time."""
     total = numpy.zeros((len(left.values), len(right.values)))
     num_units = left.values.shape[1]
@@ -349,7 +323,7 @@ def gram(
     """Of all samples: (x_i - shift) (x_j - shift), or of what `affine` makes of them."""
     shift = source.shift
 
-    def less(_: RawBlock, units: slice, chunk: Matrix) -> Matrix:
+    def less(_: Block, units: slice, chunk: Matrix) -> Matrix:
         return chunk if shift is None else chunk - shift[units]
 
     values = numpy.empty((source.num_samples, source.num_samples))
@@ -364,50 +338,33 @@ def gram(
 def squared_distances(source: Source, memory_bytes: int) -> Matrix:
     """Of all samples. Those that lie near one another are compared unit by unit."""
     values = numpy.empty((source.num_samples, source.num_samples))
-    known: dict[bytes, int] = {}
     for left, right in pairs_of_blocks(source, memory_bytes):
-        place(values, left, right, _squared(left, right, known))
+        place(values, left, right, _squared(left, right))
     numpy.fill_diagonal(values, 0.0)
     return values
 
 
-def _squared(left: RawBlock, right: RawBlock, known: dict[bytes, int]) -> Matrix:
+def _squared(left: Block, right: Block) -> Matrix:
     # Distances do not depend on what is taken away from both.
     centre = left.values.mean(axis=0, dtype=numpy.float64)
-    lengths = [_lengths(block.values, centre) for block in (left, right)]
+    lengths = [_squared_lengths(block.values, slice(None), centre) for block in (left, right)]
     both = lengths[0][:, None] + lengths[1]
     values = both - 2 * products(left, right, lambda _, units, chunk: chunk - centre[units])
-    # Where units are silent, many samples are the same, to the last digit.
-    same = _numbers(left.values, known)[:, None] == _numbers(right.values, known)
-    values[same] = 0.0
     # The difference of large numbers says little about points that lie near one another.
-    is_near = (values < _NEAR * both) & ~same
+    is_near = values < _NEAR * both
     for row in numpy.flatnonzero(is_near.any(axis=1)):
-        near = numpy.flatnonzero(is_near[row])
-        values[row, near] = _exactly(left.values[row], right.values, near)
+        near, point = numpy.flatnonzero(is_near[row]), left.values[row].astype(numpy.float64)
+        values[row, near] = _squared_lengths(right.values, near, point)
     return numpy.maximum(values, 0.0)
 
 
-def _lengths(values: Array, centre: Matrix) -> Matrix:
-    total = numpy.empty(len(values))
+def _squared_lengths(values: Array, which: Array | slice, centre: Matrix) -> Matrix:
+    """Of the rows that are meant, seen from `centre`, some at a time."""
+    rows = numpy.arange(len(values))[which]
+    total = numpy.empty(len(rows))
     step = max(1, _CHUNK_BYTES // (8 * values.shape[1]))
-    for start in range(0, len(values), step):
-        apart = values[start : start + step].astype(numpy.float64) - centre
-        total[start : start + step] = numpy.einsum("ij,ij->i", apart, apart)
-    return total
-
-
-def _numbers(values: Array, known: dict[bytes, int]) -> Array:
-    names = (blake2b(row.tobytes(), digest_size=16).digest() for row in values)
-    return numpy.array([known.setdefault(name, len(known)) for name in names])
-
-
-def _exactly(point: Array, others: Array, near: Array) -> Matrix:
-    total = numpy.empty(len(near))
-    exact = point.astype(numpy.float64)
-    step = max(1, _CHUNK_BYTES // (8 * len(point)))
-    for start in range(0, len(near), step):
-        apart = others[near[start : start + step]].astype(numpy.float64) - exact
+    for start in range(0, len(rows), step):
+        apart = values[rows[start : start + step]].astype(numpy.float64) - centre
         total[start : start + step] = numpy.einsum("ij,ij->i", apart, apart)
     return total
 

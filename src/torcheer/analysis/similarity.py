@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from torcheer.analysis.rows import (
     MEMORY_BYTES,
     Array,
+    Block,
     Indices,
     Matrix,
-    RawBlock,
     Rows,
     Samples,
     Source,
@@ -161,7 +161,7 @@ def _cosines(source: Source, memory_bytes: int, *, is_centred: bool) -> Matrix:
     means = numpy.zeros(source.num_samples)
     is_flat = numpy.zeros(source.num_samples, bool)
 
-    def centred(block: RawBlock, _: slice, chunk: Matrix) -> Matrix:
+    def centred(block: Block, _: slice, chunk: Matrix) -> Matrix:
         return chunk - means[block.at, None] if is_centred else chunk
 
     for left, right in pairs_of_blocks(source, memory_bytes):
@@ -274,7 +274,7 @@ class Clusters:
 
     Row i of `tree` makes cluster `num_items + i`: the numbers of the two that are joined, their distance, and
     how many items are then in it. Numbers below `num_items` are items. SciPy's dendrogram draws such an
-    array.
+    array, and its fcluster cuts it.
     """
 
     tree: Matrix
@@ -284,19 +284,6 @@ class Clusters:
     def num_items(self) -> int:
         return len(self.order)
 
-    def cut(self, num_clusters: int) -> NDArray[numpy.int64]:
-        """For each item the number of its cluster, where the tree is cut into so many."""
-        if not 1 <= num_clusters <= self.num_items:
-            raise InputError(
-                f"{self.num_items:,} items cannot be cut into {num_clusters} clusters: ask for 1 to "
-                f"{self.num_items:,}."
-            )
-        members = numpy.arange(self.num_items)
-        for row, (one, other) in enumerate(self.tree[: self.num_items - num_clusters, :2]):
-            members[(members == one) | (members == other)] = self.num_items + row
-        _, first, number = numpy.unique(members, return_index=True, return_inverse=True)
-        return numpy.argsort(numpy.argsort(first))[number]
-
 
 def clusters(points: ArrayLike | SimilarityMatrix, *, metric: Metric = "correlation") -> Clusters:
     """Of a row for each item, or of a matrix that `similarity` made.
@@ -305,13 +292,12 @@ def clusters(points: ArrayLike | SimilarityMatrix, *, metric: Metric = "correlat
     """
     hierarchy = needed("scipy.cluster.hierarchy", "a tree of clusters")
     matrix = points if isinstance(points, SimilarityMatrix) else similarity(points, metric=metric)
-    back = numpy.argsort(matrix.order)
-    distances = matrix.distances[numpy.ix_(back, back)]
+    distances = _by_item(matrix)
     undefined = numpy.flatnonzero(numpy.isnan(numpy.diagonal(distances)))
     if len(undefined):
         raise InputError(
             f"the {matrix.metric} of item {undefined[0]} with others is not defined, since its units are all "
-            f"alike ({len(undefined)} of {len(back):,} items): leave such items out, or take "
+            f"alike ({len(undefined)} of {len(distances):,} items): leave such items out, or take "
             "metric='euclidean'."
         )
     if len(distances) == 1:

@@ -45,56 +45,37 @@ class Targets:
 
 
 def targets_of(given: ArrayLike | None, num_rows: int, samples: Samples) -> Targets:
-    if given is None:
-        raise InputError("there are no targets: give a class or a number for each sample.")
+    if given is None or not num_rows:
+        raise InputError("there are no targets, or there are no samples: give a class or a number for each.")
     try:
         array = numpy.asarray(given)
-    except ValueError:  # rows of different lengths
-        array = numpy.empty(len(given), object)  # type: ignore[arg-type]
-        array[:] = given
+    except ValueError:
+        raise InputError(
+            "the targets are of different lengths: give one class for each sample, or as many numbers."
+        ) from None
     if array.ndim not in (1, 2) or len(array) != num_rows:
         raise InputError(
             f"targets of shape {array.shape} do not go with {num_rows:,} samples: give one for each "
             "of the layer, also where only some are chosen."
         )
-    if not num_rows:
-        raise InputError("there are no samples, so there is no class and no number to predict.")
-    if samples is not None and numpy.ndim(samples) == 0:
-        cleaned = _cleaned(array, numpy.arange(num_rows))
-        chosen = chosen_samples(num_rows, samples, cleaned if _is_of_classes(cleaned) else None)
-        cleaned = cleaned[chosen]
-    else:
-        chosen = chosen_samples(num_rows, samples)
-        cleaned = _cleaned(array[chosen], chosen)
-    return _classes(cleaned, chosen) if _is_of_classes(cleaned) else _numbers(cleaned, chosen)
-
-
-def _is_of_classes(array: Array) -> bool:
-    return array.dtype.kind in _CLASSES
+    is_named = array.ndim == 1 and array.dtype.kind in _CLASSES
+    chosen = chosen_samples(num_rows, samples, array if is_named else None)
+    cleaned = _cleaned(array[chosen], chosen)
+    return _classes(cleaned, chosen) if cleaned.dtype.kind in _CLASSES else _numbers(cleaned, chosen)
 
 
 def _cleaned(array: Array, samples: Indices) -> Array:
     if array.dtype.kind == "O":
         is_missing = numpy.array([None in numpy.ravel(row).tolist() for row in array], numpy.bool_)
         _check_none(is_missing, samples, "is missing (None)")
-        try:
-            array = numpy.array(array.tolist())
-        except ValueError:
-            raise InputError(
-                "the targets are of different lengths: give one class for each sample, or as many numbers."
-            ) from None
+        array = numpy.array(array.tolist())
     if array.dtype.kind == "f":
         is_finite = numpy.isfinite(array.reshape(len(array), -1))
         _check_none(~numpy.all(is_finite, axis=1, keepdims=True), samples, "is NaN or infinite")
-    elif not _is_of_classes(array):
+    elif array.dtype.kind not in _CLASSES or array.ndim != 1:
         raise InputError(
-            f"targets of {array.dtype} are neither classes nor numbers: give strings, ints or bools for "
-            "classes, floats for numbers."
-        )
-    elif array.ndim != 1:
-        raise InputError(
-            f"targets of the shape {array.shape} and {array.dtype} name several classes for each sample: "
-            "give one, or floats to predict numbers."
+            f"targets of {array.dtype} and the shape {array.shape} are neither classes nor numbers, or name "
+            "several classes for each sample: give strings, ints or bools for classes, floats for numbers."
         )
     return array
 
@@ -110,10 +91,8 @@ def _check_none(is_wrong: Array, samples: Indices, what: str) -> None:
 
 def _classes(array: Array, samples: Indices) -> Targets:
     classes, codes = numpy.unique(array, return_inverse=True)
-    if not len(classes):
-        raise InputError("no samples are chosen, so there is no class to predict: choose some (samples=…).")
     if len(classes) < 2:
-        raise InputError(f"all targets are {str(classes[0])!r}: a probe needs two classes at least.")
+        raise InputError(f"all targets are {array[0].item()!r}: a probe needs two classes at least.")
     return Targets(
         samples=samples,
         classes=classes,
@@ -125,12 +104,10 @@ def _classes(array: Array, samples: Indices) -> Targets:
 
 def _numbers(array: Array, samples: Indices) -> Targets:
     numbers = array.reshape(len(array), -1).astype(numpy.float64)
-    if not numbers.shape[1]:
-        raise InputError("targets have no column: give a number for each sample.")
-    same = numpy.flatnonzero(numbers.max(axis=0) == numbers.min(axis=0))
-    if len(same):
-        where = "targets are" if array.ndim == 1 else f"column {same[0]} of the targets is"
-        raise InputError(f"{where} {numbers[0, same[0]]:g} for all samples: there is nothing to predict.")
+    if not numbers.shape[1] or (numbers.max(axis=0) == numbers.min(axis=0)).any():
+        raise InputError(
+            "targets, or a column of them, are the same for all samples: there is nothing to predict."
+        )
     return Targets(
         samples=samples,
         classes=None,
@@ -164,14 +141,10 @@ def folds_of(
         number = fold_numbers(
             int(folds), len(targets.samples), codes=codes, groups=chosen, seed=seed, classes=targets.classes
         )
-        made = folds_by_number(number, int(folds))
+        made = [Fold(train=number != k, test=numpy.flatnonzero(number == k)) for k in range(int(folds))]
     for place, fold in enumerate(made):
         _check(fold, place, targets)
     return made
-
-
-def folds_by_number(number: Indices, count: int) -> list[Fold]:
-    return [Fold(train=number != k, test=numpy.flatnonzero(number == k)) for k in range(count)]
 
 
 def fold_numbers(
@@ -227,37 +200,33 @@ def groups_of(groups: ArrayLike, num_rows: int) -> Indices:
 def _given(folds: Sequence[tuple[ArrayLike, ArrayLike]], samples: Indices) -> list[Fold]:
     made = []
     tested = numpy.zeros(len(samples), bool)
-    for place, pair in enumerate(folds):
-        if len(pair) != 2:
-            raise InputError(f"fold {place} is no pair: give the indices of training and those of testing.")
-        train, test = (_positions(part, samples, place) for part in pair)
+    for place, (train, test) in enumerate(folds):
         mask = numpy.zeros(len(samples), bool)
-        mask[train] = True
-        if mask[test].any():
-            shared = samples[test[mask[test]][0]]
-            raise InputError(f"fold {place} trains and tests with sample {shared}: give it to one of both.")
-        if tested[test].any():
-            again = samples[test[tested[test]][0]]
-            raise InputError(f"sample {again} is tested in two folds: test each once.")
-        tested[test] = True
-        made.append(Fold(train=mask, test=test))
+        mask[_positions(train, samples, place)] = True
+        own = _positions(test, samples, place)
+        if (mask | tested)[own].any():
+            again = samples[own[(mask | tested)[own]][0]]
+            raise InputError(
+                f"fold {place} tests sample {again}, which it trains with, or which two folds test: test "
+                "each once."
+            )
+        tested[own] = True
+        made.append(Fold(train=mask, test=own))
     if not made:
         raise InputError("there are no folds: give pairs of indices (training, testing), or a number.")
     return made
 
 
 def _positions(given: ArrayLike, samples: Indices, place: int) -> Indices:
-    indices = numpy.asarray(given)
-    if indices.ndim != 1 or indices.dtype.kind not in "iu" or not len(indices):
+    """Among the chosen samples."""
+    wanted = numpy.unique(numpy.asarray(given))
+    strange = wanted if wanted.dtype.kind not in "iu" else numpy.setdiff1d(wanted, samples)
+    if len(strange) or not len(wanted):
         raise InputError(
-            f"fold {place} holds {indices.dtype} of the shape {indices.shape}: give indices of samples."
+            f"fold {place} names sample {[*strange, None][0]}, which is not among those that are chosen: "
+            "give indices of samples."
         )
-    wanted = numpy.unique(indices).astype(numpy.int64)
-    found = numpy.minimum(numpy.searchsorted(samples, wanted), len(samples) - 1)
-    if (samples[found] != wanted).any():
-        strange = wanted[samples[found] != wanted][0]
-        raise InputError(f"fold {place} names sample {strange}, which is not among those that are chosen.")
-    return found.astype(numpy.int64)
+    return numpy.searchsorted(samples, wanted)
 
 
 def _check(fold: Fold, place: int, targets: Targets) -> None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from torcheer.features.journal import FOLDER
     from torcheer.features.manifest import FORMAT, NAME, ArraySpec, LayerOrigin, read_manifest
     from torcheer.features.saved_features import Features, StoredLayer, StoredRagged, open_features
+    from torcheer.features.stores import Store, store_at
     from torcheer.features.stores.folder import FolderStore
-    from torcheer.features.stores.store import Store, store_at
     from torcheer.features.transforms import Cast, Flatten, Function, Pool, Project, RunningPCA, Transform
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -155,7 +155,6 @@ def with_tokens_at(dims: tuple[str, ...], places: tuple[int, ...]) -> tuple[str,
 
 TOKEN_DIMS: Final = ("token", "key")
 SPACE_DIMS: Final = ("y", "x", "z", "time")
-_CHOICES: Final = "shapes=tl.features.Padded(128), 'ragged' or 'pooled'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,16 +280,3 @@ def pooled(samples: Sequence[Tensor], choice: Pooled, dims: tuple[str, ...]) -> 
             mean = wide.mean(places)
             rows.append(mean.to(sample.dtype) if sample.is_floating_point() else mean)
     return torch.stack(rows)
-
-
-def pooled_dims(dims: tuple[str, ...]) -> tuple[str, ...]:
-    gone = varying_dims(dims)
-    return tuple(name for place, name in enumerate(dims) if place not in gone)
-
-
-def says_what_to_choose(layer: str, before: tuple[int, ...], now: tuple[int, ...], batch: int) -> InputError:
-    return InputError(
-        f"{layer} has samples of the shape {now} in batch {batch}, and of {before} in the first: say how "
-        "they are to "
-        f"be kept, by {_CHOICES} ('padded:128' in the shell)."
-    )

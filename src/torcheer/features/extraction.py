@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from time import monotonic, sleep
 from typing import Any, Final
 
 import msgspec
-import numpy
 import torch
 import torch.distributed
 from torch import nn
@@ -31,11 +29,12 @@ from torcheer.features.identity import (
 )
 from torcheer.features.journal import Ended, Progress, read_journals
 from torcheer.features.layer_choice import WantedLayers, batch_seed
-from torcheer.features.manifest import NAME, ArraySpec, Fingerprints, Manifest, read_manifest
+from torcheer.features.manifest import NAME, Fingerprints, Manifest, read_manifest
 from torcheer.features.options import Task, set_up
-from torcheer.features.saved_features import Features, shape_text
+from torcheer.features.samples import Samples
+from torcheer.features.saved_features import Features, shape_text, size_text
 from torcheer.features.sources import Piece, StreamSource
-from torcheer.features.stores.store import Array, Store, npy_bytes, store_at
+from torcheer.features.stores import Store, store_at
 from torcheer.graph import readable_bytes
 from torcheer.models import has_process_group, num_ranks, rank_of
 
@@ -81,7 +80,7 @@ def extract(
     - `num_threads`: of torch on the CPU. Unless told, as many as give the same bits as one does, so that
       results do not depend on the machine, nor on how many processes there are.
     """
-    store, rank = store_at(to), this_rank()
+    store = store_at(to)
     with set_up(
         model,
         data,
@@ -93,7 +92,7 @@ def extract(
         device=device,
         seed=seed,
     ) as task:
-        extraction = _Extraction(task, store, rank, is_shown=progress)
+        extraction = _Extraction(task, store, is_shown=progress)
         threads = Threads(num_threads, task.device, extraction.say)
         with threads.set():
             features = extraction.run(threads)
@@ -105,15 +104,22 @@ def extract(
 class _Extraction:
     """The share of one process."""
 
-    def __init__(self, task: Task, store: Store, rank: Rank, *, is_shown: bool) -> None:
+    def __init__(self, task: Task, store: Store, *, is_shown: bool) -> None:
         self._task = task
         self._store = store
-        self._rank = rank
-        self._is_shown = is_shown and rank.number == 0
+        self._rank = rank_of()
+        self._num_ranks = max(num_ranks(), self._rank + 1)
+        self._is_shown = is_shown and self._rank == 0
 
     def run(self, threads: Threads) -> Features:
-        there = self._there()
-        marks = self._marks(threads)
+        content = self._store.read(NAME)
+        there = None if content is None else read_manifest(content, self._store.where)
+        marks = Fingerprints(
+            weights=weight_marks(self._task.model),
+            structure=structure_mark(self._task.model),
+            data=self._task.source.marks(),
+            call={**self._task.words(), "threads": threads.words},
+        )
         if there is not None:
             refuse_other_marks(there.fingerprints, marks, self._store.where)
         plan, samples, values = plan_of(self._task)
@@ -122,15 +128,10 @@ class _Extraction:
         is_complete = features.is_complete
         if not is_complete:
             self._begin(manifest, plan, is_new=there is None)
-        fit_transforms(plan, self._store, self._first_batches, self.say)
-        first = features.progress.done.get(0)
+        fit_transforms(plan, self._store, partial(self._batches, plan), self.say)
         machine = machine_mark(self._task.device)
-        if first is not None and first.machine == machine != "" and marks.has_steady_data:
-            again = [
-                (layer.spec, layer.kept(value, samples, 0))
-                for layer, value in zip(plan.layers, values, strict=True)
-            ]
-            refuse_other_values(again, self._store, first)
+        if features.progress.done:
+            self._refuse_other_values(plan, features.progress, manifest, machine, (samples, values))
         if is_complete:
             self.say(f"{self._store.where} is complete: {features.num_samples:,} samples, nothing to do.")
             return features
@@ -139,89 +140,108 @@ class _Extraction:
         self._extract(plan, manifest, threads, machine)
         return features
 
+    def say(self, line: str) -> None:
+        if self._is_shown:
+            graph.say(f"torcheer: {line}")
+
     # --- what is to be done --------------------------------------------------------------------------------
-
-    def _there(self) -> Manifest | None:
-        content = self._store.read(NAME)
-        return None if content is None else read_manifest(content, self._store.where)
-
-    def _marks(self, threads: Threads) -> Fingerprints:
-        size = "different" if self._task.source.batch_size is None else str(self._task.source.batch_size)
-        return Fingerprints(
-            weights=weight_marks(self._task.model),
-            structure=structure_mark(self._task.model),
-            data=self._task.source.marks(),
-            call={**self._task.wishes.words(), "batch size": size, "threads": threads.words},
-        )
 
     def _manifest(self, plan: Plan, marks: Fingerprints) -> Manifest:
         # The model ran twice by now: a buffer that this changed tells nothing.
         marks = msgspec.structs.replace(marks, weights=steady_weights(self._task.model, marks.weights))
+        source = self._task.source
         return Manifest(
             storage=self._store.kind,
             model=type(self._task.model).__name__,
-            data=self._task.source.words,
-            num_samples=self._task.source.num_samples,
-            batch_size=self._task.source.batch_size,
-            num_batches=self._task.source.num_batches,
+            data=source.words,
+            num_samples=source.num_samples,
+            batch_size=source.batch_size,
+            num_batches=source.num_batches,
             arrays=plan.arrays,
             origins=tuple(layer.origin for layer in plan.layers),
             fingerprints=marks,
-            notes=(*self._task.source.notes, *plan.notes),
-            classes=self._task.source.classes(),
+            notes=(*source.notes, *plan.notes),
+            classes=source.classes(),
         )
 
     def _settled(self, there: Manifest | None, asked: Manifest) -> Manifest:
         """The manifest that holds for all processes: whoever comes first writes it, the others agree."""
         if there is None:
             check_room(self._store, asked)
-            self._refuse_other_things()
-            content = self._store.write_new(NAME, asked.encoded())
-            there = read_manifest(content, self._store.where)
+            # Asked in this order: another process may begin in between, and writes its manifest first.
+            others = self._store.names()
+            if others and self._store.read(NAME) is None:
+                some = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+                raise InputError(
+                    f"{self._store.where} has other things in it ({some}): features need a folder of their "
+                    "own."
+                )
+            there = read_manifest(self._store.write_new(NAME, asked.encoded()), self._store.where)
         refuse_other_plan(there, asked, self._store.where)
         return there
 
     def _begin(self, manifest: Manifest, plan: Plan, *, is_new: bool) -> None:
         if not is_new:
             check_room(self._store, manifest)
-        if self._is_shown:
-            self._announce(manifest, is_new)
-        column = plan.column("ids")
-        if column is not None and column.is_text and self._task.wishes.ids is not None:
-            self._store.write_texts(column, self._task.wishes.ids)
-        self._store.make_room(manifest.arrays, manifest.num_samples, manifest.batch_size)
-
-    def _refuse_other_things(self) -> None:
-        """Asked in this order: another process may begin in between, and writes its manifest first."""
-        others = self._store.names()
-        if others and self._store.read(NAME) is None:
-            some = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
-            raise InputError(
-                f"{self._store.where} has other things in it ({some}): features need a folder of their own."
-            )
-
-    def _announce(self, manifest: Manifest, is_new: bool) -> None:
-        from torcheer.features.saved_features import size_text
-
         self.say(f"{'' if is_new else 'going on: '}{size_text(manifest)} to {self._store.where}")
         for note in manifest.notes if is_new else ():
             self.say(note)
+        for column in plan.columns:
+            if column.role == "ids" and column.is_text and self._task.ids is not None:
+                self._store.write_texts(column, self._task.ids)
+        self._store.make_room(manifest.arrays, manifest.num_samples, manifest.batch_size)
+
+    def _refuse_other_values(
+        self,
+        plan: Plan,
+        progress: Progress,
+        manifest: Manifest,
+        machine: str,
+        first: tuple[Samples, list[torch.Tensor]],
+    ) -> None:
+        """One batch that is done is computed again: code, hooks and transforms are told by what they do."""
+        if not manifest.fingerprints.has_steady_data:
+            self.say(
+                "a sample is another one each time it is read: nothing tells whether the code of the model, "
+                "its hooks and the transforms are still those of what is there."
+            )
+            return
+        done = next(iter(progress.done.values()))
+        samples, values = first
+        if done.batch:  # planning ran on another one
+            samples, values, _ = next(self._batches(plan, done.batch.__eq__))
+        again = plan.kept(values, samples, done.batch)
+        refuse_other_values(again, self._store, done, is_exact=done.machine == machine != "")
 
     # --- doing it ------------------------------------------------------------------------------------------
+
+    def _batches(
+        self, plan: Plan, wanted: Callable[[int], bool]
+    ) -> Iterator[tuple[Samples, list[torch.Tensor], int]]:
+        """The samples and values of some batches."""
+        layers = WantedLayers(self._task.model, plan.choices)
+        for piece in self._task.source.pieces(wanted):
+            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
+            seed = batch_seed(self._task.seed, piece.number)
+            yield samples, layers.values(samples, seed, piece.number), piece.number
 
     def _extract(self, plan: Plan, manifest: Manifest, threads: Threads, machine: str) -> None:
         progress = read_journals(self._store.journals())
         self._refuse_other_batches(progress, manifest)
-        is_stream = isinstance(self._task.source, StreamSource)
-        left = self._num_left(progress, manifest)
-        title = "extracting" if self._rank.num_ranks == 1 else f"rank 0 of {self._rank.num_ranks}"
-        writer = self._store.writer(self._rank.writer_name())
-        bar = ExtractionProgress(left, title, is_shown=self._is_shown)
+        source = self._task.source
+        is_stream = isinstance(source, StreamSource)
         worker = BatchWorker(self._task, plan, threads)
+        host = "".join(letter if letter.isalnum() else "-" for letter in socket.gethostname())[:24]
+        # No other process has this name, not even this rank's when it was started before.
+        name = f"rank-{self._rank:04}-{host}-{os.getpid()}-{os.urandom(4).hex()}"
+        writer = self._store.writer(name)
         try:
-            with bar, self._told_if_interrupted(), WriterThread(writer, machine) as thread:
-                for piece in self._task.source.pieces(
-                    lambda number: self._rank.owns(number) and (is_stream or number not in progress.done)
+            with self._progress_bar(progress, manifest) as bar, WriterThread(writer, machine) as thread:
+                # Dealt out in turn. Nothing else decides it, so nobody has to ask.
+                for piece in source.pieces(
+                    lambda number: (
+                        number % self._num_ranks == self._rank and (is_stream or number not in progress.done)
+                    )
                 ):
                     if piece.number in progress.done:  # of a stream, whose batches go by in any case
                         self._refuse_other_batch(piece, progress)
@@ -229,20 +249,23 @@ class _Extraction:
                     finished = worker.finished(piece)
                     thread.put(finished)
                     bar.add(finished.num_rows)
-                if isinstance(self._task.source, StreamSource) and self._task.source.end is not None:
-                    thread.ended(Ended(batches=self._task.source.end[0], total_rows=self._task.source.end[1]))
+                if isinstance(source, StreamSource) and source.end is not None:
+                    thread.ended(Ended(batches=source.end[0], total_rows=source.end[1]))
+        except KeyboardInterrupt:
+            num_done = read_journals(self._store.journals()).num_rows
+            self.say(
+                f"interrupted: {num_done:,} samples are in {self._store.where}. The same call goes on from "
+                "there."
+            )
+            raise
         finally:
             writer.close()
 
-    def _num_left(self, progress: Progress, manifest: Manifest) -> int | None:
-        if manifest.num_samples is None or manifest.num_batches is None:
-            return None
-        share = self._rank.share(manifest.num_batches)
-        done = sum(progress.done[number].rows for number in share if number in progress.done)
-        if manifest.batch_size is None:
-            return None if self._rank.num_ranks > 1 else manifest.num_samples - done
-        ends = (min((number + 1) * manifest.batch_size, manifest.num_samples) for number in share)
-        return sum(end - number * manifest.batch_size for end, number in zip(ends, share, strict=True)) - done
+    def _progress_bar(self, progress: Progress, manifest: Manifest) -> ExtractionProgress:
+        total = manifest.num_samples
+        left = None if total is None else (total - progress.num_rows) // self._num_ranks
+        title = "extracting" if self._num_ranks == 1 else f"rank 0 of {self._num_ranks}"
+        return ExtractionProgress(left, title, is_shown=self._is_shown)
 
     def _refuse_other_batches(self, progress: Progress, manifest: Manifest) -> None:
         """Of what is done, two batches are read again: they must be what went through the model then."""
@@ -261,36 +284,6 @@ class _Extraction:
                 "no longer what they were. Extract to another place, or remove these features first."
             )
 
-    def _first_batches(self, plan: Plan, num_samples: int) -> Iterator[tuple[Any, list[torch.Tensor], int]]:
-        """The values of the first batches, until there are so many samples."""
-        seen = 0
-        size = self._task.source.batch_size
-        most = -(-num_samples // size) if size else None
-        wanted = WantedLayers(self._task.model, plan.choices)
-        for piece in self._task.source.pieces(lambda number: most is None or number < most):
-            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
-            seed = batch_seed(self._task.wishes.seed, piece.number)
-            yield samples, wanted.values(samples, seed, piece.number), piece.number
-            seen += samples.num_samples
-            if seen >= num_samples:
-                return
-
-    @contextmanager
-    def _told_if_interrupted(self) -> Iterator[None]:
-        try:
-            yield
-        except KeyboardInterrupt:
-            num_done = read_journals(self._store.journals()).num_rows
-            self.say(
-                f"interrupted: {num_done:,} samples are in {self._store.where}. The same call goes on from "
-                "there."
-            )
-            raise
-
-    def say(self, line: str) -> None:
-        if self._is_shown:
-            say(line)
-
 
 def finish_up(store: Store, manifest: Manifest) -> None:
     """Does nothing before the end. Any process may do it, and any number of them."""
@@ -302,26 +295,6 @@ def finish_up(store: Store, manifest: Manifest) -> None:
     for array in manifest.arrays:
         if array.is_text and store.texts(array) is None:
             store.write_texts(array, features.texts(array))
-        if array.layout == "ragged":
-            name = f"places/{array.file}.npy" if store.kind == "zarr" else f"{array.file}.places.npy"
-            content = npy_bytes(_places(features, array))
-            if store.read(name) != content:
-                store.write(name, content)
-
-
-def _places(features: Features, array: ArraySpec) -> Array:
-    """A row for each sample: in which part it is, from which value on, and its shape."""
-    rank = len(array.shape)
-    found = []
-    for done in sorted(features.progress.done.values(), key=lambda one: one.first):
-        place = done.places[array.file]
-        start = place.start
-        for shape in place.shapes:
-            found.append((place.part, start, shape))
-            start += int(numpy.prod(shape, dtype=numpy.int64))
-    longest = max((len(part) for part, _, _ in found), default=1)
-    fields = [("part", f"<U{longest}"), ("start", "<i8"), ("shape", "<i8", (rank,))]
-    return numpy.array(found, dtype=fields)
 
 
 _SPARE: Final = 1.02  # what the journals take, and the disk itself
@@ -332,16 +305,13 @@ def check_room(store: Store, manifest: Manifest) -> None:
     total, free = manifest.num_bytes, store.free_bytes()
     if total is None or free is None:
         return
-    needed = max(0, total - store.used_bytes())
-    if needed * _SPARE > free:
+    if max(0, total - store.used_bytes()) * _SPARE > free:
         largest = max(manifest.layers, key=lambda layer: layer.row_bytes)
         share = largest.row_bytes / max(1, sum(layer.row_bytes for layer in manifest.layers))
         raise InputError(
             f"these features take {readable_bytes(total)}, and {store.where} has room for "
-            f"{readable_bytes(free)}: extract "
-            f"fewer layers ({largest.name} alone is {share:.0%}), make them smaller on the way "
-            "(transform='pool', "
-            "'float16', 'project:512'), or choose another place."
+            f"{readable_bytes(free)}: extract fewer layers ({largest.name} alone is {share:.0%}), make them "
+            "smaller on the way (transform='pool', 'float16', 'project:512'), or choose another place."
         )
 
 
@@ -349,17 +319,14 @@ _LINE_SECONDS: Final = 30.0
 
 
 class ExtractionProgress:
-    """Of the samples of this process."""
+    """Of the samples of this process: a bar on a terminal, elsewhere a line now and then."""
 
     def __init__(self, num_samples: int | None, title: str, *, is_shown: bool) -> None:
-        self._total = num_samples
-        self._title = title
-        self._is_shown = is_shown
-        self._done = 0
+        self._total, self._title, self._is_shown, self._done = num_samples, title, is_shown, 0
         self._pace = graph.Pace()
         self._pace.note(0)
-        is_bar = is_shown and graph.is_terminal()
-        self._bar = graph.Progress(title, num_samples, "samples") if is_bar else None
+        has_bar = is_shown and graph.is_terminal()
+        self._bar = graph.Progress(title, num_samples, "samples") if has_bar else None
         self._due = monotonic() + _LINE_SECONDS
 
     def __enter__(self) -> ExtractionProgress:
@@ -377,12 +344,9 @@ class ExtractionProgress:
         self._done += num_samples
         self._pace.note(self._done)
         if self._is_shown and monotonic() >= self._due:
-            say(f"{self._title}: {graph.progress_text(self._done, self._total, self._pace, 'samples')}")
+            text = graph.progress_text(self._done, self._total, self._pace, "samples")
+            graph.say(f"torcheer: {self._title}: {text}")
             self._due = monotonic() + _LINE_SECONDS
-
-
-def say(line: str) -> None:
-    graph.say(f"torcheer: {line}")
 
 
 def layers_text(model: nn.Module, data: Any, *, layers: Any = "all", **options: Any) -> str:
@@ -403,48 +367,20 @@ def layers_text(model: nn.Module, data: Any, *, layers: Any = "all", **options: 
 
 
 def _row(layer: PlannedLayer, num_samples: int | None) -> tuple[str, str, str, str]:
-    names = dict.fromkeys((layer.choice.name, layer.choice.label, *layer.choice.modules))
-    name, *others = names
-    also = f"also {', '.join(others)}" if others else ""
-    return name, also, shape_text(layer.spec), _size(layer.spec, num_samples)
-
-
-def _size(spec: ArraySpec, num_samples: int | None) -> str:
-    if spec.layout == "ragged":
-        return "size not known before"
-    if num_samples is None:
-        return f"{readable_bytes(spec.row_bytes)} a sample"
-    return readable_bytes(spec.row_bytes * num_samples)
+    name, *others = dict.fromkeys((layer.choice.name, layer.choice.label, *layer.choice.modules))
+    spec = layer.spec
+    size = readable_bytes(spec.row_bytes * (num_samples or 1)) + (" a sample" if num_samples is None else "")
+    return (
+        name,
+        f"also {', '.join(others)}" if others else "",
+        shape_text(spec),
+        "size not known before" if spec.layout == "ragged" else size,
+    )
 
 
 _PATIENCE_SECONDS: Final = 1800.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rank:
-    """One of several processes that share the work."""
-
-    number: int
-    num_ranks: int
-
-    def owns(self, batch: int) -> bool:
-        """Batches are dealt out in turn. Nothing else decides it, so nobody has to ask."""
-        return batch % self.num_ranks == self.number
-
-    def share(self, num_batches: int) -> range:
-        return range(self.number, num_batches, self.num_ranks)
-
-    def writer_name(self) -> str:
-        """No other process has it, not even this rank's when it was started before."""
-        host = "".join(letter if letter.isalnum() else "-" for letter in socket.gethostname())[:24]
-        return f"rank-{self.number:04}-{host}-{os.getpid()}-{os.urandom(4).hex()}"
-
-
-def this_rank() -> Rank:
-    number = rank_of()
-    return Rank(number=number, num_ranks=max(num_ranks(), number + 1))
 
 
 def wait_for_others(features: Features) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from torcheer.capture import ModelHistory, Op, PassRecord
 from torcheer.errors import FileFormatError, InputError, LayerNotFoundError, TorcheerError
@@ -27,9 +27,7 @@ from torcheer.features.dimensions import (
     padded,
     place_of_channels,
     pooled,
-    pooled_dims,
     sample_axis,
-    says_what_to_choose,
     varying_dims,
     with_tokens_at,
 )
@@ -43,16 +41,15 @@ from torcheer.features.layer_choice import (
     places_of_ops,
     whole_pass,
 )
-from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_names
-from torcheer.features.options import Task, Wishes
-from torcheer.features.samples import Samples, column_of
-from torcheer.features.sharded_weights import whole
+from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_name
+from torcheer.features.options import Task
+from torcheer.features.samples import Samples, column_of, whole
 from torcheer.features.sources import note_on_batches
-from torcheer.features.stores.store import Array, Store
-from torcheer.features.transforms.chain import BegunChain, begin_all
-from torcheer.features.transforms.transform import Fitted, open_values
+from torcheer.features.stores import Array, Store
+from torcheer.features.transforms import BegunChain, RunningComponents, begin_all
 
 _COLUMNS = ("labels", "ids", "lengths")
+Batches = Callable[[Callable[[int], bool]], Iterator[tuple[Samples, list[Tensor], int]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,32 +65,26 @@ class PlannedLayer:
     spec: ArraySpec
     origin: LayerOrigin
 
-    def sampled(self, values: Tensor, num_samples: int, batch: int) -> Tensor:
-        """Samples first."""
-        shape = tuple(values.shape)
-        is_fitting = self.axis.fits(shape, num_samples)
-        if not is_fitting and num_samples == 1 and shape == self.shape:
-            return values[None]  # a squeeze takes the first dimension of a batch of one, too
-        if not is_fitting:
-            raise InputError(
-                f"{self.choice.name} has the shape {shape} in batch {batch}, which does not "
-                "go with its "
-                f"{num_samples} samples."
-            )
-        return self.axis.first(values, num_samples)
-
     def before_transforms(self, values: Tensor, samples: Samples, batch: int) -> Tensor | list[Tensor]:
-        rows = self.sampled(values, samples.num_samples, batch)
-        if self.shapes is None:
-            if tuple(rows.shape[1:]) != self.shape:
-                raise says_what_to_choose(self.choice.name, self.shape, tuple(rows.shape[1:]), batch)
-            return rows
-        each = kept_tokens(rows, samples.mask_in(self.choice.scope), self.dims)
-        if isinstance(self.shapes, Ragged):
-            return each
-        if isinstance(self.shapes, Padded):
-            return padded(each, self.shapes, self.dims, self.choice.name)
-        return pooled(each, self.shapes, self.dims)
+        rows = self._samples_first(values, samples.num_samples, batch)
+        if self.shapes is None and tuple(rows.shape[1:]) != self.shape:
+            raise InputError(
+                f"{self.choice.name} has samples of the shape {tuple(rows.shape[1:])} in batch {batch}, and "
+                f"of {self.shape} in the first: say how they are to be kept, by "
+                "shapes=tl.features.Padded(128), 'ragged' or 'pooled' ('padded:128' in the shell)."
+            )
+        return _arranged(rows, self.shapes, samples.mask_in(self.choice.scope), self.dims, self.choice.name)
+
+    def _samples_first(self, values: Tensor, num_samples: int, batch: int) -> Tensor:
+        shape = tuple(values.shape)
+        if self.axis.fits(shape, num_samples):
+            return self.axis.first(values, num_samples)
+        if num_samples == 1 and shape == self.shape:
+            return values[None]  # a squeeze takes the first dimension of a batch of one, too
+        raise InputError(
+            f"{self.choice.name} has the shape {shape} in batch {batch}, which does not go with its "
+            f"{num_samples} samples."
+        )
 
     def kept(self, values: Tensor, samples: Samples, batch: int) -> Array | list[Array]:
         """What is written."""
@@ -101,6 +92,18 @@ class PlannedLayer:
         if isinstance(found, list):
             return [_as_array(self.chain.as_it_comes(one[None])[0]) for one in found]
         return _as_array(self.chain(found))
+
+
+def _arranged(
+    rows: Tensor, shapes: Shapes | None, mask: Tensor | None, dims: tuple[str, ...], layer: str
+) -> Tensor | list[Tensor]:
+    """Samples of one shape, or ragged ones as they are."""
+    if shapes is None:
+        return rows
+    each = kept_tokens(rows, mask, dims)
+    if isinstance(shapes, Ragged):
+        return each
+    return padded(each, shapes, dims, layer) if isinstance(shapes, Padded) else pooled(each, shapes, dims)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,8 +122,10 @@ class Plan:
     def arrays(self) -> tuple[ArraySpec, ...]:
         return (*(layer.spec for layer in self.layers), *self.columns)
 
-    def column(self, role: str) -> ArraySpec | None:
-        return next((column for column in self.columns if column.role == role), None)
+    def kept(self, values: Sequence[Tensor], samples: Samples, batch: int) -> Iterator[Any]:
+        """The array of each layer, and what is written of it for a batch."""
+        for layer, value in zip(self.layers, values, strict=True):
+            yield layer.spec, layer.kept(value, samples, batch)
 
 
 def plan_of(task: Task) -> tuple[Plan, Samples, list[Tensor]]:
@@ -129,7 +134,7 @@ def plan_of(task: Task) -> tuple[Plan, Samples, list[Tensor]]:
     if not samples.num_samples:
         raise InputError("the first batch has no samples: there is nothing to extract.")
     try:
-        plan, values = _plan(task.model, samples.copied(), task.wishes)
+        plan, values = _plan(task, samples.copied())
         return plan, samples, values
     except TorcheerError:
         raise
@@ -138,49 +143,52 @@ def plan_of(task: Task) -> tuple[Plan, Samples, list[Tensor]]:
         raise
 
 
-def _plan(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[Plan, list[Tensor]]:
+def _plan(task: Task, samples: Samples) -> tuple[Plan, list[Tensor]]:
     """Runs the model on two samples, with all its ops, and on the first batch, whose values it gives."""
-    seed = batch_seed(wishes.seed, 0)
-    few, num_few = _few_samples(model, samples, wishes)
-    chosen, values, way = _of_first_batch(model, samples, wishes, few, seed)
+    few, num_few = _few_samples(task, samples)
+    chosen, values, way = _of_first_batch(task, samples, few)
     seen = _seen(few, chosen)
-    if num_few == samples.num_samples:
-        axes: list[SampleAxis | str] = [_only_axis(value, samples.num_samples) for value in values]
-    else:
-        axes = [
-            _only_axis(value, samples.num_samples)
-            if one is None
-            else _axis(one.tensor_contents, value, num_few, samples.num_samples)
-            for one, value in zip(seen, values, strict=True)
-        ]
-    tokens = _token_places(model, samples, wishes, num_few, chosen, seen)
-    notes = _notes_on_neighbours(seen, chosen, axes, values, num_few, samples.num_samples)
-    channels = [
-        place_of_channels(way, choice.index) if one is None else place_of_channels(few, one.index)
-        for choice, one in zip(chosen, seen, strict=True)
-    ]
-    del few, way, seen
-    kept, left_out = _those_with_samples(chosen, axes)
-    notes += left_out
-    columns, column_notes = _columns(samples, wishes)
-    files = file_names([chosen[place].name for place in kept], _COLUMNS)
-    layers = []
-    for place, file in zip(kept, files, strict=True):
-        axis = axes[place]
-        assert isinstance(axis, SampleAxis)
-        layers.append(
-            _planned(
-                chosen[place], axis, values[place], samples, wishes, file, channels[place], tokens[place]
-            )
-        )
-    for layer in layers:
-        notes += [f"{layer.choice.name}: {note}" for note in layer.chain.notes]
+    short = _seen_without_a_token(task, samples.resized(num_few), chosen)
+    sizes = num_few, samples.num_samples
+    layers, kept, notes, mixed = [], [], [], []
+    used = set(_COLUMNS)
+    for choice, value, one, cut in zip(chosen, values, seen, short, strict=True):
+        axis = _axis_of(one, value, *sizes)
+        if isinstance(axis, str):
+            if choice.is_explicit:
+                raise InputError(f"{choice.name} has no row for each sample: {axis}. Leave it out of layers.")
+            notes.append(f"{choice.name} is left out: {axis}.")
+            continue
+        if one is not None and _is_mixed(axis, one, value, *sizes):
+            mixed.append(choice.name)
+        channels = place_of_channels(*((way, choice.index) if one is None else (few, one.index)))
+        tokens = _places_that_differ(one, cut)
+        file = file_name(choice.name, used)
+        layers.append(_planned(task, samples, choice, axis, value, channels, tokens, file))
+        kept.append(value)
+    if not layers:
+        raise InputError(f"none of the layers has a row for each sample: {notes[0]}")
+    if mixed:
+        some = ", ".join(mixed[:3]) + (f" and {len(mixed) - 3} more" if len(mixed) > 3 else "")
+        notes.append(f"the values of a sample in {some} depend on chance, or on what else is in its batch.")
+    notes += [f"{layer.choice.name}: {note}" for layer in layers for note in layer.chain.notes]
+    columns, column_notes = _columns(task, samples)
     plan = Plan(layers=tuple(layers), columns=columns, notes=(*dict.fromkeys(notes), *column_notes))
-    return plan, [values[place] for place in kept]
+    return plan, kept
+
+
+def _few_samples(task: Task, samples: Samples) -> tuple[ModelHistory, int]:
+    """Another number of samples shows which dimension counts them; unless the model refuses all others."""
+    own = samples.num_samples
+    for number in dict.fromkeys((2, 1, 3, 2 * own)):
+        if number != own:
+            with suppress(Exception):
+                return whole_pass(task.model, samples.resized(number), task.seed), number
+    return whole_pass(task.model, samples, task.seed), own
 
 
 def _of_first_batch(
-    model: nn.Module, samples: Samples, wishes: Wishes, few: ModelHistory, seed: int
+    task: Task, samples: Samples, few: ModelHistory
 ) -> tuple[list[Choice], list[Tensor], ModelHistory]:
     """The layers that are meant, their values in the first batch, and a pass on which they were found.
 
@@ -188,14 +196,15 @@ def _of_first_batch(
     may take another way (`if (x > 0).all()`, a mask that is left out where nothing is padded, something
     that is computed once and remembered): then those of that way are meant.
     """
+    model, seed = task.model, batch_seed(task.seed, 0)
     with suppress(LayerNotFoundError):  # of what is not there for few samples, but may be for more
-        chosen = choose(wishes.layers, model, few)
+        chosen = choose(task.layers, model, few)
         values, so_far = WantedLayers(model, chosen).values_and_pass(samples.copied(), seed)
         places = places_of_ops(so_far)
         if places == places_of_ops(few)[: len(places)]:
             return chosen, values, few
     way = pass_without_values(model, samples.copied(), seed)
-    chosen = choose(wishes.layers, model, way)
+    chosen = choose(task.layers, model, way)
     return chosen, WantedLayers(model, chosen).values(samples, seed, 0), way
 
 
@@ -204,39 +213,17 @@ def _seen(history: ModelHistory, chosen: Sequence[Choice]) -> list[Op | None]:
     return [None if index is None else PassRecord(history).op(index) for index in indices_in(history, chosen)]
 
 
-def _few_samples(model: nn.Module, samples: Samples, wishes: Wishes) -> tuple[ModelHistory, int]:
-    """Another number of samples shows which dimension counts them; unless the model refuses all others."""
-    own = samples.num_samples
-    for number in dict.fromkeys((2, 1, 3, 2 * own)):
-        if number == own:
-            continue
-        with suppress(Exception):
-            return whole_pass(model, samples.resized(number), wishes.seed), number
-    return whole_pass(model, samples, wishes.seed), own
-
-
-def _token_places(
-    model: nn.Module,
-    samples: Samples,
-    wishes: Wishes,
-    num_few: int,
-    chosen: Sequence[Choice],
-    seen: Sequence[Op | None],
-) -> list[tuple[int, ...] | None]:
-    """Which dimensions of a sample grow with its tokens: seen where one is left out. None: not known."""
-    short = samples.resized(num_few).shortened() if wishes.shapes is not None else None
-    unknown: list[tuple[int, ...] | None] = [None] * len(chosen)
-    if short is None:
-        return unknown
-    try:
-        history = whole_pass(model, short, wishes.seed)
-    except Exception:  # a model may want a certain length
-        return unknown
-    return [_places_that_differ(long, cut) for long, cut in zip(seen, _seen(history, chosen), strict=True)]
+def _seen_without_a_token(task: Task, samples: Samples, chosen: Sequence[Choice]) -> list[Op | None]:
+    """The layers where each sample has one token less, to see what grows with them."""
+    short = samples.shortened() if task.shapes is not None else None
+    if short is not None:
+        with suppress(Exception):  # a model may want a certain length
+            return _seen(whole_pass(task.model, short, task.seed), chosen)
+    return [None] * len(chosen)
 
 
 def _places_that_differ(long: Op | None, cut: Op | None) -> tuple[int, ...] | None:
-    """Of a sample."""
+    """Which dimensions of a sample grow with its tokens; None: not known."""
     if long is None or cut is None or long.layer_type != cut.layer_type:
         return None
     sizes, others = long.tensor_shape, cut.tensor_shape
@@ -245,67 +232,34 @@ def _places_that_differ(long: Op | None, cut: Op | None) -> tuple[int, ...] | No
     return tuple(place - 1 for place in range(1, len(sizes)) if sizes[place] != others[place])
 
 
-def _axis(few: Any, many: Any, num_few: int, num_many: int) -> SampleAxis | str:
-    if not isinstance(few, Tensor) or not isinstance(many, Tensor):
+def _axis_of(few: Op | None, many: Any, num_few: int, num_many: int) -> SampleAxis | str:
+    """Where the samples are, or why there is no row for each."""
+    if not isinstance(many, Tensor):
         return "it is no tensor"
-    return sample_axis(whole(few), many, num_few, num_many)
+    if few is None or num_few == num_many:
+        if many.ndim and many.shape[0] == num_many:
+            return SampleAxis(place=0)
+        return f"its first dimension does not count the {num_many} samples"
+    if not isinstance(few.tensor_contents, Tensor):
+        return "it is no tensor"
+    return sample_axis(whole(few.tensor_contents), many, num_few, num_many)
 
 
-def _only_axis(values: Any, num_samples: int) -> SampleAxis | str:
-    if isinstance(values, Tensor) and values.ndim and values.shape[0] == num_samples:
-        return SampleAxis(place=0)
-    return f"its first dimension does not count the {num_samples} samples"
-
-
-def _notes_on_neighbours(
-    seen: Sequence[Op | None],
-    chosen: Sequence[Choice],
-    axes: Sequence[Any],
-    values: Sequence[Tensor],
-    num_few: int,
-    num_many: int,
-) -> list[str]:
-    mixed = [
-        choice.name
-        for one, choice, axis, value in zip(seen, chosen, axes, values, strict=True)
-        if isinstance(axis, SampleAxis)
-        and num_few != num_many
-        and one is not None
-        and axis.fits(tuple(one.tensor_shape), num_few)
-        and not depends_on_own_sample(axis, whole(one.tensor_contents), value, num_few, num_many)
-    ]
-    if not mixed:
-        return []
-    some = ", ".join(mixed[:3]) + (f" and {len(mixed) - 3} more" if len(mixed) > 3 else "")
-    return [f"the values of a sample in {some} depend on chance, or on what else is in its batch."]
-
-
-def _those_with_samples(
-    chosen: Sequence[Choice], axes: Sequence[SampleAxis | str]
-) -> tuple[list[int], list[str]]:
-    left_out = []
-    kept = []
-    for place, (choice, axis) in enumerate(zip(chosen, axes, strict=True)):
-        if isinstance(axis, SampleAxis):
-            kept.append(place)
-        elif choice.is_explicit:
-            raise InputError(f"{choice.name} has no row for each sample: {axis}. Leave it out of layers.")
-        else:
-            left_out.append(f"{choice.name} is left out: {axis}.")
-    if not kept:
-        raise InputError(f"none of the layers has a row for each sample: {left_out[0]}")
-    return kept, left_out
+def _is_mixed(axis: SampleAxis, few: Op, many: Tensor, num_few: int, num_many: int) -> bool:
+    if num_few == num_many or not axis.fits(few.tensor_shape, num_few):
+        return False
+    return not depends_on_own_sample(axis, whole(few.tensor_contents), many, num_few, num_many)
 
 
 def _planned(
+    task: Task,
+    samples: Samples,
     choice: Choice,
     axis: SampleAxis,
     values: Tensor,
-    samples: Samples,
-    wishes: Wishes,
-    file: str,
     channels: Channels,
     tokens: tuple[int, ...] | None,
+    file: str,
 ) -> PlannedLayer:
     rows = axis.first(values, samples.num_samples)
     shape = tuple(rows.shape[1:])
@@ -315,24 +269,26 @@ def _planned(
         dims = with_tokens_at(dims, tokens)
     if axis.rows_each > 1 and len(dims) > 1:
         dims = ("part", *names_of_dims(shape[1:], channels, None))
-    shapes = wishes.shapes if varying_dims(dims) and _may_vary(dims, mask) else None
-    each = _example(rows, shapes, mask, dims, choice.name)
-    transforms = (*wishes.own_transforms.get(choice.key, ()), *wishes.transforms)
-    names = pooled_dims(dims) if isinstance(shapes, Pooled) else dims
-    chain = begin_all(transforms, choice.name, tuple(each.shape[1:]), each.dtype, names, example=each)
-    is_ragged = isinstance(shapes, Ragged)
-    if is_ragged and (chain.fitted or tuple(chain.shape) != tuple(each.shape[1:])):
-        raise InputError(
-            f"{choice.name} is kept ragged, and transforms that change shapes need samples of one shape: "
-            "choose "
-            "shapes='pooled' or Padded(…), or leave them out."
-        )
+    varying = varying_dims(dims)
+    may_vary = mask is None or any(name in ("token", "key") for name in dims)
+    shapes = task.shapes if varying and may_vary else None
+    arranged = _arranged(rows, shapes, mask, dims, choice.name)
+    example = rows if isinstance(arranged, list) else arranged
+    names = dims
+    if isinstance(shapes, Pooled):
+        names = tuple(name for place, name in enumerate(dims) if place not in varying)
+    transforms = (*task.own_transforms.get(choice.key, ()), *task.transforms)
+    arriving = tuple(example.shape[1:])
+    chain = begin_all(transforms, choice.name, arriving, example.dtype, names, example=example)
     kept_shape = tuple(chain.shape)
-    if is_ragged:
-        kept_shape = tuple(
-            -1 if place in varying_dims(dims) else size for place, size in enumerate(kept_shape)
-        )
-    aliases = dict.fromkeys((choice.label.rpartition("_")[0], *choice.modules, *_without_pass(choice)))
+    if isinstance(shapes, Ragged):
+        if chain.fitted or kept_shape != arriving:
+            raise InputError(
+                f"{choice.name} is kept ragged, and transforms that change shapes need samples of one shape: "
+                "choose shapes='pooled' or Padded(…), or leave them out."
+            )
+        kept_shape = tuple(-1 if place in varying else size for place, size in enumerate(kept_shape))
+    aliases = [choice.label.rpartition("_")[0], *choice.modules, choice.label.rpartition(":")[0]]
     return PlannedLayer(
         choice=choice,
         axis=axis,
@@ -343,50 +299,32 @@ def _planned(
         spec=ArraySpec(
             name=choice.name,
             file=file,
-            dtype=numpy_name(chain.dtype),
+            # As NumPy writes it, the smallest byte first: `<f4`.
+            dtype=torch.empty(0, dtype=chain.dtype, device="cpu").numpy().dtype.newbyteorder("<").str,
             shape=kept_shape,
             dims=tuple(chain.dims),
-            layout="ragged" if is_ragged else "rows",
+            layout="ragged" if isinstance(shapes, Ragged) else "rows",
         ),
         origin=LayerOrigin(
             name=choice.name,
             label=choice.label,
             address=choice.address,
-            aliases=tuple(alias for alias in aliases if alias and alias != choice.name),
+            aliases=tuple(alias for alias in dict.fromkeys(aliases) if alias and alias != choice.name),
             transforms=tuple(one.words for one in transforms),
-            witness=_size_of(values),
         ),
     )
 
 
-def _may_vary(dims: tuple[str, ...], mask: Tensor | None) -> bool:
-    return mask is None or any(name in ("token", "key") for name in dims)
-
-
-def _without_pass(choice: Choice) -> tuple[str, ...]:
-    return (choice.label.rpartition(":")[0],) if ":" in choice.label else ()
-
-
-def _example(
-    rows: Tensor, shapes: Shapes | None, mask: Tensor | None, dims: tuple[str, ...], layer: str
-) -> Tensor:
-    if shapes is None or isinstance(shapes, Ragged):
-        return rows
-    each = kept_tokens(rows, mask, dims)
-    return padded(each, shapes, dims, layer) if isinstance(shapes, Padded) else pooled(each, shapes, dims)
-
-
-def _columns(samples: Samples, wishes: Wishes) -> tuple[tuple[ArraySpec, ...], list[str]]:
+def _columns(task: Task, samples: Samples) -> tuple[tuple[ArraySpec, ...], list[str]]:
     found: list[ArraySpec] = []
     notes: list[str] = []
-    given: tuple[tuple[Role, Any], ...] = (
-        ("labels", samples.labels),
-        ("ids", wishes.ids if wishes.ids is not None else samples.ids),
+    given: tuple[tuple[Role, Any, int], ...] = (
+        ("labels", samples.labels, samples.num_samples),
+        ("ids", samples.ids, samples.num_samples) if task.ids is None else ("ids", task.ids, len(task.ids)),
     )
-    for role, values in given:
+    for role, values, number in given:
         if values is None:
             continue
-        number = len(values) if role == "ids" and wishes.ids is not None else samples.num_samples
         column = column_of(values, number)
         if column is None:
             notes.append(f"the {role} are not kept: they are neither numbers nor texts, one for each sample.")
@@ -395,23 +333,9 @@ def _columns(samples: Samples, wishes: Wishes) -> tuple[tuple[ArraySpec, ...], l
         else:
             little = column.dtype.newbyteorder("<").str
             found.append(ArraySpec(name=role, file=role, dtype=little, shape=column.shape[1:], role=role))
-    if isinstance(wishes.shapes, Padded):
+    if isinstance(task.shapes, Padded):
         found.append(ArraySpec(name="lengths", file="lengths", dtype="<i8", shape=(), role="lengths"))
     return tuple(found), notes
-
-
-def numpy_name(dtype: torch.dtype) -> str:
-    """As NumPy writes it, the smallest byte first: `<f4`."""
-    return torch.empty(0, dtype=dtype, device="cpu").numpy().dtype.newbyteorder("<").str
-
-
-def _size_of(values: Tensor) -> float:
-    """Of its values, in the mean; what is not finite does not count."""
-    if not values.numel():
-        return 0.0
-    values = open_values(values, "")
-    wide = values.abs().to(torch.float64) if values.is_complex() else values.to(torch.float64).abs()
-    return float(wide.nan_to_num(nan=0.0, posinf=0.0).mean())
 
 
 def _as_array(values: Tensor) -> Array:
@@ -419,60 +343,55 @@ def _as_array(values: Tensor) -> Array:
     return found.numpy() if found.is_contiguous() else numpy.ascontiguousarray(found.numpy())
 
 
-Batches = Callable[[Plan, int], Iterator[tuple[Any, list[Tensor], int]]]
+# --- transforms that are fitted ----------------------------------------------------------------------------
 
 
 def fit_transforms(plan: Plan, store: Store, batches: Batches, say: Callable[[str], None]) -> None:
-    """What another process has found out already is taken from it."""
-    depth = max((len(layer.chain.fitted) for layer in plan.layers), default=0)
-    for level in range(depth):
-        open_ones = [
-            layer
-            for layer in plan.layers
-            if len(layer.chain.fitted) > level and not _restored(layer, level, store)
-        ]
+    """What another process has found out already is taken from it.
+
+    `batches` gives the samples and values of those that are wanted by their numbers.
+    """
+    for level in range(max((len(layer.chain.fitted) for layer in plan.layers), default=0)):
+        open_ones = []
+        for place, layer in enumerate(plan.layers):
+            if len(layer.chain.fitted) > level:
+                key, part = layer.chain.fitted[level]
+                content = store.read(_state_name(layer, key))
+                if content is None:
+                    open_ones.append((place, layer, key, part))
+                else:
+                    _restore(part, content, layer)
         if open_ones:
-            _fit(plan, open_ones, level, store, batches, say)
+            _fit(open_ones, store, batches, say)
 
 
 def _fit(
-    plan: Plan,
-    layers: list[PlannedLayer],
-    level: int,
+    parts: list[tuple[int, PlannedLayer, str, RunningComponents]],
     store: Store,
     batches: Batches,
     say: Callable[[str], None],
 ) -> None:
-    parts = [layer.chain.fitted[level] for layer in layers]
-    most = max(part.num_samples for _, part in parts)
-    say(f"fitting {parts[0][0].partition('_')[2]} of {len(layers)} layers to the first {most:,} samples")
+    most = max(part.num_samples for _, _, _, part in parts)
+    say(f"fitting {parts[0][2].partition('_')[2]} of {len(parts)} layers to the first {most:,} samples")
     seen = 0
-    for samples, values, number in batches(plan, most):
-        for layer, (key, part) in zip(layers, parts, strict=True):
+    for samples, values, number in batches(lambda _: True):
+        for place, layer, _, part in parts:
+            rows = layer.before_transforms(values[place], samples, number)
+            assert isinstance(rows, Tensor)  # ragged layers take no such transform
             if seen < part.num_samples:
-                rows = layer.before_transforms(values[plan.layers.index(layer)], samples, number)
-                if isinstance(rows, list):
-                    raise InputError(f"{layer.choice.name} is ragged: {key} needs samples of one shape.")
                 layer.chain.look(part, rows)
         seen += samples.num_samples
-    for layer, (key, part) in zip(layers, parts, strict=True):
+        if seen >= most:
+            break
+    for _, layer, key, part in parts:
         part.finish()
         content = io.BytesIO()
         arrays: dict[str, Any] = dict(part.state())
         numpy.savez(content, **arrays)
-        kept = store.write_new(_name(layer, key), content.getvalue())
-        _restore(part, kept, layer)
+        _restore(part, store.write_new(_state_name(layer, key), content.getvalue()), layer)
 
 
-def _restored(layer: PlannedLayer, level: int, store: Store) -> bool:
-    key, part = layer.chain.fitted[level]
-    content = store.read(_name(layer, key))
-    if content is not None:
-        _restore(part, content, layer)
-    return content is not None
-
-
-def _restore(part: Fitted, content: bytes, layer: PlannedLayer) -> None:
+def _restore(part: RunningComponents, content: bytes, layer: PlannedLayer) -> None:
     try:
         with numpy.load(io.BytesIO(content), allow_pickle=False) as state:
             part.restore(dict(state))
@@ -482,5 +401,5 @@ def _restore(part: Fitted, content: bytes, layer: PlannedLayer) -> None:
         raise FileFormatError(f"what was fitted to {layer.choice.name} is damaged: {error}.") from error
 
 
-def _name(layer: PlannedLayer, key: str) -> str:
+def _state_name(layer: PlannedLayer, key: str) -> str:
     return f"{layer.spec.file}.{key}.npz"

@@ -8,6 +8,7 @@ does not matter how many processes there were, nor how often one of them was sta
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -80,27 +81,15 @@ def read_journals(contents: Iterable[bytes]) -> Progress:
     return Progress(done=dict(sorted(done.items())), ended=ended)
 
 
-def _can_be(entry: Done | Ended) -> bool:
-    """A journal may come from anywhere."""
-    numbers = (
-        (entry.batch, entry.first, entry.rows)
-        if isinstance(entry, Done)
-        else (entry.batches, entry.total_rows)
-    )
-    return all(0 <= number < _MOST_ROWS for number in numbers)
-
-
 _MOST_ROWS: Final = 1 << 48
-_DONE: Final = msgspec.json.Decoder(Done)
-_ENDED: Final = msgspec.json.Decoder(Ended)
+_DECODERS: Final[tuple[Any, ...]] = (msgspec.json.Decoder(Done), msgspec.json.Decoder(Ended))
 
 
 def _entry_of(line: bytes) -> Done | Ended | None:
-    decoder: Any
-    for decoder in (_DONE, _ENDED):
-        try:
+    """A journal may come from anywhere: None for what is no entry, or cannot be."""
+    for decoder in _DECODERS:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             entry: Done | Ended = decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-        return entry if _can_be(entry) else None
+            numbers = [value for value in msgspec.structs.astuple(entry) if isinstance(value, int)]
+            return entry if all(0 <= number < _MOST_ROWS for number in numbers) else None
     return None

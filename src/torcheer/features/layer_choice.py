@@ -25,8 +25,7 @@ from torcheer.capture import (
     seed_everything,
 )
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
-from torcheer.features.samples import Samples
-from torcheer.features.sharded_weights import running, whole
+from torcheer.features.samples import Samples, running, whole
 from torcheer.models import chosen_layers, named_root
 
 _MOST_NAMED = 16
@@ -126,18 +125,13 @@ def keys_of(layers: Any) -> list[Any]:
     """`layers`: `"all"`, `"modules"`, a key of any kind, several, or `{key: transforms}`."""
     if isinstance(layers, str | type | int):
         layers = [layers]
-    if not isinstance(layers, Iterable) or isinstance(layers, bytes):
-        raise InputError(
-            f"layers={layers!r}: give labels, module addresses or patterns, 'modules', or 'all'."
-        )
-    keys = list(layers)
-    for key in keys:
+    keys = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, bytes) else []
+    for key in keys or [None]:
         if isinstance(key, bool) or not isinstance(key, str | type | int) or key == "":
             raise InputError(
-                f"{key!r} names no layer: give a label, a module address, a pattern, a type or a number."
+                f"layers={layers!r} has no layers, or {key!r} names none: give labels, module addresses, "
+                "patterns, types or numbers, 'modules', or 'all'."
             )
-    if not keys:
-        raise InputError("no layers: give labels, module addresses or patterns, 'modules', or 'all'.")
     return list(dict.fromkeys(keys))
 
 
@@ -256,7 +250,9 @@ def _meant_by(key: Any, model: nn.Module, history: ModelHistory) -> list[Choice]
     if key == "all":
         return [_choice(history, index, explicit=False) for index in _computed(history)]
     if key == "modules" or isinstance(key, type):
-        names = _leaves(model, history) if key == "modules" else chosen_layers(model, key)
+        # "modules": those with weights of their own, or without modules of their own, as far as they ran.
+        names = [*chosen_layers(model, "all" if key == "modules" else key)]
+        names = [name for name in names if key != "modules" or name in history.module_tree.addresses]
         return [one for name in names for one in _of_module(name, history, explicit=False)]
     if isinstance(key, int):
         return [_choice(history, history[key].index, explicit=True)]
@@ -305,12 +301,6 @@ def _of_module(address: str, history: ModelHistory, *, explicit: bool) -> list[C
         )
         for one in passes
     ]
-
-
-def _leaves(model: nn.Module, history: ModelHistory) -> list[str]:
-    """Modules with weights of their own, or without modules of their own, as far as they ran."""
-    ran = set(history.module_tree.addresses)
-    return [name for name in chosen_layers(model, "all") if name in ran]
 
 
 def _computed(history: ModelHistory) -> list[int]:
@@ -376,7 +366,10 @@ class WantedLayers:
 
     def values_and_pass(self, samples: Samples, seed: int) -> tuple[list[Tensor], ModelHistory]:
         """Raises LayerNotFoundError where one of them is elsewhere, or not there at all."""
-        selected = _selected([*(one for one in self._choices if one.call), *self._now])
+        selected = Selection(
+            indices={choice.index for choice in self._now},
+            addresses={choice.call for choice in self._choices if choice.call},
+        )
         stop = Selection(awaited={*selected.indices, *selected.addresses}) if self._may_stop else Selection()
         history = _captured(self._model, samples, selected, stop, seed)
         now = {choice.name: choice.index for choice in self._now}
@@ -388,48 +381,28 @@ class WantedLayers:
         return found, history
 
 
-def _selected(choices: Sequence[Choice]) -> Selection:
-    return Selection(
-        indices={choice.index for choice in choices if not choice.call},
-        addresses={choice.call for choice in choices if choice.call},
-    )
-
-
 def _not_there(choice: Choice, history: ModelHistory, batch: int, ran: Collection[str]) -> CaptureError:
     """`ran`: the modules that all data went through so far, which alone can be named instead."""
     modules = some_names([name for name in history.module_tree.addresses if name in ran and name])
+    address, _, number = (choice.call or choice.scope).rpartition(":")
+    inside = address or "the model itself"
     if choice.call:
-        address, _, number = choice.call.rpartition(":")
         passes = history.module_tree.passes_of(address) or ()
-        what = "was not called" if not passes else f"was called {len(passes)} times"
-        if int(number) <= len(passes):
-            what = "gave no tensor"
-        return CaptureError(
-            f"{choice.name} is missing in batch {batch}: the model takes other ways for other data, and the "
-            f"module {address or 'itself'} {what} there. Name layers that run for all data, or leave out the "
-            f"samples of which it does not run. All data so far went through {modules or 'no module'}."
-        )
-    address = choice.scope.rpartition(":")[0]
+        times = f"was called {len(passes)} times" if passes else "was not called"
+        what = f"the module {inside} {'gave no tensor' if int(number) <= len(passes) else times} there"
+    else:
+        what = f"the {choice.layer_type} in {inside} that has this label in the first batch is not there"
     instead = next((name for name in (*choice.modules, address) if name and name in ran), "")
-    if instead:
+    if instead and not choice.call:
         do = f"Name the module {instead!r} instead: modules are found by their calls"
     elif modules:
-        do = f"Name a module instead, which is found by its call: all data so far went through {modules}"
+        do = f"Name a module instead that runs for all data: all data so far went through {modules}"
     else:
         do = "Make a module of the step, such as nn.ReLU(), and name that: modules are found by their calls"
     return CaptureError(
-        f"{choice.name} is missing in batch {batch}: the model takes other ways for other data, and the "
-        f"{choice.layer_type} in {address or 'the model itself'} to which this label belongs in the first "
-        f"batch is not there{_twice(choice, history)}. {do}."
+        f"{choice.name} is missing in batch {batch}: the model takes other ways for other data, and {what}. "
+        f"{do}."
     )
-
-
-def _twice(choice: Choice, history: ModelHistory) -> str:
-    """What bears the same label in this batch, and was not taken for it."""
-    same = choice.label.rpartition("_")[0]  # mul_1_5: the label, and its place in the pass
-    if not any(label.rpartition("_")[0] == same for label in history.layer_labels):
-        return ""
-    return f" (the {same} of this batch stands elsewhere in the source, or runs more than once)"
 
 
 def _captured(

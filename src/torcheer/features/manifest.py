@@ -60,7 +60,6 @@ class LayerOrigin(msgspec.Struct, frozen=True, kw_only=True):
     address: str = ""  # of the module whose output it is
     aliases: tuple[str, ...] = ()  # by which it is found, too
     transforms: tuple[str, ...] = ()
-    witness: float = 0.0  # the mean size of its values in the first batch, before any transform
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,15 +173,11 @@ def safe_name(name: str) -> str:
     return "".join(letter if letter in _SAFE else "_" for letter in name)[:_LONGEST_NAME] or "_"
 
 
-def file_names(names: list[str], taken: tuple[str, ...] = ()) -> list[str]:
-    """One for each layer, none twice, also where a disk does not tell capitals from small letters."""
-    used = {name.lower() for name in taken}
-    found = []
-    for name in names:
-        base = safe_name(name).lstrip(".") or "layer"
-        file, number = base, 2
-        while file.lower() in used:
-            file, number = f"{base[: _LONGEST_NAME - 8]}-{number}", number + 1
-        used.add(file.lower())
-        found.append(file)
-    return found
+def file_name(name: str, used: set[str]) -> str:
+    """Of a layer: none twice, also where a disk does not tell capitals from small letters."""
+    base = safe_name(name).lstrip(".") or "layer"
+    file, number = base, 2
+    while file.lower() in used:
+        file, number = f"{base[: _LONGEST_NAME - 8]}-{number}", number + 1
+    used.add(file.lower())
+    return file

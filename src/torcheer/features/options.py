@@ -6,7 +6,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -17,12 +17,10 @@ from torcheer.capture import check_model, same_random_state_after, seed_everythi
 from torcheer.errors import InputError
 from torcheer.features.dimensions import Shapes, read_shapes
 from torcheer.features.layer_choice import batch_seed, keys_of
-from torcheer.features.samples import Caller
-from torcheer.features.sharded_weights import check_whole
+from torcheer.features.samples import Caller, check_whole
 from torcheer.features.sources import Source, StreamSource, source_of
-from torcheer.features.stores.store import Array, raw_bytes
-from torcheer.features.transforms.chain import read_transforms
-from torcheer.features.transforms.transform import Transform
+from torcheer.features.stores import Array, raw_bytes
+from torcheer.features.transforms import Transform, read_transforms
 from torcheer.models import AUTOMATIC, chosen_device, place, same_modes_after, unwrapped
 
 
@@ -32,9 +30,38 @@ class Task:
 
     model: nn.Module
     source: Source
-    wishes: Wishes
     caller: Caller
     device: torch.device
+    layers: list[Any]  # keys
+    transforms: tuple[Transform, ...]
+    own_transforms: dict[Any, tuple[Transform, ...]]  # by key
+    shapes: Shapes | None
+    seed: int
+    ids: Array | None  # known before
+    ids_words: str
+
+    def words(self) -> dict[str, str]:
+        """The options, by which other ones are noticed."""
+        shared = ", ".join(one.words for one in self.transforms)
+        own = "; ".join(
+            sorted(
+                f"{_name_of(key)}: {', '.join(one.words for one in chain)}"
+                for key, chain in self.own_transforms.items()
+            )
+        )
+        size = self.source.batch_size
+        return {
+            "layers": ", ".join(sorted(map(_name_of, self.layers))),
+            "transforms": "; ".join(part for part in (shared, own) if part) or "none",
+            "shapes": self.shapes.words if self.shapes is not None else "as they are",
+            "seed": str(self.seed),
+            "ids": self.ids_words,
+            "batch size": "different" if size is None else str(size),
+        }
+
+
+def _name_of(key: Any) -> str:
+    return key.__qualname__ if isinstance(key, type) else str(key)
 
 
 @contextmanager
@@ -54,19 +81,37 @@ def set_up(
     check_model(model)
     check_whole(model)
     model = unwrapped(model)
+    if type(seed) is not int or seed < 0:
+        raise InputError(f"seed={seed!r}: give a whole number from 0 on.")
     with same_random_state_after():
-        seed_everything(batch_seed(_checked_seed(seed), 0))  # a sampler may draw from it
+        seed_everything(batch_seed(seed, 0))  # a sampler may draw from it
         source = source_of(data, batch_size)
-        named, key = given_ids(ids, source)
-        wishes = read_wishes(layers, transform, read_shapes(shapes), seed, named, ids)
-        caller = Caller(model, key)
-        where = _device(device, model)
+        named = source.ids() if ids is None else None
+        ids_words = "of the data" if ids is None else f"the entry {ids!r}"
+        if ids is not None and not isinstance(ids, str):
+            named = _given_ids(ids, source)
+            ids_words = f"{len(named):,} of {zlib.crc32(raw_bytes(named)):08x}"
+        task = Task(
+            model=model,
+            source=source,
+            caller=Caller(model, ids if isinstance(ids, str) else None),
+            device=_device(device, model),
+            layers=keys_of(layers),
+            transforms=read_transforms(transform),
+            own_transforms={key: read_transforms(chain) for key, chain in layers.items()}
+            if isinstance(layers, dict)
+            else {},
+            shapes=read_shapes(shapes),
+            seed=seed,
+            ids=named,
+            ids_words=ids_words,
+        )
         if isinstance(source, StreamSource):
-            source.count_with(lambda batch: caller.samples_of(batch).num_samples)
+            source.count_with(lambda batch: task.caller.samples_of(batch).num_samples)
         with same_modes_after(model):
-            place(model, where)
+            place(model, task.device)
             model.eval()
-            yield Task(model=model, source=source, wishes=wishes, caller=caller, device=where)
+            yield task
 
 
 def _device(device: str | torch.device | None, model: nn.Module) -> torch.device:
@@ -77,73 +122,8 @@ def _device(device: str | torch.device | None, model: nn.Module) -> torch.device
     return chosen_device(device, model)
 
 
-def _checked_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed={seed!r}: give a whole number from 0 on.")
-    return seed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wishes:
-    """What was asked for."""
-
-    layers: Any
-    transforms: tuple[Transform, ...]
-    shapes: Shapes | None
-    seed: int
-    ids: Array | None = None  # known before
-    ids_words: str = "of the data"
-    own_transforms: dict[Any, tuple[Transform, ...]] = field(default_factory=dict)
-
-    def words(self) -> dict[str, str]:
-        names = [_name_of(key) for key in self.layers]
-        shared = ", ".join(one.words for one in self.transforms)
-        own = "; ".join(
-            sorted(
-                f"{_name_of(key)}: {', '.join(one.words for one in chain)}"
-                for key, chain in self.own_transforms.items()
-            )
-        )
-        return {
-            "layers": ", ".join(sorted(names)),
-            "transforms": "; ".join(part for part in (shared, own) if part) or "none",
-            "shapes": self.shapes.words if self.shapes is not None else "as they are",
-            "seed": str(self.seed),
-            "ids": self.ids_words,
-        }
-
-
-def _name_of(key: Any) -> str:
-    return key.__qualname__ if isinstance(key, type) else str(key)
-
-
-def read_wishes(
-    layers: Any, transform: Any, shapes: Shapes | None, seed: int, ids: Array | None, given_ids: Any = None
-) -> Wishes:
-    """`ids`: as they are known before; `given_ids`: as they were asked for."""
-    own = {key: read_transforms(chain) for key, chain in layers.items()} if isinstance(layers, dict) else {}
-    words = "of the data"
-    if isinstance(given_ids, str):
-        words = f"the entry {given_ids!r}"
-    elif given_ids is not None and ids is not None:
-        words = f"{len(ids):,} of {zlib.crc32(raw_bytes(ids)):08x}"
-    return Wishes(
-        layers=keys_of(layers),
-        transforms=read_transforms(transform),
-        shapes=shapes,
-        seed=seed,
-        ids=ids,
-        ids_words=words,
-        own_transforms=own,
-    )
-
-
-def given_ids(ids: Any, source: Source) -> tuple[Array | None, str | None]:
-    """One for each sample, where that is known before; and the key under which batches have them."""
-    if isinstance(ids, str):
-        return None, ids
-    if ids is None:
-        return source.ids(), None
+def _given_ids(ids: Any, source: Source) -> Array:
+    """One for each sample."""
     found = numpy.asarray(ids)
     if found.ndim != 1 or found.dtype.kind not in "iuUS":
         raise InputError("ids must be whole numbers or texts, one for each sample, or the key of a batch.")
@@ -155,4 +135,4 @@ def given_ids(ids: Any, source: Source) -> tuple[Array | None, str | None]:
         raise InputError(
             f"there are {len(found):,} ids for {source.num_samples:,} samples: give one for each."
         )
-    return found.astype(numpy.str_) if found.dtype.kind == "S" else found, None
+    return found.astype(numpy.str_) if found.dtype.kind == "S" else found

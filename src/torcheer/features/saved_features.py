@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -14,38 +15,50 @@ from numpy.typing import ArrayLike, NDArray
 
 from torcheer.errors import FileFormatError, InputError, LayerNotFoundError
 from torcheer.features.journal import Done, Progress, read_journals
-from torcheer.features.manifest import NAME, ArraySpec, LayerOrigin, Manifest, read_manifest
-from torcheer.features.stores.store import Array, Rows, Store, store_at
+from torcheer.features.manifest import NAME, ArraySpec, LayerOrigin, Manifest, Role, read_manifest
+from torcheer.features.stores import Array, Store, store_at
 from torcheer.graph import readable_bytes
 
 if TYPE_CHECKING:
     import xarray
 
-    from torcheer.analysis import LayerComparison, Probe, SimilarityMatrix
+    from torcheer.analysis import LayerComparison, Probe, Rows, SimilarityMatrix
 
 
 Mask = NDArray[numpy.bool_]
 
 
-class StoredLayer:
-    """Rows of samples: `layer[100:200]`, `layer[[3, 5]]`, `layer[7, :4]`, as NumPy has it."""
+class _Stored:
+    """A layer on the disk."""
 
-    def __init__(self, spec: ArraySpec, rows: Rows, missing: Callable[[], Mask | None]) -> None:
+    def __init__(self, spec: ArraySpec) -> None:
         self.spec = spec
-        self.rows = rows
-        self._missing = missing
 
     @property
     def name(self) -> str:
         return self.spec.name
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.rows.shape)
+    def dtype(self) -> numpy.dtype[Any]:
+        return self.spec.numpy_dtype
 
     @property
-    def dtype(self) -> numpy.dtype[Any]:
-        return self.rows.dtype
+    def dims(self) -> tuple[str, ...]:
+        """The names of its dimensions, "sample" first."""
+        return ("sample", *self.spec.dims)
+
+
+class StoredLayer(_Stored):
+    """Rows of samples: `layer[100:200]`, `layer[[3, 5]]`, `layer[7, :4]`, as NumPy has it."""
+
+    def __init__(self, spec: ArraySpec, rows: Rows, missing: Callable[[], Mask | None]) -> None:
+        super().__init__(spec)
+        self.rows = rows
+        self._missing = missing
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.rows.shape)
 
     @property
     def ndim(self) -> int:
@@ -53,12 +66,7 @@ class StoredLayer:
 
     @property
     def nbytes(self) -> int:
-        return self.dtype.itemsize * int(numpy.prod(self.shape, dtype=numpy.int64))
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """The names of its dimensions, "sample" first."""
-        return ("sample", *self.spec.dims)
+        return self.dtype.itemsize * math.prod(self.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -80,28 +88,16 @@ class StoredLayer:
         return f"<StoredLayer {self.name!r}: {self.dtype} {self.shape}>"
 
 
-class StoredRagged:
+class StoredRagged(_Stored):
     """Samples of different shapes: `layer[3]` is an array, `layer[3:5]` a list of them."""
 
     def __init__(self, spec: ArraySpec, store: Store, batches: list[Done], num_rows: int) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self._store = store
         self._batches = sorted(batches, key=lambda done: done.first)
         self._firsts = [done.first for done in self._batches]
         self._num_rows = num_rows
         self._last: tuple[int, list[Array]] | None = None  # a batch is read as a whole: neighbours come next
-
-    @property
-    def name(self) -> str:
-        return self.spec.name
-
-    @property
-    def dtype(self) -> numpy.dtype[Any]:
-        return self.spec.numpy_dtype
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        return ("sample", *self.spec.dims)
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
@@ -110,17 +106,22 @@ class StoredRagged:
 
     @property
     def nbytes(self) -> int:
-        return self.dtype.itemsize * sum(int(numpy.prod(shape, dtype=numpy.int64)) for shape in self.shapes)
+        return self.dtype.itemsize * sum(map(math.prod, self.shapes))
 
     def __len__(self) -> int:
         return self._num_rows
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return [self._one(number) for number in range(*key.indices(len(self)))]
         if isinstance(key, int | numpy.integer):
             return self._one(int(key))
-        return [self._one(int(number)) for number in _numbers_of(key, len(self))]
+        if isinstance(key, slice):
+            return [self._one(number) for number in range(*key.indices(len(self)))]
+        found = numpy.asarray(key)
+        if found.dtype == bool and found.shape == (len(self),):
+            found = numpy.flatnonzero(found)
+        if found.dtype.kind not in "iu" or found.ndim != 1:
+            raise InputError(f"{key!r} names no samples: give a number, a slice, or a list of numbers.")
+        return [self._one(int(number)) for number in found]
 
     def __iter__(self) -> Iterator[Array]:
         return (self._one(number) for number in range(len(self)))
@@ -151,15 +152,6 @@ class StoredRagged:
         return f"<StoredRagged {self.name!r}: {self.dtype}, {len(self):,} samples of ({shape})>"
 
 
-def _numbers_of(key: Any, length: int) -> NDArray[numpy.int64]:
-    found = numpy.asarray(key)
-    if found.dtype == bool and found.shape == (length,):
-        return numpy.flatnonzero(found)
-    if found.dtype.kind not in "iu" or found.ndim != 1:
-        raise InputError(f"{key!r} names no samples: give a number, a slice, or a list of numbers.")
-    return found.astype(numpy.int64)
-
-
 def _refuse_missing(missing: Mask, key: Any, name: str) -> None:
     """A row that nobody has written is zeros, and must not be taken for values."""
     first = key if not isinstance(key, tuple) else key[0] if key else ...
@@ -177,8 +169,7 @@ def _refuse_missing(missing: Mask, key: Any, name: str) -> None:
 def _missing_error(name: str, number: int) -> InputError:
     return InputError(
         f"sample {number:,} of {name!r} is not extracted yet: features.done says which are there, and the "
-        "call of "
-        "tl.extract that began it goes on with it."
+        "call of tl.extract that began it goes on with it."
     )
 
 
@@ -228,13 +219,14 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     @property
     def is_complete(self) -> bool:
         """Whether every sample is there. Asked of the disk again while it is not."""
-        known = self.manifest.num_samples is not None or self.progress.ended is not None
-        if known and self.progress.num_rows == self.num_samples:
-            return True
-        self.__dict__.pop("progress", None)
-        self.__dict__.pop("_missing", None)
-        known = self.manifest.num_samples is not None or self.progress.ended is not None
-        return known and self.progress.num_rows == self.num_samples
+        if not self._is_known_complete():
+            self.__dict__.pop("progress", None)
+            self.__dict__.pop("_missing", None)
+        return self._is_known_complete()
+
+    def _is_known_complete(self) -> bool:
+        has_end = self.manifest.num_samples is not None or self.progress.ended is not None
+        return has_end and self.progress.num_rows == self.num_samples
 
     @property
     def num_done(self) -> int:
@@ -297,8 +289,7 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     @property
     def labels(self) -> Array | None:
         """One for each sample, where the data had them."""
-        found: Array | None = self._column("labels")
-        return found
+        return self._column("labels")
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -325,10 +316,9 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     @property
     def lengths(self) -> NDArray[numpy.int64] | None:
         """How many tokens each sample has, where its values were filled up."""
-        found: NDArray[numpy.int64] | None = self._column("lengths")
-        return found
+        return self._column("lengths")
 
-    def _column(self, role: Any) -> Any:
+    def _column(self, role: Role) -> Array | None:
         spec = self.manifest.column(role)
         if spec is None:
             return None
@@ -405,7 +395,6 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         return address
 
     def __repr__(self) -> str:
-
         return features_text(self)
 
 

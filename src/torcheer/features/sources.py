@@ -32,7 +32,7 @@ from torcheer.capture import seed_everything
 from torcheer.errors import InputError
 from torcheer.features.identity import checksum_of_item, data_marks
 from torcheer.features.manifest import STEADY, STREAM
-from torcheer.features.stores.store import Array
+from torcheer.features.stores import Array
 from torcheer.models import TARGET_NAMES
 
 USUAL_BATCH_SIZE: Final = 32
@@ -47,73 +47,56 @@ class Piece(NamedTuple):
     batch: Any
 
 
-class Places:
-    """Which samples are in which batch: fixed once for all, whoever asks."""
-
-    def __init__(self, order: Sequence[int] | NDArray[numpy.int64], firsts: Sequence[int]) -> None:
-        self._order = order
-        self._firsts = (*firsts, len(order))
-        self.num_samples = len(order)
-        self.num_batches = len(firsts)
-
-    def indices_of(self, number: int) -> list[int]:
-        return [int(one) for one in self._order[self._firsts[number] : self._firsts[number + 1]]]
-
-    def first_of(self, number: int) -> int:
-        return self._firsts[number]
-
-    def order(self) -> NDArray[numpy.int64]:
-        return numpy.asarray(self._order, dtype=numpy.int64)
-
-
-def _even_places(order: Sequence[int] | NDArray[numpy.int64], batch_size: int) -> Places:
-    return Places(order, range(0, len(order), batch_size))
-
-
-def _listed_places(batches: list[list[int]]) -> Places:
-    """As a batch sampler of the user's puts them together."""
-    firsts = list(itertools.accumulate((len(one) for one in batches), initial=0))[:-1]
-    return Places([number for batch in batches for number in batch], firsts)
-
-
 class IndexedSource:
     """A data set of which any sample can be had at any time, in batches whose place is fixed."""
 
     def __init__(
-        self, dataset: Any, places: Places, batch_size: int | None, options: Mapping[str, Any]
+        self,
+        dataset: Any,
+        order: Sequence[int] | NDArray[numpy.int64],
+        batch_size: int | None,
+        options: Mapping[str, Any],
+        firsts: Sequence[int] | None = None,
     ) -> None:
+        """`order`: of the samples; `firsts`: where each batch begins, if not every `batch_size`."""
+        if not len(order):
+            raise InputError("the data are empty: there is nothing to extract.")
         self._dataset = dataset
-        self._places = places
+        self._order = order
+        self._firsts = range(0, len(order), batch_size or 1) if firsts is None else firsts
         self._options = dict(options)
         kinds: dict[type, str] = {_Columns: "tensors", _ListedSamples: "list"}
         kind = kinds.get(type(dataset), type(dataset).__name__)
-        self.words = f"{kind} of {places.num_samples:,} samples"  # for people
-        self.num_samples: int | None = places.num_samples
-        self.num_batches: int | None = places.num_batches
+        self.words = f"{kind} of {len(order):,} samples"  # for people
+        self.num_samples: int | None = len(order)
+        self.num_batches: int | None = len(self._firsts)
         self.batch_size = batch_size  # None: they differ
         self.notes: list[str] = []
         self._marks: dict[str, str] | None = None
 
     def first(self) -> Any:
         with _told_what_to_do():
-            batch = self._places.indices_of(0)
-            return next(iter(self._loader([batch], num_workers=self._num_readers)))
+            return next(iter(self._loader([self._indices_of(0)], num_workers=self._num_readers)))
+
+    def _indices_of(self, number: int) -> list[int]:
+        ends = (*self._firsts[number + 1 : number + 2], len(self._order))
+        return [int(one) for one in self._order[self._firsts[number] : ends[0]]]
 
     def pieces(self, wanted: Callable[[int], bool]) -> Iterator[Piece]:
         """Those batches that are wanted, in their order."""
-        numbers = [number for number in range(self._places.num_batches) if wanted(number)]
+        numbers = [number for number in range(len(self._firsts)) if wanted(number)]
         if not numbers:
             return
-        batches = iter(self._loader([self._places.indices_of(number) for number in numbers]))
+        batches = iter(self._loader([self._indices_of(number) for number in numbers]))
         for number in numbers:
             with _told_what_to_do():
                 batch = next(batches)
-            yield Piece(number, self._places.first_of(number), batch)
+            yield Piece(number, self._firsts[number], batch)
 
     def ids(self) -> Array | None:
         """What each sample is called, where that is known before."""
         names = names_of_samples(self._dataset)
-        order = self._places.order()
+        order = numpy.asarray(self._order, dtype=numpy.int64)
         if names is not None and len(names) > int(order.max(initial=-1)):
             return numpy.array([names[number] for number in order], dtype=numpy.str_)
         return order
@@ -125,7 +108,8 @@ class IndexedSource:
     def marks(self) -> dict[str, str]:
         """By which other data are noticed."""
         if self._marks is None:
-            self._marks = data_marks(self._dataset, self._places.order(), self._looked_at)
+            order = numpy.asarray(self._order, dtype=numpy.int64)
+            self._marks = data_marks(self._dataset, order, self._looked_at)
             if STEADY not in self._marks:
                 self.notes.append("a sample is another one each time it is read: changes go unnoticed.")
         return self._marks
@@ -278,13 +262,6 @@ class _ListedSamples(Dataset[Any]):
 
     def __init__(self, samples: list[Any]) -> None:
         self.samples = samples
-        entries = [set(sample) for sample in samples if isinstance(sample, Mapping)]
-        other = next((number for number, names in enumerate(entries) if names != entries[0]), None)
-        if other is not None or len(entries) not in (0, len(samples)):
-            where = (
-                "some samples are dicts, and some are not" if other is None else f"sample {other} has others"
-            )
-            raise InputError(f"the samples of a list must have the same entries, and {where}.")
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -368,10 +345,7 @@ def _of_dataset(dataset: Any, batch_size: int | None) -> IndexedSource:
         length = len(dataset)
     except TypeError as error:
         raise InputError(f"{type(dataset).__name__} has no length: give a DataLoader of it.") from error
-    if not length:
-        raise InputError("the data are empty: there is nothing to extract.")
-    size = batch_size or USUAL_BATCH_SIZE
-    return IndexedSource(dataset, _even_places(range(length), size), size, {})
+    return IndexedSource(dataset, range(length), batch_size or USUAL_BATCH_SIZE, {})
 
 
 def _of_loader(loader: DataLoader[Any], batch_size: int | None) -> Source:
@@ -393,24 +367,18 @@ def _of_loader(loader: DataLoader[Any], batch_size: int | None) -> Source:
         "multiprocessing_context": loader.multiprocessing_context,
         "prefetch_factor": loader.prefetch_factor,
     }
-    places, size, notes = _places_of(loader)
-    if not places.num_samples:
-        raise InputError("the loader gives no samples: there is nothing to extract.")
-    source = IndexedSource(loader.dataset, places, size, options)
-    source.notes += notes
+    size = loader.batch_size
+    if type(loader.batch_sampler) is not BatchSampler or size is None:  # one of the user's
+        listed = [[int(one) for one in batch] for batch in loader.batch_sampler]
+        firsts = list(itertools.accumulate((len(one) for one in listed), initial=0))[:-1]
+        order = [number for batch in listed for number in batch]
+        return IndexedSource(loader.dataset, order, None, options, firsts)
+    even_order, note = _order_of(loader.sampler, len(loader.dataset))  # type: ignore[arg-type]
+    source = IndexedSource(loader.dataset, even_order, size, options)
+    source.notes += [note] if note else []
+    if loader.drop_last and len(even_order) % size:
+        source.notes.append("the loader drops its last batch, which is not full: it is extracted, too.")
     return source
-
-
-def _places_of(loader: DataLoader[Any]) -> tuple[Places, int | None, list[str]]:
-    sampler, size = loader.sampler, loader.batch_size
-    if type(loader.batch_sampler) is not BatchSampler or size is None:
-        listed = [[int(one) for one in batch] for batch in loader.batch_sampler or ()]
-        return _listed_places(listed), None, []
-    order, note = _order_of(sampler, len(loader.dataset))  # type: ignore[arg-type]
-    notes = [note] if note else []
-    if loader.drop_last and len(order) % size:
-        notes.append("the loader drops its last batch, which is not full: it is extracted, too.")
-    return _even_places(order, size), size, notes
 
 
 def _order_of(sampler: Any, length: int) -> tuple[Sequence[int] | NDArray[numpy.int64], str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy
 
 from torcheer.errors import InputError
-from torcheer.features.manifest import ArraySpec, Manifest
+from torcheer.features.manifest import ArraySpec
 
 if TYPE_CHECKING:
     import xarray
@@ -41,24 +41,22 @@ def dataset_of(features: Features, names: Sequence[str]) -> xarray.Dataset:
         raise InputError("a Dataset needs xarray: pip install 'torcheer[xarray]'.") from error
     from torcheer.features.saved_features import StoredLayer
 
-    layers = [(features[name], features.origin(name)) for name in names]
-    _refuse_ragged([layer.name for layer, _ in layers if not isinstance(layer, StoredLayer)], features)
     variables = {}
-    for layer, origin in layers:
-        assert isinstance(layer, StoredLayer)
-        about = {
-            "layer": origin.label,
-            "address": origin.address,
-            "transforms": list(origin.transforms),
-        }
-        variables[_variable_name(layer.name)] = xarray.Variable(
-            dimension_names(layer.spec), _lazy(layer), about
-        )
-    return xarray.Dataset(variables, _coordinates(features), _attributes(features.manifest, features.path))
-
-
-def _variable_name(name: str) -> str:
-    return f"layer.{name}" if name in _COORDINATES else name
+    for name in names:
+        layer, origin = features[name], features.origin(name)
+        if not isinstance(layer, StoredLayer):
+            others = [array.name for array in features.manifest.layers if array.layout == "rows"]
+            rest = f", or leave it out: features.to_xarray({', '.join(map(repr, others))})" if others else ""
+            raise InputError(
+                f"{layer.name!r} has samples of different shapes, which a Dataset cannot hold: fill them up "
+                f"with features[{layer.name!r}].padded(){rest}."
+            )
+        about = {"layer": origin.label, "address": origin.address, "transforms": list(origin.transforms)}
+        own = f"layer.{layer.name}" if layer.name in _COORDINATES else layer.name
+        variables[own] = xarray.Variable(dimension_names(layer.spec), _lazy(layer), about)
+    manifest = features.manifest
+    attributes = {"model": manifest.model, "data": manifest.data, "source": features.path}
+    return xarray.Dataset(variables, _coordinates(features), attributes)
 
 
 def _coordinates(features: Features) -> dict[str, Any]:
@@ -70,21 +68,6 @@ def _coordinates(features: Features) -> dict[str, Any]:
     if features.lengths is not None:
         found["length"] = (SAMPLE, numpy.asarray(features.lengths))
     return found
-
-
-def _attributes(manifest: Manifest, path: str) -> dict[str, Any]:
-    return {"model": manifest.model, "data": manifest.data, "source": path}
-
-
-def _refuse_ragged(ragged: list[str], features: Features) -> None:
-    if not ragged:
-        return
-    others = [array.name for array in features.manifest.layers if array.layout == "rows"]
-    rest = f", or leave it out: features.to_xarray({', '.join(map(repr, others))})" if others else ""
-    raise InputError(
-        f"{ragged[0]!r} has samples of different shapes, which a Dataset cannot hold: fill them up with "
-        f"features[{ragged[0]!r}].padded(){rest}."
-    )
 
 
 def _lazy(layer: StoredLayer) -> Any:

@@ -8,7 +8,6 @@ from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from torcheer.netview.flow import Flow
-    from torcheer.netview.grids import grid_of, plate_size
     from torcheer.netview.layers_of_pass import NetPlan, plan_of, signature_of
     from torcheer.netview.network_reader import (
         SCENE_FAULTS,
@@ -20,7 +19,16 @@ if TYPE_CHECKING:
         scene_from_series,
         watched_series,
     )
-    from torcheer.netview.scene import RECEIVED, SENT, WEIGHT, about, check_name, in_order
+    from torcheer.netview.scene import (
+        RECEIVED,
+        SENT,
+        WEIGHT,
+        about,
+        check_name,
+        grid_of,
+        in_order,
+        plate_size,
+    )
     from torcheer.netview.state import State
     from torcheer.netview.unit_weights import UnitWeights, received, sent
     from torcheer.netview.view import NetView, looked_at

@@ -40,7 +40,7 @@ from torcheer.analysis import (
 )
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import readable_bytes
-from torcheer.netview.network_reader import FoundScene, found_scene
+from torcheer.netview.network_reader import found_scene
 from torcheer.run import MomentHead, ReadMethods, RunReader, TensorRecord, open_run, reader_of
 
 if TYPE_CHECKING:
@@ -139,7 +139,9 @@ def responses_of(
             )
     reader = reader_of(run)
     found = found_scene(reader)
-    chosen = _chosen(_layers_of(run, found, variable), layers, variable)
+    names, recorded = [layer.name for layer in found.scene.layers], set(run.names("tensor"))
+    there = [name for name in names if found.series_of(name, variable) in recorded]
+    chosen = _chosen(there, layers, variable)
     series = {
         layer: {record.step: record for record in run.tensors(found.series_of(layer, variable))}
         for layer in chosen
@@ -155,7 +157,12 @@ def responses_of(
             f"there is no moment at which all of {', '.join(map(repr, [*kept][:5]))} were recorded: choose "
             "fewer layers with layers=, or other steps."
         )
-    _check_room(kept, moments, max_bytes)
+    num_bytes = sum(records[step].num_bytes for records in kept.values() for step in moments)
+    if num_bytes > max_bytes:
+        raise InputError(
+            f"these records take {readable_bytes(num_bytes)}, and max_bytes is {readable_bytes(max_bytes)}: "
+            "choose some layers with layers=, or some moments with steps=."
+        )
     first = next(iter(kept))
     counts = [_num_items(kept[first][step], has_items.get(first, True)) for step in moments]
     row_steps = numpy.repeat(numpy.array(moments, numpy.int64), counts)
@@ -173,13 +180,6 @@ def responses_of(
 
 
 # --- which layers -----------------------------------------------------------------------------
-
-
-def _layers_of(run: ReadMethods, found: FoundScene, variable: str) -> list[str]:
-    """Those with records of the variable, in the order of the network."""
-    there = set(run.names("tensor"))
-    names = [layer.name for layer in found.scene.layers]
-    return [name for name in names if found.series_of(name, variable) in there]
 
 
 def _chosen(there: Sequence[str], layers: str | Collection[str], variable: str) -> list[str]:
@@ -233,15 +233,6 @@ def _num_items(record: TensorRecord, is_batch: bool) -> int:
 def _rows(records: Records, moments: Sequence[int], *, is_batch: bool) -> Array:
     arrays = [records[step].array for step in moments]
     return numpy.concatenate([array if is_batch and array.ndim else array[None] for array in arrays])
-
-
-def _check_room(kept: Mapping[str, Records], moments: Sequence[int], max_bytes: int) -> None:
-    num_bytes = sum(records[step].num_bytes for records in kept.values() for step in moments)
-    if num_bytes > max_bytes:
-        raise InputError(
-            f"these records take {readable_bytes(num_bytes)}, and max_bytes is {readable_bytes(max_bytes)}: "
-            "choose some layers with layers=, or some moments with steps=."
-        )
 
 
 def _labels(reader: RunReader, labels: str | ArrayLike | None, steps: NDArray[numpy.int64]) -> Array | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -66,91 +66,73 @@ def responses(
             "the loader gives items in an order of its own, so labels= would go with others: let it yield "
             "(x, y), or give shuffle=False."
         )
-    keeper = _Keeper(chosen, keep_inputs=keep_inputs, max_bytes=max_bytes)
+    keeper = _Keeper(chosen, num_items, max_bytes)
     where = chosen_device(device, model)
-    with _as_it_was(model), keeper.listening(), Progress("responses", num_items, "items") as bar:
+    given: dict[str, Array | str] = {}  # by layer, of one batch; a text says why there is nothing
+    with ExitStack() as stack:
+        stack.enter_context(without_compiler())  # compiled code would not call the hooks
+        stack.enter_context(same_random_state_after())
+        stack.enter_context(same_model_after(unwrapped(model)))
+        stack.enter_context(same_modes_after(model))
+        stack.enter_context(torch.no_grad())
+        model.eval()
+        for name, module in chosen.items():
+            stack.callback(module.register_forward_hook(partial(_hear, given, name)).remove)
+        bar = stack.enter_context(Progress("responses", num_items, "items"))
         for batch in batches:
-            keeper.begin(batch.first)
+            given.clear()
+            inputs = _array(batch.first) if keep_inputs else None
             # A copy: a model may write into what it is given.
-            given = (batch.args, batch.kwargs)
-            args, kwargs = map_tensors(given, lambda tensor: tensor.detach().to(where, copy=True))
+            args, kwargs = map_tensors(
+                (batch.args, batch.kwargs), lambda tensor: tensor.detach().to(where, copy=True)
+            )
             model(*args, **kwargs)
-            keeper.end(len(batch.first), batch.labels, num_items)
+            keeper.add(len(batch.first), given, inputs, batch.labels)
             bar.add(len(batch.first))
     return keeper.responses(labels)
+
+
+def _hear(given: dict[str, Array | str], name: str, module: nn.Module, _args: Any, output: Any) -> None:
+    tensor = next((tensor for _, tensor in tensors_in(output, into_objects=True)), None)
+    if tensor is None or tensor.is_nested or not tensor.ndim:
+        given[name] = "it gives no tensor with a row for each item."
+        return
+    if getattr(module, "batch_first", True) is False and tensor.ndim == 3:
+        tensor = tensor.transpose(0, 1)
+    given[name] = _array(tensor)
 
 
 class _Keeper:
     """Collects the outputs of layers, batch after batch."""
 
-    def __init__(self, layers: dict[str, nn.Module], *, keep_inputs: bool, max_bytes: int) -> None:
-        self._layers = layers
-        self._keep_inputs = keep_inputs
+    def __init__(self, layers: Iterable[str], num_all: int | None, max_bytes: int) -> None:
+        self._blocks: dict[str, list[Array]] = {name: [] for name in layers}
+        self._num_all = num_all
         self._max_bytes = max_bytes
-        self._given: dict[str, Array | str] = {}  # by layer, of this batch; a text says why there is nothing
-        self._blocks: dict[str, list[Array]] = {}
         self._inputs: list[Array] = []
         self._labels: list[Array | None] = []
         self._left_out: dict[str, str] = {}
         self._num_items = 0
-        self._num_bytes = 0
 
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        with ExitStack() as stack:
-            for name, module in self._layers.items():
-                handle = module.register_forward_hook(partial(self._hear, name))
-                stack.callback(handle.remove)
-            yield
-
-    def _hear(self, name: str, module: nn.Module, _args: Any, output: Any) -> None:
-        tensor = next((tensor for _, tensor in tensors_in(output, into_objects=True)), None)
-        if tensor is None or tensor.is_nested or not tensor.ndim:
-            self._given[name] = "it gives no tensor with a row for each item."
-            return
-        if getattr(module, "batch_first", True) is False and tensor.ndim == 3:
-            tensor = tensor.transpose(0, 1)
-        self._given[name] = _array(tensor)
-
-    def begin(self, first: Tensor) -> None:
-        self._given = {}
-        if self._keep_inputs:
-            self._inputs.append(_array(first))
-            self._num_bytes += self._inputs[-1].nbytes
-
-    def end(self, num_items: int, labels: Array | None, num_all: int | None) -> None:
-        for name in self._layers:
-            if name in self._left_out:
-                continue
-            why = self._misfit(name, num_items)
+    def add(
+        self, num_items: int, given: Mapping[str, Array | str], inputs: Array | None, labels: Array | None
+    ) -> None:
+        for name, blocks in list(self._blocks.items()):
+            block = given.get(name, "it was not called for every batch." if blocks else "it was not called.")
+            why = block if isinstance(block, str) else _misfit(block, blocks, num_items)
             if why:
                 self._left_out[name] = why
-                self._num_bytes -= sum(block.nbytes for block in self._blocks.pop(name, ()))
+                del self._blocks[name]
             else:
-                block = numpy.asarray(self._given[name])
-                self._blocks.setdefault(name, []).append(block)
-                self._num_bytes += block.nbytes
+                blocks.append(numpy.asarray(block))
         self._num_items += num_items
         self._labels.append(labels)
-        self._check_room(num_all)
-
-    def _misfit(self, name: str, num_items: int) -> str:
-        given = self._given.get(name)
-        before = self._blocks.get(name)
-        if given is None:
-            return "it was not called for every batch." if self._num_items else "it was not called."
-        if isinstance(given, str):
-            return given
-        if len(given) != num_items:
-            return f"its output {given.shape} has not one row for each of {num_items:,} items of a batch."
-        if before and before[0].shape[1:] != given.shape[1:]:
-            return f"its shape changes from {before[0].shape[1:]} to {given.shape[1:]}, from batch to batch."
-        return ""
-
-    def _check_room(self, num_items: int | None) -> None:
-        expected = self._num_bytes
-        if num_items is not None and self._num_items:
-            expected = max(expected, self._num_bytes * num_items // self._num_items)
+        if inputs is not None:
+            self._inputs.append(inputs)
+        kept = [*self._inputs, *(block for blocks in self._blocks.values() for block in blocks)]
+        expected = sum(block.nbytes for block in kept)
+        if self._num_all is not None and self._num_items:
+            expected = max(expected, expected * self._num_all // self._num_items)
         if expected > self._max_bytes:
             raise InputError(
                 f"these responses take {readable_bytes(expected)}, and max_bytes is "
@@ -165,35 +147,28 @@ class _Keeper:
             name, why = next(iter(self._left_out.items()))
             raise InputError(f"no chosen layer has responses by item. {name!r}: {why}")
         arrays, shapes = {}, {}
-        for name in [name for name in self._layers if name in self._blocks]:
+        for name in list(self._blocks):
             # One after the other, so that only one is there twice.
             joined = numpy.concatenate(self._blocks.pop(name))
             arrays[name], shapes[name] = joined.reshape(len(joined), -1), joined.shape[1:]
-        inputs = self._inputs
-        is_even = len({block.shape[1:] for block in inputs}) == 1
-        has_labels = all(label is not None for label in self._labels)
-        known = (
-            numpy.concatenate([label for label in self._labels if label is not None]) if has_labels else None
-        )
+        known = [label for label in self._labels if label is not None]
+        own = numpy.concatenate(known) if len(known) == len(self._labels) else None
+        is_even = len({block.shape[1:] for block in self._inputs}) == 1
         return Responses(
             arrays=arrays,
             shapes=shapes,
-            inputs=numpy.concatenate(inputs) if is_even else None,
-            labels=known if labels is None else labels_of(labels, self._num_items),
+            inputs=numpy.concatenate(self._inputs) if is_even else None,
+            labels=own if labels is None else labels_of(labels, self._num_items),
             left_out=self._left_out,
         )
 
 
-@contextmanager
-def _as_it_was(model: nn.Module) -> Iterator[None]:
-    with ExitStack() as stack:
-        stack.enter_context(without_compiler())  # compiled code would not call the hooks
-        stack.enter_context(same_random_state_after())
-        stack.enter_context(same_model_after(unwrapped(model)))
-        stack.enter_context(same_modes_after(model))
-        stack.enter_context(torch.no_grad())
-        model.eval()
-        yield
+def _misfit(block: Array, before: list[Array], num_items: int) -> str:
+    if len(block) != num_items:
+        return f"its output {block.shape} has not one row for each of {num_items:,} items of a batch."
+    if before and before[0].shape[1:] != block.shape[1:]:
+        return f"its shape changes from {before[0].shape[1:]} to {block.shape[1:]}, from batch to batch."
+    return ""
 
 
 def _array(tensor: Tensor) -> Array:
@@ -257,25 +232,18 @@ def _batch_of(given: Any) -> _Batch:
                 f"a batch of {len(given)} things says not which of them are labels: give x or (x, y), where "
                 "x may be a tuple or a dictionary of what the model takes."
             )
-        x, y = given[0], given[1] if len(given) == 2 else None
-    args, kwargs = _call_of(x)
+        x, y = (*given, None)[:2]
+    kwargs = {str(name): _tensor(part) for name, part in x.items()} if isinstance(x, Mapping) else {}
+    args = tuple(map(_tensor, x if isinstance(x, tuple | list) else () if kwargs else (x,)))
     for name in _LABELS:
-        given_label = kwargs.pop(name, None)
-        y = given_label if y is None else y
+        label = kwargs.pop(name, None)
+        y = label if y is None else y
     first = next((tensor for _, tensor in tensors_in((args, kwargs)) if tensor.ndim), None)
     if first is None:
         raise InputError(
             f"there is no tensor with items in a batch of {type(given).__name__}: give {_KINDS}."
         )
     return _Batch(args, kwargs, first, _labels(y, len(first)))
-
-
-def _call_of(x: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if isinstance(x, Mapping):
-        return (), {str(name): _tensor(part) for name, part in x.items()}
-    if isinstance(x, tuple | list):
-        return tuple(_tensor(part) for part in x), {}
-    return (_tensor(x),), {}
 
 
 def _labels(y: Any, num_items: int) -> Array | None:

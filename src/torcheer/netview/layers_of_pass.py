@@ -37,7 +37,7 @@ from torcheer.netview.flow import (
     WEIGHTY,
     Flow,
 )
-from torcheer.netview.grids import grid_of
+from torcheer.netview.scene import grid_of
 from torcheer.run import NetLayer, NetScene, Place
 
 
@@ -74,7 +74,7 @@ def _is_single(flow: Flow, first: int) -> bool:
 
 _MOST_DENSE_BYTES: Final = 64 << 20  # of a sparse tensor that is written out
 
-Reader = Callable[[Flow, int | None], Tensor | None]  # the items that are kept; None: all of them
+Reader = Callable[[Flow, int | None], Tensor | None]  # the items that are kept; None: all there are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +121,7 @@ class NetPlan:
 
     scene: NetScene
     layers: tuple[PlannedLayer, ...]
-    params: tuple[str, ...]  # the addresses of all parameters that the pass used
     signature: tuple[object, ...]
-
-
-def reader_of_op(op: int, *, has_items: bool) -> Reader:
-    return lambda flow, num_items: _cut(flow.value(op), num_items if has_items else None)
 
 
 def gradient_of(flow: Flow, layer: PlannedLayer, variable: str, num_items: int | None) -> Tensor | None:
@@ -134,22 +129,23 @@ def gradient_of(flow: Flow, layer: PlannedLayer, variable: str, num_items: int |
     if grad is not None and len(layer.shape) != grad.dim():  # heads that lay in one dimension with the items
         with undisturbed():
             grad = grad.reshape(layer.shape)
-    return _cut(grad, num_items if layer.has_items else None)
+    return _cut(grad, num_items)
 
 
-def reader_of_weights(site: Site, *, has_items: bool) -> Reader:
-    return lambda flow, num_items: weights_of(flow, site, num_items if has_items else None)
+def _value_of(op: int, flow: Flow, num_items: int | None) -> Tensor | None:
+    return _cut(flow.value(op), num_items)
 
 
-def reader_of_merged(site: Site, op: int, *, is_batch_first: bool, has_items: bool) -> Reader:
-    def read(flow: Flow, num_items: int | None) -> Tensor | None:
-        value = merged(flow, site, op)
-        if value is not None and not is_batch_first:
-            with undisturbed():
-                value = value.transpose(0, 1)
-        return _cut(value, num_items if has_items else None)
+def _weights_of(site: Site, flow: Flow, num_items: int | None) -> Tensor | None:
+    return weights_of(flow, site, num_items)
 
-    return read
+
+def _merged(site: Site, op: int, is_batch_first: bool, flow: Flow, num_items: int | None) -> Tensor | None:
+    value = merged(flow, site, op)
+    if value is not None and not is_batch_first:
+        with undisturbed():
+            value = value.transpose(0, 1)
+    return _cut(value, num_items)
 
 
 def _cut(value: Tensor | None, num_items: int | None) -> Tensor | None:
@@ -169,16 +165,18 @@ def chosen(model: nn.Module, layers: list[PlannedLayer], wanted: Any) -> list[Pl
         return list(layers)
     modules = dict(unwrapped(model).named_modules())
     is_one = isinstance(wanted, str | re.Pattern | type | nn.Module) or callable(wanted)
-    if not is_one and not isinstance(wanted, Iterable):
-        raise InputError(f"layers is {wanted!r}: give 'all', names, patterns such as 'features.*', or types.")
-    choices = [wanted] if is_one else list(wanted)
+    choices = [wanted] if is_one else list(wanted) if isinstance(wanted, Iterable) else []
     if not choices:
-        raise InputError("layers is empty: give 'all', names, patterns such as 'features.*', or types.")
+        raise InputError(f"layers is {wanted!r}: give 'all', names, patterns such as 'features.*', or types.")
     found: set[str] = set()
     for choice in choices:
         matching = {layer.name for layer in layers if _answers(choice, layer, modules)}
         if not matching:
-            raise InputError(_nobody(choice, layers))
+            names = [name for layer in layers for name in layer.names]
+            near = difflib.get_close_matches(str(choice), names, 3) or [layer.name for layer in layers[:6]]
+            raise InputError(
+                f"no layer answers to {choice!r}: the nearest of {len(layers)} are {', '.join(near)}."
+            )
         found |= matching
     return [layer for layer in layers if layer.is_input or layer.name in found]
 
@@ -201,15 +199,6 @@ def _answers(choice: Any, layer: PlannedLayer, modules: dict[str, nn.Module]) ->
     if callable(choice):
         return any(bool(choice(name, module)) for name, module in own)
     raise InputError(f"{choice!r} names no layer: give a name, a pattern, a type, a module or a rule.")
-
-
-def _nobody(choice: Any, layers: list[PlannedLayer]) -> str:
-    names = [name for layer in layers for name in layer.names]
-    near = difflib.get_close_matches(choice, names, 3) if isinstance(choice, str) else []
-    hint = f" The nearest: {', '.join(near)}." if near else ""
-    listed = ", ".join(layer.name for layer in layers[:6])
-    more = "…" if len(layers) > 6 else "."
-    return f"no layer answers to {choice!r}.{hint} There are {len(layers)}: {listed}{more}"
 
 
 MOST_PASSES: Final = 8  # of a layer that runs again and again; of more, the last is shown
@@ -413,7 +402,6 @@ class _Planner:
                 layers=[layer.in_scene(list(layer.values)) for layer in shown], connections=connections
             ),
             layers=tuple(shown),
-            params=tuple(address for address, _ in self.flow.tape.params),
             signature=signature_of(self.flow),
         )
 
@@ -424,13 +412,12 @@ class _Planner:
         made_by = self.sweep.moved_from.get(op, op)
         name, address, note = self._name(made_by, site)
         shape = flow.shape(op)
-        reader = reader_of_op(op, has_items=self._has_items(shape))
+        values: dict[str, Reader] = {"Act": partial(_value_of, op)}
         if site is not None and len(shape) == 3:  # one head
             shape = (shape[0], 1, *shape[1:])
-            reader = reader_of_weights(site, has_items=self._has_items(shape))
-        values = {"Act": reader}
+            values = {"Act": partial(_weights_of, site)}
         if site is not None and flow.shape(site.asks[0]) == flow.shape(op) == shape:
-            values["Net"] = reader_of_op(site.asks[0], has_items=self._has_items(shape))
+            values["Net"] = partial(_value_of, site.asks[0])
         return PlannedLayer(
             op=made_by,
             name=self._unique(name),
@@ -506,17 +493,16 @@ class _Planner:
 
     def _weights_layer(self, site: Site, name: str) -> PlannedLayer | None:
         gradients = {} if site.weights is None else {"Act": site.weights}
-        return self._layer_beside(site.out, name, partial(reader_of_weights, site), gradients)
+        return self._layer_beside(site.out, name, partial(_weights_of, site), gradients)
 
     def _layer_beside(
-        self, op: int, name: str, reader: Callable[..., Reader], gradients: dict[str, int]
+        self, op: int, name: str, reader: Reader, gradients: dict[str, int]
     ) -> PlannedLayer | None:
         """A layer of attention that is made beside the ops; None where it has no values."""
-        value = reader(has_items=False)(self.flow, None)
+        value = reader(self.flow, None)
         if value is None:
             return None
         shape = tuple(value.shape)
-        has_items = self._has_items(shape)
         return PlannedLayer(
             op=op,
             name=name,
@@ -524,8 +510,8 @@ class _Planner:
             module=ATTENTION,
             address="",
             shape=shape,
-            has_items=has_items,
-            values={"Act": reader(has_items=has_items)},
+            has_items=self._has_items(shape),
+            values={"Act": reader},
             gradients=gradients,
         )
 
@@ -541,9 +527,10 @@ class _Planner:
         if weights is None:
             return
         is_batch_first = shape[0] == weights.shape[0] and shape[1] == weights.shape[2]
-        read_merged = partial(reader_of_merged, site, is_batch_first=is_batch_first)
         values, heads = (
-            self._layer_beside(op, self._unique(f"{base}.{name}"), partial(read_merged, op), {})
+            self._layer_beside(
+                op, self._unique(f"{base}.{name}"), partial(_merged, site, op, is_batch_first), {}
+            )
             for op, name in ((site.value, "v"), (site.out, "heads"))
         )
         if values is None or heads is None:

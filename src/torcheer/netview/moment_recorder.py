@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -44,7 +43,6 @@ class WeightKeeper:
         self._optimizer = optimizer
         self._last: dict[str, Tensor] = {}  # as they were put, to see what has changed
         self._moved: set[str] = set()  # those whose last recorded change is not zero
-        self._sums: dict[str, int] = {}  # of an optimizer's tensors, to see what has changed
         self._params: dict[str, Tensor] = {} if model is None else parameters_of(model)
         self.kept = _kept(self._params, weights)
 
@@ -87,10 +85,14 @@ class WeightKeeper:
         last = self._last.get(name)
         if last is not None and last.shape == param.shape and last.dtype == param.dtype:
             now = param.to("cpu")
-            if are_same_numbers(now, last):
-                self._put_rest(put, name, last)
-                return
             wide = torch.promote_types(now.dtype, torch.float32)
+            if are_same_numbers(now, last):
+                if (
+                    name in self._moved
+                ):  # a change holds until the next one: the first moment without any says so
+                    self._moved.discard(name)
+                    put(f"{name}.Delta", torch.zeros_like(last, dtype=wide))
+                return
             put(f"{name}.Delta", now.to(wide) - last.to(wide))
             self._moved.add(name)
             last.copy_(now)
@@ -98,12 +100,6 @@ class WeightKeeper:
             # A copy of its own, in any case: `.cpu()` gives a parameter of the processor itself.
             self._last[name] = param.to("cpu", copy=True)
         put(name, self._last[name])
-
-    def _put_rest(self, put: Put, name: str, last: Tensor) -> None:
-        """A change holds until the next one: the first moment without any says so."""
-        if name in self._moved:
-            self._moved.discard(name)
-            put(f"{name}.Delta", torch.zeros_like(last, dtype=torch.promote_types(last.dtype, torch.float32)))
 
     def _put_moments(self, put: Put) -> None:
         if self._optimizer is None:
@@ -116,15 +112,7 @@ class WeightKeeper:
                     continue
                 for key, value in state.items():
                     if isinstance(value, Tensor) and value.shape == param.shape and value.dim() > 0:
-                        self._put_written(put, f"{name}.{key}", value)
-
-    def _put_written(self, put: Put, name: str, value: Tensor) -> None:
-        """Not by torch's count of writes: fused optimizers do not count theirs."""
-        found = _sum_of(value)
-        if found is None or self._sums.get(name) != found:
-            put(name, value)
-            if found is not None:
-                self._sums[name] = found
+                        put(f"{name}.{key}", value)
 
 
 def check_settings(weights: Any, optimizer: Any) -> None:
@@ -155,14 +143,6 @@ def _kept(params: Mapping[str, Tensor], weights: str | None) -> list[str]:
 
 def _num_bytes(param: Tensor) -> int:
     return param.numel() * param.element_size()
-
-
-def _sum_of(value: Tensor) -> int | None:
-    """A checksum of its bytes; None where they cannot be had."""
-    try:
-        return zlib.crc32(value.detach().cpu().contiguous().view(torch.uint8).numpy().data)
-    except (RuntimeError, TypeError):  # a subclass that holds its numbers elsewhere
-        return None
 
 
 # The writer of a run drops what it cannot write in time. Half a moment is no use, so it is waited for.

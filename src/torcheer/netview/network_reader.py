@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.graph import shape_text
-from torcheer.netview.grids import grid_of
-from torcheer.netview.scene import check_name, in_order
+from torcheer.netview.scene import check_name, grid_of, in_order
 from torcheer.netview.unit_weights import received, sent
 from torcheer.run import (
     NETVIEW,
@@ -213,7 +212,6 @@ def values_of(run: ReadMethods, found: FoundScene, name: str, step: int | None, 
     """One variable of one layer: `conv1.Act`, of one item, at a moment or the last one up to then."""
     layer, variable = layer_and_variable(found.scene, name)
     series = name if layer is None else found.series_of(layer.name, variable)
-    _check_gradient(run, series)
     array = _record(run, series, step).array
     # A parameter has no items. A variable may have had another shape before: sequences differ in length.
     is_of_layer = layer is not None and (variable in layer.variables or list(array.shape[1:]) == layer.shape)
@@ -248,7 +246,9 @@ def weights_of(
             continue
         weight = _weight(run, connection, step, item, variable)
         source, target = layers[connection.source], layers[connection.target]
-        ids = _ids(run, network, connection, step, item)
+        ids = None
+        if connection.form == "embedding":  # which finds its weights by the tokens
+            ids = values_of(run, network, f"{connection.source}.Act", step, item)
         lay = received if direction == "received" else sent
         laid = lay(connection, weight, source.shape, target.shape, number, source_values=ids)
         wide = numpy.promote_types(laid.values.dtype, numpy.float64)
@@ -265,17 +265,12 @@ def why_no_weights(network: FoundScene, name: str, direction: Literal["received"
             "unit: tl.NetView(model, x) records both."
         )
     is_received = direction == "received"
-    others = [
-        connection.source if is_received else connection.target
-        for connection in network.scene.connections
-        if name == (connection.target if is_received else connection.source)
-    ]
-    if not others:
-        what = "nothing leads to it" if is_received else "it leads to nothing that is shown"
-        return f"{name} has no weights that it {direction}: {what}."
-    listed = ", ".join(dict.fromkeys(others))
-    between = f"between it and {listed}"
-    return f"{name} has no weights that it {direction}: {between} there are none, or they are not known."
+    ends = [(one.target, one.source) for one in network.scene.connections]
+    others = [pair[is_received] for pair in ends if pair[not is_received] == name]
+    what = "nothing leads to it" if is_received else "it leads to nothing that is shown"
+    if others:
+        what = f"between it and {', '.join(dict.fromkeys(others))} there are none, or they are not known"
+    return f"{name} has no weights that it {direction}: {what}."
 
 
 def layer_and_variable(scene: NetScene, name: str) -> tuple[NetLayer | None, str]:
@@ -321,62 +316,40 @@ def _item(array: Array, item: int, name: str) -> Array:
 
 def _record(run: ReadMethods, name: str, step: int | None) -> TensorRecord:
     """The last one up to a step, which may lie behind it, but not behind the last moment of the run."""
+    if name.endswith(".Grad") and name not in run.names("tensor"):
+        raise InputError(
+            f"{name} was not recorded: gradients need a loss, tl.NetView(model, x, loss=…), or with "
+            "tl.State a backward pass; and there is no way from it to the loss, or it is not kept."
+        )
     records = run.tensors(name)
-    place = len(records) if step is None else int(numpy.searchsorted(records.steps, step, side="right"))
-    last = _last_step(run)
-    if not place or (step is not None and step > last):
-        first = records.steps[0] if len(records) else None
-        raise InputError(f"there is no step {step} of {name}: there are those from {first} to {last}.")
+    if step is None:
+        return records[-1]
+    # What has not changed since is not recorded again: any series says how far the run is.
+    series = reader_of(run).series().items()
+    last = max(entry.last_step for key, entry in series if key.kind in ("tensor", "moment"))
+    number = _whole(step)
+    place = 0 if number is None else int(numpy.searchsorted(records.steps, number, side="right"))
+    if number is None or number > last or not place:
+        raise InputError(
+            f"there is no step {step!r} of {name}: its first record is of step {records.steps[0]}, and the "
+            f"last moment of the run is {last}."
+        )
     return records[place - 1]
 
 
-def _last_step(run: ReadMethods) -> int:
-    """At which anything was recorded: what has not changed since is not recorded again."""
-    series = reader_of(run).series()
-    return max(entry.last_step for key, entry in series.items() if key.kind in ("tensor", "moment"))
-
-
-def _check_gradient(run: ReadMethods, name: str) -> None:
-    names = run.names("tensor")
-    if name in names or not name.endswith(".Grad"):
-        return
-    if any(one.endswith(".Grad") for one in names):
-        raise InputError(f"{name} was not recorded: there is no way from it to the loss, or it is not kept.")
-    raise InputError(
-        f"{name} was not recorded: gradients need a loss, tl.NetView(model, x, loss=…), or with tl.State a "
-        "backward pass."
-    )
-
-
 def _weight(run: ReadMethods, connection: Connection, step: int | None, item: int, variable: str) -> Array:
-    name = connection.weight if variable == "Wt" else f"{connection.weight}.{variable}"
+    weight = connection.weight
+    name = weight if variable == "Wt" else f"{weight}.{variable}"
     names = run.names("tensor")
+    if weight not in names:
+        raise InputError(f"{weight} was not recorded: tl.NetView(…, weights='all') keeps all weights.")
     if name not in names:
-        raise InputError(_why_not(connection.weight, variable, names))
+        inside = f"{weight}."
+        there = ", ".join(["Wt", *(one.removeprefix(inside) for one in names if one.startswith(inside))])
+        raise InputError(
+            f"{variable} of {weight} was not recorded: there is {there}. Grad needs tl.NetView(…, loss=…), "
+            "Delta a change since the first moment, and what an optimizer keeps is there with optimizer=…, "
+            "from its first step on."
+        )
     array = _record(run, name, step).array
     return _item(array, item, name) if connection.form == "attention" else array
-
-
-def _why_not(weight: str, variable: str, names: Sequence[str]) -> str:
-    """Why there is nothing of that kind of a weight."""
-    if weight not in names:
-        return f"{weight} was not recorded: tl.NetView(…, weights='all') keeps all weights."
-    if variable == "Grad":
-        return f"the gradient of {weight} was not recorded: tl.NetView(…, loss=…) records it."
-    if variable == "Delta":
-        return f"{weight} has no Delta yet: it has not changed since the first moment."
-    inside = f"{weight}."
-    there = ", ".join(["Wt", *(one.removeprefix(inside) for one in names if one.startswith(inside))])
-    return (
-        f"{variable} of {weight} was not recorded: there is {there}. What an optimizer keeps is there with "
-        "tl.NetView(…, optimizer=…), from its first step on."
-    )
-
-
-def _ids(
-    run: ReadMethods, network: FoundScene, connection: Connection, step: int | None, item: int
-) -> Array | None:
-    """The tokens, by which an embedding finds its weights."""
-    if connection.form != "embedding":
-        return None
-    return values_of(run, network, f"{connection.source}.Act", step, item)

@@ -19,9 +19,9 @@ from torcheer.capture import collect_tensors, undisturbed
 from torcheer.errors import InputError
 from torcheer.models import unwrapped
 from torcheer.netview.connections import front_padding
-from torcheer.netview.grids import grid_of
 from torcheer.netview.layers_of_pass import checked_items
 from torcheer.netview.moment_recorder import NetRecorder, WeightKeeper, check_settings
+from torcheer.netview.scene import gradient_name, grid_of
 from torcheer.netview.view import NetworkOfRun
 from torcheer.run import Connection, NetLayer, NetScene, Place, Run
 
@@ -36,10 +36,6 @@ def split_name(name: str) -> tuple[str, str]:
     if not layer or not variable:
         raise InputError(f"{name!r} names no layer and variable: give a name such as 'Image.Act'.")
     return layer, variable
-
-
-def gradient_name(variable: str) -> str:
-    return "Grad" if variable == ACT else f"{variable}.Grad"
 
 
 def _meet(layers: dict[str, NetLayer], name: str, variable: str, kept: Tensor) -> bool:
@@ -71,17 +67,7 @@ def _gives_shape(layer: NetLayer, variable: str) -> bool:
     return variable in (main, ACT)
 
 
-_HANDING_ON: Final = (
-    nn.Identity,
-    nn.Flatten,
-    nn.Unflatten,
-    nn.Dropout,
-    nn.Dropout1d,
-    nn.Dropout2d,
-    nn.Dropout3d,
-    nn.AlphaDropout,
-    nn.FeatureAlphaDropout,
-)
+_HANDING_ON: Final = (nn.Identity, nn.Flatten, nn.Unflatten, nn.modules.dropout._DropoutNd)
 _CONVOLUTIONS: Final = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _TRANSPOSED: Final = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 
@@ -130,13 +116,11 @@ class _Call(NamedTuple):
     module: nn.Module
     read: tuple[Tensor, ...]
     gave: tuple[Tensor, ...]
-    place: int  # among the calls and what was recorded
 
 
 class _Met(NamedTuple):
     layer: str
     tensor: Tensor
-    place: int
 
 
 class ModuleMatcher:
@@ -145,8 +129,7 @@ class ModuleMatcher:
     def __init__(self) -> None:
         self._handles: list[RemovableHandle] = []
         self._names: dict[int, str] = {}  # of parameters, by their id: one that is shared has its first
-        self._calls: list[_Call] = []
-        self._met: list[_Met] = []
+        self._events: list[_Call | _Met] = []  # in their order
 
     @property
     def is_on(self) -> bool:
@@ -169,99 +152,85 @@ class ModuleMatcher:
 
     def forget(self) -> None:
         """Let go of the tensors of a pass."""
-        self._calls.clear()
-        self._met.clear()
+        self._events.clear()
 
-    def _make_room(self) -> None:
-        """A model that runs on and on without a moment must not pile up its tensors."""
-        if len(self._calls) + len(self._met) >= _MOST_HELD:
+    def _note(self, event: _Call | _Met) -> None:
+        # A model that runs on and on without a moment must not pile up its tensors.
+        if len(self._events) >= _MOST_HELD:
             self.forget()
+        self._events.append(event)
 
     def see(self, address: str, module: nn.Module, args: Any, output: Any) -> None:
-        self._make_room()
-        read, gave = tuple(collect_tensors(args)), tuple(collect_tensors(output))
-        self._calls.append(_Call(address, module, read, gave, len(self._calls) + len(self._met)))
+        self._note(_Call(address, module, tuple(collect_tensors(args)), tuple(collect_tensors(output))))
 
     def met(self, layer: str, tensor: Tensor) -> None:
         if self._handles:
-            self._make_room()
-            self._met.append(_Met(layer, tensor, len(self._calls) + len(self._met)))
+            self._note(_Met(layer, tensor))
 
     # --- what it comes to ----------------------------------------------------------------------------
 
     def connections(self, shapes: Mapping[str, NetLayer]) -> list[Connection]:
         found: dict[tuple[str, str], Connection] = {}
-        for call in self._calls:
-            target = self._recorded_as(call.gave, after=call.place)
-            if target is None or target not in shapes:
+        for place, call in enumerate(self._events):
+            if not isinstance(call, _Call) or not call.read:
                 continue
-            for tensor in call.read[:1]:
-                source, is_exact = self._source(tensor, call.place)
-                if source is None or source == target or source not in shapes:
-                    continue
-                connection = Connection(source=source, target=target, form="other")
-                if is_exact:
-                    weight = self._weight_of(call)
-                    connection = _form_of(weight, call.module, shapes[source], shapes[target]) or connection
-                found.setdefault((source, target), connection)
+            target = self._recorded_as(call.gave, place)
+            source, is_exact = self._source(call.read[0], place)
+            if source is None or source == target or source not in shapes or target not in shapes:
+                continue
+            connection = Connection(source=source, target=target, form="other")
+            if is_exact:
+                # The name of the series: tied weights are recorded once.
+                own = f"{call.address}.weight" if call.address else "weight"
+                weight = self._names.get(id(call.module._parameters.get("weight")), own)
+                connection = _form_of(weight, call.module, shapes[source], shapes[target]) or connection
+            found.setdefault((source, target), connection)
         return list(found.values())
 
-    def _weight_of(self, call: _Call) -> str:
-        """The name of the series: tied weights are recorded once."""
-        own = f"{call.address}.weight" if call.address else "weight"
-        return self._names.get(id(call.module._parameters.get("weight")), own)
-
-    def _recorded_as(self, tensors: tuple[Tensor, ...], after: int) -> str | None:
+    def _recorded_as(self, tensors: tuple[Tensor, ...], after: int) -> str:
         """The layer as which a result was recorded, before another module wrote over it."""
-        for met in self._met:
-            if met.place > after and any(_is_same(met.tensor, tensor) for tensor in tensors):
-                return met.layer
-        return None
+        for event in self._events[after + 1 :]:
+            if isinstance(event, _Met) and any(_is_same(event.tensor, tensor) for tensor in tensors):
+                return event.layer
+        return ""
 
     def _source(self, tensor: Tensor, before: int) -> tuple[str | None, bool]:
         """The layer that a tensor was recorded as: itself, or what it was made of. Are these its values?"""
         is_exact = True
         while True:
-            for met in reversed(self._met):
-                if met.place < before and _is_same(met.tensor, tensor):
-                    return met.layer, is_exact
-            maker = self._maker(tensor, before)
-            if maker is None or not maker.read:
+            maker: tuple[int, _Call] | None = None
+            for place in range(before - 1, -1, -1):
+                event = self._events[place]
+                if isinstance(event, _Met):
+                    if _is_same(event.tensor, tensor):
+                        return event.layer, is_exact
+                elif maker is None and any(_is_same(gave, tensor) for gave in event.gave):
+                    maker = place, event
+            if maker is None or not maker[1].read:
                 return None, False
-            is_exact = is_exact and isinstance(maker.module, _HANDING_ON)
-            tensor, before = maker.read[0], maker.place
-
-    def _maker(self, tensor: Tensor, before: int) -> _Call | None:
-        for call in reversed(self._calls):
-            if call.place < before and any(_is_same(gave, tensor) for gave in call.gave):
-                return call
-        return None
+            before, call = maker
+            is_exact = is_exact and isinstance(call.module, _HANDING_ON)
+            tensor = call.read[0]
 
 
 class _Hook:
     """On one module. A model that is copied or saved meanwhile takes one along that only removes itself."""
 
-    def __init__(self, matching: weakref.ref[ModuleMatcher], address: str) -> None:
+    def __init__(self, matching: weakref.ref[ModuleMatcher] | None = None, address: str = "") -> None:
         self._matching = matching
         self._address = address
 
     def __call__(self, module: nn.Module, args: Any, output: Any) -> None:
+        if self._matching is None:
+            for number in [number for number, hook in module._forward_hooks.items() if hook is self]:
+                del module._forward_hooks[number]
+            return
         alive = self._matching()
         if alive is not None and not torch.compiler.is_compiling():
             alive.see(self._address, module, args, output)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _for_a_copy, ()
-
-
-def _for_a_copy() -> Any:
-    return remove_itself
-
-
-def remove_itself(module: nn.Module, _args: Any, _output: Any) -> None:
-    for number, hook in list(module._forward_hooks.items()):
-        if hook is remove_itself:
-            del module._forward_hooks[number]
+        return _Hook, ()
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:
@@ -330,9 +299,8 @@ class State(NetworkOfRun):
             self._run_given = options.get("run", self._run_given)
         self._items = checked_items(options.get("items", self._items))
         weights, optimizer = self._settings
-        weights, optimizer = options.get("weights", weights), options.get("optimizer", optimizer)
-        check_settings(weights, optimizer)
-        self._settings = (weights, optimizer)
+        self._settings = options.get("weights", weights), options.get("optimizer", optimizer)
+        check_settings(*self._settings)
         self._keeper = None
 
     @property
@@ -390,11 +358,9 @@ class State(NetworkOfRun):
             raise InputError("inside of torch.vmap and torch.func a tensor ends with their call.")
         layer, variable = split_name(name)
         series = f"{layer}.{variable}"
-        with undisturbed():
-            if self.trace:
-                sys.stdout.write(f"{name} {tuple(tensor.shape)}\n")
-            kept = tensor.detach()
-            kept = (kept[: self._items] if kept.dim() > 1 else kept).to("cpu", copy=True)
+        if self.trace:
+            sys.stdout.write(f"{name} {tuple(tensor.shape)}\n")
+        kept = self._kept(tensor)
         if series == next(iter(self._values), None):
             self._matching.forget()  # the model runs again, and nobody made a moment of the pass before
         self._values[series] = kept
@@ -402,6 +368,11 @@ class State(NetworkOfRun):
         self._know(layer, variable, kept)
         self._matching.met(layer, tensor)
         self._follow_grad(series, tensor, layer, variable)
+
+    def _kept(self, tensor: Tensor) -> Tensor:
+        with undisturbed():
+            kept = tensor.detach()
+            return (kept[: self._items] if kept.dim() > 1 else kept).to("cpu", copy=True)
 
     def _follow_grad(self, series: str, tensor: Tensor, layer: str, variable: str) -> None:
         """Of what is recorded again, only the last counts. A parameter would gather hooks, pass by pass."""
@@ -503,9 +474,7 @@ class State(NetworkOfRun):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> State:
         """A copy of a model has a state of its own, which is off and knows no run."""
-        twin = State(items=self._items, weights=self._settings[0])
-        twin.record = False
-        memo[id(self)] = twin
+        memo[id(self)] = twin = _asleep(self._items, self._settings[0])
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -537,10 +506,7 @@ def _keep_grad(state: weakref.ref[State], moment: int, layer: str, variable: str
     if alive is None or not alive.record:
         return
     try:
-        with undisturbed():
-            kept = grad.detach()
-            kept = (kept[: alive._items] if kept.dim() > 1 else kept).to("cpu", copy=True)
-        alive._take_grad(moment, layer, variable, kept)
+        alive._take_grad(moment, layer, variable, alive._kept(grad))
     except Exception as error:  # nor must it break a backward pass
         alive._tell(f"{layer}.{variable}", error)
 

@@ -69,19 +69,12 @@ class Ends:
         )
 
 
-def linear_received(ends: Ends, unit: int) -> Laid:
+def _linear(ends: Ends, unit: int, *, is_received: bool) -> Laid:
     """A layer over the last dimension connects what has the same place in all others, the same token say."""
-    matrix = _matrix(ends)
-    num_out, num_in = matrix.shape
-    row, column = divmod(unit, num_out)
-    return Laid(row * num_in + numpy.arange(num_in), matrix[column])
-
-
-def linear_sent(ends: Ends, unit: int) -> Laid:
-    matrix = _matrix(ends)
-    num_out, num_in = matrix.shape
-    row, column = divmod(unit, num_in)
-    return Laid(row * num_out + numpy.arange(num_out), matrix[:, column])
+    matrix = _matrix(ends) if is_received else _matrix(ends).T
+    num_here, num_there = matrix.shape
+    row, column = divmod(unit, num_here)
+    return Laid(row * num_there + numpy.arange(num_there), matrix[column])
 
 
 def _matrix(ends: Ends) -> Values:
@@ -109,42 +102,32 @@ def _is_cut_in_rows(shape: Shape, num_units: int) -> bool:
     return num_units == 1
 
 
-def embedding_received(ends: Ends, unit: int) -> Laid:
+def _embedding(ends: Ends, unit: int, *, is_received: bool) -> Laid:
     """Each unit receives one weight, of the token at its place."""
-    place, feature = divmod(unit, _num_features(ends))
-    return Laid(numpy.array([place]), _row_of_token(ends, place)[[feature]])
-
-
-def embedding_sent(ends: Ends, unit: int) -> Laid:
-    num_features = _num_features(ends)
-    return Laid(unit * num_features + numpy.arange(num_features), _row_of_token(ends, unit))
-
-
-def _num_features(ends: Ends) -> int:
     num_features = int(ends.weight.shape[-1]) if ends.weight.ndim == 2 else 0
-    if not num_features or ends.num_target_units != ends.num_source_units * num_features:
-        raise ends.misfit()
-    return num_features
-
-
-def _row_of_token(ends: Ends, place: int) -> Values:
-    source = ends.connection.source
-    if ends.source_values is None:
+    tokens, source = ends.source_values, ends.connection.source
+    if tokens is None:
         raise InputError(
             f"which weights {ends.connection.target!r} receives depends on the tokens, and those of "
             f"{source!r} are not known: record its variable Act."
         )
-    if ends.source_values.size != ends.num_source_units:
+    if (
+        not num_features
+        or ends.num_target_units != ends.num_source_units * num_features
+        or tokens.size != ends.num_source_units
+    ):
         raise ends.misfit()
-    token = float(ends.source_values.ravel()[place])
-    num_tokens = len(ends.weight)
+    place, feature = divmod(unit, num_features) if is_received else (unit, 0)
+    token, num_tokens = float(tokens.ravel()[place]), len(ends.weight)
     if not token.is_integer() or not 0 <= token < num_tokens:
         raise InputError(
             f"unit {place} of {source!r} is {token:g}, and there are weights of the tokens 0 to "
             f"{num_tokens - 1}."
         )
     row: Values = ends.weight[int(token)]
-    return row
+    if is_received:
+        return Laid(numpy.array([place]), row[[feature]])
+    return Laid(unit * num_features + numpy.arange(num_features), row)
 
 
 _MOST: Final = 2**31  # for a stride and the like: beyond it, a run is damaged
@@ -193,7 +176,13 @@ class Kernel:
         return Laid(_numbers(units, self.narrow), self.weight[:, inside][numpy.ix_(*taps)])
 
 
-def kernel_of(ends: Ends) -> Kernel:
+def _convolution(ends: Ends, unit: int, *, is_received: bool) -> Laid:
+    """A transposed convolution is a convolution read backwards."""
+    is_narrow = is_received == (ends.connection.form == "conv")
+    return _kernel(ends).read(unit) if is_narrow else _kernel(ends).reached(unit)
+
+
+def _kernel(ends: Ends) -> Kernel:
     weight, connection = ends.weight, ends.connection
     num_axes = weight.ndim - 2
     groups = connection.groups
@@ -245,21 +234,24 @@ def _picture(shape: Shape, num_maps: int, num_axes: int) -> Shape | None:
     return (num_maps, *sizes) if fits else None
 
 
-def attention_received(ends: Ends, unit: int) -> Laid:
-    outputs, values = _both(ends)
-    head, query, feature = outputs.find(unit)
-    keys = numpy.arange(ends.weight.shape[2])
-    return Laid(values.units(head // values.group, keys, feature), ends.weight[head, query])
-
-
-def attention_sent(ends: Ends, unit: int) -> Laid:
-    outputs, values = _both(ends)
+def _attention(ends: Ends, unit: int, *, is_received: bool) -> Laid:
+    if ends.weight.ndim != 3 or 0 in ends.weight.shape:
+        raise ends.misfit()
+    num_heads, num_queries, num_keys = ends.weight.shape
+    outputs = _heads(ends, ends.target_shape, num_queries, num_heads)
+    if outputs.num_heads != num_heads or outputs.start:
+        raise ends.misfit()
+    values = _heads(ends, ends.source_shape, num_keys, num_heads, outputs.num_features)
+    if is_received:
+        head, query, feature = outputs.find(unit)
+        units = values.units(head // values.group, numpy.arange(num_keys), feature)
+        return Laid(units, ends.weight[head, query])
     value_head, key, feature = values.find(unit)
     if not 0 <= value_head < values.num_heads:  # a query, or a key
         return Laid(numpy.zeros(0, numpy.int64), ends.weight[:0, 0, 0])
     heads = numpy.arange(value_head * values.group, (value_head + 1) * values.group)
-    queries = numpy.arange(ends.weight.shape[1])
-    return Laid(outputs.units(heads[:, None], queries, feature), ends.weight[heads, :, key])
+    units = outputs.units(heads[:, None], numpy.arange(num_queries), feature)
+    return Laid(units, ends.weight[heads, :, key])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,17 +278,6 @@ class _Heads:
         token, column = divmod(unit, self.width)
         head, feature = divmod(column - self.start, self.num_features)
         return head, token, feature
-
-
-def _both(ends: Ends) -> tuple[_Heads, _Heads]:
-    if ends.weight.ndim != 3 or 0 in ends.weight.shape:
-        raise ends.misfit()
-    num_heads, num_queries, num_keys = ends.weight.shape
-    outputs = _heads(ends, ends.target_shape, num_queries, num_heads)
-    if outputs.num_heads != num_heads or outputs.start:
-        raise ends.misfit()
-    values = _heads(ends, ends.source_shape, num_keys, num_heads, outputs.num_features)
-    return outputs, values
 
 
 def _heads(ends: Ends, shape: Shape, num_tokens: int, most_heads: int, num_features: int = 0) -> _Heads:
@@ -346,8 +327,7 @@ def received(
     What does not fit together raises an InputError that says why.
     """
     ends = _ends(connection, weight, source_shape, target_shape, source_values)
-    _check_unit(unit, ends.num_target_units, connection.target)
-    return _spread(_FORMS[connection.form].received(ends, unit), ends.num_source_units)
+    return _spread(ends, unit, is_received=True)
 
 
 def sent(
@@ -361,26 +341,15 @@ def sent(
 ) -> UnitWeights:
     """What a unit of the source sends, over the units of the target. See `received`."""
     ends = _ends(connection, weight, source_shape, target_shape, source_values)
-    _check_unit(unit, ends.num_source_units, connection.source)
-    return _spread(_FORMS[connection.form].sent(ends, unit), ends.num_target_units)
+    return _spread(ends, unit, is_received=False)
 
 
-class _Form(NamedTuple):
-    received: Callable[[Ends, int], Laid]
-    sent: Callable[[Ends, int], Laid]
-
-
-# A transposed convolution is a convolution read backwards.
-_FORMS: Final[Mapping[str, _Form]] = {
-    "linear": _Form(linear_received, linear_sent),
-    "conv": _Form(
-        lambda ends, unit: kernel_of(ends).read(unit), lambda ends, unit: kernel_of(ends).reached(unit)
-    ),
-    "transposed_conv": _Form(
-        lambda ends, unit: kernel_of(ends).reached(unit), lambda ends, unit: kernel_of(ends).read(unit)
-    ),
-    "embedding": _Form(embedding_received, embedding_sent),
-    "attention": _Form(attention_received, attention_sent),
+_FORMS: Final[Mapping[str, Callable[..., Laid]]] = {
+    "linear": _linear,
+    "conv": _convolution,
+    "transposed_conv": _convolution,
+    "embedding": _embedding,
+    "attention": _attention,
 }
 
 
@@ -407,14 +376,16 @@ def _ends(
     )
 
 
-def _check_unit(unit: int, num_units: int, layer: str) -> None:
-    if not 0 <= unit < num_units:
-        raise InputError(f"the layer {layer!r} has {num_units:,} units, numbered from 0: there is no {unit}.")
-
-
-def _spread(laid: Laid, num_units: int) -> UnitWeights:
-    values = numpy.zeros(num_units, laid.weights.dtype)
-    is_connected = numpy.zeros(num_units, numpy.bool_)
+def _spread(ends: Ends, unit: int, *, is_received: bool) -> UnitWeights:
+    there, here = ends.num_source_units, ends.num_target_units
+    layer = ends.connection.target
+    if not is_received:
+        there, here, layer = here, there, ends.connection.source
+    if not 0 <= unit < here:
+        raise InputError(f"the layer {layer!r} has {here:,} units, numbered from 0: there is no {unit}.")
+    laid = _FORMS[ends.connection.form](ends, unit, is_received=is_received)
+    values = numpy.zeros(there, laid.weights.dtype)
+    is_connected = numpy.zeros(there, numpy.bool_)
     values[laid.units] = laid.weights
     is_connected[laid.units] = True
     return UnitWeights(values, is_connected)

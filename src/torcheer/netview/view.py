@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -13,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from torcheer.capture import (
-    Call,
     ModelHistory,
     bind,
     call_with_copied_tensors,
@@ -39,7 +37,7 @@ from torcheer.netview.network_reader import (
     weights_of,
     why_no_weights,
 )
-from torcheer.netview.scene import check_name
+from torcheer.netview.scene import check_name, gradient_name
 from torcheer.run import NetScene, Run, SavedRun, WarningsOnce, open_run, reader_of
 
 Loss = Callable[[Any], Tensor]
@@ -58,34 +56,13 @@ def looked_at(model: nn.Module, x: Any, loss: Loss | None) -> Look:
         raise InputError("the model has lazy parameters: run it once before it is looked at.")
     if any(tensor.is_nested for tensor in collect_tensors(x)):
         raise InputError("a nested tensor has no shape to be shown in: give x.to_padded_tensor(0.0).")
-    if loss is not None:
-        _check_loss(loss)
     with same_random_state_after(), same_model_after(named_root(model)):
         if loss is None:
-            return Look(_passed(model, call_with_copied_tensors(bind(model, x, None))), {})
+            call = call_with_copied_tensors(bind(model, x, None))
+            return Look(log_forward_pass(model, list(call.args), call.kwargs), {})
         # Somebody may look from inside of no_grad or inference_mode.
         with torch.inference_mode(False), torch.enable_grad():
             return _with_gradients(model, x, loss)
-
-
-def _check_loss(loss: Loss) -> None:
-    """Most losses want targets, too: then a function of the output alone knows them."""
-    try:
-        signature = inspect.signature(loss.forward if isinstance(loss, nn.Module) else loss)
-    except (TypeError, ValueError):  # not every function has one
-        return
-    try:
-        signature.bind(None)
-    except TypeError as error:
-        name = type(loss).__name__ if isinstance(loss, nn.Module) else getattr(loss, "__name__", "the loss")
-        raise InputError(
-            f"{name} cannot be called with the output of the model alone ({error}): give a function of the "
-            "output, such as loss=lambda output: loss(output, y)."
-        ) from None
-
-
-def _passed(model: nn.Module, call: Call, **options: Any) -> ModelHistory:
-    return log_forward_pass(model, list(call.args), call.kwargs, **options)
 
 
 def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:
@@ -102,16 +79,20 @@ def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:
         return copies[id(tensor)]
 
     call = copied_call(bind(model, x, None))
-    own = Call(*map_tensors((call.args, call.kwargs), followed, into_objects=True))
-    history = _passed(model, own, save_gradients=True)
-    value = loss(history.output)
-    if not isinstance(value, Tensor) or value.numel() != 1:
-        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise InputError(f"the loss gave {shape}: it must make one number of what the model returns.")
-    if not value.requires_grad:
+    args, kwargs = map_tensors((call.args, call.kwargs), followed, into_objects=True)
+    history = log_forward_pass(model, list(args), kwargs, save_gradients=True)
+    try:
+        value = loss(history.output)
+    except TypeError as error:  # most losses want targets, too
         raise InputError(
-            "the loss does not hang on the model: it was detached, or made without gradients. Compute it "
-            "from what it is given."
+            f"the loss cannot be called with the output of the model alone ({error}): give a function of the "
+            "output, such as loss=lambda output: loss(output, y)."
+        ) from error
+    if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
+        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise InputError(
+            f"the loss gave {shape}: it must make one number of what the model returns, which hangs on it "
+            "and is not detached."
         )
     params = {name: p for name, p in named_root(model).named_parameters() if p.requires_grad}
     # Not backward(): nothing is added to any .grad, and no hook of an optimizer runs.
@@ -258,7 +239,7 @@ def scene_to_write(plan: NetPlan, keeper: WeightKeeper, *, has_gradients: bool) 
             missing[connection.target] = keeper.why_not(connection.weight)
     layers = []
     for layer, planned in zip(plan.scene.layers, plan.layers, strict=True):
-        gradients = ["Grad" if name == "Act" else f"{name}.Grad" for name in planned.gradients]
+        gradients = [gradient_name(variable) for variable in planned.gradients]
         note = "; ".join(filter(None, (layer.note, missing.get(layer.name, ""))))
         variables = [*layer.variables, *(gradients if has_gradients else [])]
         layers.append(msgspec.structs.replace(layer, variables=variables, note=note))
@@ -302,11 +283,20 @@ class NetView(NetworkOfRun):
         if isinstance(model, Run | SavedRun | str | os.PathLike):
             if x is not None or run is not None:
                 raise InputError("a run is only looked at: leave x and run out, or give a model.")
-            self._look(model)
+            if isinstance(model, Run):
+                self._recording = NetRecorder(model)
+            else:
+                self._saved = model if isinstance(model, SavedRun) else open_run(model)
             return
-        _check_given(model, loss)
-        if x is None:
-            raise InputError("there is no input: tl.NetView(model, x), with what forward takes.")
+        if not isinstance(model, nn.Module | type) or x is None:
+            raise InputError(
+                f"a {type(model).__name__} and {'no input' if x is None else 'an input'} cannot be shown as "
+                "a network: give a torch.nn.Module and what its forward takes, tl.NetView(model, x), or a "
+                "run, tl.NetView('runs/a')."
+            )
+        check_model(model)
+        if loss is not None and not callable(loss):
+            raise InputError(f"the loss is {loss!r}: give a function of what the model returns, or none.")
         self.model: nn.Module = model
         self.loss: Loss | None = loss  # may be set anew before an update
         self._x = x
@@ -315,12 +305,6 @@ class NetView(NetworkOfRun):
         self._keeper = WeightKeeper(model, weights, optimizer)
         self._run_given = run
         self.update()
-
-    def _look(self, run: Run | SavedRun | _Path) -> None:
-        if isinstance(run, Run):
-            self._recording = NetRecorder(run)
-        else:
-            self._saved = run if isinstance(run, SavedRun) else open_run(run)
 
     # --- recording -----------------------------------------------------------------------------------
 
@@ -359,12 +343,14 @@ class NetView(NetworkOfRun):
 
     def _put(self, flow: Flow, plan: NetPlan, recording: NetRecorder) -> None:
         for layer in plan.layers:
-            for variable, reader in layer.values.items():
-                _put(recording, f"{layer.name}.{variable}", reader(flow, self._items))
+            num_items = self._items if layer.has_items else None
+            values = {name: reader(flow, num_items) for name, reader in layer.values.items()}
             if self.loss is not None:
                 for variable in layer.gradients:
-                    name = "Grad" if variable == "Act" else f"{variable}.Grad"
-                    _put(recording, f"{layer.name}.{name}", gradient_of(flow, layer, variable, self._items))
+                    values[gradient_name(variable)] = gradient_of(flow, layer, variable, num_items)
+            for variable, value in values.items():
+                if value is not None:
+                    recording.put(f"{layer.name}.{variable}", value)
 
     # --- the run --------------------------------------------------------------------------------------
 
@@ -393,19 +379,3 @@ class NetView(NetworkOfRun):
         scene = self.scene
         num_units = sum(layer.grid.num_units for layer in scene.layers)
         return f"<NetView of {len(scene.layers)} layers, {num_units:,} units: {self.run.path}>"
-
-
-def _check_given(model: Any, loss: Any) -> None:
-    if not isinstance(model, nn.Module | type):
-        raise InputError(
-            f"a {type(model).__name__} cannot be shown as a network: give a torch.nn.Module and what its "
-            "forward takes, tl.NetView(model, x), or a run, tl.NetView('runs/a')."
-        )
-    check_model(model)
-    if loss is not None and not callable(loss):
-        raise InputError(f"the loss is {loss!r}: give a function of what the model returns, or none.")
-
-
-def _put(recording: NetRecorder, name: str, value: Tensor | None) -> None:
-    if value is not None:
-        recording.put(name, value)

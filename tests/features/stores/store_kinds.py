@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import numpy
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from zarr.storage import ObjectStore
 
 from torcheer.features.manifest import ArraySpec
-from torcheer.features.stores.folder import FolderStore
-from torcheer.features.stores.store import Array, Store
+from torcheer.features.stores import Array, FolderStore, Store
 from torcheer.features.stores.zarr_store import RemoteObjects, ZarrStore
 
-KINDS = ["folder", "zarr", "zarr-file", "zarr-memory", "zarr-obstore-memory", "zarr-obstore-local"]
+KINDS = [
+    "folder",
+    "zarr",
+    "zarr-file",
+    "zarr-memory",
+    "zarr-folders",
+    "zarr-obstore-memory",
+    "zarr-obstore-local",
+]
 LOCAL_KINDS = ["folder", "zarr", "zarr-file"]
 
 Open = Callable[[], Store]
+
+
+class Folders(LocalFileSystem):
+    """A place with real folders that nobody makes, as sftp and smb have them."""
+
+    protocol = "torcheerfolders"
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        return super()._strip_protocol(str(path).removeprefix("torcheerfolders://"))
 
 
 def opener(kind: str, folder: Path) -> Open:
@@ -35,6 +54,9 @@ def opener(kind: str, folder: Path) -> Open:
         if filesystem.exists(url):
             filesystem.rm(url, recursive=True)
         return lambda: ZarrStore(url)
+    if kind == "zarr-folders":
+        fsspec.register_implementation("torcheerfolders", Folders, clobber=True)
+        return lambda: ZarrStore(f"torcheerfolders://{folder}/not/there/yet")
     stores = pytest.importorskip("obstore.store")
     if kind == "zarr-obstore-memory":
         objects = stores.MemoryStore()

@@ -22,7 +22,7 @@ from tests.features.stores.store_kinds import (
 )
 from torcheer.errors import FileFormatError
 from torcheer.features.journal import Done, Ended, read_journals
-from torcheer.features.stores.store import Array, Store
+from torcheer.features.stores import Array, Store
 
 ROWS, BATCH = 10, 4  # the last batch has two rows
 

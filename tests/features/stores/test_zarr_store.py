@@ -17,11 +17,21 @@ import numpy
 import pytest
 from zarr.storage import MemoryStore, ObjectStore
 
-from tests.features.stores.store_kinds import CONV, HEAD, IDS, LABELS, WORDS, opener, sentences, values_of
+from tests.features.stores.store_kinds import (
+    CONV,
+    HEAD,
+    IDS,
+    LABELS,
+    WORDS,
+    Folders,
+    opener,
+    sentences,
+    values_of,
+)
 from torcheer.errors import FileFormatError, InputError
-from torcheer.features.journal import Done, RaggedPlace, read_journals
+from torcheer.features.journal import Done, RaggedPlace, line_of, read_journals
 from torcheer.features.manifest import ArraySpec
-from torcheer.features.stores.store import Array, store_at
+from torcheer.features.stores import Array, store_at, zarr_store
 from torcheer.features.stores.zarr_store import LocalObjects, RemoteObjects, ZarrStore
 
 ROWS, BATCH = 10, 4
@@ -252,22 +262,6 @@ def test_batches_of_a_stream_that_there_cannot_be_are_left_out(tmp_path: Path) -
 # --- writing ---------------------------------------------------------------------------------------------
 
 
-def test_rows_that_are_no_batch_are_refused(tmp_path: Path) -> None:
-    store = ZarrStore(tmp_path / "f.zarr")
-    store.make_room([CONV], ROWS, BATCH)
-    writer = store.writer("one")
-    with pytest.raises(InputError, match="none begins at row 2"):
-        writer.put_rows(CONV, 2, values_of(CONV, 4))
-    with pytest.raises(InputError, match="these are"):
-        writer.put_rows(CONV, 0, values_of(HEAD, 4))
-
-
-def test_a_dtype_that_zarr_has_not_is_refused(tmp_path: Path) -> None:
-    long = ArraySpec(name="long", file="long", dtype=numpy.dtype(numpy.longdouble).str, shape=())
-    with pytest.raises(InputError, match="extract it as float32"):
-        ZarrStore(tmp_path / "f.zarr").make_room([long], ROWS, BATCH)
-
-
 def test_many_journals_are_read_from_few_objects(tmp_path: Path) -> None:
     store = ZarrStore(tmp_path / "f.zarr")
     writer, other = store.writer("rank-0-000007"), store.writer("rank-1")
@@ -342,6 +336,78 @@ def test_only_so_many_chunks_are_on_their_way() -> None:
     writer.close()
 
     assert (slow.now, slow.most) == (0, 8)
+
+
+def test_chunks_on_their_way_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zarr_store, "_MOST_UPLOAD_BYTES", 3 * BATCH * CONV.row_bytes)
+    slow = SlowStore()
+    store = ZarrStore("s3://slow", RemoteObjects(slow))
+    store.make_room([CONV], 80, BATCH)
+    writer = store.writer("one")
+
+    def put_all() -> None:
+        for first in range(0, 80, BATCH):
+            writer.put_rows(CONV, first, values_of(CONV, BATCH))
+        writer.commit([])
+
+    thread = threading.Thread(target=put_all)
+    thread.start()
+    for _ in range(3):
+        slow.begun.acquire()
+    slow.may_arrive.set()
+    thread.join()
+    writer.close()
+
+    assert slow.most == 3
+
+
+def _write_manifest(url: str, content: bytes, barrier: object, found: object) -> None:
+    barrier.wait()  # type: ignore[attr-defined]
+    fsspec.register_implementation("torcheerfolders", Folders, clobber=True)
+    found.put(ZarrStore(url).write_new("manifest.json", content))  # type: ignore[attr-defined]
+
+
+def test_a_new_file_at_a_place_with_folders_is_never_seen_in_part(tmp_path: Path) -> None:
+    content = b"{" + b" " * 1_000_000 + b"}"
+    context = multiprocessing.get_context("spawn")
+    barrier, found = context.Barrier(3), context.Queue()
+    url = f"torcheerfolders://{tmp_path}/deep/down"
+    processes = [
+        context.Process(target=_write_manifest, args=(url, content, barrier, found)) for _ in range(3)
+    ]
+    for process in processes:
+        process.start()
+    assert [found.get() for _ in processes] == [content] * 3
+    for process in processes:
+        process.join()
+    assert [path.name for path in (tmp_path / "deep/down").iterdir()] == ["manifest.json"]
+
+
+def test_a_number_of_samples_that_there_cannot_be_is_no_reason_to_make_room_for_them(tmp_path: Path) -> None:
+    store = ZarrStore(tmp_path / "f.zarr")
+    values = filled(store, CONV)["conv"]
+
+    rows = store.rows(CONV, 1 << 48)
+
+    numpy.testing.assert_array_equal(rows[[9, 0, 4]], values[[9, 0, 4]])
+    numpy.testing.assert_array_equal(rows[3], values[3])
+    assert not rows[-1].any()
+    with pytest.raises(IndexError):
+        rows[1 << 48]
+
+
+def test_journals_that_version_0_1_packed_are_read(tmp_path: Path) -> None:
+    """It wrote one object a commit, and after a hundred of them all of them once more in one."""
+    store = ZarrStore(tmp_path / "f.zarr")
+    lines = [line_of(Done(batch=number, first=number, rows=1)) for number in range(103)]
+    for number, line in enumerate(lines):
+        if number != 7:  # may be gone once the pack is there
+            store.objects.write(f"done/rank-0-{number:06d}.jsonl", line)
+    store.objects.write("done/rank-0-000099.packed.jsonl", b"".join(lines[:100]))
+
+    progress = read_journals(store.journals())
+
+    assert (sorted(progress.done), progress.num_rows) == (list(range(103)), 103)
 
 
 def _make_room_and_write(url: str, number: int, barrier: object) -> None:

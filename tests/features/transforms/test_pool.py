@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from torcheer.errors import InputError
-from torcheer.features.transforms import POOLED_DIMS, Flatten, Pool
+from torcheer.features.transforms import Flatten, Pool
 
+POOLED_DIMS = ("z", "y", "x", "time", "token")
 IMAGE = ("channel", "y", "x")
 TOKENS = ("token", "unit")
 
@@ -158,9 +159,9 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], message: str)
 
 
 def test_a_size_must_fit_the_dimensions() -> None:
-    with pytest.raises(InputError, match=r"the size has 2 numbers.*1 dimension to pool"):
+    with pytest.raises(InputError, match="1 dimensions to pool"):
         pooled(Pool("mean", (2, 2)), torch.ones(2, 9, 4), TOKENS)
-    with pytest.raises(InputError, match="at most three dimensions"):
+    with pytest.raises(InputError, match="of more than three"):
         pooled(Pool("mean", 2), torch.ones(2, 3, 3, 3, 3), ("time", "z", "y", "x"))
 
 

@@ -15,13 +15,13 @@ from torch import Tensor
 
 from tests.copying import ROOT, run_copy
 from torcheer.errors import InputError
-from torcheer.features.transforms import Project, units_keeping_distances
-from torcheer.features.transforms.project import SparseMatrix, draw_matrix
+from torcheer.features.transforms import Project
+from torcheer.features.transforms.dimension_reduction import SparseMatrix, draw_matrix
 
 
 def dense(matrix: SparseMatrix) -> NDArray[Any]:
     """Units by columns."""
-    full = numpy.zeros((matrix.num_units, matrix.places.shape[1]))
+    full = numpy.zeros((matrix.edges[-1], matrix.places.shape[1]))
     columns = numpy.arange(matrix.places.shape[1])
     for run, start in enumerate(matrix.edges[:-1]):
         full[start + matrix.places[run], columns] = matrix.signs[run] * matrix.scale(run)
@@ -73,7 +73,7 @@ def test_every_column_has_as_many_entries_of_the_size_that_keeps_lengths(
 
 def test_distances_are_kept() -> None:
     eps, num_samples = 0.25, 40
-    num_columns = units_keeping_distances(num_samples, eps=eps)
+    num_columns = int(johnson_lindenstrauss_min_dim(num_samples, eps=eps))
     # Neighbours are alike, as in a layer, and a few units are far larger than the rest.
     values = torch.randn(num_samples, 20_000).cumsum(1) * torch.rand(20_000).pow(4)
     before = torch.cdist(values.double(), values.double()).square()
@@ -82,13 +82,6 @@ def test_distances_are_kept() -> None:
     ratios = (after / before)[above]
     assert ((ratios > 1 - eps) & (ratios < 1 + eps)).float().mean() > 0.98
     assert abs(float(ratios.mean()) - 1) < 0.05
-
-
-@pytest.mark.parametrize("num_samples", [2, 100, 50_000])
-@pytest.mark.parametrize("eps", [0.1, 0.5])
-def test_so_many_units_keep_distances_as_scikit_learn_says(num_samples: int, eps: float) -> None:
-    wanted = johnson_lindenstrauss_min_dim(num_samples, eps=eps)
-    assert abs(units_keeping_distances(num_samples, eps=eps) - int(wanted)) <= 1
 
 
 @given(
@@ -196,5 +189,3 @@ def test_complex_values_and_samples_of_another_size_are_refused() -> None:
     begun = Project(5).begin("fc", (20,), torch.float32, ())
     with pytest.raises(InputError, match=r"began with samples of 20 units, and now one has 21.*pool"):
         begun(torch.ones(2, 21))
-    with pytest.raises(InputError, match="two samples at least"):
-        units_keeping_distances(1)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from torcheer.errors import InputError
 from torcheer.features.transforms import Cast, Function, begin_all
-from torcheer.features.transforms.storable_values import CASTS
+from torcheer.features.transforms.basic_transforms import CASTS
 
 WHOLE = ["int8", "int16", "int32", "int64", "uint8"]
 
@@ -79,7 +79,7 @@ def test_half_floats_become_whole_numbers() -> None:
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("saturate", [False, True])
 def test_a_whole_number_takes_no_fraction(name: str, saturate: bool) -> None:
-    with pytest.raises(InputError, match=r"1 of 2 values have fractions, such as 2\.75"):
+    with pytest.raises(InputError, match=r"1 of 2 values are fractions, the farthest ±2\.75"):
         cast(Cast(name, saturate=saturate), torch.tensor([[2.75, 1.0]]))
 
 
@@ -110,8 +110,8 @@ def test_words_and_dims() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("bfloat16", "NumPy has no such dtype. Did you mean 'float16'"),
-        ("float8_e5m2", "NumPy has no such dtype"),
+        ("bfloat16", "Did you mean 'float16'"),
+        ("float8_e5m2", "cannot be kept"),
         ("flaot32", "Did you mean 'float32'"),
         ("text", "There are float16, float32"),
     ],
@@ -170,7 +170,7 @@ def test_a_function_is_applied_without_gradients() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda values: values.numpy(), r"gave a ndarray.*torch.from_numpy"),
+        (lambda values: values.numpy(), "gave a ndarray"),
         (lambda values: None, r"gave a NoneType"),
         (lambda values: values.sum(), r"gave \(\).*must stay 4"),
         (lambda values: values.T, r"gave \(3, 4\).*must stay 4"),

@@ -7,20 +7,23 @@ be told and not a signal, and what was written does not count as memory of this 
 from __future__ import annotations
 
 import io
+import math
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy
+from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError
 from torcheer.features.journal import FOLDER, Done, Ended, RaggedPlace, line_of
 from torcheer.features.manifest import ArraySpec
-from torcheer.features.stores.store import Array, Rows, npy_bytes, raw_bytes
 from torcheer.tensorfile import NoOrdinaryFileError, open_file, sync_folder
+
+Array = NDArray[Any]
 
 _LARGEST_WRITE: Final = 256 << 20  # at once: some systems take no more than 2 GB
 
@@ -36,6 +39,7 @@ class FolderStore:
         self._streamed: tuple[ArraySpec, ...] = ()  # arrays whose length nobody knows before
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes | None:
+        """A small file, or a part of it; None where there is none."""
         try:
             with open_file(self.folder / name) as file:
                 file.seek(start)
@@ -48,10 +52,12 @@ class FolderStore:
             ) from error
 
     def write(self, name: str, content: bytes) -> None:
+        """A small file, whole or not at all."""
         with self._beside(name, content) as (beside, path):
             os.replace(beside, path)
 
     def write_new(self, name: str, content: bytes) -> bytes:
+        """A small file, unless it is there already; what is there then, for everybody."""
         with self._beside(name, content) as (beside, path):
             try:
                 os.link(beside, path)
@@ -80,6 +86,7 @@ class FolderStore:
         sync_folder(path.parent)
 
     def names(self, folder: str = "") -> list[str]:
+        """Of what lies there, whatever it is; but not of what is only begun."""
         try:
             found = os.listdir(self.folder / folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -87,7 +94,10 @@ class FolderStore:
         return sorted(name for name in found if not name.startswith("."))
 
     def write_texts(self, array: ArraySpec, texts: Array) -> None:
-        self.write(_file_of(array), npy_bytes(texts.astype(numpy.str_)))
+        """A column of texts, known as a whole: the names of all samples."""
+        content = io.BytesIO()
+        numpy.save(content, texts.astype(numpy.str_), allow_pickle=False)
+        self.write(_file_of(array), content.getvalue())
 
     def texts(self, array: ArraySpec) -> Array | None:
         content = self.read(_file_of(array))
@@ -103,6 +113,7 @@ class FolderStore:
         return [self.read(f"{FOLDER}/{name}") or b"" for name in names]
 
     def make_room(self, arrays: Sequence[ArraySpec], num_rows: int | None, batch_size: int | None) -> None:
+        """For so many rows of each; None: a stream. It may have been done before, by any process."""
         (self.folder / FOLDER).mkdir(parents=True, exist_ok=True)
         stored = tuple(filter(_is_rows, arrays))
         self._streamed = stored if num_rows is None else ()
@@ -112,6 +123,7 @@ class FolderStore:
         sync_folder(self.folder)
 
     def end_at(self, arrays: Sequence[ArraySpec], num_rows: int) -> None:
+        """A stream has ended: the arrays have so many rows."""
         for array in filter(_is_rows, arrays):
             self._write_header(array, num_rows)
 
@@ -135,9 +147,11 @@ class FolderStore:
             os.close(descriptor)
 
     def writer(self, name: str) -> FolderWriter:
+        """`name` is no other process's."""
         return FolderWriter(self.folder, name, self._streamed)
 
-    def rows(self, array: ArraySpec, num_rows: int) -> Rows:
+    def rows(self, array: ArraySpec, num_rows: int) -> Array:
+        """To be read. Of rows that are not finished nothing is promised."""
         path = self.folder / _file_of(array)
         shape = (num_rows, *array.shape)
         if not num_rows * array.row_bytes:
@@ -145,30 +159,30 @@ class FolderStore:
         try:
             open_file(path).close()  # NumPy would wait for a pipe
             return numpy.memmap(path, array.numpy_dtype, "r", len(_header(array, 0)), shape)
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NoOrdinaryFileError) as error:
             raise FileFormatError(
-                f"{path} is gone, or about to be made: the manifest names it. Extract the features again."
+                f"{path} is gone, about to be made, or no ordinary file. Extract the features again."
             ) from error
-        except NoOrdinaryFileError as error:
-            raise FileFormatError(f"{path} is no ordinary file. Extract the features again.") from error
         except ValueError as error:
             raise FileFormatError(f"{path} is too short for {num_rows:,} samples: it was cut off.") from error
 
     def ragged(self, array: ArraySpec, place: RaggedPlace) -> list[Array]:
-        sizes = [int(numpy.prod(shape, dtype=numpy.int64)) for shape in place.shapes]
-        part = self.folder / f"{Path(place.part).name}.npy"
+        """The samples of one batch."""
+        size = num_values(place, array, self.where)
+        part = self.folder / f"{place.part}.npy"
         start = len(_header(_flat(array), 0)) + place.start * array.numpy_dtype.itemsize
         try:
             with open_file(part) as file:
                 file.seek(start)
-                values = numpy.fromfile(file, array.numpy_dtype, sum(sizes))
+                values = numpy.fromfile(file, array.numpy_dtype, size)
         except NoOrdinaryFileError as error:
             raise FileFormatError(f"{part} is no ordinary file. Extract the features again.") from error
-        if len(values) < sum(sizes):
-            raise FileFormatError(f"{part} ends before value {place.start + sum(sizes):,}: it was cut off.")
+        if len(values) < size:
+            raise FileFormatError(f"{part} ends before value {place.start + size:,}: it was cut off.")
         return split_ragged(values, place.shapes)
 
     def free_bytes(self) -> int | None:
+        """How much more could be written; None where nobody knows."""
         there = next(path for path in (self.folder, *self.folder.absolute().parents) if path.exists())
         return shutil.disk_usage(there).free
 
@@ -238,7 +252,9 @@ class FolderWriter:
                 path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666
             )
             sync_folder(path.parent)
-        _append_all(self._journal, b"".join(map(line_of, entries)))
+        view = memoryview(b"".join(map(line_of, entries)))
+        while view:
+            view = view[os.write(self._journal, view) :]
         os.fdatasync(self._journal)
 
     def _grow(self, num_rows: int) -> None:
@@ -251,7 +267,9 @@ class FolderWriter:
                 self._unsynced.add(file)
 
     def close(self) -> None:
-        for descriptor in (*self._files.values(), *([] if self._journal is None else [self._journal])):
+        if self._journal is not None:
+            os.close(self._journal)
+        for descriptor in self._files.values():
             os.close(descriptor)
         self._files, self._journal = {}, None
 
@@ -264,9 +282,26 @@ class FolderWriter:
         return self._files[file]
 
 
+def raw_bytes(values: Array) -> memoryview:
+    """One after the other, without a copy where they lie so already."""
+    flat = numpy.ascontiguousarray(values).reshape(-1)
+    return memoryview(cast(Any, flat.view(numpy.uint8))) if flat.size else memoryview(b"")
+
+
+def num_values(place: RaggedPlace, array: ArraySpec, where: str) -> int:
+    """Of a batch. A journal may come from anywhere: a part must be no path, and no size negative."""
+    is_name = place.part and not place.part.startswith(".") and not set(place.part) & set("/\\\0")
+    if not is_name or min((place.start, *(size for shape in place.shapes for size in shape))) < 0:
+        raise FileFormatError(
+            f"the journals of {where} name {place.part!r} from value {place.start} on, which is no part of "
+            f"{array.name}."
+        )
+    return sum(math.prod(shape) for shape in place.shapes)
+
+
 def split_ragged(values: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     """Samples of these shapes that lie one after the other."""
-    ends = numpy.cumsum([numpy.prod(shape, dtype=numpy.int64) for shape in shapes])
+    ends = numpy.cumsum([math.prod(shape) for shape in shapes])
     pieces = numpy.split(values, ends[:-1]) if shapes else []
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
@@ -286,11 +321,10 @@ def _flat(array: ArraySpec) -> ArraySpec:
 def _header(array: ArraySpec, num_rows: int) -> bytes:
     """As long for one number of rows as for any other: NumPy leaves room for it to grow."""
     content = io.BytesIO()
-    shape: tuple[int, ...] = (num_rows, *array.shape)
     described: dict[str, Any] = {
         "descr": numpy.lib.format.dtype_to_descr(array.numpy_dtype),
         "fortran_order": False,
-        "shape": shape,
+        "shape": (num_rows, *array.shape),
     }
     numpy.lib.format.write_array_header_1_0(content, described)
     return content.getvalue()
@@ -301,9 +335,3 @@ def _write_all(descriptor: int, content: bytes | memoryview, place: int) -> None
     while view:
         written = os.pwrite(descriptor, view[:_LARGEST_WRITE], place)
         view, place = view[written:], place + written
-
-
-def _append_all(descriptor: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features.journal import FOLDER, Done, Ended, RaggedPlace, line_of, read_journals
 from torcheer.features.manifest import NAME, NO_JSON, ArraySpec, safe_name
-from torcheer.features.stores.folder import FolderStore, split_ragged
-from torcheer.features.stores.store import Array, Rows
+from torcheer.features.stores.folder import Array, FolderStore, num_values, split_ragged
 from torcheer.features.xarray_dataset import dimension_names
 from torcheer.tensorfile import sync_folder
 
@@ -35,8 +34,8 @@ _METADATA: Final = "zarr.json"
 _ABOUT: Final = "torcheer"  # a group without arrays, for small files
 _RESERVED: Final = frozenset((_METADATA, _ABOUT, FOLDER, NAME))
 _NUM_AT_ONCE: Final = 8  # requests: a distant place answers late, but answers many
+_MOST_UPLOAD_BYTES: Final = 256 << 20  # on their way
 _COMMITS_PER_JOURNAL: Final = 100  # an object cannot be appended to: it is written again, until it is full
-_DTYPES: Final = "?bhilqBHILQefdFD"
 
 
 def _zarr() -> Any:
@@ -70,8 +69,7 @@ class LocalObjects(FolderStore):
         paths = [self.folder / key for key in keys]
         # A disk takes many of them together in the time of one.
         with ThreadPoolExecutor(_NUM_AT_ONCE) as pool:
-            for _ in pool.map(_sync_file, paths):
-                pass
+            list(pool.map(_sync_file, paths))
         folders = {parent for path in paths for parent in path.parents if parent.is_relative_to(self.folder)}
         for folder in sorted(folders, reverse=True):
             sync_folder(folder)
@@ -97,6 +95,9 @@ class RemoteObjects:
         self.store = store
         self._prototype = default_buffer_prototype()
         self._wait = sync
+        # fsspec wraps what is no object store, such as sftp and smb: it has folders, which must be made.
+        self._folders: Any = getattr(getattr(store, "fs", None), "sync_fs", None)
+        self._made: set[str] = set()
 
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes | None:
         from zarr.abc.store import RangeByteRequest
@@ -112,12 +113,46 @@ class RemoteObjects:
         return None if found is None else bytes(found.to_bytes())
 
     def write(self, key: str, content: bytes) -> None:
-        self._wait(self.store.set(key, self._prototype.buffer.from_bytes(content)))
+        """Whole or not at all: an object store does so by itself, in a folder it is written beside."""
+        if self._folders is None:
+            self._wait(self.store.set(key, self._prototype.buffer.from_bytes(content)))
+            return
+        path = self._path(key)
+        beside = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.partial"
+        self._folders.pipe_file(beside, content)
+        try:
+            self._folders.mv(beside, path)
+        except OSError:  # some refuse to move it over another file
+            self._folders.pipe_file(path, content)
+            self._folders.rm_file(beside)
 
     def write_new(self, key: str, content: bytes) -> bytes:
-        self._wait(self.store.set_if_not_exists(key, self._prototype.buffer.from_bytes(content)))
+        if self.read(key) is None:
+            self._create(key, content)
         found = self.read(key)
         return content if found is None else found
+
+    def _create(self, key: str, content: bytes) -> None:
+        """Of several processes one, wherever the place can tell who is the first."""
+        if self._folders is not None:
+            self.write(key, content)
+        elif hasattr(self.store, "fs"):
+            try:
+                self._wait(self.store.fs._pipe_file(f"{self.store.path}/{key}", content, mode="create"))
+            except FileExistsError:
+                pass
+            except (TypeError, NotImplementedError):  # it cannot
+                self.write(key, content)
+        else:
+            self._wait(self.store.set_if_not_exists(key, self._prototype.buffer.from_bytes(content)))
+
+    def _path(self, key: str) -> str:
+        path = f"{self.store.path}/{key}"
+        folder = path.rpartition("/")[0]
+        if folder not in self._made:
+            self._folders.makedirs(folder, exist_ok=True)
+            self._made.add(folder)
+        return path
 
     def names(self, folder: str) -> list[str]:
         if hasattr(self.store, "fs"):
@@ -126,7 +161,7 @@ class RemoteObjects:
         async def listed() -> list[str]:
             return [name async for name in self.store.list_dir(folder)]
 
-        return sorted(self._wait(listed()))
+        return sorted(name for name in self._wait(listed()) if not name.endswith(".partial"))
 
     def sync(self, keys: Sequence[str]) -> None:
         pass
@@ -285,25 +320,17 @@ class ZarrStore:
         except (*NO_JSON, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise FileFormatError(f"{self.where}/{key} is damaged: {error}.") from error
 
-    def rows(self, array: ArraySpec, num_rows: int) -> Rows:
+    def rows(self, array: ArraySpec, num_rows: int) -> ZarrRows:
         return ZarrRows(self, array, num_rows, self.chunk_rows(array))
 
     def ragged(self, array: ArraySpec, place: RaggedPlace) -> list[Array]:
-        if not _is_sound(place):
-            raise FileFormatError(
-                f"the journals of {self.where} name {place.part!r}, which is no part of {array.name}."
-            )
-        sizes = [int(numpy.prod(shape, dtype=numpy.int64)) for shape in place.shapes]
-        kind = array.numpy_dtype.newbyteorder("<")
-        start, end = place.start * kind.itemsize, (place.start + sum(sizes)) * kind.itemsize
+        size, kind = num_values(place, array, self.where), array.numpy_dtype.newbyteorder("<")
+        start, end = place.start * kind.itemsize, (place.start + size) * kind.itemsize
         key = chunk_key(f"{folder_of(array)}/{place.part}", 0, 0)
-        content = self.objects.read(key, start, end) if sum(sizes) else b""
-        if content is None:
-            raise FileFormatError(f"{self.where}/{key} is gone, and the journals say that it was written.")
-        if len(content) < end - start:
-            raise FileFormatError(
-                f"{self.where}/{key} ends before value {place.start + sum(sizes):,}: it was cut off."
-            )
+        content = self.objects.read(key, start, end) if size else b""
+        if content is None or len(content) < end - start:
+            what = "is gone" if content is None else f"ends before value {place.start + size:,}"
+            raise FileFormatError(f"{self.where}/{key} {what}, and the journals say that it was written.")
         return split_ragged(numpy.frombuffer(content, kind).astype(array.numpy_dtype), place.shapes)
 
     def free_bytes(self) -> int | None:
@@ -320,12 +347,6 @@ def _file_key(name: str) -> str:
 
 def _texts_name(array: ArraySpec) -> str:
     return f"texts/{array.file}.json"
-
-
-def _is_sound(place: RaggedPlace) -> bool:
-    """A journal may come from anywhere, too."""
-    is_name = place.part == safe_name(place.part) and not place.part.startswith(".")
-    return is_name and min((place.start, *(size for shape in place.shapes for size in shape))) >= 0
 
 
 # --- layout ------------------------------------------------------------------------------------------------
@@ -348,11 +369,6 @@ def part_name(array: ArraySpec, first: int) -> str:
 def array_metadata(array: ArraySpec, shape: tuple[int, ...], chunk_rows: int, dims: Sequence[str]) -> bytes:
     """The zarr.json that zarr writes for such an array."""
     zarr, kept = _zarr(), dict[str, Any]()
-    if array.numpy_dtype.char not in _DTYPES:
-        raise InputError(
-            f"{array.name} has the dtype {array.numpy_dtype.name}, which Zarr has not: extract it as "
-            "float32, or to a folder."
-        )
     zarr.create_array(
         zarr.storage.MemoryStore(kept),
         shape=shape,
@@ -420,11 +436,10 @@ class ZarrWriter:
         # Several uploads at once.
         self._pool = None if self._objects.is_local else ThreadPoolExecutor(_NUM_AT_ONCE, "torcheer-upload")
         self._uploads: list[Future[None]] = []
+        self._upload_bytes = 0
 
     def put_rows(self, array: ArraySpec, first: int, values: Array) -> None:
         whole = numpy.ascontiguousarray(values, dtype=array.numpy_dtype.newbyteorder("<"))
-        if whole.shape[1:] != array.shape:
-            raise InputError(f"{array.name} has rows of {array.shape}, and these are {whole.shape[1:]}.")
         if not whole.size:
             return
         if array.file not in self._chunk_rows:
@@ -434,8 +449,6 @@ class ZarrWriter:
             name = part_name(array, first)
             self._put_whole(name, rows_metadata(array, len(whole), len(whole)), whole)
             return
-        if first % size:
-            raise InputError(f"{array.name} is kept in batches of {size}, and none begins at row {first:,}.")
         name = folder_of(array)
         if name not in self._arrays:
             self._arrays[name] = self._opened(name)
@@ -485,8 +498,9 @@ class ZarrWriter:
             opened[at] = values
             self._unsynced += keys
             return
-        if len(self._uploads) >= _NUM_AT_ONCE:
+        if len(self._uploads) >= _NUM_AT_ONCE or self._upload_bytes + values.nbytes > _MOST_UPLOAD_BYTES:
             self._wait()
+        self._upload_bytes += values.nbytes
         # A copy: the values may be overwritten by the next batch.
         self._uploads.append(self._pool.submit(opened.__setitem__, at, values.copy()))
 
@@ -495,6 +509,7 @@ class ZarrWriter:
         for upload in self._uploads:
             upload.result()
         self._uploads.clear()
+        self._upload_bytes = 0
 
 
 # --- reading -----------------------------------------------------------------------------------------------
@@ -513,8 +528,8 @@ class ZarrRows:
     @cached_property
     def _batches(self) -> list[tuple[int, int]]:
         """Where each batch that is an array of its own begins and ends."""
-        spans = [(one.first, one.first + one.rows) for one in self._done if one.rows > 0]
-        return sorted((first, end) for first, end in spans if first >= 0 and end <= len(self))
+        spans = [(one.first, one.first + one.rows) for one in self._done if one.rows]
+        return sorted((first, end) for first, end in spans if end <= len(self))
 
     def _span(self, chunk: int) -> tuple[int, int]:
         if self._chunk_rows is None:
@@ -542,25 +557,21 @@ class ZarrRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return numpy.array(self[:], dtype=dtype, copy=copy)
-
     def __getitem__(self, key: Any, /) -> Any:
         """Reads the rows that the first part of the key names; the rest of it is NumPy's."""
         first, *rest = (key or (...,)) if isinstance(key, tuple) else (key,)
         if isinstance(first, slice):
             return self._read(numpy.arange(*first.indices(len(self))))[(slice(None), *rest)]
-        if isinstance(first, int | numpy.integer) and not isinstance(first, bool):
-            if not -len(self) <= first < len(self):
-                raise IndexError(f"there is no sample {first}: there are {len(self):,}.")
-            return self._read(numpy.array([int(first) % len(self)]))[(0, *rest)]
-        every = numpy.arange(len(self))
-        wanted = numpy.asarray(first) if isinstance(first, list | tuple | range | numpy.ndarray) else None
-        if wanted is not None and not wanted.size:
+        wanted = numpy.asarray(False if first is ... or first is None else first)
+        if wanted.dtype == bool and wanted.shape == (len(self),):
+            wanted = numpy.flatnonzero(wanted)
+        elif not wanted.size:
             wanted = wanted.astype(numpy.int64)
-        if wanted is None or not (wanted.dtype.kind in "iu" or wanted.shape == (len(self),)):
-            return self._read(every)[key]  # ..., None, a mask of all values: NumPy knows
-        numbers = every[wanted]
+        if wanted.dtype.kind not in "iu":
+            return self._read(numpy.arange(len(self)))[key]  # ..., None, a mask of all values: NumPy knows
+        numbers = numpy.where(wanted < 0, wanted + len(self), wanted)
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
+            raise IndexError(f"there is no sample {first}: there are {len(self):,}.")
         places = numpy.arange(numbers.size).reshape(numbers.shape)
         return self._read(numbers.reshape(-1))[(places, *rest)]
 

@@ -1,32 +1,23 @@
-"""What is done to the values of a layer on their way to the disk: pooled, projected, cast, or your own.
-
-from torcheer.features.transforms import Pool, Project
-
-extract(model, data, layers=["features.*"], to="features/vgg", transform=[Pool("mean"), "float16"])
-"""
+"""What is done to the values of a layer on their way to the disk: pooled, projected, cast, or your own."""
 
 from __future__ import annotations
 
+from torcheer.features.transforms.basic_transforms import Cast, Flatten, Function, Pool
 from torcheer.features.transforms.chain import BegunChain, begin_all, read_transforms
-from torcheer.features.transforms.pca import RunningPCA
-from torcheer.features.transforms.pool import POOLED_DIMS, Pool
-from torcheer.features.transforms.project import Project, units_keeping_distances
-from torcheer.features.transforms.storable_values import Cast, Flatten, Function
-from torcheer.features.transforms.transform import Applied, Fitted, Transform
+from torcheer.features.transforms.dimension_reduction import Project, RunningComponents, RunningPCA
+from torcheer.features.transforms.transform import Transform, open_values
 
 __all__ = [
-    "POOLED_DIMS",
-    "Applied",
     "BegunChain",
     "Cast",
-    "Fitted",
     "Flatten",
     "Function",
     "Pool",
     "Project",
+    "RunningComponents",
     "RunningPCA",
     "Transform",
     "begin_all",
+    "open_values",
     "read_transforms",
-    "units_keeping_distances",
 ]

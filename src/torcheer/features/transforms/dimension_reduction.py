@@ -1,8 +1,14 @@
-"""RunningPCA: principal components of the first samples, found on the way, and every sample along them.
+"""Project and RunningPCA: fewer units that keep the distances, or the variance, of samples.
 
-The singular vectors so far, the next rows and one row for the shift of the mean are decomposed together, and
-the longest directions stay (Ross, Lim, Lin and Yang, 2008). Rows are taken in blocks of one size, so that the
-size of the batches does not matter.
+A projection is a very sparse random matrix. The units are cut into as many runs of neighbours as a column has
+entries, and each column has one entry in each run, at a random place and with a random sign. So every unit
+counts with the same weight on average, and none twice. A column is added up run by run, element by element
+for all samples: the result for a sample is the same to the last bit whatever else is in the batch, on any
+number of threads, and on any machine.
+
+Components are followed as data come: the singular vectors so far, the next rows and one row for the shift of
+the mean are decomposed together, and the longest directions stay (Ross, Lim, Lin and Yang, 2008). Rows are
+taken in blocks of one size, so that the size of the batches does not matter.
 """
 
 from __future__ import annotations
@@ -23,6 +29,114 @@ from torcheer.features.transforms.transform import Applied, rows_of, working_dty
 _LEAST_ROWS: Final = 64  # that are decomposed together
 _CALL_ROWS: Final = 32  # that are multiplied together
 _USUAL_SAMPLES: Final = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """To `num_units` units, whatever the shape of a sample, with distances kept as well as they can be.
+
+    - `density`: the share of entries that are not zero; "auto" is 1/√units. Each of them is ±√(1/(density ×
+      num_units)).
+    - `seed`: with the number of units, it decides on the matrix: on every machine and in every version.
+
+    Computed in float32, or in float64 where values have more digits. A layer that has no more units than
+    asked for is only flattened: its distances are kept as they are.
+    """
+
+    num_units: int
+    density: float | Literal["auto"] = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if type(self.num_units) is not int or self.num_units < 1:
+            raise InputError(
+                f"Project takes the number of units to keep, such as Project(512), not {self.num_units!r}."
+            )
+        if self.density != "auto" and not (type(self.density) in (int, float) and 0 < self.density <= 1):
+            raise InputError(
+                f"density is {self.density!r}: it is a share above 0 and up to 1, or 'auto' for 1/√units."
+            )
+        if type(self.seed) is not int or self.seed < 0:
+            raise InputError(f"seed is {self.seed!r}: take a whole number from 0.")
+
+    @property
+    def words(self) -> str:
+        density = "" if self.density == "auto" else f"density {self.density!r}, "
+        return f"project {self.num_units} ({density}seed {self.seed})"
+
+    def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
+        return _Projection(self, layer, math.prod(shape), working_dtype(dtype, layer, self.words))
+
+    def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
+        return ("unit",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SparseMatrix:
+    """One entry in each run of units for each column: where in the run, and its sign."""
+
+    edges: tuple[int, ...]  # of the runs: the first unit of each, and the number of units
+    places: NDArray[Any]  # runs by columns, counted from the start of the run
+    signs: NDArray[Any]  # runs by columns, 1 or -1
+
+    def scale(self, run: int) -> float:
+        """The size of each entry in a run: √(1/(density × columns)), with the density of that run."""
+        return math.sqrt((self.edges[run + 1] - self.edges[run]) / self.places.shape[1])
+
+
+def draw_matrix(
+    num_units: int, num_columns: int, *, density: float | Literal["auto"], seed: int
+) -> SparseMatrix:
+    """The same for the same numbers, always: only the raw bits of PCG64 and whole numbers go into it."""
+    wanted = math.sqrt(num_units) if density == "auto" else density * num_units
+    num_runs = min(num_units, max(1, round(wanted)))
+    edges = tuple(run * num_units // num_runs for run in range(num_runs + 1))
+    # NumPy promises the stream of a bit generator for good, but not what its distributions make of it.
+    bits = numpy.random.PCG64(numpy.random.SeedSequence([seed, num_units]))
+    drawn = bits.random_raw(num_columns * num_runs).reshape(num_columns, num_runs)
+    lengths, half = numpy.diff(numpy.array(edges)).astype(numpy.uint64), numpy.uint64(32)
+    places = ((drawn >> half) * lengths) >> half
+    return SparseMatrix(
+        edges=edges,
+        places=numpy.ascontiguousarray(places.T, dtype=numpy.int32),
+        signs=numpy.ascontiguousarray(1 - 2 * (drawn & numpy.uint64(1)).astype(numpy.int8).T),
+    )
+
+
+class _Projection:
+    """Of one layer; one that is small already is only flattened."""
+
+    def __init__(self, project: Project, layer: str, num_units: int, dtype: torch.dtype) -> None:
+        self._layer, self._words, self._num_units, self._dtype = layer, project.words, num_units, dtype
+        self.note = ""
+        self._matrix: SparseMatrix | None = None
+        if num_units <= project.num_units:
+            self.note = (
+                f"{project.words}: left as it is, flattened, as it has {num_units:,} units, no more than the "
+                f"{project.num_units:,} asked for."
+            )
+            return
+        self._matrix = draw_matrix(num_units, project.num_units, density=project.density, seed=project.seed)
+        self._places = torch.from_numpy(self._matrix.places)
+        self._signs = torch.from_numpy(self._matrix.signs).to(dtype)
+
+    def __call__(self, values: Tensor) -> Tensor:
+        rows = rows_of(values, self._num_units, self._layer, self._words)
+        if self._matrix is None:
+            return rows.to(self._dtype)
+        if self._places.device != rows.device:
+            self._places, self._signs = self._places.to(rows.device), self._signs.to(rows.device)
+        edges = self._matrix.edges
+        total = torch.zeros(self._places.shape[1], len(rows), dtype=self._dtype, device=rows.device)
+        for run in range(len(edges) - 1):
+            units = rows[:, edges[run] : edges[run + 1]].to(self._dtype)
+            units = (units * self._matrix.scale(run)).t().contiguous()
+            # The product with a sign is exact, so it does not matter whether it is fused with the sum.
+            total.addcmul_(self._signs[run, :, None], units.index_select(0, self._places[run]))
+        return total.t().contiguous()
+
+
+# --- principal components ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +161,11 @@ class RunningPCA:
                 "RunningPCA takes the number of components, such as RunningPCA(64), "
                 f"not {self.num_components!r}."
             )
-        if self.num_samples == "auto":
-            return
-        if type(self.num_samples) is not int or self.num_samples < max(2, self.num_components):
+        least, wanted = max(2, self.num_components), self.num_samples
+        if wanted != "auto" and (type(wanted) is not int or wanted < least):
             raise InputError(
                 f"num_samples is {self.num_samples!r}: for {self.num_components} components look at "
-                f"{max(2, self.num_components)} samples at least, or say 'auto'."
+                f"{least} samples at least, or say 'auto'."
             )
 
     @property
@@ -80,7 +193,7 @@ class RunningPCA:
 
 
 class RunningComponents:
-    """The components of one layer."""
+    """The components of one layer: shown the first samples, finished, then applied; or restored."""
 
     def __init__(self, pca: RunningPCA, layer: str, num_units: int, dtype: torch.dtype) -> None:
         self.num_samples = pca.samples_to_see
@@ -94,8 +207,7 @@ class RunningComponents:
         self._columns = torch.empty(0)  # of the axes, as they are multiplied with
 
     def look(self, values: Tensor) -> None:
-        if self._running is None:
-            raise InputError(f"{self._where}: it is fitted already, and cannot look at more samples.")
+        assert self._running is not None, "it is finished"
         rows = self._rows(values)[: self.num_samples - self._running.num_seen]
         num_bad = int((~rows.isfinite()).any(1).sum())
         if num_bad:
@@ -106,9 +218,9 @@ class RunningComponents:
         self._running.add(rows)
 
     def finish(self) -> None:
-        num_seen = 0 if self._running is None else self._running.num_seen
-        wanted = max(2, self._pca.num_components)
-        if self._running is None or num_seen < wanted:
+        assert self._running is not None, "it is finished"
+        num_seen, wanted = self._running.num_seen, max(2, self._pca.num_components)
+        if num_seen < wanted:
             raise InputError(
                 f"{self._where}: only {num_seen:,} samples were seen, and it takes {wanted:,} at least. "
                 "Ask for fewer components, or extract from more samples."
@@ -116,11 +228,7 @@ class RunningComponents:
         self._take(self._running.finish())
 
     def __call__(self, values: Tensor) -> Tensor:
-        if not self._basis:
-            raise InputError(
-                f"{self._where}: let it look at the first {self.num_samples:,} samples and finish it, "
-                "or restore its state, before it is applied."
-            )
+        assert self._basis, "it is not finished"
         rows, results = self._rows(values), [torch.empty(0, *self.shape, dtype=torch.float64)]
         for start in range(0, len(rows), _CALL_ROWS):
             block = rows[start : start + _CALL_ROWS].to("cpu", torch.float64) - self._basis["mean"]
@@ -130,29 +238,21 @@ class RunningComponents:
         return torch.cat(results).to(self.dtype)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        if not self._basis:
-            raise InputError(f"{self._where}: it has no state before it is finished.")
+        """What it found out, to be kept beside the features."""
         return {name: values.numpy() for name, values in self._basis.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Instead of looking. A state that cannot be of this layer and transform is refused."""
         kept, units = self._pca.num_components, self._num_units
-        found: dict[str, Tensor] = {}
-        for name, shape in (
-            ("mean", (units,)),
-            ("axes", (kept, units)),
-            ("variances", (kept,)),
-            ("shares", (kept,)),
-        ):
-            if name not in state:
-                raise InputError(f"{self._where}: the state to restore has no {name!r}.")
-            given = numpy.asarray(state[name])
+        shapes = {"mean": (units,), "axes": (kept, units), "variances": (kept,), "shares": (kept,)}
+        for name, shape in shapes.items():
+            given = numpy.asarray(state.get(name, 0))
             if given.shape != shape or given.dtype != numpy.float64 or not numpy.isfinite(given).all():
                 raise InputError(
                     f"{self._where}: the state to restore is not its own: {name!r} is {given.dtype} of "
                     f"shape {given.shape}, and must be finite float64 of shape {shape}."
                 )
-            found[name] = torch.from_numpy(numpy.array(given, order="C"))
-        self._take(found)
+        self._take({name: torch.from_numpy(numpy.array(state[name], order="C")) for name in shapes})
 
     def _take(self, basis: dict[str, Tensor]) -> None:
         self._basis, self._running = basis, None

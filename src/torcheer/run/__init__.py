@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         State,
         rank_in,
     )
-    from torcheer.run.read.part_queries import ITEM_BYTES, MAX_DIMS, HeadRow, Slice
+    from torcheer.run.read.part_rows import ITEM_BYTES, MAX_DIMS, HeadRow, Slice
     from torcheer.run.read.run_folders import (
         FoundRun,
         FoundRuns,

@@ -17,13 +17,12 @@ from torcheer.run.records import AnyHead, Kind
 
 State = Literal["running", "finished", "died", "unknown"]  # unknown: event files do not say
 
-
-_MOST_SECONDS: Final = 2e11
+MOST_SECONDS: Final = 2e11  # since 1970
 
 
 def is_moment(value: object) -> bool:
     """Seconds since 1970, of any century that there is a calendar for."""
-    return isinstance(value, int | float) and -_MOST_SECONDS < value < _MOST_SECONDS
+    return isinstance(value, int | float) and -MOST_SECONDS < value < MOST_SECONDS
 
 
 class SeriesKey(NamedTuple):

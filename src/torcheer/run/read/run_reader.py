@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from torcheer.run.read.part_protocol import (
     merged_state,
 )
 from torcheer.run.read.run_folders import LinkRule, links_note, links_within, part_files
-from torcheer.run.read.snapshot import FileState, now
+from torcheer.run.read.snapshot import FileState
 from torcheer.run.read.sqlite_part import SqlitePart
 from torcheer.run.read.watched import EventsCursor, EventsTail, events_after
 from torcheer.run.read.watched_reader import WatchedReader
@@ -230,7 +231,7 @@ class RunReader:
             part.close()
 
     def _find_parts(self) -> None:
-        moment = now()
+        moment = time.time()
         folder = _state_of_folder(self.path)
         if folder is not None and folder == self._folder:
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import field
@@ -38,6 +38,7 @@ Kind = Literal[
     "moment",
     "table",
 ]
+MOST_SECONDS: Final = 2e11  # since 1970 or before it: times of any century that there is a calendar for
 Plain = float | bool | str | None  # what a hyperparameter can be; None for NaN and infinity, too
 
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.records import AnyHead, Kind
+from torcheer.run.records import MOST_SECONDS, AnyHead, Kind
 
 State = Literal["running", "finished", "died", "unknown"]  # unknown: event files do not say
-
-MOST_SECONDS: Final = 2e11  # since 1970
 
 
 def is_moment(value: object) -> bool:

@@ -14,9 +14,10 @@ import numpy
 from msgspec import Meta
 
 from torcheer.run.part_storage import APPLICATION_ID, FORMAT
-from torcheer.run.read.part_protocol import MOST_SECONDS, Points, RecordEntry, SeriesKey
+from torcheer.run.read.part_protocol import Points, RecordEntry, SeriesKey
 from torcheer.run.read.snapshot import damage_error, is_damage
 from torcheer.run.records import (
+    MOST_SECONDS,
     AlarmHead,
     AnyHead,
     ConfusionHead,

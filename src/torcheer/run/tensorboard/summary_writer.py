@@ -27,8 +27,8 @@ from torcheer.run.run import Run
 from torcheer.run.tensorboard.event_file import (
     Event,
     PlacedValue,
-    RoomForOne,
     read_event,
+    room_for_one,
     values_of_event,
     values_of_summary,
 )
@@ -83,7 +83,7 @@ class FileWriter:
     def _keep(self, event: Event, values: Iterable[PlacedValue]) -> None:
         run = self._open_run()
         for message, _ in values:
-            for found in read_value(message, self._plugins, RoomForOne(len(message))):
+            for found in read_value(message, self._plugins, room_for_one(len(message))):
                 if isinstance(found, FoundPoint):
                     run._put_scalars(event.step, event.time, {found.name: found.value})
                     continue

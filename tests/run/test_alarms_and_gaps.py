@@ -111,7 +111,7 @@ def test_who_follows_gets_what_is_new_and_all_of_it_when_some_was_taken_back(tmp
 def test_alarms_without_end_keep_the_first_and_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_rows.FewRecords, "most", {"alarm": 100, "gap": 10})
+    monkeypatch.setattr(record_rows, "MOST_RECORDS", {"alarm": 100, "gap": 10})
     with Run(tmp_path) as run:
         reader = RunReader(tmp_path)
         cursor = reader.events().cursor

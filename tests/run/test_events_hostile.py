@@ -16,7 +16,7 @@ from tests.run import handmade_events as made
 from tests.run.amplification import can_measure, measured
 from tests.run.reading_all import read_all
 from torcheer.cli import app
-from torcheer.run.read_cancellation import InterruptedReading, interruptible
+from torcheer.run.read.part_protocol import InterruptedReading, interruptible
 from torcheer.run.tensorboard import protobuf as pb
 from torcheer.run.tensorboard.event_file import FREE_WORK, POINTS_COPIED, WORK_PER_BYTE, FrameFile
 from torcheer.run.tensorboard.events_part import EventsPart, _Column

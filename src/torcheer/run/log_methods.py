@@ -26,7 +26,6 @@ from torcheer.run.encode.classification import (
     raw_curve,
 )
 from torcheer.run.encode.histograms import bins_of, encode_counted, encode_histogram, raw_histogram, values_of
-from torcheer.run.encode.hparams import encode_hparams, encode_layout
 from torcheer.run.encode.media import (
     ImageToBe,
     embedding_of,
@@ -45,8 +44,10 @@ from torcheer.run.encode.media import (
     video_of,
 )
 from torcheer.run.encode.passes import encode_pass, is_history, seen_pass
-from torcheer.run.encode.steps_and_names import (
+from torcheer.run.encode.plain_values import (
     checked_name,
+    encode_hparams,
+    encode_layout,
     encode_text,
     plain_text,
     plain_texts,

@@ -278,7 +278,7 @@ class StatisticsWriter:
         after = math.nextafter(self._blocks[-1].place, math.inf) if self._blocks else -math.inf
         self._blocks.append(self._insert(table, max(float(table.times[0]), after)))
         while (start := self._first_to_merge()) is not None:
-            self._replace(start, len(self._blocks), self._read(self._blocks[start:]))
+            self._put_in_place(start, len(self._blocks), self._read(self._blocks[start:]))
 
     def _first_to_merge(self) -> int | None:
         """Where the last blocks begin that are to be one; None where there are not enough of them."""
@@ -300,17 +300,17 @@ class StatisticsWriter:
         is_last, block = at == len(self._blocks) - 1, self._blocks[at]
         table = self._read([block])
         if table is None or block.head.num_steps == 1:
-            self._replace(at, at + 1, None)
+            self._put_in_place(at, at + 1, None)
             return block.head.num_steps
         left = table.every_second(keeps_last=is_last)
-        self._replace(at, at + 1, left)
+        self._put_in_place(at, at + 1, left)
         # Together with the block before it where both have room in one: so blocks do not become small.
         before, thinned = self._blocks[at - 1], self._blocks[at]
         if at and before.is_like(thinned) and before.num_bytes + thinned.num_bytes <= self._most_bytes:
-            self._replace(at - 1, at + 1, self._read([before, thinned]))
+            self._put_in_place(at - 1, at + 1, self._read([before, thinned]))
         return block.head.num_steps - left.num_steps
 
-    def _replace(self, start: int, stop: int, table: FigureTable | None) -> None:
+    def _put_in_place(self, start: int, stop: int, table: FigureTable | None) -> None:
         """Put one block, or none, in the place of some neighbours."""
         gone = self._blocks[start:stop]
         delete_records(self._connection, [block.id for block in gone])

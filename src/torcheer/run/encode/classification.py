@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.encode.arrays import Copied, is_tensor, real_numbers
-from torcheer.run.encode.steps_and_names import plain_text
+from torcheer.run.encode.plain_values import plain_text
 from torcheer.run.records import ConfusionHead, Encoded, PrCurveHead
 from torcheer.tensorfile import Array
 

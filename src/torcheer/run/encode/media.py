@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.encode.arrays import Copied, check_size, is_tensor, real_numbers
-from torcheer.run.encode.steps_and_names import plain_text
+from torcheer.run.encode.plain_values import plain_text
 from torcheer.run.records import AudioHead, EmbeddingHead, Encoded, ImageHead, VideoHead
 from torcheer.tensorfile import Array
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from torcheer.graph import PassDocument
-from torcheer.run.encode.steps_and_names import plain_text, plain_texts
+from torcheer.run.encode.plain_values import plain_text, plain_texts
 from torcheer.run.records import Document, Encoded, PassHead
 
 FIGURES = ("mean", "std", "min", "max", "zeros", "nan")  # zeros as a share, nan as a number

@@ -415,10 +415,10 @@ class Follower(Iterator[Seen]):
             kind = _RECORD_TYPES.get(key.kind, SavedRecord)
             items = numpy.array([kind(key.name, entry, self._reader) for entry in entries], object)
         # What was shown before all was read again is known by its time.
-        known = progress.times.get(key, times[:0])
-        is_new = ~numpy.isin(times, known if not place else ())
+        known = progress.times.setdefault(key, [])
+        is_new = ~numpy.isin(times, numpy.concatenate([*known, ()]) if not place else ())
         start = int(numpy.argmax(is_new)) if is_new.any() else len(times)
-        progress.times[key] = numpy.concatenate([known, times[start:]])
+        known.append(times[start:])
         columns = (numpy.maximum.accumulate(times), times, steps, items)
         return _seen(key, [column[start:] for column in columns])
 
@@ -430,7 +430,7 @@ class _Progress:
     restarts: int
     places: dict[SeriesKey, int] = field(default_factory=dict)  # points seen, or the id of the last record
     entries: dict[SeriesKey, SeriesEntry] = field(default_factory=dict)
-    times: dict[SeriesKey, NDArray[numpy.float64]] = field(default_factory=dict)  # of all that was seen
+    times: dict[SeriesKey, list[NDArray[numpy.float64]]] = field(default_factory=dict)  # of all that was seen
 
 
 _Timed = tuple[float, Seen]

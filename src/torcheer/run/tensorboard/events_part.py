@@ -17,9 +17,17 @@ from typing import Final, NamedTuple
 
 import numpy
 
-from torcheer.run.read.part_protocol import PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, is_moment
+from torcheer.run.read.part_protocol import (
+    PartStatus,
+    Points,
+    RecordEntry,
+    SeriesEntry,
+    SeriesKey,
+    check_cancelled,
+    is_moment,
+    pause_point,
+)
 from torcheer.run.read.run_folders import LinkRule, links_within
-from torcheer.run.read_cancellation import check_cancelled, pause_point
 from torcheer.run.records import Kind
 from torcheer.run.tensorboard import protobuf as pb
 from torcheer.run.tensorboard.event_file import (

@@ -13,8 +13,7 @@ from typing import Final
 import msgspec
 import numpy
 
-from torcheer.run.read.part_protocol import RecordEntry, SeriesKey
-from torcheer.run.read_cancellation import check_cancelled
+from torcheer.run.read.part_protocol import RecordEntry, SeriesKey, check_cancelled
 from torcheer.run.records import EmbeddingHead
 from torcheer.run.tensorboard.event_file import MOST_CONFIG_BYTES, MOST_TABLE_BYTES, read_small_file
 

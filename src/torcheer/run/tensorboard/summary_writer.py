@@ -17,10 +17,9 @@ from typing import Any
 
 from torcheer.errors import InputError
 from torcheer.run.encode.classification import WRITER_THRESHOLDS
-from torcheer.run.encode.hparams import encode_layout
 from torcheer.run.encode.media import rescaled
 from torcheer.run.encode.passes import pass_of
-from torcheer.run.encode.steps_and_names import checked_name, single_number, step_of, time_of
+from torcheer.run.encode.plain_values import checked_name, encode_layout, single_number, step_of, time_of
 from torcheer.run.log_methods import never_raising
 from torcheer.run.records import Encoded, Observation
 from torcheer.run.run import Run

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from torcheer.run.encode.steps_and_names import plain_text
+from torcheer.run.encode.plain_values import plain_text
 from torcheer.run.part_storage import (
     FORMAT,
     LOCK_ENDING,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.encode.steps_and_names import plain_text
+from torcheer.run.encode.plain_values import plain_text
 from torcheer.run.part_storage import Row, delete, insert, next_id
 from torcheer.run.warnings_once import WarningsOnce
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.encode.steps_and_names import plain_text
+from torcheer.run.encode.plain_values import plain_text
 from torcheer.run.part_storage import Row, delete_records, insert, next_id
 from torcheer.run.records import (
     EncodedRecord,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +102,7 @@ class RunReader:
         self._restarts_before: dict[str, int] = {}  # of parts that were there under these names, and went
         self._folder: FileState | None = None
         self._snapshot: object = None
-        self._outlines: dict[str, tuple[object, object]] = {}  # by part: its series, and their outline
+        self._all_series: list[Mapping[SeriesKey, SeriesEntry]] = []  # by part, as of the last refresh
         self._series: dict[SeriesKey, SeriesEntry] | None = None
         self.watched = WatchedReader(self.parts, self.restarts)
         if reads_now:
@@ -115,11 +116,10 @@ class RunReader:
         self._find_parts()
         for name, part in self._parts.items():
             self._restarts[name] = part.refresh() + self._restarts_before.get(name, 0)
-        outlines = {name: self._outline(name, part.series()) for name, part in self._parts.items()}
-        self._outlines = outlines
-        statuses = [part.status() for part in self._parts.values()]
-        snapshot = (dict(self._restarts), statuses, [outline for _, outline in outlines.values()])
-        if snapshot == self._snapshot:
+        # A part gives the same series again where nothing is new in them.
+        before, self._all_series = self._all_series, [part.series() for part in self._parts.values()]
+        snapshot = dict(self._restarts), [part.status() for part in self._parts.values()]
+        if snapshot == self._snapshot and all(map(operator.is_, before, self._all_series)):
             return False
         self._snapshot = snapshot
         self._series = None
@@ -257,10 +257,6 @@ class RunReader:
 
         return EventsPart(self.path, self.links)
 
-    def _outline(self, part: str, series: Mapping[SeriesKey, SeriesEntry]) -> tuple[object, object]:
-        before = self._outlines.get(part)
-        return before if before is not None and before[0] is series else (series, _outline_of(series))
-
     def _part_of(self, identity: str) -> tuple[Part | None, int]:
         name, _, number = identity.rpartition(":")
         if not number.isascii() or not number.isdigit() or len(number) > 18:
@@ -277,14 +273,6 @@ class RunReader:
         if not self._parts:
             notes = ["there are no files of a run in this folder"]
         return [*notes, links_note(self._num_links_out)] if self._num_links_out else notes
-
-
-def _outline_of(series: Mapping[SeriesKey, SeriesEntry]) -> list[tuple[object, ...]]:
-    """What differs when a series does. Without its last value, which, being NaN, would differ from itself."""
-    return [
-        (key, entry.count, entry.last_step, str(entry.last_time), entry.num_bad, entry.description)
-        for key, entry in series.items()
-    ]
 
 
 def _state_of_folder(path: Path) -> FileState | None:

@@ -326,11 +326,13 @@ class SqlitePart:
         self._origin, self._meta, self._sessions = origin, meta, sessions
         changed = self._take_names(tables) | self._take_blocks(tables) | self._take_records(tables)
         if changed:
-            self._entries = {
+            entries = {
                 key: series.entry() if series in changed else self._entries[key]
                 for key, series in self._of_key.items()
                 if series.count
             }
+            if entries != self._entries:  # blocks that were merged change nothing
+                self._entries = entries
 
     def _take_names(self, tables: Tables) -> set[_Series]:
         """All of them each time: descriptions change. Gives those whose description did."""

@@ -161,7 +161,7 @@ def test_nothing_of_it_raises_into_a_training(tmp_path: Path) -> None:
         with pytest.warns(RunWarning, match=r"\[column\]\[row\]\[step\]"):
             run.log_statistics("plan", [1], [1.0], [1.0])
         with pytest.warns(RunWarning, match="log_watch"):
-            run.log_watch(0, ["a row"], ["mean"], digest="plan")  # type: ignore[list-item]
+            run.log_watch("first", [], ["mean"], digest="plan")  # type: ignore[arg-type]
 
         assert run.num_dropped == 4
         run.log_alarm(1, "n\udcffn", layer="\udcff", message="half a letter")

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.encode.arrays import Copied, is_tensor, real_numbers
-from torcheer.run.encode.plain_values import plain_text
-from torcheer.run.records import ConfusionHead, Encoded, PrCurveHead
+from torcheer.run.records import ConfusionHead, Encoded, PrCurveHead, plain_text
 from torcheer.tensorfile import Array
 
 MOST_THRESHOLDS = 10_000

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.encode.arrays import Copied, is_tensor, real_numbers
-from torcheer.run.encode.plain_values import plain_text
-from torcheer.run.records import AudioHead, EmbeddingHead, Encoded, ImageHead, VideoHead
+from torcheer.run.records import AudioHead, EmbeddingHead, Encoded, ImageHead, VideoHead, plain_text
 from torcheer.tensorfile import Array
 
 _CHANNELS = (1, 2, 3, 4)  # grey, with alpha, RGB, with alpha

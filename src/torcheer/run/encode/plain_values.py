@@ -10,7 +10,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, SupportsFloat
 
 from torcheer.errors import InputError
-from torcheer.run.records import Encoded, HparamsHead, LayoutChart, LayoutGroup, LayoutHead, Plain, TextHead
+from torcheer.run.records import (
+    Encoded,
+    HparamsHead,
+    LayoutChart,
+    LayoutGroup,
+    LayoutHead,
+    Plain,
+    TextHead,
+    plain_text,
+)
 
 _FIRST, _LAST = -(2**63), 2**63 - 1  # what SQLite and NumPy hold
 
@@ -59,21 +68,6 @@ def _shown(value: Any) -> str:
 
 
 # --- texts ----------------------------------------------------------------------------------------------
-
-
-def plain_text(value: Any) -> str:
-    """Half of a character, as in the name of a file that is no text, cannot be written as UTF-8."""
-    text = value if isinstance(value, str) else str(value)
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def plain_texts(value: Any) -> Any:
-    """The same of all texts in builtin containers, as `msgspec.to_builtins` makes them."""
-    if isinstance(value, str):
-        return plain_text(value)
-    if isinstance(value, dict):
-        return {key: plain_texts(item) for key, item in value.items()}
-    return [plain_texts(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def text_of(value: Any) -> str:

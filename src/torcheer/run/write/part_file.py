@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from torcheer.run.encode.plain_values import plain_text
 from torcheer.run.part_storage import (
     FORMAT,
     LOCK_ENDING,
@@ -32,6 +31,7 @@ from torcheer.run.part_storage import (
     take_lock,
     words_for,
 )
+from torcheer.run.records import plain_text
 from torcheer.run.statistics import purge_statistics
 from torcheer.run.write.point_blocks import BlockWriter, purge_points
 from torcheer.run.write.queue import Batch

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.encode.plain_values import plain_text
 from torcheer.run.part_storage import Row, delete, insert, next_id
+from torcheer.run.records import plain_text
 from torcheer.run.warnings_once import WarningsOnce
 
 MOST_POINTS = 65_536  # in a block

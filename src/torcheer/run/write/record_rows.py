@@ -12,7 +12,6 @@ import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.encode.plain_values import plain_text
 from torcheer.run.part_storage import Row, delete_records, insert, next_id
 from torcheer.run.records import (
     EncodedRecord,
@@ -21,6 +20,7 @@ from torcheer.run.records import (
     WatchHead,
     encode_head,
     head_or_none,
+    plain_text,
 )
 from torcheer.run.statistics import StatisticsWriter, blocks_in
 

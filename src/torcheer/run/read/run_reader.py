@@ -24,7 +24,7 @@ from torcheer.run.read.part_protocol import (
     merged_series,
     merged_state,
 )
-from torcheer.run.read.run_folders import LinkRule, links_note, links_within, part_files
+from torcheer.run.read.run_folders import LinkRule, links_note, links_within, look_into
 from torcheer.run.read.snapshot import FileState
 from torcheer.run.read.sqlite_part import SqlitePart
 from torcheer.run.read.watched import EventsCursor, EventsTail, events_after
@@ -238,8 +238,9 @@ class RunReader:
         # A file that appears in the same tick of the clock as this would not be seen.
         is_settled = folder is not None and folder.modified_ns < (moment - 0.05) * 1e9
         self._folder = folder if is_settled else None
-        names, has_events, self._num_links_out = part_files(self.path, self.links)
-        wanted = [*names, *([_EVENTS] if has_events else [])]
+        found = look_into(self.path, self.links)
+        self._num_links_out = found.num_links_out
+        wanted = [*found.parts, *([_EVENTS] if found.has_events else [])]
         for gone in set(self._files) - set(wanted):
             part = self._files.pop(gone)
             self._restarts_before[part.name] = self._restarts.pop(part.name, 0) + 1

@@ -421,18 +421,8 @@ def _gap(entry: RecordEntry, head: GapHead) -> Gap:
 
 
 _TITLES: Final = (
-    "event",
-    "kind",
-    "rank",
-    "step",
-    "last_step",
-    "time",
-    "layer",
-    "variable",
-    "value",
-    "threshold",
-    "missing",
-    "message",
+    *("event", "kind", "rank", "step", "last_step", "time"),
+    *("layer", "variable", "value", "threshold", "missing", "message"),
 )
 
 

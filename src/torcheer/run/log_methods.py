@@ -390,7 +390,7 @@ class LogMethods:
         - `labels`: the names of the classes.
         """
         given = confusion_of(matrix, truth, predictions, labels)
-        self._keep("confusion", name, (step, time), given.num_bytes, partial(encode_confusion, given))
+        self._keep("confusion", name, (step, time), given.counts.nbytes, partial(encode_confusion, given))
 
     # --- the model and its settings -------------------------------------------------------------------
 

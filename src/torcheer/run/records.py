@@ -390,10 +390,6 @@ class EncodedRecord(NamedTuple):
     document: Document | None = None
 
     @property
-    def series(self) -> tuple[str, str]:
-        return self.kind, self.name
-
-    @property
     def num_bytes(self) -> int:
         return len(self.data)
 

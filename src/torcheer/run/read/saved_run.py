@@ -405,6 +405,7 @@ class Follower(Iterator[Seen]):
     def _new_of(self, part: Part, key: SeriesKey, progress: _Progress) -> Iterator[_Timed]:
         place = progress.places.get(key, 0)
         if key.kind == "scalar":
+            items: Sequence[Any] | NDArray[Any]
             steps, times, items = part.points(key.name, place)
             progress.places[key] = place + len(times)
         else:
@@ -413,7 +414,7 @@ class Follower(Iterator[Seen]):
             steps = numpy.array([entry.step for entry in entries], numpy.int64)
             times = numpy.array([entry.time for entry in entries], numpy.float64)
             kind = _RECORD_TYPES.get(key.kind, SavedRecord)
-            items = numpy.array([kind(key.name, entry, self._reader) for entry in entries], object)
+            items = [kind(key.name, entry, self._reader) for entry in entries]
         # What was shown before all was read again is known by its time.
         known = progress.times.setdefault(key, [])
         is_new = ~numpy.isin(times, numpy.concatenate([*known, ()]) if not place else ())
@@ -436,9 +437,10 @@ class _Progress:
 _Timed = tuple[float, Seen]
 
 
-def _seen(key: SeriesKey, columns: Sequence[NDArray[Any]]) -> Iterator[_Timed]:
+def _seen(key: SeriesKey, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Iterator[_Timed]:
     for start in range(0, len(columns[0]), _CHUNK):
-        chunk = (column[start : start + _CHUNK].tolist() for column in columns)
+        pieces = (column[start : start + _CHUNK] for column in columns)
+        chunk = (piece.tolist() if isinstance(piece, numpy.ndarray) else piece for piece in pieces)
         for order, moment, step, item in zip(*chunk, strict=True):
             what = {"value" if key.kind == "scalar" else "record": item}
             yield order, Seen(kind=key.kind, name=key.name, step=step, time=moment, **what)

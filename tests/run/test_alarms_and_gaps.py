@@ -111,7 +111,7 @@ def test_who_follows_gets_what_is_new_and_all_of_it_when_some_was_taken_back(tmp
 def test_alarms_without_end_keep_the_first_and_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_rows.FewRecords, "most", {"alarm": 100, "gap": 10})
+    monkeypatch.setattr(record_rows, "MOST_RECORDS", {"alarm": 100, "gap": 10})
     with Run(tmp_path) as run:
         reader = RunReader(tmp_path)
         cursor = reader.events().cursor
@@ -161,7 +161,7 @@ def test_nothing_of_it_raises_into_a_training(tmp_path: Path) -> None:
         with pytest.warns(RunWarning, match=r"\[column\]\[row\]\[step\]"):
             run.log_statistics("plan", [1], [1.0], [1.0])
         with pytest.warns(RunWarning, match="log_watch"):
-            run.log_watch(0, ["a row"], ["mean"], digest="plan")  # type: ignore[list-item]
+            run.log_watch("first", [], ["mean"], digest="plan")  # type: ignore[arg-type]
 
         assert run.num_dropped == 4
         run.log_alarm(1, "n\udcffn", layer="\udcff", message="half a letter")

@@ -16,10 +16,10 @@ from tests.run import handmade_events as made
 from tests.run.amplification import can_measure, measured
 from tests.run.reading_all import read_all
 from torcheer.cli import app
-from torcheer.run.read_cancellation import InterruptedReading, interruptible
+from torcheer.run.read.part_protocol import InterruptedReading, interruptible
 from torcheer.run.tensorboard import protobuf as pb
-from torcheer.run.tensorboard.event_file import FrameFile
-from torcheer.run.tensorboard.events_part import EventsPart
+from torcheer.run.tensorboard.event_file import FREE_WORK, POINTS_COPIED, WORK_PER_BYTE, FrameFile
+from torcheer.run.tensorboard.events_part import EventsPart, _Column
 
 SCALAR = made.event(made.scalar("loss", 0.5))
 MOST_BYTES = 48 << 20  # for files of a few bytes
@@ -175,6 +175,41 @@ def test_sessions_that_begin_anew_thousands_of_times_are_dealt_with_at_once(tmp_
     part.refresh()
     assert part.points("n0").steps.tolist() == [0, 200, 5]
     assert part.points("n1").steps.tolist() == [1, 201]
+
+
+def test_a_session_of_very_many_series_that_begins_anew_takes_all_of_them_back(tmp_path: Path) -> None:
+    names = [f"layer{number}/norm" + "x" * 60 for number in range(18_000)]
+    sessions = [made.event(made.scalar(name, float(step)), step=step) for step in range(2) for name in names]
+    again = made.event(made.scalar(names[0], 7.0), made.scalar(names[-1], 7.0), step=1)
+    made.write_events(tmp_path, *sessions, made.restart(1), again)
+    part = EventsPart(tmp_path)
+    part.refresh()
+    assert not part.status().note
+    assert part.points(names[0]).values.tolist() == part.points(names[-1]).values.tolist() == [0.0, 7.0]
+    assert part.points(names[500]).steps.tolist() == [0]
+
+
+def test_the_work_of_beginning_anew_is_in_proportion_to_the_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps that do not rise: each time all points that stay are copied."""
+    points = [made.event(made.scalar("loss", 1.0), step=step) for step in range(30_000, 0, -1)]
+    back = [made.event(made.scalar("loss", 1.0), step=50_000), made.restart(40_000)]
+    path = made.write_events(tmp_path, *points, *back * 6_000)
+    num_copied = 0
+    real = _Column.take_back
+
+    def counted(column: _Column, from_step: int) -> None:
+        nonlocal num_copied
+        num_copied += len(column.steps)
+        real(column, from_step)
+
+    monkeypatch.setattr(_Column, "take_back", counted)
+    part = EventsPart(tmp_path)
+    part.refresh()
+    assert num_copied <= POINTS_COPIED * (FREE_WORK + WORK_PER_BYTE * path.stat().st_size)
+    assert "values are left out" in part.status().note
+    assert part.points("loss").steps.tolist()[:30_000] == list(range(30_000, 0, -1))
 
 
 def test_what_is_taken_back_is_what_was_logged_before_and_not_after(tmp_path: Path) -> None:

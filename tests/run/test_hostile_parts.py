@@ -30,7 +30,7 @@ from torcheer.app.features.feature_sets import find_features
 from torcheer.cli import app
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.read.part_protocol import SeriesKey
-from torcheer.run.read.part_queries import fits
+from torcheer.run.read.part_rows import fits
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.records import (
     ConfusionHead,

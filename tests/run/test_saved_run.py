@@ -400,6 +400,16 @@ def test_a_training_that_is_killed_ends_the_following(
     assert tl.open_run(tmp_path / "run").state == "died"
 
 
+def test_records_of_arrays_and_of_rows_are_followed_as_they_are(tmp_path: Path) -> None:
+    with tl.Run(tmp_path) as run:
+        run.log_tensor(1, "weight", numpy.ones((2, 3)))
+        run.log_row(2, "epochs", {"epoch": 2, "name": "second"})
+    tensor, table = (seen.record for seen in tl.open_run(tmp_path).follow(from_start=True))
+
+    assert tensor.array.shape == (2, 3)
+    assert table.columns == ["epoch", "name"]
+
+
 def test_the_process_that_writes_can_follow_itself(tmp_path: Path) -> None:
     run = tl.Run(tmp_path)
     followed = run.follow(from_start=True)

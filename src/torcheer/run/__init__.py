@@ -9,7 +9,7 @@ from torcheer.lazy_imports import lazy_imports
 if TYPE_CHECKING:
     from torcheer.run.encode.arrays import view_of
     from torcheer.run.encode.passes import pass_of
-    from torcheer.run.encode.steps_and_names import NOT_A_NUMBER, number_of, plain_text
+    from torcheer.run.encode.plain_values import NOT_A_NUMBER, number_of
     from torcheer.run.log_methods import NETVIEW, reason_of
     from torcheer.run.part_storage import (
         APPLICATION_ID,
@@ -22,15 +22,18 @@ if TYPE_CHECKING:
         take_lock,
     )
     from torcheer.run.read.part_protocol import (
+        InterruptedReading,
         Part,
         Points,
         RecordEntry,
         SeriesEntry,
         SeriesKey,
         State,
+        check_cancelled,
+        interruptible,
         rank_in,
     )
-    from torcheer.run.read.part_queries import ITEM_BYTES, MAX_DIMS, HeadRow, Slice
+    from torcheer.run.read.part_rows import ITEM_BYTES, MAX_DIMS, HeadRow, Slice
     from torcheer.run.read.run_folders import (
         FoundRun,
         FoundRuns,
@@ -68,7 +71,6 @@ if TYPE_CHECKING:
         write_events_csv,
     )
     from torcheer.run.read.watched_reader import PartPlan, RankPlan, WatchedReader, at_steps
-    from torcheer.run.read_cancellation import InterruptedReading, check_cancelled, interruptible
     from torcheer.run.records import (
         AnyHead,
         Connection,
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
         WatchedRow,
         WatchHead,
         decode_head,
+        plain_text,
     )
     from torcheer.run.run import Run, RunAccess, whole_number_of
     from torcheer.run.statistics import (

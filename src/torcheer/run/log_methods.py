@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, get_args
 
-import msgspec
-
 from torcheer.errors import InputError, TorcheerError
 from torcheer.run.encode.arrays import copy_of, encode_tensor
 from torcheer.run.encode.classification import (
@@ -26,7 +24,6 @@ from torcheer.run.encode.classification import (
     raw_curve,
 )
 from torcheer.run.encode.histograms import bins_of, encode_counted, encode_histogram, raw_histogram, values_of
-from torcheer.run.encode.hparams import encode_hparams, encode_layout
 from torcheer.run.encode.media import (
     ImageToBe,
     embedding_of,
@@ -45,11 +42,11 @@ from torcheer.run.encode.media import (
     video_of,
 )
 from torcheer.run.encode.passes import encode_pass, is_history, seen_pass
-from torcheer.run.encode.steps_and_names import (
+from torcheer.run.encode.plain_values import (
     checked_name,
+    encode_hparams,
+    encode_layout,
     encode_text,
-    plain_text,
-    plain_texts,
     step_of,
     text_of,
     time_of,
@@ -66,6 +63,7 @@ from torcheer.run.records import (
     Observation,
     WatchedRow,
     WatchHead,
+    encode_json,
 )
 from torcheer.run.statistics import checked_table
 from torcheer.run.tables import as_row, encoded_table
@@ -392,7 +390,7 @@ class LogMethods:
         - `labels`: the names of the classes.
         """
         given = confusion_of(matrix, truth, predictions, labels)
-        self._keep("confusion", name, (step, time), given.num_bytes, partial(encode_confusion, given))
+        self._keep("confusion", name, (step, time), given.counts.nbytes, partial(encode_confusion, given))
 
     # --- the model and its settings -------------------------------------------------------------------
 
@@ -484,16 +482,8 @@ class LogMethods:
         - `every`: how often, as somebody asked for it.
         - `watch`: the name of whoever watches, empty for one without.
         """
-        head = WatchHead(
-            digest=plain_text(digest),
-            num_rows=len(rows),
-            columns=[plain_text(column) for column in columns],
-            every=plain_text(every),
-            watch=None if watch is None else plain_text(watch),
-        )
-        self._keep_now(
-            "watch", WATCH, step, time, head, msgspec.json.encode([_plain_row(row) for row in rows])
-        )
+        head = WatchHead(digest=digest, num_rows=len(rows), columns=list(columns), every=every, watch=watch)
+        self._keep_now("watch", WATCH, step, time, head, encode_json(list(rows)))
 
     @never_raising
     def log_statistics(self, digest: str, steps: Any, times: Any, values: Any) -> None:
@@ -502,7 +492,7 @@ class LogMethods:
         - `steps`, `times`: one for each, times in seconds since 1970.
         - `values`: [column][row][step]; NaN where something was not seen, or has no meaning.
         """
-        table = checked_table(plain_text(digest), steps, times, values)
+        table = checked_table(digest, steps, times, values)
         when = int(table.steps[0]), float(table.times[0])
         self._keep_now("statistics", WATCH, *when, table.head(), table.data())
 
@@ -521,11 +511,11 @@ class LogMethods:
     ) -> None:
         """Keep that something should be looked at. `alarm` is its kind, and the name of its series."""
         head = AlarmHead(
-            layer=plain_text(layer),
-            variable=plain_text(variable),
+            layer=layer,
+            variable=variable,
             value=_finite(value),
             threshold=_finite(threshold),
-            message=plain_text(message),
+            message=message,
         )
         self._keep_now("alarm", checked_name(alarm), step, time, head, b"")
 
@@ -545,9 +535,9 @@ class LogMethods:
             raise InputError(f"the reason is {reason!r}: give one of {', '.join(get_args(GapReason))}.")
         head = GapHead(
             reason=reason,
-            counts={plain_text(name): int(count) for name, count in counts.items()},
+            counts={name: int(count) for name, count in counts.items()},
             last_step=step_of(last_step),
-            message=plain_text(message),
+            message=message,
         )
         self._keep_now("gap", WATCH, first_step, time, head, b"")
 
@@ -560,14 +550,12 @@ class LogMethods:
             raise InputError(f"a {type(scene).__name__} is no scene: give a torcheer.run.records.NetScene.")
         num_units = sum(layer.grid.num_units for layer in scene.layers)
         head = NetViewHead(num_layers=len(scene.layers), num_units=num_units)
-        self._keep_now(
-            "netview", NETVIEW, step, time, head, msgspec.json.encode(plain_texts(msgspec.to_builtins(scene)))
-        )
+        self._keep_now("netview", NETVIEW, step, time, head, encode_json(scene))
 
     @never_raising
     def log_moment(self, step: int, counters: Mapping[str, Any], *, time: float | None = None) -> None:
         """Say that the layers were recorded at this step. Counters are shown as texts: epoch, trial, name."""
-        texts = {plain_text(str(name)): plain_text(str(value)) for name, value in counters.items()}
+        texts = {str(name): str(value) for name, value in counters.items()}
         self._keep_now("moment", NETVIEW, step, time, MomentHead(counters=texts), b"")
 
 
@@ -575,14 +563,6 @@ def _finite(value: Any) -> float | None:
     """JSON has no NaN and no infinities."""
     number = None if value is None else float(value)
     return number if number is not None and math.isfinite(number) else None
-
-
-def _plain_row(row: WatchedRow) -> WatchedRow:
-    texts = (row.name, row.layer, row.variable, row.role, row.module)
-    if all(text.isascii() for text in texts):
-        return row
-    name, layer, variable, role, module = map(plain_text, texts)
-    return WatchedRow(name=name, layer=layer, variable=variable, role=role, module=module, shape=row.shape)
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:

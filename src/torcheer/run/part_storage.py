@@ -392,21 +392,21 @@ class Fault(Enum):
 
 
 # The primary codes of SQLite that speak of the place, not of the file or of what is written.
-_PASSING = {
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
+_FULL: Final = sqlite3.SQLITE_FULL
+_NOT_ALLOWED: Final = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
+_HELD: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_PASSING: Final = {
+    _FULL,
+    *_NOT_ALLOWED,
+    *_HELD,
     sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_PROTOCOL,
     sqlite3.SQLITE_NOLFS,
     sqlite3.SQLITE_AUTH,
 }
-_KEEPS_CONNECTION = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_DAMAGED = {
+_DAMAGED: Final = {
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
     sqlite3.SQLITE_ERROR,  # a table or a column is missing
@@ -414,49 +414,37 @@ _DAMAGED = {
     sqlite3.SQLITE_MISMATCH,
     sqlite3.SQLITE_FORMAT,
 }
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 def fault_of(error: BaseException) -> Fault:
-    if isinstance(error, OSError):
-        return Fault.PASSING
     code = _code(error)
-    if code in _PASSING:
+    if isinstance(error, OSError) or code in _PASSING:
         return Fault.PASSING
     return Fault.DAMAGED if code in _DAMAGED else Fault.UNFIT
 
 
 def needs_new_connection(error: BaseException) -> bool:
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return False
-    return _code(error) not in _KEEPS_CONNECTION
+    return not (_code(error) in {_FULL, *_HELD} or getattr(error, "errno", None) == errno.ENOSPC)
 
 
 def is_full(error: BaseException) -> bool:
     """Whether there was no room, so that something smaller may still have some."""
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
     # A quota that is used up, or the largest file allowed, is to SQLite an error in writing.
-    code = getattr(error, "sqlite_errorcode", None)
-    return _code(error) == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_WRITE
+    is_unwritten = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_WRITE
+    return is_unwritten or _code(error) == _FULL or getattr(error, "errno", None) in _NO_SPACE
 
 
 def words_for(error: BaseException) -> str:
     """What to tell somebody, in words."""
-    code = _code(error)
-    number = error.errno if isinstance(error, OSError) else None
-    if code == sqlite3.SQLITE_FULL or number in (errno.ENOSPC, errno.EDQUOT):
+    code, number = _code(error), getattr(error, "errno", None)
+    if code == _FULL or number in _NO_SPACE:
         return "the disk is full"
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM) or number in (
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS,
-    ):
+    if code in _NOT_ALLOWED or number in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "the folder may not be written to"
     if number in (errno.ENOTDIR, errno.EEXIST):
         return "there is a file where the folder should be"
-    if code == sqlite3.SQLITE_BUSY:
-        return "another program holds the file locked"
-    return f"{error}"
+    return "another program holds the file locked" if code == sqlite3.SQLITE_BUSY else f"{error}"
 
 
 def _code(error: BaseException) -> int | None:

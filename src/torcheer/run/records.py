@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import field
@@ -38,6 +38,7 @@ Kind = Literal[
     "moment",
     "table",
 ]
+MOST_SECONDS: Final = 2e11  # since 1970 or before it: times of any century that there is a calendar for
 Plain = float | bool | str | None  # what a hyperparameter can be; None for NaN and infinity, too
 
 
@@ -300,7 +301,30 @@ _HEADS = msgspec.json.Decoder(AnyHead)
 
 
 def encode_head(head: AnyHead) -> bytes:
-    return msgspec.json.encode(head)
+    return encode_json(head)
+
+
+def encode_json(value: Any) -> bytes:
+    """Half of a character, as in the name of a file that is no text, cannot be written as UTF-8."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_plain_texts(msgspec.to_builtins(value)))
+
+
+def _plain_texts(value: Any) -> Any:
+    """The same with texts that can be written, in the containers that `msgspec.to_builtins` makes."""
+    if isinstance(value, str):
+        return plain_text(value)
+    if isinstance(value, dict):
+        return {plain_text(key): _plain_texts(item) for key, item in value.items()}
+    return [_plain_texts(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def plain_text(value: Any) -> str:
+    """The value as text that can be written as UTF-8."""
+    text = value if isinstance(value, str) else str(value)
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def head_or_none(data: bytes | str) -> AnyHead | None:
@@ -364,10 +388,6 @@ class EncodedRecord(NamedTuple):
     data: bytes
     description: str = ""
     document: Document | None = None
-
-    @property
-    def series(self) -> tuple[str, str]:
-        return self.kind, self.name
 
     @property
     def num_bytes(self) -> int:

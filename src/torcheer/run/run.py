@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, Self
 
 from torcheer.errors import InputError
 from torcheer.models import rank_of_process
-from torcheer.run.encode.steps_and_names import NOT_A_NUMBER, number_of, step_of
+from torcheer.run.encode.plain_values import NOT_A_NUMBER, number_of, step_of
 from torcheer.run.log_methods import LogMethods, reason_of
 from torcheer.run.read.run_folders import folder_of
 from torcheer.run.read.run_reader import RunReader
@@ -38,33 +38,18 @@ NOT_GIVEN: Final[Any] = object()
 _HOW = "write run.log(step, loss=0.1), or run.log(step, {'train/loss': 0.1})."
 
 
-class LogCall(NamedTuple):
-    """A step, as it was given, and values by name."""
+def log_call(
+    step: Any, values: Any, others: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[Any, dict[Any, Any]]:
+    """A step, as it was given, and values by name. Raises InputError where the call cannot be understood.
 
-    step: Any
-    values: dict[Any, Any]
-
-
-def log_call(step: Any, values: Any, others: tuple[Any, ...], named: dict[str, Any]) -> LogCall:
-    """Raises InputError where it cannot be understood.
-
-    `log(step=3, loss=0.1)` and `log({"loss": 0.1}, step=3)` are good, too. Where a step stands first, "step"
-    is a name as any other.
+    `log(step=3, loss=0.1)` is good, too. Where a step stands first, "step" is a name as any other.
     """
-    if others:
-        raise InputError(f"{2 + len(others)} values were given without a name: {_HOW}")
-    if isinstance(step, Mapping) and values is None:
-        step, values = NOT_GIVEN, step
     if step is NOT_GIVEN:
-        if "step" not in named:
-            raise InputError(f"there is no step: {_HOW}")
-        step = named.pop("step")
-    # No value is a mapping, so this is not one of that name.
-    if values is None and isinstance(named.get("values"), Mapping):
-        values = named.pop("values")
-    if values is not None and not hasattr(values, "keys"):
-        raise InputError(f"a {type(values).__name__} was given without a name: {_HOW}")
-    return LogCall(step, named if values is None else {**values, **named})
+        step = named.pop("step", NOT_GIVEN)
+    if step is NOT_GIVEN or others or not (values is None or hasattr(values, "keys")):
+        raise InputError(f"a step is wanted, and values by name: {_HOW}")
+    return step, {**(values or {}), **named}
 
 
 _CLOSE_SECONDS = 30.0  # for a writer that stands still
@@ -156,7 +141,6 @@ class Run(LogMethods, ReadMethods):
                         queue.items.append((step, now, named))
                         queue.weight += len(named) + CALL_WEIGHT
                         return
-                named = log_call(step, None, (), named).values
             self._log(step_of(step), now, named)
         except Exception as error:
             self._tell(f"log: {reason_of(error)}", f"log {type(error).__name__}")

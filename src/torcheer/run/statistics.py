@@ -13,11 +13,17 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.part_storage import delete_records, insert
-from torcheer.run.records import EncodedRecord, StatisticsHead, decode_head, encode_head, head_or_none
+from torcheer.run.records import (
+    MOST_SECONDS,
+    EncodedRecord,
+    StatisticsHead,
+    decode_head,
+    encode_head,
+    head_or_none,
+)
 
 STEP_BYTES: Final = 16  # of a step and its time
 FIGURE_BYTES: Final = 4
-_MOST_SECONDS: Final = 2e11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,7 +106,7 @@ def checked_table(digest: Any, steps: Any, times: Any, values: Any) -> FigureTab
 
 def has_times(table: FigureTable) -> bool:
     """Whether its times are of any century that there is a calendar for."""
-    return bool((numpy.abs(table.times) < _MOST_SECONDS).all())  # False for NaN, too
+    return bool((numpy.abs(table.times) < MOST_SECONDS).all())  # False for NaN, too
 
 
 def table_of(head: StatisticsHead, data: bytes) -> FigureTable:
@@ -194,7 +200,7 @@ def figures_of(columns: Sequence[str]) -> tuple[str, ...]:
 
 # --- blocks in the tables of a part ---------------------------------------------------------------------
 
-# Blocks of statistics in the tables of a part: small ones become larger ones, and old ones thinner.
+# Small blocks become larger ones, and old ones thinner.
 #
 # The time of such a record is where the block stands among the others. It is that of its first step, or,
 # where the clock was set back, the smallest that comes after the block before.
@@ -204,18 +210,28 @@ _BUDGET_SHARE: Final = 4  # of max_bytes, where that is less: one part in so man
 _MOST_BLOCK_BYTES: Final = 1 << 20
 _LEAST_BLOCK_BYTES: Final = 4096
 _BLOCKS_IN_BUDGET: Final = 32
-_MERGED_AT: Final = 8  # blocks of one level
-_RESUMED_LEVEL: Final = 99  # it grows only when all that grow become one
-_MOST_GROWING: Final = 8  # plans whose blocks are kept in memory
+_MERGED_AT: Final = 8  # neighbours of about one size
 
 
-class _Growing(NamedTuple):
-    """A block that is not full yet, in memory too: merging then reads nothing."""
+class StatisticsBlock(NamedTuple):
+    """A block that is in the table."""
 
-    block: StatisticsBlock | None  # None: not in the table yet
-    table: FigureTable
-    place: float
-    level: int
+    id: int
+    place: float  # blocks stand in this order
+    head: StatisticsHead
+    num_bytes: int
+
+    @property
+    def size_class(self) -> int:
+        """The same for blocks of which none is eight times as large as another, or nearly so."""
+        return self.num_bytes.bit_length() // 3
+
+    def is_like(self, other: StatisticsBlock) -> bool:
+        """Whether both can be one block."""
+        of_both = [
+            (head.digest, head.num_columns, head.num_rows, head.stride) for head in (self.head, other.head)
+        ]
+        return of_both[0] == of_both[1]
 
 
 class StatisticsWriter:
@@ -227,19 +243,16 @@ class StatisticsWriter:
         self.budget = min(BUDGET_BYTES, max_bytes // _BUDGET_SHARE)
         wanted = self.budget // _BLOCKS_IN_BUDGET
         self._most_bytes = max(_LEAST_BLOCK_BYTES, min(_MOST_BLOCK_BYTES, wanted))
-        self._blocks: dict[int, StatisticsBlock] = {}
-        self._growing: dict[tuple[str, int, int], list[_Growing]] = {}  # by their rows, the latest last
+        self._blocks = blocks_in(connection)
         self._name = 0
-        self.num_bytes = 0
-        self._last_place = -math.inf
-        self._is_loaded = False
-        self._load_sizes()
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(block.num_bytes for block in self._blocks)
 
     def add(self, name: int, records: Sequence[EncodedRecord]) -> int:
         """How many steps had to go. Raises ValueError for a record that is no block."""
         self._name = name
-        if not self._is_loaded:
-            self._load()
         for record in records:
             head = decode_head(record.head) if isinstance(record.head, bytes) else record.head
             if not isinstance(head, StatisticsHead):
@@ -249,105 +262,59 @@ class StatisticsWriter:
                 raise ValueError("some times of statistics cannot be")
             self._append(table)
         num_thinned = 0
-        while self.num_bytes > self.budget:
-            num_gone = self._thin_once()
-            if not num_gone:
-                break
+        while self.num_bytes > self.budget and (num_gone := self._thin_once()):
             num_thinned += num_gone
         return num_thinned
 
     def remove_rows(self, digests: Iterable[str]) -> int:
         """Take away all of some rows. How many steps that were."""
-        if not self._is_loaded:
-            self._load()
         digests = set(digests)
-        gone = [block for block in self._blocks.values() if block.head.digest in digests]
-        self._growing = {key: tail for key, tail in self._growing.items() if key[0] not in digests}
-        self._remove(gone)
+        gone = [block for block in self._blocks if block.head.digest in digests]
+        self._blocks = [block for block in self._blocks if block.head.digest not in digests]
+        delete_records(self._connection, [block.id for block in gone])
         return sum(block.head.num_steps for block in gone)
 
-    # --- growing -------------------------------------------------------------------------------------
-
     def _append(self, table: FigureTable) -> None:
-        key = (table.digest, *table.values.shape[:2])
-        tail = self._growing.pop(key, [])
-        self._growing[key] = tail
-        place = max(float(table.times[0]), math.nextafter(self._last_place, math.inf))
-        self._last_place = place
-        tail.append(_Growing(None, table, place, 0))
-        if sum(growing.table.num_bytes for growing in tail) >= self._most_bytes:
-            self._merge(tail, len(tail))
-        while (num_alike := _num_of_last_level(tail)) >= _MERGED_AT:
-            self._merge(tail, num_alike)
-        tail[-1] = self._written(tail[-1])
-        if tail[-1].table.num_bytes >= self._most_bytes:
-            del self._growing[key]
-        while len(self._growing) > _MOST_GROWING:
-            self._finish(next(iter(self._growing)))
+        after = math.nextafter(self._blocks[-1].place, math.inf) if self._blocks else -math.inf
+        self._blocks.append(self._insert(table, max(float(table.times[0]), after)))
+        while (start := self._first_to_merge()) is not None:
+            self._put_in_place(start, len(self._blocks), self._read(self._blocks[start:]))
 
-    def _merge(self, tail: list[_Growing], count: int) -> None:
-        """Make one of the last ones."""
-        merged = tail[-count:]
-        self._remove([growing.block for growing in merged if growing.block is not None])
-        table = joined_tables([growing.table for growing in merged])
-        tail[-count:] = [_Growing(None, table, merged[0].place, merged[-1].level + 1)]
-
-    def _finish(self, key: tuple[str, int, int]) -> None:
-        """One block of all that grew: it is left as it is from here on."""
-        tail = self._growing.pop(key)
-        if len(tail) > 1:
-            self._merge(tail, len(tail))
-            self._written(tail[0])
-
-    def _written(self, growing: _Growing) -> _Growing:
-        if growing.block is not None:
-            return growing
-        return growing._replace(block=self._insert(growing.table, growing.place))
-
-    # --- thinning ------------------------------------------------------------------------------------
+    def _first_to_merge(self) -> int | None:
+        """Where the last blocks begin that are to be one; None where there are not enough of them."""
+        last, start, num_bytes = self._blocks[-1], len(self._blocks), 0
+        while start and self._blocks[start - 1].is_like(last):
+            before = self._blocks[start - 1]
+            if before.size_class > last.size_class or before.num_bytes >= self._most_bytes:
+                break
+            start -= 1
+            num_bytes += before.num_bytes
+        count = len(self._blocks) - start
+        return start if count >= _MERGED_AT or (count > 1 and num_bytes >= self._most_bytes) else None
 
     def _thin_once(self) -> int:
-        growing = {one.block.id for tail in self._growing.values() for one in tail if one.block is not None}
-        blocks = self._in_order()
-        choice = choose_blocks([block for block in blocks[:-1] if block.id not in growing] + blocks[-1:])
-        if choice is None or growing.intersection(block.id for block in choice.blocks):
-            # What is settled is as thin as can be: what still grows has to do.
-            for key in list(self._growing):
-                self._finish(key)
-            blocks = self._in_order()
-            choice = choose_blocks(blocks)
-        if choice is None:
+        """Leave out every second step of the block that is densest for its age. How many steps that were."""
+        at = block_to_thin(self._blocks)
+        if at is None:
             return 0
-        chosen = list(choice.blocks)
-        num_steps = sum(block.head.num_steps for block in chosen)
-        tables = [] if choice.is_removal else [self._read(block) for block in chosen]
-        self._remove(chosen)
-        if None in tables or not tables:  # somebody else wrote into the file: what makes no sense goes
-            return num_steps
-        whole = joined_tables([table for table in tables if table is not None])
-        left = whole.every_second(keeps_last=chosen[-1].id == blocks[-1].id)
-        self._insert_thinned(left, chosen[0].place, blocks[: blocks.index(chosen[0])])
-        return num_steps - left.num_steps
+        is_last, block = at == len(self._blocks) - 1, self._blocks[at]
+        table = self._read([block])
+        if table is None or block.head.num_steps == 1:
+            self._put_in_place(at, at + 1, None)
+            return block.head.num_steps
+        left = table.every_second(keeps_last=is_last)
+        self._put_in_place(at, at + 1, left)
+        # Together with the block before it where both have room in one: so blocks do not become small.
+        before, thinned = self._blocks[at - 1], self._blocks[at]
+        if at and before.is_like(thinned) and before.num_bytes + thinned.num_bytes <= self._most_bytes:
+            self._put_in_place(at - 1, at + 1, self._read([before, thinned]))
+        return block.head.num_steps - left.num_steps
 
-    def _insert_thinned(self, table: FigureTable, place: float, before: Sequence[StatisticsBlock]) -> None:
-        """Together with the block before it where both have room in one: so blocks do not become small."""
-        block = before[-1] if before else None
-        if (
-            block is not None
-            and block.rows == (table.digest, *table.values.shape[:2])
-            and block.head.stride == table.stride
-            and block.num_bytes + table.num_bytes <= self._most_bytes
-        ):
-            earlier = self._read(block)
-            if earlier is not None:
-                self._remove([block])
-                table, place = joined_tables([earlier, table]), block.place
-        self._insert(table, place)
-
-    def _in_order(self) -> list[StatisticsBlock]:
-        return sorted(self._blocks.values(), key=lambda block: block.place)
-
-    # --- the tables ----------------------------------------------------------------------------------
+    def _put_in_place(self, start: int, stop: int, table: FigureTable | None) -> None:
+        """Put one block, or none, in the place of some neighbours."""
+        gone = self._blocks[start:stop]
+        delete_records(self._connection, [block.id for block in gone])
+        self._blocks[start:stop] = [] if table is None else [self._insert(table, gone[0].place)]
 
     def _insert(self, table: FigureTable, place: float) -> StatisticsBlock:
         head, data = table.head(), table.data()
@@ -355,53 +322,38 @@ class StatisticsWriter:
         row = (block.id, self._name, int(table.steps[0]), place, encode_head(head), block.num_bytes)
         insert(self._connection, "records", "id, name, step, time, head, num_bytes", [row])
         insert(self._connection, "data", "record, bytes", [(block.id, data)])
-        self._blocks[block.id] = block
-        self.num_bytes += block.num_bytes
         return block
 
-    def _remove(self, blocks: Sequence[StatisticsBlock]) -> None:
-        ids = [block.id for block in blocks]
-        delete_records(self._connection, ids)
-        for block in blocks:
-            self.num_bytes -= self._blocks.pop(block.id).num_bytes
+    def _read(self, blocks: Sequence[StatisticsBlock]) -> FigureTable | None:
+        """All of them as one, but for those that somebody else wrote and that make no sense."""
+        tables = [_table_in(self._connection, block) for block in blocks]
+        found = [table for table in tables if table is not None]
+        return joined_tables(found) if found else None
 
-    def _read(self, block: StatisticsBlock) -> FigureTable | None:
-        return _table_in(self._connection, block)
 
-    def _load_sizes(self) -> None:
-        """How much there is: all else is looked at when the first block comes."""
-        (self.num_bytes,) = self._connection.execute(
-            "SELECT coalesce(sum(num_bytes), 0) FROM records WHERE name IN "
-            "(SELECT id FROM names WHERE kind = 'statistics')"
-        ).fetchone()
+def block_to_thin(blocks: Sequence[StatisticsBlock]) -> int | None:
+    """The place of the block that is densest for its age; None where no more can be left out.
 
-    def _load(self) -> None:
-        """What earlier sessions left. Their last blocks, which are small, become one."""
-        self._is_loaded = True
-        self.num_bytes = 0
-        for block in blocks_in(self._connection):
-            self._blocks[block.id] = block
-            self.num_bytes += block.num_bytes
-        blocks = self._in_order()
-        if not blocks:
-            return
-        self._last_place = blocks[-1].place
-        tail: list[_Growing] = []
-        num_bytes = 0
-        for block in reversed(blocks):
-            num_bytes += block.num_bytes
-            table = self._read(block) if block.is_like(blocks[-1]) and block.head.stride == 1 else None
-            if table is None or num_bytes >= self._most_bytes:
-                break
-            tail.insert(0, _Growing(block, table, block.place, _RESUMED_LEVEL))
-        if len(tail) > 1:
-            self._merge(tail, len(tail))
-        if tail:
-            self._growing[blocks[-1].rows] = [self._written(tail[0])._replace(level=_RESUMED_LEVEL)]
+    How dense a block is says its stride, how old it is the number of watched steps behind it. Both are
+    counted in watched steps, so neither a pause between two sessions nor a training that goes back to an
+    earlier step makes a difference. The first and the last step of all stay. A block of one step goes as a
+    whole where no other can be thinner, and steps of the newest block go when there is nothing else.
+    """
+    best: tuple[bool, float, int] | None = None
+    age = 0
+    for at in range(len(blocks) - 1, -1, -1):
+        head = blocks[at].head
+        if age and (at > 0 or head.num_steps > 1):
+            score = (head.num_steps == 1, head.stride / age, at)
+            best = score if best is None else min(best, score)
+        age += head.num_steps * head.stride
+    if best is not None:
+        return best[2]
+    return len(blocks) - 1 if blocks and blocks[-1].head.num_steps > 2 else None
 
 
 def blocks_in(connection: sqlite3.Connection) -> list[StatisticsBlock]:
-    """The blocks of a part, as far as they make sense."""
+    """The blocks of a part in their order, as far as they make sense."""
     found = []
     rows = connection.execute(
         "SELECT id, time, head, num_bytes FROM records WHERE name IN "
@@ -412,7 +364,7 @@ def blocks_in(connection: sqlite3.Connection) -> list[StatisticsBlock]:
         is_whole = isinstance(place, float) and isinstance(num_bytes, int)
         if is_whole and isinstance(decoded, StatisticsHead) and is_fitting(decoded, num_bytes):
             found.append(StatisticsBlock(id, place, decoded, num_bytes))
-    return found
+    return sorted(found, key=lambda block: block.place)
 
 
 def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
@@ -445,87 +397,3 @@ def _table_in(connection: sqlite3.Connection, block: StatisticsBlock) -> FigureT
         return table_of(block.head, row[0])
     except (TypeError, ValueError):
         return None
-
-
-def _num_of_last_level(tail: Sequence[_Growing]) -> int:
-    count = 0
-    while count < len(tail) and tail[-1 - count].level == tail[-1].level:
-        count += 1
-    return count
-
-
-# --- which blocks become thinner ------------------------------------------------------------------------
-
-# Which blocks of statistics make way when they are above their budget: those that are densest for their
-# age.
-#
-# How dense a block is says its stride, how old it is the number of watched steps behind it. Both are
-# counted in watched steps, so neither a pause between two sessions nor a training that goes back to an
-# earlier step makes a difference. Two neighbours of one stride go together, so that blocks do not become
-# small.
-
-_NEVER: Final = float("inf")
-
-
-class StatisticsBlock(NamedTuple):
-    """A block that is in the table."""
-
-    id: int
-    place: float  # blocks stand in this order
-    head: StatisticsHead
-    num_bytes: int
-
-    @property
-    def rows(self) -> tuple[str, int, int]:
-        """Blocks can be joined where this is the same."""
-        return self.head.digest, self.head.num_columns, self.head.num_rows
-
-    @property
-    def num_watched(self) -> int:
-        """Steps that it stands for."""
-        return self.head.num_steps * self.head.stride
-
-    def is_like(self, other: StatisticsBlock) -> bool:
-        return self.rows == other.rows and self.head.stride == other.head.stride
-
-
-class Choice(NamedTuple):
-    """Neighbours that are to be one block with half of the steps; `is_removal`: with none."""
-
-    blocks: Sequence[StatisticsBlock]
-    is_removal: bool = False
-
-
-def choose_blocks(blocks: Sequence[StatisticsBlock]) -> Choice | None:
-    """Of blocks in their order, of which the first and the last step stay. None: there is nothing to take.
-
-    Steps of the newest block go when there is nothing else. A block of one step goes as a whole before that.
-    """
-    ages = _ages(blocks)
-    best: tuple[tuple[int, float], Choice] | None = None
-    at = 0
-    while at < len(blocks) - 1:
-        has_next = at + 2 < len(blocks) and blocks[at].is_like(blocks[at + 1])
-        size = 2 if has_next else 1
-        choice = Choice(blocks[at : at + size])
-        score = blocks[at].head.stride / ages[at + size - 1]
-        rank = 0
-        if size == 1 and blocks[at].head.num_steps == 1:
-            # Its one step is the first of all, or all that is left of its rows for a while.
-            choice, rank = Choice(choice.blocks, is_removal=True), 1
-            score = _NEVER if at == 0 else score
-        if score < _NEVER and (best is None or (rank, score) < best[0]):
-            best = (rank, score), choice
-        at += 1
-    if best is not None:
-        return best[1]
-    return Choice(blocks[-1:]) if blocks and blocks[-1].head.num_steps > 2 else None
-
-
-def _ages(blocks: Sequence[StatisticsBlock]) -> list[int]:
-    """For each block, how many steps were watched after it."""
-    ages, age = [], 0
-    for block in reversed(blocks):
-        ages.append(age)
-        age += block.num_watched
-    return ages[::-1]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.encode.arrays import check_size, copy_of, is_tensor
-from torcheer.run.encode.steps_and_names import checked_name, plain_text
+from torcheer.run.encode.plain_values import checked_name
 from torcheer.run.read.saved_records import SavedRecord
 from torcheer.run.read.scalars import needed_pandas, save_table
-from torcheer.run.records import TableColumn, TableHead
+from torcheer.run.records import TableColumn, TableHead, plain_text
 from torcheer.tensorfile import MAX_DIMS, RAW_TYPES, as_numbers
 
 Cells = NDArray[Any] | list[str]  # of one column: a number, a text or an array for each row

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.encode.arrays import Copied, is_tensor, real_numbers
-from torcheer.run.encode.steps_and_names import plain_text
-from torcheer.run.records import ConfusionHead, Encoded, PrCurveHead
+from torcheer.run.records import ConfusionHead, Encoded, PrCurveHead, plain_text
 from torcheer.tensorfile import Array
 
 MOST_THRESHOLDS = 10_000
@@ -102,38 +101,20 @@ def _curve(given: Judged, num_thresholds: int) -> NDArray[numpy.float64]:
 _MOST_CLASSES = 2048
 
 
-class Matrix(NamedTuple):
-    """Counts that were made elsewhere; labels are none, or one for each class."""
+class Confusion(NamedTuple):
+    """Counts, a row for each true class, and a label for each."""
 
     counts: Array
-    labels: list[str] | None
-
-    @property
-    def num_bytes(self) -> int:
-        return self.counts.nbytes
+    labels: list[str]
 
 
-class Guesses(NamedTuple):
-    """What is true and what was said of each element: numbers of classes, or their names."""
-
-    truth: Array
-    predictions: Array
-    labels: list[str] | None
-
-    @property
-    def num_bytes(self) -> int:
-        return self.truth.nbytes + self.predictions.nbytes
-
-
-# --- in the training -----------------------------------------------------------------------------------
-
-
-def confusion_of(matrix: Any, truth: Any, predictions: Any, labels: Any) -> Matrix | Guesses:
+def confusion_of(matrix: Any, truth: Any, predictions: Any, labels: Any) -> Confusion:
     names = None if labels is None else [plain_text(label) for label in _listed(labels)]
     if matrix is not None:
         if truth is not None or predictions is not None:
             raise InputError("give either a matrix, or truth and predictions.")
-        return Matrix(_square(matrix, names), names)
+        counts = _square(matrix, names)
+        return Confusion(counts, names or [str(number) for number in range(len(counts))])
     if truth is None or predictions is None:
         raise InputError("give a matrix, or both truth=... and predictions=..., a class for each element.")
     actual, said = _classes(truth), _classes(predictions)
@@ -144,7 +125,7 @@ def confusion_of(matrix: Any, truth: Any, predictions: Any, labels: Any) -> Matr
             f"truth of shape {actual.shape} and predictions of shape {said.shape}: give a class for each "
             "element in both, or a score for each class in the last dimension of predictions."
         )
-    return Guesses(actual.reshape(-1), said.reshape(-1), names)
+    return _counted(actual.reshape(-1), said.reshape(-1), names)
 
 
 def _listed(values: Any) -> list[Any]:
@@ -177,32 +158,25 @@ def _check_number(number: int) -> None:
         raise InputError(f"{number:,} classes, and {_MOST_CLASSES:,} can be shown: put some together.")
 
 
-# --- in the encoder's thread ---------------------------------------------------------------------------
-
-
-def encode_confusion(given: Matrix | Guesses) -> Encoded:
-    counts, labels = given if isinstance(given, Matrix) else _counted(given)
-    if labels is None:
-        labels = [str(number) for number in range(len(counts))]
-    return Encoded(ConfusionHead(labels=labels), counts.astype("<f8").tobytes())
-
-
-def _counted(given: Guesses) -> Matrix:
-    labels = given.labels
-    if "U" in (given.truth.dtype.kind, given.predictions.dtype.kind):
-        labels, actual, said = _by_name(given.truth, given.predictions, labels)
+def _counted(actual: Array, said: Array, labels: list[str] | None) -> Confusion:
+    if "U" in (actual.dtype.kind, said.dtype.kind):
+        labels, actual, said = _by_name(actual, said, labels)
     else:
-        actual, said = _whole(given.truth), _whole(given.predictions)
+        actual, said = _whole(actual), _whole(said)
     low, high = min(actual.min(), said.min()), max(actual.max(), said.max())
-    number = high + 1 if labels is None else len(labels)
+    number = int(high) + 1 if labels is None else len(labels)
     if low < 0 or high >= number:
         raise InputError(
             f"class {low if low < 0 else high} is none of {number}: count classes from 0, and leave out what "
             "is to be ignored."
         )
     _check_number(number)
-    counts = numpy.bincount(actual * number + said, minlength=number * number)
-    return Matrix(counts.reshape(number, number).astype(numpy.float64), labels)
+    counts = numpy.bincount(actual * number + said, minlength=number * number).reshape(number, number)
+    return Confusion(counts.astype(numpy.float64), labels or [str(at) for at in range(number)])
+
+
+def encode_confusion(given: Confusion) -> Encoded:
+    return Encoded(ConfusionHead(labels=given.labels), given.counts.astype("<f8").tobytes())
 
 
 def _by_name(truth: Array, said: Array, labels: list[str] | None) -> tuple[list[str], Array, Array]:

@@ -11,14 +11,12 @@ import importlib
 import math
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from torcheer.graph import PassDocument
-from torcheer.run.encode.steps_and_names import plain_text, plain_texts
-from torcheer.run.records import Document, Encoded, PassHead
+from torcheer.run.records import Document, Encoded, PassHead, encode_json
 
 FIGURES = ("mean", "std", "min", "max", "zeros", "nan")  # zeros as a share, nan as a number
 _GRAD_FIGURES = tuple(f"grad_{name}" for name in FIGURES)
@@ -58,10 +56,10 @@ def _figures(source: Any, kind: str, index: int) -> list[float]:
 
 
 def encode_pass(seen: SeenPass) -> Encoded:
-    document = Document(_digest(seen.document), _json(seen.document))
+    document = Document(_digest(seen.document), encode_json(seen.document))
     head = PassHead(
         document=document.hash,
-        model_name=plain_text(seen.document.model_name),
+        model_name=seen.document.model_name,
         num_ops=len(seen.document.ops),
         figures=COLUMNS,
         random_seed=seen.document.random_seed,
@@ -78,14 +76,7 @@ def _digest(document: PassDocument) -> str:
         ops=[replace(op, seconds=0.0, backward_seconds=None) for op in document.ops],
         scopes=[replace(scope, seconds=0.0) for scope in document.scopes],
     )
-    return hashlib.blake2b(_json(timeless), digest_size=16).hexdigest()
-
-
-def _json(document: PassDocument) -> bytes:
-    try:
-        return msgspec.json.encode(document)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(plain_texts(msgspec.to_builtins(document)))
+    return hashlib.blake2b(encode_json(timeless), digest_size=16).hexdigest()
 
 
 # --- the way up to capture ------------------------------------------------------------------------------

@@ -6,24 +6,24 @@ event files and a run of ours are the same to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.records import AnyHead, Kind
+from torcheer.run.records import MOST_SECONDS, AnyHead, Kind
 
 State = Literal["running", "finished", "died", "unknown"]  # unknown: event files do not say
 
 
-_MOST_SECONDS: Final = 2e11
-
-
 def is_moment(value: object) -> bool:
     """Seconds since 1970, of any century that there is a calendar for."""
-    return isinstance(value, int | float) and -_MOST_SECONDS < value < _MOST_SECONDS
+    return isinstance(value, int | float) and -MOST_SECONDS < value < MOST_SECONDS
 
 
 class SeriesKey(NamedTuple):
@@ -210,3 +210,59 @@ def rank_in(name: str) -> int:
     """The rank that wrote a part, by its name: 1 for `rank-1.2`."""
     number = _first_ofrank_in(name).rpartition("-")[2]
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+
+
+# --- stopping a reading ---------------------------------------------------------------------------------
+
+# A thread cannot be ended from outside. Code that may take long therefore asks here, again and again, whether
+# it should go on: `pause_point` where it can be taken up again from where it stopped, `check_cancelled`
+# elsewhere. Who starts such work says for how long it may go on. Without that, neither ever raises.
+
+
+class InterruptedReading(BaseException):  # no error, and not to be taken for one
+    """The reading was stopped before its end. Where it `can_go_on`, what was read so far is kept."""
+
+    def __init__(self, message: str, *, can_go_on: bool) -> None:
+        super().__init__(message)
+        self.can_go_on = can_go_on
+
+
+class _Limits(threading.local):
+    deadline: float | None = None
+    is_cancelled: Callable[[], bool] | None = None
+
+
+_limits = _Limits()
+
+
+@contextmanager
+def interruptible(
+    seconds: float | None = None, is_cancelled: Callable[[], bool] | None = None
+) -> Iterator[None]:
+    """Within this block, in this thread, reading stops after so long, or when it is cancelled.
+
+    What a block around this one asked for still holds.
+    """
+    deadline, outer = _limits.deadline, _limits.is_cancelled
+    if seconds is not None:
+        end = time.monotonic() + seconds
+        _limits.deadline = end if deadline is None else min(end, deadline)
+    if is_cancelled is not None:
+        _limits.is_cancelled = is_cancelled if outer is None else lambda: is_cancelled() or outer()
+    try:
+        yield
+    finally:
+        _limits.deadline, _limits.is_cancelled = deadline, outer
+
+
+def pause_point() -> None:
+    """Raise InterruptedReading where the time is over, or nobody waits any more."""
+    check_cancelled()
+    if _limits.deadline is not None and time.monotonic() >= _limits.deadline:
+        raise InterruptedReading("the reading goes on later", can_go_on=True)
+
+
+def check_cancelled() -> None:
+    """Raise InterruptedReading where nobody waits any more."""
+    if _limits.is_cancelled is not None and _limits.is_cancelled():
+        raise InterruptedReading("nobody waits for this any more", can_go_on=False)

@@ -59,7 +59,7 @@ def find_runs(root: str | os.PathLike[str], links: LinkRule | None = None) -> Fo
         path, name, depth = waiting.popleft()
         if not _is_new(path, known):
             continue
-        seen = _look_into(path, links)
+        seen = look_into(path, links)
         budget -= seen.num_entries
         found.num_links_out += seen.num_links_out
         if seen.is_run:
@@ -71,30 +71,45 @@ def find_runs(root: str | os.PathLike[str], links: LinkRule | None = None) -> Fo
 
 
 def is_run(path: str | os.PathLike[str], links: LinkRule | None = None) -> bool:
-    return _look_into(Path(path), links or links_within(path)).is_run
+    return look_into(Path(path), links or links_within(path)).is_run
 
 
-class PartFiles(NamedTuple):
-    """The files of a run in a folder."""
+class FolderEntries(NamedTuple):
+    """What is in a folder."""
 
-    parts: list[str]  # the names of ours
+    parts: list[str]  # the names of files of ours
     has_events: bool  # are there event files?
+    folders: list[str]
+    num_entries: int
     num_links_out: int
 
+    @property
+    def is_run(self) -> bool:
+        return bool(self.parts) or self.has_events
 
-def part_files(folder: Path, links: LinkRule | None = None) -> PartFiles:
-    parts, has_events, num_links_out = [], False, 0
-    links = links or links_within(folder)
+
+def look_into(folder: Path, links: LinkRule) -> FolderEntries:
+    parts, folders, has_events = [], [], False
+    num_entries = num_links_out = 0
     for entry in _entries(folder):
+        num_entries += 1
         is_ours, is_event = is_part(entry.name), is_event_file(entry.name)
-        if not (is_ours or is_event):
+        is_wanted = _is(entry.is_file) if is_ours or is_event else _is_plain_folder(entry)
+        if not is_wanted:
             continue
         if not links.allows_entry(entry) or (is_ours and not _has_own_journals(entry, links)):
             num_links_out += 1
-        elif _is(entry.is_file):
-            has_events |= not is_ours
-            parts += [entry.name] if is_ours else []
-    return PartFiles(sorted(parts), has_events, num_links_out)
+        elif is_ours:
+            parts.append(entry.name)
+        elif is_event:
+            has_events = True
+        else:
+            folders.append(entry.name)
+    return FolderEntries(sorted(parts), has_events, sorted(folders), num_entries, num_links_out)
+
+
+def _is_plain_folder(entry: os.DirEntry[str]) -> bool:
+    return not entry.name.startswith(".") and _is(entry.is_dir)
 
 
 def _has_own_journals(entry: os.DirEntry[str], links: LinkRule) -> bool:
@@ -102,34 +117,6 @@ def _has_own_journals(entry: os.DirEntry[str], links: LinkRule) -> bool:
     others = [entry.path + ending for ending in JOURNALS]
     others.append(entry.path.removesuffix(PART_ENDING) + LOCK_ENDING)
     return all(links.allows(other) for other in others if os.path.islink(other))
-
-
-class _Seen(NamedTuple):
-    """What is in a folder."""
-
-    is_run: bool
-    folders: list[str]
-    num_entries: int
-    num_links_out: int
-
-
-def _look_into(path: Path, links: LinkRule) -> _Seen:
-    is_run = False
-    folders = []
-    num_entries = num_links_out = 0
-    for entry in _entries(path):
-        num_entries += 1
-        name = entry.name
-        if (is_part(name) or is_event_file(name)) and _is(entry.is_file):
-            is_allowed = links.allows_entry(entry)
-            is_run |= is_allowed
-        elif not name.startswith(".") and _is(entry.is_dir):
-            is_allowed = links.allows_entry(entry)
-            folders += [name] if is_allowed else []
-        else:
-            continue
-        num_links_out += not is_allowed
-    return _Seen(is_run, sorted(folders), num_entries, num_links_out)
 
 
 def _entries(path: Path) -> Iterator[os.DirEntry[str]]:

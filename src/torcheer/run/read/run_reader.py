@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,8 +24,8 @@ from torcheer.run.read.part_protocol import (
     merged_series,
     merged_state,
 )
-from torcheer.run.read.run_folders import LinkRule, links_note, links_within, part_files
-from torcheer.run.read.snapshot import FileState, now
+from torcheer.run.read.run_folders import LinkRule, links_note, links_within, look_into
+from torcheer.run.read.snapshot import FileState
 from torcheer.run.read.sqlite_part import SqlitePart
 from torcheer.run.read.watched import EventsCursor, EventsTail, events_after
 from torcheer.run.read.watched_reader import WatchedReader
@@ -100,7 +102,7 @@ class RunReader:
         self._restarts_before: dict[str, int] = {}  # of parts that were there under these names, and went
         self._folder: FileState | None = None
         self._snapshot: object = None
-        self._outlines: dict[str, tuple[object, object]] = {}  # by part: its series, and their outline
+        self._all_series: list[Mapping[SeriesKey, SeriesEntry]] = []  # by part, as of the last refresh
         self._series: dict[SeriesKey, SeriesEntry] | None = None
         self.watched = WatchedReader(self.parts, self.restarts)
         if reads_now:
@@ -114,11 +116,10 @@ class RunReader:
         self._find_parts()
         for name, part in self._parts.items():
             self._restarts[name] = part.refresh() + self._restarts_before.get(name, 0)
-        outlines = {name: self._outline(name, part.series()) for name, part in self._parts.items()}
-        self._outlines = outlines
-        statuses = [part.status() for part in self._parts.values()]
-        snapshot = (dict(self._restarts), statuses, [outline for _, outline in outlines.values()])
-        if snapshot == self._snapshot:
+        # A part gives the same series again where nothing is new in them.
+        before, self._all_series = self._all_series, [part.series() for part in self._parts.values()]
+        snapshot = dict(self._restarts), [part.status() for part in self._parts.values()]
+        if snapshot == self._snapshot and all(map(operator.is_, before, self._all_series)):
             return False
         self._snapshot = snapshot
         self._series = None
@@ -230,15 +231,16 @@ class RunReader:
             part.close()
 
     def _find_parts(self) -> None:
-        moment = now()
+        moment = time.time()
         folder = _state_of_folder(self.path)
         if folder is not None and folder == self._folder:
             return
         # A file that appears in the same tick of the clock as this would not be seen.
         is_settled = folder is not None and folder.modified_ns < (moment - 0.05) * 1e9
         self._folder = folder if is_settled else None
-        names, has_events, self._num_links_out = part_files(self.path, self.links)
-        wanted = [*names, *([_EVENTS] if has_events else [])]
+        found = look_into(self.path, self.links)
+        self._num_links_out = found.num_links_out
+        wanted = [*found.parts, *([_EVENTS] if found.has_events else [])]
         for gone in set(self._files) - set(wanted):
             part = self._files.pop(gone)
             self._restarts_before[part.name] = self._restarts.pop(part.name, 0) + 1
@@ -256,10 +258,6 @@ class RunReader:
 
         return EventsPart(self.path, self.links)
 
-    def _outline(self, part: str, series: Mapping[SeriesKey, SeriesEntry]) -> tuple[object, object]:
-        before = self._outlines.get(part)
-        return before if before is not None and before[0] is series else (series, _outline_of(series))
-
     def _part_of(self, identity: str) -> tuple[Part | None, int]:
         name, _, number = identity.rpartition(":")
         if not number.isascii() or not number.isdigit() or len(number) > 18:
@@ -276,14 +274,6 @@ class RunReader:
         if not self._parts:
             notes = ["there are no files of a run in this folder"]
         return [*notes, links_note(self._num_links_out)] if self._num_links_out else notes
-
-
-def _outline_of(series: Mapping[SeriesKey, SeriesEntry]) -> list[tuple[object, ...]]:
-    """What differs when a series does. Without its last value, which, being NaN, would differ from itself."""
-    return [
-        (key, entry.count, entry.last_step, str(entry.last_time), entry.num_bad, entry.description)
-        for key, entry in series.items()
-    ]
 
 
 def _state_of_folder(path: Path) -> FileState | None:

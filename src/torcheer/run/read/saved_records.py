@@ -271,29 +271,12 @@ class PrCurveRecord(SavedRecord[PrCurveHead]):
     def thresholds(self) -> NDArray[numpy.float64]:
         return numpy.linspace(0, 1, self.head.num_thresholds)
 
-    @property
-    def true_positives(self) -> NDArray[numpy.float64]:
-        return self._row(0)
-
-    @property
-    def false_positives(self) -> NDArray[numpy.float64]:
-        return self._row(1)
-
-    @property
-    def true_negatives(self) -> NDArray[numpy.float64]:
-        return self._row(2)
-
-    @property
-    def false_negatives(self) -> NDArray[numpy.float64]:
-        return self._row(3)
-
-    @property
-    def precision(self) -> NDArray[numpy.float64]:
-        return self._row(4)
-
-    @property
-    def recall(self) -> NDArray[numpy.float64]:
-        return self._row(5)
+    true_positives = property(lambda self: self._row(0))
+    false_positives = property(lambda self: self._row(1))
+    true_negatives = property(lambda self: self._row(2))
+    false_negatives = property(lambda self: self._row(3))
+    precision = property(lambda self: self._row(4))
+    recall = property(lambda self: self._row(5))
 
     def _row(self, which: int) -> NDArray[numpy.float64]:
         count = self.head.num_thresholds

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import os
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, TypeVar, get_args, overload
+from typing import Any, Final, Self, TypeVar, get_args, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -350,9 +351,8 @@ class Follower(Iterator[Seen]):
         self._timeout = timeout
         self._progress: dict[str, _Progress] = {}
         if not from_start:
-            for name, part in self._reader.parts().items():
-                self._progress[name] = _Progress(restarts=self._reader.restarts(name))
-                self._new_in(part, self._progress[name])
+            for _ in self._new():
+                pass
         self._events = self._follow()
 
     def __next__(self) -> Seen:
@@ -368,7 +368,7 @@ class Follower(Iterator[Seen]):
         had_ended = False
         while True:
             has_news = False
-            for seen in self._take():
+            for seen in (seen for of_part in self._new() for _, seen in of_part):
                 has_news = True
                 yield seen
             has_ended = self._reader.status().state in ("finished", "died")
@@ -382,102 +382,68 @@ class Follower(Iterator[Seen]):
             had_ended = has_ended
             self._reader.refresh()
 
-    def _take(self) -> Iterator[Seen]:
+    def _new(self) -> Iterator[Iterator[_Timed]]:
+        """What is new in each part: by time, but never out of the order in which a series was logged."""
         for name, part in self._reader.parts().items():
             restarts = self._reader.restarts(name)
             progress = self._progress.setdefault(name, _Progress(restarts=restarts))
-            if progress.restarts != restarts:
-                progress = self._progress[name] = _Progress(restarts=restarts, before=progress.all_times())
+            if progress.restarts != restarts:  # something was taken back: all is read again
+                progress.restarts, progress.places, progress.entries = restarts, {}, {}
             with self._reader.holding():
-                new = self._new_in(part, progress)
-            yield from _in_order(new)
+                new = [self._new_of(part, key, progress) for key in self._changed(part, progress)]
+            yield heapq.merge(*new, key=lambda timed: timed[0])
 
-    def _new_in(self, part: Part, progress: _Progress) -> list[_Stretch]:
+    def _changed(self, part: Part, progress: _Progress) -> list[SeriesKey]:
         found = []
         for key, entry in part.series().items():
             is_wanted = key.kind != "statistics" and (self._kinds is None or key.kind in self._kinds)
             if is_wanted and progress.entries.get(key) != entry:
                 progress.entries[key] = entry
-                found.append(progress.without_seen(self._stretch(part, key, progress)))
+                found.append(key)
         return found
 
-    def _stretch(self, part: Part, key: SeriesKey, progress: _Progress) -> _Stretch:
+    def _new_of(self, part: Part, key: SeriesKey, progress: _Progress) -> Iterator[_Timed]:
         place = progress.places.get(key, 0)
         if key.kind == "scalar":
-            points = part.points(key.name, place)
-            progress.places[key] = place + len(points.times)
-            return _Stretch(key, *points, ())
-        entries = part.records(key.kind, key.name, place)
-        progress.places[key] = entries[-1].id if entries else place
-        kind = _RECORD_TYPES.get(key.kind, SavedRecord)
-        return _Stretch(
-            key,
-            numpy.array([entry.step for entry in entries], dtype=numpy.int64),
-            numpy.array([entry.time for entry in entries], dtype=numpy.float64),
-            None,
-            [kind(key.name, entry, self._reader) for entry in entries],
-        )
+            items: Sequence[Any] | NDArray[Any]
+            steps, times, items = part.points(key.name, place)
+            progress.places[key] = place + len(times)
+        else:
+            entries = part.records(key.kind, key.name, place)
+            progress.places[key] = entries[-1].id if entries else place
+            steps = numpy.array([entry.step for entry in entries], numpy.int64)
+            times = numpy.array([entry.time for entry in entries], numpy.float64)
+            kind = _RECORD_TYPES.get(key.kind, SavedRecord)
+            items = [kind(key.name, entry, self._reader) for entry in entries]
+        # What was shown before all was read again is known by its time.
+        known = progress.times.setdefault(key, [])
+        is_new = ~numpy.isin(times, numpy.concatenate([*known, ()]) if not place else ())
+        start = int(numpy.argmax(is_new)) if is_new.any() else len(times)
+        known.append(times[start:])
+        columns = (numpy.maximum.accumulate(times), times, steps, items)
+        return _seen(key, [column[start:] for column in columns])
 
 
 @dataclass(slots=True, kw_only=True)
 class _Progress:
-    """How far a part was seen. `before`: the times of what was seen until the part was begun again."""
+    """How far a part was seen."""
 
     restarts: int
-    before: dict[SeriesKey, list[int]] = field(default_factory=dict)
-    times: dict[SeriesKey, list[int]] = field(default_factory=dict)  # as bits: NaN equals itself
     places: dict[SeriesKey, int] = field(default_factory=dict)  # points seen, or the id of the last record
     entries: dict[SeriesKey, SeriesEntry] = field(default_factory=dict)
-
-    def without_seen(self, stretch: _Stretch) -> _Stretch:
-        """Points and records are known again by their times, which stay in order."""
-        times = stretch.times.astype("<f8").view("<i8").tolist()
-        self.times.setdefault(stretch.key, []).extend(times)
-        left = iter(self.before.pop(stretch.key, ()))
-        # `in` also takes all up to the one that it finds from those that are left.
-        num_seen = next((place for place, time in enumerate(times) if time not in left), len(times))
-        return stretch.from_place(num_seen)
-
-    def all_times(self) -> dict[SeriesKey, list[int]]:
-        return {**self.before, **self.times}
+    times: dict[SeriesKey, list[NDArray[numpy.float64]]] = field(default_factory=dict)  # of all that was seen
 
 
-class _Stretch(NamedTuple):
-    """What is new in a series: points with values, or records."""
-
-    key: SeriesKey
-    steps: NDArray[numpy.int64]
-    times: NDArray[numpy.float64]
-    values: NDArray[numpy.float64] | None
-    records: Sequence[SavedRecord[Any]]
-
-    def from_place(self, place: int) -> _Stretch:
-        values = None if self.values is None else self.values[place:]
-        return _Stretch(self.key, self.steps[place:], self.times[place:], values, self.records[place:])
-
-    def seen(self, place: int) -> Seen:
-        return Seen(
-            kind=self.key.kind,
-            name=self.key.name,
-            step=int(self.steps[place]),
-            time=float(self.times[place]),
-            value=None if self.values is None else float(self.values[place]),
-            record=self.records[place] if self.records else None,
-        )
+_Timed = tuple[float, Seen]
 
 
-def _in_order(stretches: Sequence[_Stretch]) -> Iterator[Seen]:
-    """By time over all series, but never out of the order in which a series was logged."""
-    if not stretches:
-        return
-    times = numpy.concatenate([numpy.maximum.accumulate(stretch.times) for stretch in stretches])
-    which = numpy.repeat(numpy.arange(len(stretches)), [len(stretch.times) for stretch in stretches])
-    place = numpy.concatenate([numpy.arange(len(stretch.times)) for stretch in stretches])
-    order = numpy.argsort(times, kind="stable")
-    for start in range(0, len(order), _CHUNK):
-        chunk = order[start : start + _CHUNK]
-        for number, item in zip(which[chunk].tolist(), place[chunk].tolist(), strict=True):
-            yield stretches[number].seen(item)
+def _seen(key: SeriesKey, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Iterator[_Timed]:
+    for start in range(0, len(columns[0]), _CHUNK):
+        pieces = (column[start : start + _CHUNK] for column in columns)
+        chunk = (piece.tolist() if isinstance(piece, numpy.ndarray) else piece for piece in pieces)
+        for order, moment, step, item in zip(*chunk, strict=True):
+            what = {"value" if key.kind == "scalar" else "record": item}
+            yield order, Seen(kind=key.kind, name=key.name, step=step, time=moment, **what)
 
 
 def reader_of(run: ReadMethods) -> RunReader:

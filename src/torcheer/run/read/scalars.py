@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
 import numpy
 from numpy.typing import NDArray
@@ -132,7 +132,8 @@ def write_csv(
     writer = csv.writer(stream, lineterminator="\n")
     if wide:
         writer.writerow(["step", *chosen])
-        writer.writerows(_wide_rows(reader, chosen))
+        steps, columns = _by_step(reader, chosen)
+        writer.writerows(zip(steps.tolist(), *columns, strict=True))
     else:
         writer.writerow(["name", "step", "time", "value"])
         for name in chosen:
@@ -169,29 +170,21 @@ def scalars_frame(reader: RunReader, names: Collection[str] | None = None) -> An
     pandas = needed_pandas("scalars_frame")
     chosen = list(scalar_names(reader) if names is None else names)
     steps, columns = _by_step(reader, chosen)
-    data = {name: column.values for name, column in zip(chosen, columns, strict=True)}
+    data = {name: column.astype(numpy.float64) for name, column in zip(chosen, columns, strict=True)}
     return pandas.DataFrame(data, index=pandas.Index(steps, name="step"), columns=chosen)
 
 
-class _Column(NamedTuple):
-    """A scalar by step: its last value there, NaN where it has none."""
-
-    values: NDArray[numpy.float64]
-    has_value: NDArray[numpy.bool_]
-
-
-def _by_step(reader: RunReader, names: Collection[str]) -> tuple[NDArray[numpy.int64], list[_Column]]:
-    """All steps, rising, and what each scalar has there."""
+def _by_step(reader: RunReader, names: Collection[str]) -> tuple[NDArray[numpy.int64], list[NDArray[Any]]]:
+    """All steps, rising, and the last value that each scalar has there, None where it has none."""
     series = [reader.points(name) for name in names]
-    all_steps = [points.steps for points in series]
-    steps = numpy.unique(numpy.concatenate(all_steps)) if all_steps else numpy.empty(0, numpy.int64)
+    steps = numpy.unique(
+        numpy.concatenate([numpy.empty(0, numpy.int64), *(points.steps for points in series)])
+    )
     columns = []
     for points in series:
-        column = _Column(numpy.full(len(steps), numpy.nan), numpy.zeros(len(steps), numpy.bool_))
-        places = numpy.searchsorted(steps, points.steps)
+        column = numpy.full(len(steps), None, object)
         # Where a place is given twice, NumPy keeps what was given last.
-        column.values[places] = points.values
-        column.has_value[places] = True
+        column[numpy.searchsorted(steps, points.steps)] = points.values.tolist()
         columns.append(column)
     return steps, columns
 
@@ -200,18 +193,6 @@ def _long_rows(name: str, points: Points) -> Iterator[tuple[str, int, float, flo
     for start in range(0, len(points.steps), _CHUNK):
         steps, times, values = (column[start : start + _CHUNK].tolist() for column in points)
         yield from zip([name] * len(steps), steps, times, values, strict=True)
-
-
-def _wide_rows(reader: RunReader, names: Collection[str]) -> Iterator[tuple[Any, ...]]:
-    steps, columns = _by_step(reader, names)
-    for start in range(0, len(steps), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        cells = [_cells(column.values[part], column.has_value[part]) for column in columns]
-        yield from zip(steps[part].tolist(), *cells, strict=True)
-
-
-def _cells(values: NDArray[numpy.float64], has_value: NDArray[numpy.bool_]) -> list[float | str]:
-    return [value if there else "" for value, there in zip(values.tolist(), has_value.tolist(), strict=True)]
 
 
 # --- which scalars come first ---------------------------------------------------------------------------

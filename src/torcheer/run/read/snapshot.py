@@ -17,7 +17,6 @@ import shutil
 import sqlite3
 import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -175,10 +174,6 @@ def damage_error(message: str) -> sqlite3.DatabaseError:
     error = sqlite3.DatabaseError(message)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
-
-
-def now() -> float:
-    return time.time()
 
 
 def _state_of(path: str) -> FileState | None:

@@ -11,7 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.read.part_protocol import Part, RecordEntry, SeriesKey, rank_in
+from torcheer.run.read.part_protocol import Part, RecordEntry, rank_in
 from torcheer.run.read.scalars import nearest, needed_pandas, sparkline
 from torcheer.run.records import AlarmHead, GapHead, WatchedRow
 from torcheer.run.statistics import ESTIMATES, NUM_VALUES, estimated, figures_of
@@ -340,21 +340,18 @@ class Gap:
 
 
 class _Place(NamedTuple):
-    """How far a series was read in one part."""
+    """How far a part was read."""
 
-    last_record: int
-    num_records: int
-
-
-_Places = Mapping[tuple[str, SeriesKey], _Place]  # by part and series
+    restarts: int
+    last_record: int = 0
+    num_records: int = 0  # alarms and gaps that there were
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsCursor:
-    """How far they were read."""
+    """How far they were read, by part."""
 
-    restarts: Mapping[str, int]  # by part
-    places: _Places
+    places: Mapping[str, _Place]
 
 
 class EventsTail(NamedTuple):
@@ -369,37 +366,30 @@ class EventsTail(NamedTuple):
 def events_after(
     parts: Mapping[str, Part], restarts: Mapping[str, int], cursor: EventsCursor | None
 ) -> EventsTail:
-    """As of the last refresh of the parts."""
-    if cursor is not None and cursor.restarts.items() <= restarts.items():
-        tail = _read(parts, restarts, cursor.places)
-        if tail is not None:
-            return tail
-    tail = _read(parts, restarts, {})
-    assert tail is not None  # of what was not read before, nothing can be missing
-    return tail._replace(is_fresh=True)
-
-
-def _read(parts: Mapping[str, Part], restarts: Mapping[str, int], places: _Places) -> EventsTail | None:
-    """What came after these places; None where some of what was read before is gone since."""
-    if any(key not in parts[part].series() for part, key in places):
-        return None
-    reached: dict[tuple[str, SeriesKey], _Place] = {}
+    """As of the last refresh of the parts. Where some of what was read before is gone, all comes again."""
+    places = {} if cursor is None else cursor.places
+    is_fresh = cursor is None or not places.keys() <= parts.keys()
+    reached: dict[str, _Place] = {}
     alarms: list[Alarm] = []
     gaps: list[Gap] = []
-    for part_name, part in parts.items():
+    for name, part in parts.items():
+        place = places.get(name, _Place(restarts[name]))
+        count, last_record, num_new = 0, place.last_record, 0
         for key, entry in part.series().items():
             if key.kind not in ("alarm", "gap"):
                 continue
-            place = places.get((part_name, key), _Place(0, 0))
             found = part.records(key.kind, key.name, place.last_record)
-            if place.num_records and entry.count < place.num_records + len(found):
-                return None
             alarms += [_alarm(key.name, one, one.head) for one in found if isinstance(one.head, AlarmHead)]
             gaps += [_gap(one, one.head) for one in found if isinstance(one.head, GapHead)]
-            reached[part_name, key] = _Place(found[-1].id if found else place.last_record, entry.count)
+            last_record = max(last_record, *(one.id for one in found[-1:]), 0)
+            count, num_new = count + entry.count, num_new + len(found)
+        is_fresh |= place.restarts != restarts[name] or count < place.num_records + num_new
+        reached[name] = _Place(restarts[name], last_record, count)
+    if is_fresh and places:
+        return events_after(parts, restarts, None)
     alarms.sort(key=lambda alarm: alarm.time)
     gaps.sort(key=lambda gap: gap.time)
-    return EventsTail(alarms, gaps, EventsCursor(restarts=dict(restarts), places=reached), False)
+    return EventsTail(alarms, gaps, EventsCursor(places=reached), is_fresh)
 
 
 def _alarm(name: str, entry: RecordEntry, head: AlarmHead) -> Alarm:
@@ -431,18 +421,8 @@ def _gap(entry: RecordEntry, head: GapHead) -> Gap:
 
 
 _TITLES: Final = (
-    "event",
-    "kind",
-    "rank",
-    "step",
-    "last_step",
-    "time",
-    "layer",
-    "variable",
-    "value",
-    "threshold",
-    "missing",
-    "message",
+    *("event", "kind", "rank", "step", "last_step", "time"),
+    *("layer", "variable", "value", "threshold", "missing", "message"),
 )
 
 

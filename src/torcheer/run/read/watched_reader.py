@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy
@@ -19,7 +18,6 @@ from torcheer.run.records import StatisticsHead, WatchedRow, WatchHead
 from torcheer.run.statistics import ESTIMATES, estimated
 
 _MOST_PLANS: Final = 4096  # that are kept in memory
-_MOST_CACHED_BYTES: Final = 256 << 20  # of what was asked for lately
 _MANY_LOOKS, _RECENT_SECONDS = 5, 10.0  # that are enough to know how often a training is watched
 
 
@@ -39,7 +37,6 @@ class WatchedReader:
         self._restarts = restarts
         self._plans: dict[int, tuple[Hashable, RankPlan]] = {}
         self._read_plans: dict[tuple[str, int, int], PartPlan | None] = {}  # by part, restarts and record
-        self._answers: OrderedDict[_Wish, tuple[Hashable, BlockFigures]] = OrderedDict()
 
     def ranks(self) -> list[int]:
         """Those that were watched."""
@@ -118,19 +115,9 @@ class WatchedReader:
         return self._read_plans[key]
 
     def _figures(self, wish: _Wish, plan: RankPlan, num_lines: int) -> BlockFigures:
-        version = self.version(wish.rank)
-        answer = self._answers.pop(wish, None)
-        if answer is None or answer[0] != version:
-            pieces = [piece for part in self._parts_of(wish.rank) for piece in self._read(part, plan, wish)]
-            pieces.sort(key=lambda piece: piece[0])
-            answer = version, assembled([piece for _, piece in pieces], num_lines)
-        self._answers[wish] = answer
-        while len(self._answers) > 1 and self._num_cached_bytes() > _MOST_CACHED_BYTES:
-            self._answers.popitem(last=False)
-        return answer[1]
-
-    def _num_cached_bytes(self) -> int:
-        return sum(figures.num_bytes for _, figures in self._answers.values())
+        pieces = [piece for part in self._parts_of(wish.rank) for piece in self._read(part, plan, wish)]
+        pieces.sort(key=lambda piece: piece[0])
+        return assembled([piece for _, piece in pieces], num_lines)
 
     def _read(self, part: SqlitePart, plan: RankPlan, wish: _Wish) -> list[tuple[float, Piece]]:
         """What is wanted of each block, and where in time it stands."""
@@ -143,16 +130,13 @@ class WatchedReader:
             return _stretches(its, head, wish)
 
         found = part.figures(wanted, {})
-        lines: dict[str, NDArray[numpy.intp]] = {}  # by digest
         pieces = []
         for block in found.blocks:
             figures, head = found.figures.get(block.id), block.head
             its = plan.plan_of(part.name, head) if isinstance(head, StatisticsHead) else None
-            if figures is None or its is None or not isinstance(head, StatisticsHead):
-                continue
-            if head.digest not in lines:
-                lines[head.digest] = plan.row_lines(its) if wish.row is None else plan.column_lines(its)
-            pieces.append((block.time, piece_of(figures, lines[head.digest])))
+            if figures is not None and its is not None:
+                lines = plan.row_lines(its) if wish.row is None else plan.column_lines(its)
+                pieces.append((block.time, Piece(figures, lines)))
         return pieces
 
     def _parts_of(self, rank: int) -> list[SqlitePart]:
@@ -220,13 +204,9 @@ def _recent(part: SqlitePart) -> _Recent:
 
 def _outline(part: SqlitePart) -> Sequence[Hashable]:
     """What differs when figures do. Merging of blocks changes nothing in them."""
-    blocks = part.statistics()
-    last = blocks[-1] if blocks else None
-    num_steps = sum(block.head.num_steps for block in blocks if isinstance(block.head, StatisticsHead))
-    ends = (
-        (last.head.last_step, last.head.last_time) if last and isinstance(last.head, StatisticsHead) else ()
-    )
-    return num_steps, ends, tuple(entry.id for entry in part.watches())
+    heads = [block.head for block in part.statistics() if isinstance(block.head, StatisticsHead)]
+    ends = (heads[-1].last_step, heads[-1].last_time) if heads else ()
+    return _num_steps(part), ends, tuple(entry.id for entry in part.watches())
 
 
 # --- plans ----------------------------------------------------------------------------------------------
@@ -352,92 +332,42 @@ def _num_steps(part: SqlitePart) -> int:
 # --- many blocks as one table ---------------------------------------------------------------------------
 
 MOST_CELLS: Final = 64 << 20  # of a table; above it, steps are left out
+_NO_STEPS: Final = numpy.empty(0, numpy.int64)
 
 
 class Piece(NamedTuple):
-    """What was read of a block, and which lines of the whole it belongs to."""
+    """What was read of a block, and which lines of the whole it belongs to; those below 0 are left out."""
 
     figures: BlockFigures
     lines: NDArray[numpy.intp]
 
 
-def piece_of(figures: BlockFigures, lines: NDArray[numpy.intp]) -> Piece:
-    """`lines` below 0 are left out."""
-    kept = lines >= 0
-    if kept.all():
-        return Piece(figures, lines)
-    return Piece(figures._replace(values=figures.values[kept]), lines[kept])
-
-
 def assembled(pieces: Sequence[Piece], num_lines: int) -> BlockFigures:
     """Rising steps. Pieces come in the order of time: of a step that is there twice, the later holds."""
-    pieces = [piece for piece in pieces if len(piece.figures.steps)]
-    if not pieces:
-        return frozen(
-            BlockFigures(
-                numpy.empty(0, numpy.int64),
-                numpy.empty(0, numpy.float64),
-                numpy.empty((num_lines, 0), numpy.float32),
-            )
-        )
-    all_steps = numpy.concatenate([piece.figures.steps for piece in pieces])
-    is_rising = bool(numpy.all(all_steps[1:] > all_steps[:-1]))
-    steps = all_steps if is_rising else numpy.unique(all_steps)
-    chosen = _chosen(len(steps), num_lines)
-    if chosen is not None:
-        steps, is_rising = steps[chosen], False
-    times = numpy.zeros(len(steps))
-    values = numpy.full((num_lines, len(steps)), numpy.nan, numpy.float32)
-    at = 0
-    for figures, lines in pieces:
-        count = len(figures.steps)
-        if is_rising:
-            times[at : at + count] = figures.times
-            _put(values, lines, slice(at, at + count), figures.values)
-            at += count
-        else:
-            _put_by_step(steps, times, values, Piece(figures, lines))
-    return frozen(BlockFigures(steps, times, values))
-
-
-def frozen(figures: BlockFigures) -> BlockFigures:
-    """They may be shared with others that read this run."""
-    for array in figures:
-        array.flags.writeable = False
-    return figures
-
-
-def _put_by_step(
-    steps: NDArray[numpy.int64],
-    times: NDArray[numpy.float64],
-    values: NDArray[numpy.float32],
-    piece: Piece,
-) -> None:
-    figures, lines = piece
-    first = int(numpy.searchsorted(steps, figures.steps[0]))
-    stretch = slice(first, first + len(figures.steps))
-    if numpy.array_equal(steps[stretch], figures.steps):
-        # So it is with several children that watched the same steps: far quicker than one by one.
-        times[stretch] = figures.times
-        _put(values, lines, stretch, figures.values)
-        return
-    places = numpy.searchsorted(steps, figures.steps)
-    places[places == len(steps)] = 0
-    is_in = steps[places] == figures.steps
-    times[places[is_in]] = figures.times[is_in]
-    values[lines[:, None], places[is_in][None, :]] = figures.values[:, is_in]
-
-
-def _put(values: NDArray[numpy.float32], lines: NDArray[numpy.intp], place: slice, given: Any) -> None:
-    if len(lines) and bool(numpy.all(lines == numpy.arange(lines[0], lines[0] + len(lines)))):
-        values[lines[0] : lines[0] + len(lines), place] = given  # rows of one plan stand together
-    else:
-        values[lines, place] = given
-
-
-def _chosen(num_steps: int, num_lines: int) -> NDArray[numpy.intp] | None:
-    """Steps that stay, evenly, with the first and the last; None for all of them."""
+    steps = numpy.unique(numpy.concatenate([_NO_STEPS, *(piece.figures.steps for piece in pieces)]))
     most = max(2, MOST_CELLS // max(num_lines, 1))
-    if num_steps <= most:
-        return None
-    return numpy.linspace(0, num_steps - 1, most).round().astype(numpy.intp)
+    if len(steps) > most:  # some stay, evenly, with the first and the last
+        steps = steps[numpy.linspace(0, len(steps) - 1, most).round().astype(numpy.intp)]
+    whole = BlockFigures(
+        steps, numpy.zeros(len(steps)), numpy.full((num_lines, len(steps)), numpy.nan, numpy.float32)
+    )
+    for figures, lines in pieces:
+        _put(whole, figures, lines)
+    for array in whole:
+        array.flags.writeable = False  # they may be shared with others that read this run
+    return whole
+
+
+def _put(whole: BlockFigures, figures: BlockFigures, lines: NDArray[numpy.intp]) -> None:
+    kept = lines >= 0
+    places = numpy.searchsorted(whole.steps, figures.steps)
+    places[places == len(whole.steps)] = 0
+    is_in = whole.steps[places] == figures.steps
+    places = places[is_in]
+    whole.times[places] = figures.times[is_in]
+    values = figures.values[kept][:, is_in]
+    if len(places) and (numpy.diff(places) == 1).all():
+        # So it is nearly always, and far quicker than cell by cell.
+        whole.values[lines[kept], places[0] : places[-1] + 1] = values
+    else:
+        whole.values[lines[kept][:, None], places] = values

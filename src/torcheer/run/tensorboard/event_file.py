@@ -257,7 +257,10 @@ RECORD_SERIES_WORK: Final = 250  # whoever reads all records asks for each serie
 RECORD_WORK: Final = 32  # an event that holds one record takes at least forty bytes
 ELEMENT_WORK: Final = 4  # of a tensor, where each stands in a field of its own
 TEXT_WORK: Final = 3
-POINTS_TAKEN_BACK: Final = 50  # in a microsecond, where a session begins anew
+# Where a session begins anew: so many series and records are looked at, or points copied, in a microsecond.
+LOOKED_AT: Final = 10
+POINTS_COPIED: Final = 50
+COPY_WORK: Final = 5
 
 MOST_FILES: Final = 10_000  # of a folder
 MOST_DIMS: Final = 64  # of a tensor: NumPy's own limit, and torch's
@@ -273,41 +276,29 @@ class TooLargeError(DamagedMessageError):
 
 
 class Room:
-    """The account of a folder.
+    """The account of a folder, or of one value.
 
-    A record of a file has what its own bytes bring in, and from all that was left over before no more than a
-    part: one that takes all it can get leaves enough for honest ones after it.
+    A record of a file has what its own bytes bring in, and of all that was left over before a quarter at
+    most: one that takes all it can get leaves enough for honest ones after it.
     """
 
-    def __init__(self) -> None:
-        self._saved: float = FREE_BYTES
-        self._saved_work: float = FREE_WORK
-        self._left: float = 0  # for the record that is read now
-        self._left_work: float = 0
-        self._most = self._spent = 0  # for the value of it that is read now
+    def __init__(self, num_bytes: float = FREE_BYTES, work: float = FREE_WORK) -> None:
+        self._left, self._left_work = num_bytes, work
+        self._kept, self._kept_work = 0.0, 0.0  # for later records
 
     def begin_record(self, num_bytes: int) -> None:
         """So many bytes were read."""
-        self._saved += self._left
-        self._saved_work += self._left_work
-        own = BYTES_PER_BYTE * num_bytes, WORK_PER_BYTE * num_bytes
-        more = min(self._saved / _SHARE, FREE_BYTES), min(self._saved_work / _SHARE, FREE_WORK)
-        self._left, self._left_work = own[0] + more[0], own[1] + more[1]
-        self._saved -= more[0]
-        self._saved_work -= more[1]
-
-    def begin_value(self, num_bytes: int) -> None:
-        """A value of the record comes. It gets no more than it would get alone, and is read alone later."""
-        self._spent = 0
-        self._most = FREE_BYTES + BYTES_PER_BYTE * num_bytes
+        self._kept = self._left - min(self._left / _SHARE, FREE_BYTES)
+        self._kept_work = self._left_work - min(self._left_work / _SHARE, FREE_WORK)
+        self._left += BYTES_PER_BYTE * num_bytes
+        self._left_work += WORK_PER_BYTE * num_bytes
 
     def can_take(self, num_bytes: int, work: int = 0) -> bool:
         """Pay for something that is about to be made, if there is enough for it."""
-        if num_bytes > self._left or work > self._left_work or self._spent + num_bytes > self._most:
+        if self._left - num_bytes < self._kept or self._left_work - work < self._kept_work:
             return False
         self._left -= num_bytes
         self._left_work -= work
-        self._spent += num_bytes
         return True
 
     def take(self, num_bytes: int, work: int = 0) -> None:
@@ -315,20 +306,10 @@ class Room:
         if not self.can_take(num_bytes, work):
             raise TooLargeError("it declares far more than its bytes can hold")
 
-    def undo(self) -> None:
-        """Nothing was made of the value after all. The time that it took does not come back."""
-        self._left += self._spent
-        self._spent = 0
 
-
-class RoomForOne(Room):
-    """For a value that is read alone: it is not kept."""
-
-    def __init__(self, num_bytes: int) -> None:
-        super().__init__()
-        self._left = FREE_BYTES + BYTES_PER_BYTE * num_bytes
-        self._left_work = float("inf")  # it was paid for when it was found
-        self.begin_value(num_bytes)
+def room_for_one(num_bytes: int, num_made: int = 0) -> Room:
+    """For a value that is read alone. Where it was found before, so much was made of it and paid for."""
+    return Room(FREE_BYTES + BYTES_PER_BYTE * num_bytes + FILL_BYTES * num_made, float("inf"))
 
 
 def end_of_data(file: int, start: int, size: int) -> int:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -42,13 +40,11 @@ from torcheer.run.tensorboard.event_file import (
     Room,
     TooLargeError,
 )
-from torcheer.tensorfile import Figures, as_numbers, as_real, figures_of
+from torcheer.tensorfile import as_numbers, figures_of
 
 _TEXT_ENDING: Final = "/text_summary"
 _ENCODINGS: Final = ((b"\x89PNG", "png"), (b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
 _PARTS: Final = (1, 2, 4, 5, 6, 8, 9)  # of a value: the fields that say something to us
-_FEW_ELEMENTS: Final = 64
-_TEXT_PIECE_BYTES: Final = 1 << 16
 # Shared, since there may be very many pictures without any.
 _NO_BOXES: Final[list[list[float]]] = []
 _NO_LABELS: Final[list[str]] = []
@@ -205,47 +201,8 @@ def _tensor(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
         if next(tensor.texts(), None) is not None:
             yield from _text(name, tensor, place)
         return
-    head = tensor_head(tensor.shape, tensor.dtype, _figures(tensor))
+    head = tensor_head(tensor.shape, tensor.dtype, figures_of(tensor.array(), tensor.dtype))
     yield FoundRecord("tensor", name, head, len(tensor.data), lambda: bytes(tensor.data))
-
-
-class _Figures(NamedTuple):
-    """What a head tells of the values of a tensor."""
-
-    mean: float | None
-    std: float | None
-    min: float | None
-    max: float | None
-    num_zeros: int
-    num_nan: int
-    num_inf: int
-
-
-def _figures(tensor: ReadTensor) -> _Figures | Figures:
-    if math.prod(tensor.shape) <= _FEW_ELEMENTS:
-        with suppress(OverflowError):
-            return _figures_of_few(tensor)
-    return figures_of(tensor.array(), tensor.dtype)
-
-
-def _figures_of_few(tensor: ReadTensor) -> _Figures:
-    """The same as of many. Of a small tensor they would take far longer than all the rest."""
-    values: list[float] = as_real(as_numbers(tensor.array().reshape(-1), tensor.dtype)).tolist()
-    finite = [value for value in values if math.isfinite(value)]
-    num_nan = sum(value != value for value in values)
-    mean = math.fsum(finite) / len(finite) if finite else None
-    std = None
-    if mean is not None and len(finite) > 1:
-        std = math.sqrt(math.fsum((value - mean) ** 2 for value in finite) / (len(finite) - 1))
-    return _Figures(
-        mean,
-        std,
-        float(min(finite)) if finite else None,
-        float(max(finite)) if finite else None,
-        values.count(0),
-        num_nan,
-        len(values) - len(finite) - num_nan,
-    )
 
 
 def _scalar(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
@@ -256,31 +213,10 @@ def _scalar(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
 
 
 def _text(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
-    num_characters = num_bytes = 0
-    for piece in _text_pieces(tensor):
-        num_characters += len(piece)
-        num_bytes += len(piece.encode())
-    yield FoundRecord(
-        "text",
-        name.removesuffix(_TEXT_ENDING),
-        TextHead(num_characters=num_characters),
-        num_bytes,
-        lambda: b"".join(piece.encode() for piece in _text_pieces(tensor)),
-    )
-
-
-def _text_pieces(tensor: ReadTensor) -> Iterator[str]:
-    """All texts of a tensor as one, piece by piece: what is no UTF-8 grows when it is decoded."""
-    for number, (text, _) in enumerate(tensor.texts()):
-        if number:
-            yield "\n\n"
-        if len(text) <= _TEXT_PIECE_BYTES:
-            yield str(text, "utf-8", "replace")
-            continue
-        decoder = getincrementaldecoder("utf-8")("replace")
-        for start in range(0, len(text), _TEXT_PIECE_BYTES):
-            is_last = start + _TEXT_PIECE_BYTES >= len(text)
-            yield decoder.decode(bytes(text[start : start + _TEXT_PIECE_BYTES]), is_last)
+    text = "\n\n".join(str(text, "utf-8", "replace") for text, _ in tensor.texts())
+    data = text.encode()
+    name = name.removesuffix(_TEXT_ENDING)
+    yield FoundRecord("text", name, TextHead(num_characters=len(text)), len(data), lambda: data)
 
 
 def _images(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,17 +17,27 @@ from typing import Final, NamedTuple
 
 import numpy
 
-from torcheer.run.read.part_protocol import PartStatus, Points, RecordEntry, SeriesEntry, SeriesKey, is_moment
+from torcheer.run.read.part_protocol import (
+    PartStatus,
+    Points,
+    RecordEntry,
+    SeriesEntry,
+    SeriesKey,
+    check_cancelled,
+    is_moment,
+    pause_point,
+)
 from torcheer.run.read.run_folders import LinkRule, links_within
-from torcheer.run.read_cancellation import check_cancelled, pause_point
 from torcheer.run.records import Kind
 from torcheer.run.tensorboard import protobuf as pb
 from torcheer.run.tensorboard.event_file import (
+    COPY_WORK,
     FRAME_BYTES,
+    LOOKED_AT,
     MOST_FILES,
     POINT_BYTES,
     POINT_WORK,
-    POINTS_TAKEN_BACK,
+    POINTS_COPIED,
     RECORD_BYTES,
     RECORD_SERIES_WORK,
     RECORD_WORK,
@@ -38,10 +49,10 @@ from torcheer.run.tensorboard.event_file import (
     FrameFile,
     PlacedValue,
     Room,
-    RoomForOne,
     TooLargeError,
     read_again,
     read_event,
+    room_for_one,
     simple_point,
     simple_value,
     values_of_event,
@@ -54,6 +65,7 @@ _FRAMES_BETWEEN_PAUSES: Final = 256
 _LARGE_FRAME_BYTES: Final = 1 << 16
 _VALUES_BETWEEN_CHECKS: Final = 1024
 _LEAST_VALUE_BYTES: Final = 4
+_BEFORE_ALL: Final = -(1 << 63)
 _TICK_NS: Final = 50_000_000
 _MOST_FAULTS: Final = 3
 # events.out.tfevents.<seconds>.<host>.<pid>.<more>
@@ -88,6 +100,8 @@ class _Column:
     steps: array[int] = field(default_factory=lambda: array("q"))
     times: array[float] = field(default_factory=lambda: array("d"))
     values: array[float] = field(default_factory=lambda: array("d"))
+    highest: int = _BEFORE_ALL  # of its steps
+    is_rising: bool = True
     num_bad: int = 0
     first_bad_step: int | None = None
 
@@ -95,23 +109,35 @@ class _Column:
         self.steps.append(step)
         self.times.append(time)
         self.values.append(value)
+        if step >= self.highest:
+            self.highest = step
+        else:
+            self.is_rising = False
         if not math.isfinite(value):
             self.num_bad += 1
             if self.first_bad_step is None:
                 self.first_bad_step = step
 
-    def take_back(self, from_step: int) -> bool:
-        """Drop the points from that step on. Were there any?"""
-        kept = numpy.array(self.steps) < from_step
-        if kept.all():
-            return False
-        self.steps = array("q", numpy.array(self.steps)[kept].tobytes())
-        self.times = array("d", numpy.array(self.times)[kept].tobytes())
-        self.values = array("d", numpy.array(self.values)[kept].tobytes())
-        bad = numpy.flatnonzero(~numpy.isfinite(numpy.array(self.values)))
-        self.num_bad = len(bad)
-        self.first_bad_step = self.steps[int(bad[0])] if len(bad) else None
-        return True
+    @property
+    def is_cut_easily(self) -> bool:
+        return self.is_rising and not self.num_bad
+
+    def take_back(self, from_step: int) -> None:
+        """Drop the points from that step on, of which there is one at least."""
+        if self.is_rising:
+            place = bisect_left(self.steps, from_step)
+            for column in (self.steps, self.times, self.values):
+                del column[place:]
+        else:
+            kept = numpy.array(self.steps) < from_step
+            self.steps = array("q", numpy.array(self.steps)[kept].tobytes())
+            self.times = array("d", numpy.array(self.times)[kept].tobytes())
+            self.values = array("d", numpy.array(self.values)[kept].tobytes())
+        self.highest = max(self.steps[-1:] if self.is_rising else self.steps, default=_BEFORE_ALL)
+        if self.num_bad:
+            bad = numpy.flatnonzero(~numpy.isfinite(numpy.array(self.values)))
+            self.num_bad = len(bad)
+            self.first_bad_step = self.steps[int(bad[0])] if len(bad) else None
 
 
 class _Place(NamedTuple):
@@ -121,41 +147,6 @@ class _Place(NamedTuple):
     offset: int
     length: int
     is_value: bool  # the value of a summary stands there, and not the bytes themselves
-
-
-class _Records:
-    """All records so far. Their numbers begin with 1, and are not given twice."""
-
-    def __init__(self) -> None:
-        self.of_series: dict[SeriesKey, list[RecordEntry]] = {}
-        self._entries: dict[int, RecordEntry] = {}
-        self._places: dict[int, _Place] = {}
-        self.next_id = 1
-
-    def add(self, key: SeriesKey, entry: RecordEntry, place: _Place) -> None:
-        self.of_series.setdefault(key, []).append(entry)
-        self._entries[entry.id], self._places[entry.id] = entry, place
-        self.next_id += 1
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def entry(self, number: int) -> RecordEntry | None:
-        return self._entries.get(number)
-
-    def place(self, number: int) -> _Place:
-        return self._places[number]
-
-    def take_back(self, from_step: int) -> bool:
-        gone = [number for number, entry in self._entries.items() if entry.step >= from_step]
-        for number in gone:
-            del self._entries[number], self._places[number]
-        if gone:
-            self.of_series = {
-                key: [entry for entry in entries if entry.step < from_step]
-                for key, entries in self.of_series.items()
-            }
-        return bool(gone)
 
 
 class EventsPart:
@@ -176,10 +167,11 @@ class EventsPart:
     def _begin(self) -> None:
         self._files: dict[Path, FrameFile] = {}
         self._columns: dict[str, _Column] = {}
-        self._records = _Records()
+        self._records: dict[SeriesKey, list[RecordEntry]] = {}
+        self._of_number: dict[int, tuple[RecordEntry, _Place]] = {}
+        self._last_id = 0
         self._plugins: Plugins = {}
         self._room = Room()
-        self._highest_step = -(1 << 63)
         self._num_unread = 0  # events and values that are none
         self._num_too_large = 0  # values that declare more than their bytes can hold
         self._num_graphs = 0  # in a form of TensorBoard's own
@@ -243,7 +235,6 @@ class EventsPart:
                 self._take_event(path, frame)
                 return
             time, step, name, value = simple
-            self._room.begin_value(len(frame.data))
             self._add_point(name.decode("utf-8", "replace"), step, time, value)
         except TooLargeError:
             self._num_too_large += 1
@@ -253,8 +244,7 @@ class EventsPart:
     def _take_event(self, path: Path, frame: Frame) -> None:
         event = read_event(frame.data)
         self._num_graphs += event.has_graph
-        if event.restarts and (self._columns or self._records.of_series):
-            self._room.begin_value(len(frame.data))
+        if event.restarts and (self._columns or self._records):
             self._take_back(event.step)
         for number, value in enumerate(values_of_event(frame.data), 1):
             self._take_value(path, frame, event, value)
@@ -265,16 +255,13 @@ class EventsPart:
         if len(value.message) < _LEAST_VALUE_BYTES:  # nothing that says anything is so short
             self._num_unread += 1
             return
-        self._room.begin_value(len(value.message))
         simple = simple_value(value.message)
         if simple is not None:
             self._add_point(simple[0], event.step, event.time, simple[1])
             return
-        num_found = 0
         try:
             self._room.take(0, RECORD_WORK)
             for found in read_value(value.message, self._plugins, self._room):
-                num_found += 1
                 if isinstance(found, FoundPoint):
                     self._add_point(found.name, event.step, event.time, found.value)
                 else:
@@ -289,10 +276,6 @@ class EventsPart:
             self._num_too_large += 1
         except (pb.DamagedMessageError, ValueError, OverflowError):
             self._num_unread += 1
-        else:
-            return
-        if not num_found:
-            self._room.undo()
 
     def _add_point(self, name: str, step: int, time: float, value: float) -> None:
         column = self._columns.get(name)
@@ -303,23 +286,23 @@ class EventsPart:
         if column is None:
             column = self._columns[name] = _Column()
         column.add(step, self._checked(time), value)
-        self._highest_step = max(self._highest_step, step)
 
     def _add_record(self, found: FoundRecord, step: int, time: float, place: _Place) -> None:
         key = SeriesKey(found.kind, found.name)
-        is_new = key not in self._records.of_series
+        is_new = key not in self._records
         cost = RECORD_BYTES + (SERIES_BYTES + TEXT_BYTES * len(found.name)) * is_new
         self._room.take(cost, RECORD_SERIES_WORK if is_new else POINT_WORK)
+        self._last_id += 1
         entry = RecordEntry(
-            id=self._records.next_id,
+            id=self._last_id,
             part=self.name,
             step=step,
             time=self._checked(time),
             num_bytes=found.num_bytes,
             head=found.head,
         )
-        self._records.add(key, entry, place)
-        self._highest_step = max(self._highest_step, step)
+        self._records.setdefault(key, []).append(entry)
+        self._of_number[entry.id] = entry, place
 
     def _checked(self, time: float) -> float:
         """A time that there is a calendar for; 0 for any other."""
@@ -329,14 +312,27 @@ class EventsPart:
         return time
 
     def _take_back(self, from_step: int) -> None:
-        """A session began anew: what was logged before for this step and later is no longer meant."""
-        if from_step > self._highest_step:  # nothing was
-            return
-        num_points = sum(len(column.steps) for column in self._columns.values())
-        work = num_points // POINTS_TAKEN_BACK + SERIES_WORK * len(self._columns) + len(self._records)
+        """A session began anew: what was logged before for this step and later is no longer meant.
+
+        Looking at all series is paid for, and so is copying points that are not in the order of their steps.
+        What is in order is cut off, which costs no more than logging it did.
+        """
+        affected = [column for column in self._columns.values() if column.highest >= from_step]
+        work = (len(self._columns) + len(self._of_number)) // LOOKED_AT
+        for column in affected:
+            work += 0 if column.is_cut_easily else COPY_WORK + len(column.steps) // POINTS_COPIED
         self._room.take(0, work)
-        were_gone = [column.take_back(from_step) for column in self._columns.values()]
-        if self._records.take_back(from_step) or any(were_gone):
+        for column in affected:
+            column.take_back(from_step)
+        gone = [number for number, (entry, _) in self._of_number.items() if entry.step >= from_step]
+        for number in gone:
+            del self._of_number[number]
+        if gone:
+            self._records = {
+                key: [entry for entry in entries if entry.step < from_step]
+                for key, entries in self._records.items()
+            }
+        if affected or gone:
             self._generation += 1
             self._series = None
 
@@ -391,7 +387,7 @@ class EventsPart:
             for name, column in self._columns.items()
             if column.steps
         }
-        records = {**self._records.of_series, **self._projector.records}
+        records = {**self._records, **self._projector.records}
         found |= {key: _record_entry(key, entries) for key, entries in records.items() if entries}
         return found
 
@@ -405,21 +401,23 @@ class EventsPart:
 
     def records(self, kind: Kind, name: str, after: int = 0) -> Sequence[RecordEntry]:
         key = SeriesKey(kind, name)
-        entries = self._projector.records.get(key) or self._records.of_series.get(key) or []
+        entries = self._projector.records.get(key) or self._records.get(key) or []
         return [entry for entry in entries if entry.id > after]
 
     def record(self, record: int) -> RecordEntry | None:
-        return self._records.entry(record) or self._projector.entry(record)
+        found = self._of_number.get(record)
+        return self._projector.entry(record) if found is None else found[0]
 
     def data(self, record: int) -> bytes | None:
-        if self._records.entry(record) is None:
+        if record not in self._of_number:
             return self._projector.data(record)
-        place = self._records.place(record)
+        entry, place = self._of_number[record]
         data = read_again(place.path, place.offset, place.length)
         if data is None or not place.is_value:
             return data
         try:
-            found = next(read_value(data, dict(self._plugins), RoomForOne(len(data))), None)
+            room = room_for_one(len(data), entry.num_bytes)
+            found = next(read_value(data, dict(self._plugins), room), None)
             return found.data() if isinstance(found, FoundRecord) else None
         except ValueError:
             return None

@@ -13,8 +13,7 @@ from typing import Final
 import msgspec
 import numpy
 
-from torcheer.run.read.part_protocol import RecordEntry, SeriesKey
-from torcheer.run.read_cancellation import check_cancelled
+from torcheer.run.read.part_protocol import RecordEntry, SeriesKey, check_cancelled
 from torcheer.run.records import EmbeddingHead
 from torcheer.run.tensorboard.event_file import MOST_CONFIG_BYTES, MOST_TABLE_BYTES, read_small_file
 
@@ -44,8 +43,10 @@ class _Table:
     sprite_size: tuple[int, int]
 
     @property
-    def files(self) -> list[Path]:
-        return [path for path in (self.tensor, self.labels, self.sprite) if path is not None]
+    def sizes(self) -> dict[Path, int]:
+        """Of its files, in bytes. Raises OSError where one has gone."""
+        files = (self.tensor, self.labels, self.sprite)
+        return {path: os.stat(path).st_size for path in files if path is not None}
 
 
 class ProjectorFolder:
@@ -55,8 +56,7 @@ class ProjectorFolder:
         self._folder = folder
         self._part = part
         self._seen: tuple[int, int] | None = None
-        self._tables_of_records: dict[int, _Table] = {}
-        self._entries: dict[int, RecordEntry] = {}
+        self._of_number: dict[int, tuple[RecordEntry, _Table]] = {}
         self.generation = 0
         self.records: Mapping[SeriesKey, Sequence[RecordEntry]] = {}
         self.note = ""
@@ -71,57 +71,48 @@ class ProjectorFolder:
         seen = (status.st_mtime_ns, status.st_size)
         if seen == self._seen:
             return False
-        entries, tables, note = self._look(path)
+        try:
+            text = read_small_file(path, MOST_CONFIG_BYTES).decode("utf-8", "replace")
+            found, note = self._read_tables(text)
+        except OSError as error:
+            found, note = {}, f"the embeddings are not read ({error})"
         self.generation += self._seen is not None
-        self._seen = seen
-        self._entries, self._tables_of_records, self.note = entries, tables, note
-        found: dict[SeriesKey, list[RecordEntry]] = {}
-        for number, entry in entries.items():
-            found.setdefault(SeriesKey("embedding", tables[number].name), []).append(entry)
-        self.records = {key: sorted(entries, key=lambda entry: entry.step) for key, entries in found.items()}
+        self._seen, self._of_number, self.note = seen, found, note
+        records: dict[SeriesKey, list[RecordEntry]] = {}
+        for entry, table in sorted(found.values(), key=lambda one: one[0].step):
+            records.setdefault(SeriesKey("embedding", table.name), []).append(entry)
+        self.records = records
         return True
 
     def entry(self, record: int) -> RecordEntry | None:
-        return self._entries.get(record)
+        found = self._of_number.get(record)
+        return None if found is None else found[0]
 
     def data(self, record: int) -> bytes | None:
-        table = self._tables_of_records.get(record)
-        read = None if table is None else _read(table)
+        found = self._of_number.get(record)
+        read = None if found is None else _read(found[1])
         return None if read is None else read[1]
 
-    def _look(self, path: Path) -> tuple[dict[int, RecordEntry], dict[int, _Table], str]:
-        try:
-            text = read_small_file(path, MOST_CONFIG_BYTES).decode("utf-8", "replace")
-            return self._read_tables(text)
-        except OSError as error:
-            return {}, {}, f"the embeddings are not read ({error})"
-
-    def _read_tables(self, text: str) -> tuple[dict[int, RecordEntry], dict[int, _Table], str]:
-        found, note = self._tables(text)
+    def _read_tables(self, text: str) -> tuple[dict[int, tuple[RecordEntry, _Table]], str]:
+        tables, note = self._tables(text)
+        # Each file is paid for once: the same one in many tables is not read as often.
         left = _FREE_BYTES + sum(
-            os.stat(one).st_size for one in {one for table in found for one in table.files}
+            {path: size for table in tables for path, size in table.sizes.items()}.values()
         )
-        entries, tables = {}, {}
-        for number, table in enumerate(found, _FIRST_ID):
-            left -= sum(os.stat(one).st_size for one in table.files)
-            entry = self._read_entry(number, table) if left >= 0 else None
-            if entry is None:
+        found = {}
+        for number, table in enumerate(tables, _FIRST_ID):
+            left -= sum(table.sizes.values())
+            read = _read(table) if left >= 0 else None
+            if read is None:
                 note = _unread(table.name)
                 continue
-            entries[number], tables[number] = entry, table
-        return entries, tables, note
-
-    def _read_entry(self, number: int, table: _Table) -> RecordEntry | None:
-        read = _read(table)
-        if read is None:
-            return None
-        head, data = read
-        with suppress(OSError):
+            head, data = read
             time = os.stat(table.tensor).st_mtime
-            return RecordEntry(
+            entry = RecordEntry(
                 id=number, part=self._part, step=table.step, time=time, num_bytes=len(data), head=head
             )
-        return None
+            found[number] = entry, table
+        return found, note
 
     def _tables(self, text: str) -> tuple[list[_Table], str]:
         tables: list[_Table] = []
@@ -130,7 +121,7 @@ class ProjectorFolder:
             if block is None:
                 which = "some embeddings" if tables else "the embeddings"
                 return tables, f"{which} are not read ({CONFIG} is damaged)"
-            words, sizes = block.words, block.sizes
+            words, sizes = block
             name, _, step = words.get("tensor_name", "embedding").rpartition(":")
             tensor = self._inside(words.get("tensor_path"))
             if tensor is None:
@@ -162,28 +153,17 @@ class ProjectorFolder:
             return None
 
 
-class _Block:
-    """What one `embeddings { … }` says. A plain record: it is filled word by word."""
-
-    def __init__(self) -> None:
-        self.words: dict[str, str] = {}
-        self.sizes: list[int] = []  # of its pictures
-
-    def add(self, key: str, token: str) -> None:
-        if key in _WORDS and token[0] == '"':
-            self.words[key] = _unquoted(token)
-        elif key == "single_image_dim" and len(self.sizes) < 3 and token.isascii() and token.isdigit():
-            self.sizes.append(min(int(token[:9]), _MOST_PICTURE))
-
-
 def _unread(name: str) -> str:
     return f"the embedding {name[:100]!r} could not be read"
 
 
-def _blocks(text: str) -> Iterator[_Block | None]:
-    """Up to where the text is damaged, which None stands for."""
-    depth, outer, key, is_value, block = 0, "", "", False, _Block()
-    end = 0
+def _blocks(text: str) -> Iterator[tuple[dict[str, str], list[int]] | None]:
+    """What each `embeddings { … }` says: words by name, and the sizes of its pictures.
+
+    Up to where the text is damaged, which None stands for.
+    """
+    words, sizes = dict[str, str](), list[int]()
+    depth, outer, key, is_value, end = 0, "", "", False, 0
     for match in _TOKEN.finditer(text):
         token = match.group()
         is_text = _NO_TEXT.search(text, end, match.start()) is None
@@ -193,14 +173,14 @@ def _blocks(text: str) -> Iterator[_Block | None]:
         end = match.end()
         if token in _OPENING:
             if depth == 0:
-                outer, block = key, _Block()
+                outer, words, sizes = key, {}, []
             depth += 1
         elif token in _CLOSING:
             depth -= 1
             if depth == 0 and outer == "embeddings":
-                yield block
+                yield words, sizes
         elif is_value:
-            block.add(key, token)
+            _take_value(key, token, words, sizes)
         elif token != ":" and token[0] != "#":
             key = token
         is_value = token == ":" or (is_value and token[0] == "#")
@@ -208,13 +188,16 @@ def _blocks(text: str) -> Iterator[_Block | None]:
         yield None
 
 
+def _take_value(key: str, token: str, words: dict[str, str], sizes: list[int]) -> None:
+    if key in _WORDS and token[0] == '"':
+        words[key] = re.sub(r"\\(.)", r"\1", token[1:-1], flags=re.DOTALL)
+    elif key == "single_image_dim" and len(sizes) < 3 and token.isascii() and token.isdigit():
+        sizes.append(min(int(token[:9]), _MOST_PICTURE))
+
+
 _OPENING: Final = ("{", "<")
 _CLOSING: Final = ("}", ">")
 _WORDS: Final = frozenset(("tensor_name", "tensor_path", "metadata_path", "image_path"))
-
-
-def _unquoted(token: str) -> str:
-    return re.sub(r"\\(.)", r"\1", token[1:-1], flags=re.DOTALL)
 
 
 def _read(table: _Table) -> tuple[EmbeddingHead, bytes] | None:

@@ -17,18 +17,16 @@ from typing import Any
 
 from torcheer.errors import InputError
 from torcheer.run.encode.classification import WRITER_THRESHOLDS
-from torcheer.run.encode.hparams import encode_layout
-from torcheer.run.encode.media import rescaled
 from torcheer.run.encode.passes import pass_of
-from torcheer.run.encode.steps_and_names import checked_name, single_number, step_of, time_of
+from torcheer.run.encode.plain_values import checked_name, encode_layout, single_number, step_of, time_of
 from torcheer.run.log_methods import never_raising
 from torcheer.run.records import Encoded, Observation
 from torcheer.run.run import Run
 from torcheer.run.tensorboard.event_file import (
     Event,
     PlacedValue,
-    RoomForOne,
     read_event,
+    room_for_one,
     values_of_event,
     values_of_summary,
 )
@@ -83,7 +81,7 @@ class FileWriter:
     def _keep(self, event: Event, values: Iterable[PlacedValue]) -> None:
         run = self._open_run()
         for message, _ in values:
-            for found in read_value(message, self._plugins, RoomForOne(len(message))):
+            for found in read_value(message, self._plugins, room_for_one(len(message))):
                 if isinstance(found, FoundPoint):
                     run._put_scalars(event.step, event.time, {found.name: found.value})
                     continue
@@ -352,11 +350,11 @@ class SummaryWriter:
         dataformats: str = "CHW",
         labels: Any = None,
     ) -> None:
-        """Log a picture with boxes, (left, top, right, bottom) each. They are drawn over it, not into it."""
-        run = self._open_run()
-        if rescale != 1:
-            img_tensor, dataformats, box_tensor = rescaled(img_tensor, dataformats, box_tensor, rescale)
-        run.log_image(
+        """Log a picture with boxes, (left, top, right, bottom) each. They are drawn over it, not into it.
+
+        `rescale` changes nothing: the page shows a picture in any size.
+        """
+        self._open_run().log_image(
             *(step_or_first(global_step), tag, img_tensor),
             dataformats=dataformats,
             boxes=box_tensor,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
 import sqlite3
 import time
@@ -60,16 +59,13 @@ class Disk:
 
     def write(self, batch: Batch) -> bool:
         """True: it is on disk; what never can be is told and counted. False: not now what is left in it."""
-        if batch.records and self._is_short_of_room:
-            return self._write_by_size(batch)
         try:
             self._write(batch)
         except Exception as error:
             if batch.records and self._part is not None and is_full(error):
-                self._needs_connection = needs_new_connection(error)
-                self._is_short_of_room = True
-                return self._write_by_size(batch)
+                return self._write_numbers(batch, error)
             return self._handle(error, batch)
+        self._is_short_of_room &= not batch.records
         self._recover()
         return True
 
@@ -182,46 +178,22 @@ class Disk:
             cause=f"disk: {words_for(error)}",
         )
 
-    def _write_by_size(self, batch: Batch) -> bool:
-        """There is little room: all numbers first, then record by record. A series keeps its order."""
+    def _write_numbers(self, batch: Batch, error: Exception) -> bool:
+        """There is no room for records: they wait. The last room is for numbers."""
+        self._needs_connection = needs_new_connection(error)
+        self._is_short_of_room = True
         numbers = Batch(columns=batch.columns, descriptions=batch.descriptions)
         if not numbers.is_empty:
             if not self.write(numbers):
                 return False
             batch.columns, batch.descriptions = {}, []
-        waiting: set[tuple[str, str]] = set()
-        smallest_refused = math.inf
-        for record in list(batch.records):
-            piece = Batch(records=[record])
-            may_fit = record.series not in waiting and record.num_bytes < smallest_refused
-            if may_fit and self._write_small(piece):
-                batch.remove(piece)
-            elif self._pause.is_on:
-                return False
-            else:
-                waiting.add(record.series)
-                smallest_refused = min(smallest_refused, record.num_bytes)
-        self._is_short_of_room = bool(batch.records)
-        if not batch.records:
-            self._recover()
-        return not batch.records
-
-    def _write_small(self, piece: Batch) -> bool:
-        try:
-            self._write(piece)
-        except Exception as error:
-            if self._part is None or not is_full(error):
-                return self._handle(error, piece)
-            self._needs_connection = needs_new_connection(error)
-            self._complain(
-                f"the run {self.folder} cannot be written as a whole: {words_for(error)}, and there is no "
-                f"room for {piece.named()}. The training goes on; what has no room is kept in memory for a "
-                "while, and written as soon as there is some.",
-                cause=f"disk: {words_for(error)}",
-            )
-            return False
-        self._pause.end()
-        return True
+        self._complain(
+            f"the run {self.folder} cannot be written as a whole: {words_for(error)}, and there is no room "
+            f"for {batch.named()}. The training goes on; what has no room is kept in memory for a while, and "
+            "written as soon as there is some.",
+            cause=f"disk: {words_for(error)}",
+        )
+        return False
 
     def _complain(self, message: str, cause: str) -> None:
         self._has_complained = True

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from torcheer.run.encode.steps_and_names import plain_text
 from torcheer.run.part_storage import (
     FORMAT,
     LOCK_ENDING,
-    PAGE_BYTES,
     PART_ENDING,
     THINNED_STEPS,
     Fault,
@@ -33,6 +31,7 @@ from torcheer.run.part_storage import (
     take_lock,
     words_for,
 )
+from torcheer.run.records import plain_text
 from torcheer.run.statistics import purge_statistics
 from torcheer.run.write.point_blocks import BlockWriter, purge_points
 from torcheer.run.write.queue import Batch
@@ -107,8 +106,6 @@ class PartFile:
                 self._note_thinned_steps(thinned.num_steps)
         self._num_thinned_records = num_thinned
         self._num_thinned_steps += thinned.num_steps
-        if self._is_local and is_low(self._path):
-            self.empty_log()
 
     def has_room_for(self, num_bytes: int) -> bool:
         """Whether records of so many bytes leave enough for numbers."""
@@ -353,38 +350,19 @@ def _purge_file(path: Path, purge_step: int) -> None:
 
 # --- room on the disk -----------------------------------------------------------------------------------
 
-_LOG_BYTES = 1000 * PAGE_BYTES  # to which SQLite lets its log grow before it empties it by itself
 _KEPT_BYTES = 16 << 20
 _KEPT_SHARE = 8  # of a small disk: one part in so many
 
 
-def is_low(path: Path) -> bool:
-    """Whether the log of this file might not find the room to grow as it likes."""
-    usage = _usage(path)
-    return usage is not None and usage[0] < 2 * _LOG_BYTES + usage[1]
-
-
 def has_room(path: Path, num_bytes: int, *, log_is_empty: bool) -> bool:
     """Whether records of so many bytes leave enough. Each byte stands in the log first, then in the file."""
-    usage = _usage(path)
-    if usage is None:
-        return True  # it will be seen
-    free, kept = usage
-    waiting = 0 if log_is_empty else _size(path.with_name(path.name + "-wal"))
-    return free >= 2 * num_bytes + waiting + kept
-
-
-def _usage(path: Path) -> tuple[int, int] | None:
-    """Free bytes, and those of them that are kept for numbers."""
+    waiting = 0
     try:
         total, _, free = shutil.disk_usage(path.parent)
+        if not log_is_empty:
+            waiting = os.stat(f"{path}-wal").st_size
+    except FileNotFoundError:
+        pass  # no log
     except OSError:
-        return None
-    return (free, min(_KEPT_BYTES, total // _KEPT_SHARE)) if total else None
-
-
-def _size(path: Path) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
+        return True  # it will be seen
+    return free >= 2 * num_bytes + waiting + min(_KEPT_BYTES, total // _KEPT_SHARE)

@@ -1,8 +1,4 @@
-"""Blocks of points: a new batch is a small one, and small ones become larger ones.
-
-Of each series the newest blocks are kept in memory, too: most merges then write, and read nothing. Larger
-blocks are read back and merged one series at a time, between two batches.
-"""
+"""Blocks of points: a new batch is a small one, and small ones become larger ones, between two batches."""
 
 from __future__ import annotations
 
@@ -15,35 +11,33 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.encode.steps_and_names import plain_text
 from torcheer.run.part_storage import Row, delete, insert, next_id
+from torcheer.run.records import plain_text
 from torcheer.run.warnings_once import WarningsOnce
 
 MOST_POINTS = 65_536  # in a block
 MERGED_AT = 32  # blocks of one level
+_MERGED_AT_ONCE = 512  # series whose blocks are merged in one go
 _WIDTH = 8  # bytes of a number
 _COLUMNS = "id, name, first, count, level, num_bad, steps, times, vals"
 
 
 class Block(NamedTuple):
-    """A block that is in the table. `columns` are those of the newest blocks only."""
+    """A block that is in the table."""
 
     id: int
     first: int
     num_points: int
     level: int
-    columns: Columns | None = None
 
 
 class _Series:
     """The end of a series: how many points it has, and its blocks that are not full yet, oldest first."""
 
-    __slots__ = ("blocks", "fresh", "num_fresh", "num_points")
+    __slots__ = ("blocks", "num_points")
 
     def __init__(self) -> None:
         self.num_points = 0
-        self.fresh: list[Block] = []  # of level 0, written by this process
-        self.num_fresh = 0  # points in them
         self.blocks: list[Block] = []
 
 
@@ -54,15 +48,17 @@ class BlockWriter:
         self._connection = connection
         self._next_id = next_id(connection, "points")
         self._series: dict[int, _Series] = {}
-        self._untidy: dict[int, None] = {}  # names whose larger blocks wait to be merged, in order
+        self._untidy: dict[int, None] = {}  # names whose blocks wait to be merged, in order
 
     def add(self, columns_by_name: Mapping[int, Columns]) -> None:
         rows: list[Row] = []
-        replaced: list[int] = []
         for name, columns in columns_by_name.items():
-            self._add(name, columns, rows, replaced)
-        if replaced:
-            delete(self._connection, "points", "id", replaced)
+            series = self._series.get(name)
+            if series is None:
+                series = self._series[name] = self._load(name)
+            self._place(name, series, columns, series.num_points, 0, rows)
+            series.num_points += columns.num_points
+            self._look_at(name, series)
         insert(self._connection, "points", _COLUMNS, rows)
 
     @property
@@ -70,36 +66,27 @@ class BlockWriter:
         return bool(self._untidy)
 
     def tidy(self) -> None:
-        """Merge larger blocks of one series."""
-        name = next(iter(self._untidy))
-        del self._untidy[name]
-        series = self._series[name]
-        merged = _tail_of_one_level(series.blocks)
-        parts = self._read(name, merged)
-        if parts is None:  # somebody else wrote into the file: leave as it is what we do not understand
-            series.blocks.clear()
-            return
-        del series.blocks[-len(merged) :]
+        """Merge blocks of some series: so many as take no time to speak of."""
         rows: list[Row] = []
-        self._place(name, series, _join(parts), merged[0].first, merged[0].level + 1, rows)
-        delete(self._connection, "points", "id", [block.id for block in merged])
-        insert(self._connection, "points", _COLUMNS, rows)
-        self._look_at(name, series)
-
-    def _add(self, name: int, columns: Columns, rows: list[Row], replaced: list[int]) -> None:
-        series = self._series.get(name)
-        if series is None:
-            series = self._series[name] = self._load(name)
-        fresh, num_points = series.fresh, series.num_fresh + columns.num_points
-        if len(fresh) + 1 < MERGED_AT and num_points < MOST_POINTS:
-            self._place(name, series, columns, series.num_points, 0, rows)
-        else:
-            replaced.extend(block.id for block in fresh)
-            joined = _join([*(block.columns for block in fresh if block.columns), columns])
-            series.fresh, series.num_fresh = [], 0
-            self._place(name, series, joined, series.num_points + columns.num_points - num_points, 1, rows)
+        replaced: list[int] = []
+        num_left = MOST_POINTS
+        for name in list(self._untidy)[:_MERGED_AT_ONCE]:
+            series = self._series[name]
+            merged = _tail_of_one_level(series.blocks)
+            num_left -= sum(block.num_points for block in merged)
+            if num_left < 0 and rows:
+                break
+            del self._untidy[name]
+            parts = self._read(name, merged)
+            if parts is None:  # somebody else wrote into the file: leave as it is what we do not understand
+                series.blocks.clear()
+                continue
+            del series.blocks[-len(merged) :]
+            self._place(name, series, _join(parts), merged[0].first, merged[0].level + 1, rows)
+            replaced += [block.id for block in merged]
             self._look_at(name, series)
-        series.num_points += columns.num_points
+        delete(self._connection, "points", "id", replaced)
+        insert(self._connection, "points", _COLUMNS, rows)
 
     def _place(
         self, name: int, series: _Series, columns: Columns, first: int, level: int, rows: list[Row]
@@ -108,16 +95,13 @@ class BlockWriter:
         for start in range(0, columns.num_points, MOST_POINTS):
             is_rest = columns.num_points - start < MOST_POINTS
             piece = columns if start == 0 and is_rest else _cut(columns, start, start + MOST_POINTS)
-            level = level - 1 if start and is_rest else level
+            level = level - 1 if start and is_rest and level else level
             id, self._next_id = self._next_id, self._next_id + 1
             rows.append((id, name, first + start, piece.num_points, level, piece.num_bad, *piece[:3]))
-            if not is_rest:
-                series.blocks.clear()  # nothing can be merged across a full one
-            elif level == 0:
-                series.fresh.append(Block(id, first + start, piece.num_points, level, piece))
-                series.num_fresh += piece.num_points
-            else:
+            if is_rest:
                 series.blocks.append(Block(id, first + start, piece.num_points, level))
+            else:
+                series.blocks.clear()  # nothing can be merged across a full one
 
     def _look_at(self, name: int, series: _Series) -> None:
         tail = _tail_of_one_level(series.blocks)
@@ -127,7 +111,7 @@ class BlockWriter:
             self._untidy[name] = None
 
     def _load(self, name: int) -> _Series:
-        """What an earlier session left. Its smallest blocks are not in memory: they count as merged once."""
+        """What an earlier session left."""
         series = _Series()
         found = self._connection.execute(
             "SELECT id, first, count, level FROM points WHERE name = ? ORDER BY first", (name,)
@@ -136,27 +120,22 @@ class BlockWriter:
             if first != series.num_points or count >= MOST_POINTS:
                 series.blocks.clear()
             if count < MOST_POINTS:
-                series.blocks.append(Block(id, first, count, max(level, 1)))
+                series.blocks.append(Block(id, first, count, level))
             series.num_points = first + count
-        self._look_at(name, series)
         return series
 
     def _read(self, name: int, blocks: Sequence[Block]) -> list[Columns] | None:
+        """None where they are not what was written."""
         found = self._connection.execute(
             "SELECT steps, times, vals, count, num_bad FROM points "
             "WHERE name = ? AND first BETWEEN ? AND ? ORDER BY first",
             (name, blocks[0].first, blocks[-1].first),
         ).fetchall()
         parts = [Columns(*row) for row in found]
-        fits = all(
-            {len(part.steps), len(part.times), len(part.values)} == {part.num_points * _WIDTH}
-            for part in parts
-        )
-        return (
-            parts
-            if fits and [part.num_points for part in parts] == [block.num_points for block in blocks]
-            else None
-        )
+        if [part.num_points for part in parts] != [block.num_points for block in blocks]:
+            return None
+        sizes = [{len(column) for column in part[:3]} for part in parts]
+        return parts if sizes == [{part.num_points * _WIDTH} for part in parts] else None
 
 
 def _tail_of_one_level(blocks: Sequence[Block]) -> Sequence[Block]:
@@ -247,15 +226,8 @@ class Columns(NamedTuple):
 Call = tuple[int, float, Mapping[str, Any]]  # step, time, and what float() makes a number of
 
 
-class _Table(NamedTuple):
-    """Calls that logged the same names, and which of all calls they were."""
-
-    orders: list[int]
-    calls: list[Call]
-
-
 class _Piece(NamedTuple):
-    """Points of one name, out of one table."""
+    """Points of one name, out of calls that logged the same names; and which of all calls they were."""
 
     orders: list[int]
     steps: NDArray[numpy.int64]
@@ -306,15 +278,18 @@ def _without_misfits(call: Call, teller: WarningsOnce) -> Call:
     return step, time, numbers
 
 
-def _tables(calls: Sequence[Call]) -> dict[tuple[str, ...], _Table]:
-    """Those that are alike become columns in one go; this loop is the one that goes over all of them."""
-    tables: dict[tuple[str, ...], _Table] = {}
+def _tables(calls: Sequence[Call]) -> dict[tuple[str, ...], tuple[list[int], list[Call]]]:
+    """Calls by the names that they logged, and which of all calls they were.
+
+    Those that are alike become columns in one go; this loop is the one that goes over all of them.
+    """
+    tables: dict[tuple[str, ...], tuple[list[int], list[Call]]] = {(): ([], [])}
     names: tuple[str, ...] = ()
-    orders, alike = tables[names] = _Table([], [])
+    orders, alike = tables[names]
     for order, call in enumerate(calls):
         names_before, names = names, tuple(call[2])
         if names != names_before:
-            orders, alike = tables.setdefault(names, _Table([], []))
+            orders, alike = tables.setdefault(names, ([], []))
         orders.append(order)
         alike.append(call)
     return tables

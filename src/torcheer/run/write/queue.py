@@ -31,13 +31,9 @@ class Limits(NamedTuple):
     num_bytes: int
 
 
-_SHORT = Limits(WAKE_WEIGHT, 512, 32 << 20)  # the writer comes by itself, in a fraction of a second
-_SOFT = Limits(65_536, 1_024, 64 << 20)  # the caller waits a moment
+_SHORT = Limits(WAKE_WEIGHT, 128, 16 << 20)  # the writer comes by itself, in a fraction of a second
+_SOFT = Limits(65_536, 256, 32 << 20)  # the caller waits a moment
 _HARD = Limits(1_000_000, 65_536, 256 << 20)  # there is no room
-_SOFT_SECONDS = 0.15  # that the writer may need for the records that wait, where that is less than the above
-_TELLING_SECONDS = 0.04  # a shorter batch says nothing of how fast the writer is
-_LEAST_RECORDS = 4  # may wait, however long each of them takes
-_FIRST_PACE = 0.25  # while nothing is known yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +66,6 @@ class Queue:
     """What is logged and not yet taken by the writer."""
 
     __slots__ = (
-        "_pace",
         "_progress",
         "_waited_at",
         "is_forced",
@@ -104,7 +99,6 @@ class Queue:
         self.news = threading.Condition()  # something was taken, written, or could not be
         self._progress = 0  # of the writer: rises with all that it takes or writes
         self._waited_at = -1
-        self._pace = _FIRST_PACE  # how much of the soft limits the writer can do in time
 
     def press(self, num_bytes: int | None = None) -> bool:
         """Wake the writer where there is much, wait a moment where there is more. False: there is no room.
@@ -113,9 +107,8 @@ class Queue:
         """
         if self._is_within(_SHORT, num_bytes):
             return True
-        if not (
-            self.is_short_of_room and num_bytes is not None
-        ):  # room on the disk takes longer than a moment
+        # Room on the disk takes longer than a moment.
+        if num_bytes is None or not self.is_short_of_room:
             if not self.is_stuck and not self.wake.is_set():
                 self.wake.set()
             if not self._is_within(_SOFT, num_bytes) and self._waited_at != self._progress:
@@ -133,9 +126,8 @@ class Queue:
         if num_bytes is None:
             return self.weight <= limits.weight
         # One record has room, however large, where no other waits: else it never could be written.
-        pace = 1.0 if limits is _HARD else self._pace
-        is_light = not self.num_bytes or self.num_bytes + num_bytes <= limits.num_bytes * pace
-        return is_light and self.num_records <= max(_LEAST_RECORDS, limits.num_records * pace)
+        is_light = not self.num_bytes or self.num_bytes + num_bytes <= limits.num_bytes
+        return is_light and self.num_records <= limits.num_records
 
     def add(self, item: Observation | Bulk) -> None:
         with self.news:
@@ -160,17 +152,6 @@ class Queue:
     def note_progress(self) -> None:
         """Somebody is at work: to wait is worth while."""
         self._progress += 1
-
-    def note_pace(self, num_records: int, num_bytes: int, seconds: float) -> None:
-        """So long it took to encode, or to write: what waits must not be more than a moment's work."""
-        if not num_records:
-            return
-        pace = 1.0
-        if seconds > _TELLING_SECONDS:
-            share = max(num_records / _SOFT.num_records, num_bytes / _SOFT.num_bytes)
-            pace = min(1.0, share * _SOFT_SECONDS / seconds)
-        # Down at once, up slowly: of the two who say how they get on, the slower one counts.
-        self._pace = (self._pace + pace) / 2 if pace < self._pace else min(pace, 1.2 * self._pace)
 
     def give_back(self, num_records: int = 0, num_bytes: int = 0) -> None:
         """So much of what was taken is written, or given up."""

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.run.encode.steps_and_names import plain_text
 from torcheer.run.part_storage import Row, delete_records, insert, next_id
 from torcheer.run.records import (
     EncodedRecord,
     Kind,
     NetScene,
     WatchHead,
-    decode_head,
     encode_head,
     head_or_none,
+    plain_text,
 )
 from torcheer.run.statistics import StatisticsWriter, blocks_in
 
@@ -72,8 +72,7 @@ class RecordWriter:
         self._next_id = next_id(connection, "records")
         self._documents = {digest for (digest,) in connection.execute("SELECT hash FROM documents")}
         self._statistics = StatisticsWriter(connection, max_bytes, self._take_id)
-        self._watches = WatchWriter(connection)
-        self._few = FewRecords(connection)
+        self._counts = Counter(dict(connection.execute(_COUNTS).fetchall()))
         (num_bytes,) = connection.execute("SELECT coalesce(sum(num_bytes), 0) FROM records").fetchone()
         self._num_bytes = num_bytes - self._statistics.num_bytes
         self._thin_above = self._max_bytes
@@ -83,7 +82,6 @@ class RecordWriter:
         rows: list[Row] = []
         data: list[Row] = []
         statistics: dict[int, list[EncodedRecord]] = {}
-        watched: list[tuple[int, EncodedRecord]] = []
         for record in records:
             kind, name, step, time, head, its_data, description, document = record
             name_id = self._names.id_of(kind, name)
@@ -97,28 +95,34 @@ class RecordWriter:
             rows.append((id, name_id, step, time, encoded, len(its_data)))
             data.append((id, its_data))
             self._num_bytes += len(its_data)
-            if kind == "watch":
-                watched.append((id, record))
-            elif kind in self._few.most:
-                self._few.note(kind)
+            self._counts[kind] += 1
             if document is not None and document.hash not in self._documents:
                 self._add_document(document.hash, document.json)
         insert(self._connection, "records", "id, name, step, time, head, num_bytes", rows)
         insert(self._connection, "data", "record, bytes", data)
-        return self._within_bounds(statistics, watched)
-
-    def _within_bounds(
-        self, statistics: dict[int, list[EncodedRecord]], watched: Sequence[tuple[int, EncodedRecord]]
-    ) -> Thinned:
         num_steps = sum(self._statistics.add(name, blocks) for name, blocks in statistics.items())
-        if watched:
-            gone = self._watches.note(watched)
+        if any(record.kind == "watch" for record in records):
+            gone = forget_plans(self._connection)
             self._num_bytes -= gone.num_bytes
             num_steps += self._statistics.remove_rows(gone.digests) if gone.digests else 0
-        num_records = self._few.thin()
+        num_records = sum(
+            self._thin_kind(kind, most) for kind, most in MOST_RECORDS.items() if self._counts[kind] > most
+        )
         if self._num_bytes + self._statistics.num_bytes > self._thin_above:
             num_records += self._thin()
         return Thinned(num_records, num_steps)
+
+    def _thin_kind(self, kind: Kind, most: int) -> int:
+        """Those in the middle go: how it began and how it is now stays. How many went."""
+        found = self._connection.execute(
+            "SELECT id FROM records WHERE name IN (SELECT id FROM names WHERE kind = ?) ORDER BY id", (kind,)
+        )
+        ids = [id for (id,) in found]
+        num_less = len(ids) - most + most // _ONE_IN
+        gone = ids[most // 2 : most // 2 + num_less]
+        delete_records(self._connection, gone)
+        self._counts[kind] = len(ids) - len(gone)
+        return len(gone)
 
     def _take_id(self) -> int:
         id, self._next_id = self._next_id, self._next_id + 1
@@ -162,7 +166,13 @@ def purge_records(connection: sqlite3.Connection, purge_step: int) -> bool:
 # --- plans, alarms and gaps -----------------------------------------------------------------------------
 
 _MOST_PLANS: Final = 1024
+# These have no bytes to speak of, so it is their number that has an end.
+MOST_RECORDS: Final[dict[Kind, int]] = {"alarm": 100_000, "gap": 10_000, "netview": 1000, "moment": 100_000}
 _ONE_IN: Final = 10  # one record in so many goes at once, so that it is done seldom
+_COUNTS: Final = (
+    "SELECT n.kind, count(*) FROM names n JOIN records r ON r.name = n.id "
+    "WHERE n.kind IN ('alarm', 'gap', 'netview', 'moment') GROUP BY n.kind"
+)
 
 
 class Gone(NamedTuple):
@@ -172,68 +182,20 @@ class Gone(NamedTuple):
     num_bytes: int
 
 
-class WatchWriter:
-    """Of records that say what is watched, the last of each plan stays. Within the caller's transaction."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._plans: dict[str, tuple[int, int]] | None = None  # by digest: id and bytes, the latest last
-
-    def note(self, added: Sequence[tuple[int, EncodedRecord]]) -> Gone:
-        """After they were put into the table."""
-        if self._plans is None:
-            first = added[0][0]
-            self._plans = {digest: (id, size) for id, digest, size in _plans_in(self._connection, first)}
-        gone, digests = [], []
-        for id, record in added:
-            head = decode_head(record.head) if isinstance(record.head, bytes) else record.head
-            if isinstance(head, WatchHead):
-                before = self._plans.pop(head.digest, None)
-                gone += [] if before is None else [before]
-                self._plans[head.digest] = id, record.num_bytes
-        while len(self._plans) > _MOST_PLANS:
-            digest = next(iter(self._plans))
-            digests.append(digest)
-            gone.append(self._plans.pop(digest))
-        ids = [id for id, _ in gone]
-        delete_records(self._connection, ids)
-        return Gone(digests, sum(num_bytes for _, num_bytes in gone))
-
-
-class FewRecords:
-    """Alarms, gaps and moments have no bytes to speak of, so it is their number that has an end."""
-
-    most: Final[Mapping[Kind, int]] = {"alarm": 100_000, "gap": 10_000, "netview": 1000, "moment": 100_000}
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._counts = dict.fromkeys(self.most, 0)
-        found = connection.execute(
-            "SELECT n.kind, count(*) FROM names n JOIN records r ON r.name = n.id "
-            "WHERE n.kind IN ('alarm', 'gap', 'netview', 'moment') GROUP BY n.kind"
-        )
-        self._counts.update(found.fetchall())
-
-    def note(self, kind: Kind) -> None:
-        self._counts[kind] += 1
-
-    def thin(self) -> int:
-        """Those in the middle go: how it began and how it is now stays. How many went."""
-        num_gone = 0
-        for kind, most in self.most.items():
-            if self._counts[kind] <= most:
-                continue
-            found = self._connection.execute(
-                "SELECT id FROM records WHERE name IN (SELECT id FROM names WHERE kind = ?) ORDER BY id",
-                (kind,),
-            )
-            ids = [id for (id,) in found]
-            num_less = len(ids) - most + most // _ONE_IN
-            gone = ids[most // 2 : most // 2 + num_less]
-            delete_records(self._connection, gone)
-            self._counts[kind] = len(ids) - len(gone)
-            num_gone += len(gone)
-        return num_gone
+def forget_plans(connection: sqlite3.Connection) -> Gone:
+    """Of records that say what is watched, the last of each plan stays, and of plans the latest."""
+    plans: dict[str, tuple[int, int]] = {}
+    gone, digests = [], []
+    for id, digest, num_bytes in _plans_in(connection):
+        if digest in plans:
+            gone.append(plans.pop(digest))
+        plans[digest] = id, num_bytes
+    while len(plans) > _MOST_PLANS:
+        digest = next(iter(plans))
+        digests.append(digest)
+        gone.append(plans.pop(digest))
+    delete_records(connection, [id for id, _ in gone])
+    return Gone(digests, sum(num_bytes for _, num_bytes in gone))
 
 
 def purge_watches(connection: sqlite3.Connection, purge_step: int) -> bool:
@@ -249,13 +211,12 @@ def purge_watches(connection: sqlite3.Connection, purge_step: int) -> bool:
     return bool(gone)
 
 
-def _plans_in(connection: sqlite3.Connection, before: int = 2**63 - 1) -> list[tuple[int, str, int]]:
+def _plans_in(connection: sqlite3.Connection) -> list[tuple[int, str, int]]:
     """Ids, digests and sizes of what is watched, as far as it makes sense."""
     found = []
     rows = connection.execute(
-        "SELECT id, head, num_bytes FROM records WHERE id < ? AND name IN "
-        "(SELECT id FROM names WHERE kind = 'watch') ORDER BY id",
-        (before,),
+        "SELECT id, head, num_bytes FROM records WHERE name IN "
+        "(SELECT id FROM names WHERE kind = 'watch') ORDER BY id"
     )
     for id, head, num_bytes in rows:
         decoded = head_or_none(head)

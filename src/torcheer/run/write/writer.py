@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from torcheer.errors import InputError
@@ -190,13 +192,11 @@ class Writer:
         if not self._batch.columns:
             self._take_into(self._batch)
         if not self._batch.is_empty:
-            started = time.monotonic()
             self._num_attempts += 1
             if not self._disk.write(self._batch):
                 self.queue.is_short_of_room = not self._batch.columns
                 self.queue.is_stuck = not self.queue.is_short_of_room
-                return self._go_on(self._batch)
-            self.queue.note_pace(self._batch.num_taken, self._batch.num_bytes, time.monotonic() - started)
+                return self._go_on()
         elif not self._batch.marks and not self._batch.num_taken:
             self._batch = None
             self._disk.tidy()
@@ -205,16 +205,10 @@ class Writer:
         self._settle(is_done=not self._disk.is_gone)
         return True
 
-    def _go_on(self, batch: Batch) -> bool:
-        """After a failure: whether there is something else that may have room."""
-        if self.queue.is_short_of_room:
-            if self.queue.items:
-                return True
-            # In the order in which things move. What is being encoded is waited for until it was tried.
-            if self._encoder.is_encoding:
-                return False
-            if self._encoder.can_fill(batch):
-                return True
+    def _go_on(self) -> bool:
+        """After a failure: whether there are numbers, which may have room."""
+        if self.queue.is_short_of_room and self.queue.items:
+            return True
         self._failed_attempt = self._num_attempts
         self.queue.tell_news()
         return False
@@ -260,8 +254,7 @@ class Writer:
         for item in (*self._encoder.stop(), *self.queue.take_all()):
             if isinstance(item, Mark):
                 item.settle(is_done=False)
-            else:
-                self._teller.drop(num_events_in(item))
+            self._teller.drop(num_events_in(item))
         self.queue.tell_news()
         if self._ending is not None:
             self._disk.end(self._ending)
@@ -273,15 +266,14 @@ class Writer:
 _BATCH_BYTES = 16 << 20
 _WAKING_BYTES = 4 << 20  # in the queue; less waits until the writer comes by itself
 _WAKING_RECORDS = 128  # that are ready
-_WHILE_SECONDS = 0.1  # after which it says how fast it is
 _STOP_SECONDS = 1.0  # what is being encoded when the run ends is waited for
 
 
 class _Ready(NamedTuple):
-    """Encoded, or not to be had."""
+    """What is encoded: records, or none where it could not be. What the queue counts for them."""
 
-    observation: Observation
-    record: EncodedRecord | None
+    item: Observation | Bulk | Mark
+    records: Sequence[EncodedRecord]
 
 
 class Encoder:
@@ -293,11 +285,11 @@ class Encoder:
     def __init__(self, queue: Queue, teller: WarningsOnce) -> None:
         self._queue = queue
         self._teller = teller
-        self._waiting: deque[Observation | Mark] = deque()
-        self._ready: deque[_Ready | Bulk | Mark] = deque()
+        self._waiting: deque[Observation | Mark] = (
+            deque()
+        )  # the first one until it is among those that are ready
+        self._ready: deque[_Ready] = deque()
         self._is_wanted = threading.Event()
-        self._is_working = False  # at something that is in neither of the two
-        self._item: Observation | Mark | None = None  # at which it works
         self._is_urgent = False
         self._is_stopped = False
         self._thread: threading.Thread | None = None
@@ -305,15 +297,15 @@ class Encoder:
     @property
     def is_idle(self) -> bool:
         # In the order in which things move, so that none is missed on its way.
-        return not self._waiting and not self._is_working and not self._ready
+        return not self._waiting and not self._ready
 
     @property
     def is_encoding(self) -> bool:
-        return bool(self._waiting) or self._is_working
+        return bool(self._waiting)
 
     def add(self, item: Observation | Mark) -> None:
-        if isinstance(item, Mark) and not self._waiting and not self._is_working:
-            self._ready.append(item)
+        if isinstance(item, Mark) and not self._waiting:
+            self._ready.append(_Ready(item, ()))
             return
         self._waiting.append(item)
         if self._thread is None:
@@ -322,30 +314,23 @@ class Encoder:
 
     def pass_on(self, bulk: Bulk) -> None:
         """Records that are encoded already do not wait for those that are not; marks wait for both."""
-        self._ready.append(bulk)
+        self._ready.append(_Ready(bulk, bulk.records))
 
     def hurry(self) -> None:
         """The run is ending: wake the writer as soon as all is encoded."""
         self._is_urgent = True
         self._is_wanted.set()
 
-    def can_fill(self, batch: Batch) -> bool:
-        return bool(self._ready) and batch.num_bytes < _BATCH_BYTES
-
     def fill(self, batch: Batch) -> None:
         """As many records as go into one batch."""
-        while self.can_fill(batch):
-            item = self._ready.popleft()
+        while self._ready and batch.num_bytes < _BATCH_BYTES:
+            item, records = self._ready.popleft()
             if isinstance(item, Mark):
                 batch.marks.append(item)
                 continue
-            taken = item if isinstance(item, Bulk) else item.observation
-            batch.num_taken += taken.weight
-            batch.num_bytes += taken.num_bytes
-            if isinstance(item, Bulk):
-                batch.records.extend(item.records)
-            elif item.record is not None:
-                batch.records.append(item.record)
+            batch.num_taken += item.weight
+            batch.num_bytes += item.num_bytes
+            batch.records.extend(records)
 
     def stop(self) -> list[Observation | Bulk | Mark]:
         """End the thread. What it has not given back is left to the caller."""
@@ -353,9 +338,7 @@ class Encoder:
         self._is_wanted.set()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
-        left: list[Observation | Bulk | Mark] = [item for item in (self._item,) if item is not None]
-        left += [item for item in self._ready if isinstance(item, Mark | Bulk)]
-        left += [item.observation for item in self._ready if isinstance(item, _Ready) and item.record]
+        left = [ready.item for ready in self._ready if ready.records or isinstance(ready.item, Mark)]
         left += self._waiting
         self._ready.clear()
         self._waiting.clear()
@@ -375,37 +358,21 @@ class Encoder:
             self._is_wanted.wait()
             self._is_wanted.clear()
             while self._waiting and not self._is_stopped:
-                self._encode_a_while()
+                with suppress(IndexError):  # stopped at this instant
+                    self._encode_next()
             if self._is_urgent:
                 self._queue.force()
 
-    def _encode_a_while(self) -> None:
-        started, num_records, num_bytes = time.monotonic(), 0, 0
-        while self._waiting and not self._is_stopped and time.monotonic() - started < _WHILE_SECONDS:
-            num_bytes += self._encode_next()
-            num_records += 1
-            self._queue.note_progress()
-        self._queue.note_pace(num_records, num_bytes, time.monotonic() - started)
-
-    def _encode_next(self) -> int:
-        """How many bytes it held before."""
-        self._is_working = True
-        try:
-            item = self._item = self._waiting.popleft()
-            if isinstance(item, Mark):
-                self._ready.append(item)
-                self._queue.force()
-                return 0
-            ready = _Ready(item, _encode(item, self._teller))
-            self._ready.append(ready)
-        except IndexError:  # stopped at this instant
-            return 0
-        finally:
-            self._is_working = False
-            self._item = None
-        if self._queue.num_bytes > _WAKING_BYTES or len(self._ready) > _WAKING_RECORDS:
+    def _encode_next(self) -> None:
+        item = self._waiting[0]
+        record = None if isinstance(item, Mark) else _encode(item, self._teller)
+        self._ready.append(_Ready(item, () if record is None else (record,)))
+        self._waiting.popleft()
+        self._queue.note_progress()
+        if isinstance(item, Mark):
+            self._queue.force()
+        elif self._queue.num_bytes > _WAKING_BYTES or len(self._ready) > _WAKING_RECORDS:
             self._queue.wake.set()
-        return item.num_bytes
 
 
 def _encode(observation: Observation, teller: WarningsOnce) -> EncodedRecord | None:

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 import torcheer as tl
 from tests.many import examples
 from tests.run.handmade_part import HandmadePart, Point
-from torcheer.run.read.part_index import Block, BlockList
 from torcheer.run.read.part_protocol import Points, SeriesKey
-from torcheer.run.read.part_queries import Slice
+from torcheer.run.read.part_rows import Block, Slice
 from torcheer.run.read.run_reader import RunReader
-from torcheer.run.read.sqlite_part import SqlitePart
+from torcheer.run.read.sqlite_part import BlockList, SqlitePart
 from torcheer.run.records import decode_head
 from torcheer.run.tensorboard.export import export_tensorboard
 
@@ -197,18 +196,16 @@ def test_series_stand_in_the_order_in_which_they_were_first_logged(tmp_path: Pat
 def test_no_point_of_overlapping_blocks_is_taken_twice(ranges: list[tuple[int, int]], start: int) -> None:
     blocks = BlockList()
     for number, (first, count) in enumerate(ranges):
-        blocks.add([Block(number, first, count, 0)])
+        blocks.add([Block(number, 1, first, count, 0)])
 
     taken = [
-        place
-        for piece in blocks.pieces(0)
-        for place in range(piece.block.first + piece.skip, piece.block.end)
+        place for piece in blocks.pieces for place in range(piece.block.first + piece.skip, piece.block.end)
     ]
 
     assert taken == sorted({place for first, count in ranges for place in range(first, first + count)})
     assert blocks.count == len(taken)
     assert blocks.has_gap == (taken != list(range(len(taken))))
-    assert sum(piece.num_points for piece in blocks.pieces(start)) == max(len(taken) - start, 0)
+    assert sum(piece.num_points for piece in blocks.pieces_from(start)) == max(len(taken) - start, 0)
 
 
 def test_what_is_read_cannot_be_changed(tmp_path: Path) -> None:

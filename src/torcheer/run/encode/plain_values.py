@@ -1,16 +1,25 @@
-"""When something was observed: a step, which is a whole number, and a time."""
+"""Plain values that somebody logs: steps, times, names, texts, numbers, hyperparameters, layouts."""
 
 from __future__ import annotations
 
 import math
-import numbers
 import operator
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from typing import Any, SupportsFloat
 
 from torcheer.errors import InputError
-from torcheer.run.records import Encoded, TextHead
+from torcheer.run.records import (
+    Encoded,
+    HparamsHead,
+    LayoutChart,
+    LayoutGroup,
+    LayoutHead,
+    Plain,
+    TextHead,
+    plain_text,
+)
 
 _FIRST, _LAST = -(2**63), 2**63 - 1  # what SQLite and NumPy hold
 
@@ -61,21 +70,6 @@ def _shown(value: Any) -> str:
 # --- texts ----------------------------------------------------------------------------------------------
 
 
-def plain_text(value: Any) -> str:
-    """Half of a character, as in the name of a file that is no text, cannot be written as UTF-8."""
-    text = value if isinstance(value, str) else str(value)
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def plain_texts(value: Any) -> Any:
-    """The same of all texts in builtin containers, as `msgspec.to_builtins` makes them."""
-    if isinstance(value, str):
-        return plain_text(value)
-    if isinstance(value, dict):
-        return {key: plain_texts(item) for key, item in value.items()}
-    return [plain_texts(item) for item in value] if isinstance(value, list | tuple) else value
-
-
 def text_of(value: Any) -> str:
     """What somebody wants to read: text, or bytes that are text, or anything that can be written."""
     if isinstance(value, bytes | bytearray):
@@ -88,21 +82,6 @@ def encode_text(text: str) -> Encoded:
 
 
 # --- numbers --------------------------------------------------------------------------------------------
-
-
-def single_number(value: Any) -> Any:
-    """A number as it is; of a tensor or an array with one element, that element, still where it is."""
-    if isinstance(value, numbers.Number) and (
-        isinstance(value, numbers.Real) or not isinstance(value, numbers.Complex)
-    ):
-        return value
-    size = getattr(value, "numel", None)
-    count = size() if callable(size) else getattr(value, "size", None)
-    if count == 1 and hasattr(value, "reshape"):
-        return (value.detach() if hasattr(value, "detach") else value).reshape(())
-    if count is not None and hasattr(value, "shape"):
-        raise InputError(f"shape {tuple(value.shape)} is no single number: log x.mean(), or use add_tensor.")
-    raise InputError(f"a {type(value).__name__} is no number: use add_text for text.")
 
 
 NOT_A_NUMBER = object()  # says: look at it as something else
@@ -140,6 +119,17 @@ def number_of(value: Any) -> Any:
     return float(value) if isinstance(value, SupportsFloat) else NOT_A_NUMBER
 
 
+def single_number(value: Any) -> Any:
+    """The same of a value that must be a number."""
+    number = number_of(value)
+    if number is NOT_A_NUMBER:
+        shape = f" of shape {tuple(value.shape)}" if hasattr(value, "shape") else ""
+        raise InputError(
+            f"a {type(value).__name__}{shape} is no single number: log x.mean(), or use add_tensor, add_text."
+        )
+    return number
+
+
 def _number_of_tensor(value: Any) -> Any:
     if not _has_one_element(value) or value.dtype.is_complex:
         return NOT_A_NUMBER
@@ -163,3 +153,89 @@ def _event_after(device: Any) -> Any:
         return accelerator.current_stream(device).record_event()
     except (AttributeError, RuntimeError, ValueError, TypeError, NotImplementedError):
         return None  # this kind of device has one stream, and no events
+
+
+# --- hyperparameters and layouts ------------------------------------------------------------------------
+
+_MAX_CHARACTERS = 1000  # of one value, where it is no number
+_MARGIN_NAMES = 3  # value, lower, upper
+
+
+def encode_hparams(hparams: Any, metrics: Any) -> Encoded:
+    """Numbers, truth and text as they are, all else as it is written. Nested ones get names with slashes."""
+    values = {name: _plain(value) for name, value in _flat(hparams, "hparams")}
+    results = {name: _metric(name, value) for name, value in _flat(metrics or {}, "metrics")}
+    return Encoded(HparamsHead(hparams=values, metrics=results), b"")
+
+
+def _flat(values: Any, what: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    if not isinstance(values, Mapping):
+        try:
+            values = vars(values)  # what argparse gives
+        except TypeError:
+            raise InputError(
+                f"{what} are a {type(values).__name__}: give names and values, as a dict."
+            ) from None
+    for key, value in values.items():
+        name = prefix + plain_text(key)
+        if isinstance(value, Mapping):
+            yield from _flat(value, what, f"{name}/")
+        else:
+            yield name, value
+
+
+def _plain(value: Any) -> Plain:
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        number = _as_float(value)
+        return number if math.isfinite(number) else None
+    text = plain_text(value)
+    return text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 1] + "…"
+
+
+def _as_float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf
+
+
+def _metric(name: str, value: Any) -> float | None:
+    if hasattr(value, "item"):
+        value = value.item()  # of a tensor of one number, whatever its dimensions
+    if not isinstance(value, int | float):
+        raise InputError(f"metric {name[:80]!r} is a {type(value).__name__}: give a number.")
+    number = _as_float(value)
+    return number if math.isfinite(number) else None
+
+
+def encode_layout(layout: Any) -> Encoded:
+    """`{"group": {"chart": ["Multiline", [names]], "other": ["Margin", [value, lower, upper]]}}`."""
+    if not isinstance(layout, Mapping) or not all(isinstance(charts, Mapping) for charts in layout.values()):
+        raise InputError('give {"group": {"chart": ["Multiline", ["train/loss", "test/loss"]]}}.')
+    groups = [
+        LayoutGroup(
+            title=plain_text(group),
+            charts=[_chart(plain_text(title), chart) for title, chart in charts.items()],
+        )
+        for group, charts in layout.items()
+    ]
+    return Encoded(LayoutHead(groups=groups), b"")
+
+
+def _chart(title: str, chart: Any) -> LayoutChart:
+    try:
+        form, names = chart[0], chart[1]
+    except (TypeError, IndexError, KeyError):
+        raise InputError(
+            f"chart {title[:80]!r}: give its form and its names, ['Multiline', [...]]."
+        ) from None
+    listed = [plain_text(name) for name in ([names] if isinstance(names, str) else names)]
+    if form != "Margin":
+        return LayoutChart(title=title, form="lines", names=listed)
+    if len(listed) != _MARGIN_NAMES:
+        raise InputError(f"chart {title[:80]!r}: a margin has three names: value, lower, upper.")
+    return LayoutChart(title=title, form="margin", names=listed)

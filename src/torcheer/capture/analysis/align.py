@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
@@ -182,52 +182,19 @@ def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
     """
     ends = _paired_ends(left, right)
     ops_left, ops_right = _ops(left), _ops(right)
-    partner = dict(zip(ops_left, ops_right, strict=False))
-    if not _is_the_same_program(left, right, ops_left, ops_right, ends | partner):
-        known: dict[tuple[int, ...], list[list[int]]] = {}
-        levels_left = _levels(left, ops_left, _param_kinds(left, known))
-        levels_right = _levels(right, ops_right, _param_kinds(right, known))
-        pairs = align(levels_left, levels_right)
-        for level in (_BY_PARAMS, _BY_MODULE):
-            pairs += _crossing(levels_left[level], levels_right[level], pairs)
-        partner = {ops_left[i]: ops_right[j] for i, j in pairs}
+    known: dict[tuple[int, ...], list[list[int]]] = {}
+    levels_left = _levels(left, ops_left, _param_kinds(left, known))
+    levels_right = _levels(right, ops_right, _param_kinds(right, known))
+    pairs = align(levels_left, levels_right)
+    for level in (_BY_PARAMS, _BY_MODULE):
+        pairs += _crossing(levels_left[level], levels_right[level], pairs)
+    partner = {ops_left[i]: ops_right[j] for i, j in pairs}
     partner |= ends
     return Alignment(
         partner=partner,
         only_left={*ops_left, *_ends(left)} - partner.keys(),
         only_right={*ops_right, *_ends(right)} - set(partner.values()),
     )
-
-
-def _is_the_same_program(
-    left: ModelHistory,
-    right: ModelHistory,
-    ops_left: list[int],
-    ops_right: list[int],
-    partner: dict[int, int],
-) -> bool:
-    """Whether the ops have the same names in the same order, and the same inputs."""
-    records_left, records_right = left._tape.records, right._tape.records
-    names_left = [common_name(records_left[op].trait.type) for op in ops_left]
-    if names_left != [common_name(records_right[op].trait.type) for op in ops_right]:
-        return False
-    # A parameter is told apart from others by its place among the arguments alone.
-    partner = {**partner, -1: -1}
-    return all(
-        [partner.get(p) for p in _real_parents(records_left, op)] == _real_parents(records_right, other)
-        for op, other in partner.items()
-        if op >= 0
-    )
-
-
-def _real_parents(records: Sequence[Record], op: int) -> list[int]:
-    """Parents, seen through modules that did nothing; -1 for any parameter."""
-    found = []
-    for parent in records[op].parents:
-        while parent >= 0 and records[parent].trait is IDENTITY:
-            parent = records[parent].parents[0]
-        found.append(max(parent, -1))
-    return found
 
 
 def _crossing(left: Tokens, right: Tokens, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -154,8 +154,7 @@ def receptive_field(
     with _undisturbed():
         dependence, way = _settled(history, ends, [op])
         masks = _go_back(dependence, way, {op: start})
-        is_cut = op in way and not _sees(masks, ends) and _is_cut(dependence, way, ends, op)
-    return _field(history, dependence, op, start, ends, masks, is_receptive=True, is_cut=is_cut)
+    return _field(history, dependence, op, start, ends, masks, is_receptive=True)
 
 
 def projective_field(
@@ -240,20 +239,6 @@ def _go_on(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:
     return masks
 
 
-def _sees(masks: Masks, ends: Iterable[int]) -> bool:
-    # Of an empty tensor there is nothing to be seen: all of it is.
-    return any(bool(masks[end].any()) or not masks[end].numel() for end in ends if end in masks)
-
-
-def _is_cut(dependence: Dependence, way: list[int], ends: Iterable[int], op: int) -> bool:
-    """Whether no unit of a layer sees anything, although there is a way."""
-    doubts, unknown = dict(dependence.doubts), dict(dependence.unknown)
-    everything = torch.ones(dependence.shape(op), dtype=torch.bool)
-    is_cut = not _sees(_go_back(dependence, way, {op: everything}), ends)
-    dependence.doubts, dependence.unknown = doubts, unknown  # of the unit alone
-    return is_cut
-
-
 # --- the unit --------------------------------------------------------------------------------
 
 
@@ -295,7 +280,6 @@ def _field(
     masks: Masks,
     *,
     is_receptive: bool,
-    is_cut: bool = False,
 ) -> Field:
     return Field(
         layer=history._label(op),
@@ -313,20 +297,18 @@ def _field(
         ),
         is_exact=not dependence.doubts and not dependence.unknown,
         notes=(
-            *_notes(history, dependence, is_cut),
+            *_notes(history, dependence),
             *_note_of_reads(history, dependence, ends if is_receptive else [op], max([op, *ends])),
         ),
     )
 
 
-def _notes(history: ModelHistory, dependence: Dependence, is_cut: bool) -> Iterator[str]:
+def _notes(history: ModelHistory, dependence: Dependence) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for op, reason in sorted(dependence.doubts.items()):
         by_reason.setdefault(reason, []).append(history._label(op))
     for reason, labels in by_reason.items():
         yield f"{_some(labels)}: every element was taken to hang on all that it was given, since {reason}."
-    if is_cut:
-        yield "a constant of zero cuts every way: the weights of a layer that was just made, or a mask."
     if dependence.unknown:
         yield f"{_some(dependence.unknown)}: its values are not there, and count as nowhere zero."
 

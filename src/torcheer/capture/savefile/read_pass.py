@@ -19,8 +19,6 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.aten import AtenCall
-from torcheer.capture.backward.backward_pass import SavedTensor
 from torcheer.capture.backward.grad_graph import GradGraph, NodeNote
 from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
 from torcheer.capture.function_traits import Kind, Trait
@@ -142,8 +140,7 @@ class _Builder:
         tape.addresses = {op: row.address for op, row in enumerate(structure.ops) if row.address is not None}
         tape.params = [(row.address, _param(row)) for row in structure.params]
         tape.warnings = list(structure.warnings)
-        if structure.aten is not None:
-            tape.aten = {op: converted(calls, tuple[AtenCall, ...]) for op, calls in structure.aten}
+        tape.aten = None if structure.aten is None else dict(structure.aten)
         tape.unedited = LazyDict(dict(structure.unedited), self._reader.value)
         tape.edited_at = dict(structure.edited_at)
         return tape
@@ -219,7 +216,7 @@ class _Builder:
                 op=None if row.op < 0 else row.op,
                 param=row.param,
                 next_nodes=row.next_nodes,
-                saved=converted(row.saved, tuple[SavedTensor, ...]),
+                saved=row.saved,
                 recomputes=row.recomputes,
                 is_border=row.is_border,
             )
@@ -229,10 +226,7 @@ class _Builder:
         for row in stored.passes:
             one = Pass(row.kind, 0.0)
             one.ended = row.elapsed_seconds
-            one.runs = [
-                (run.node, run.seconds, run.given, run.made, converted(run.calls, tuple[AtenCall, ...]))
-                for run in row.runs
-            ]
+            one.runs = row.runs
             for node, number, tensor in row.grads:
                 one.grads[node, number] = StoredKept(partial(self._reader.value, tensor))  # type: ignore[assignment]
             passes.append(one)
@@ -387,7 +381,7 @@ def _check_gradients(stored: schema.StoredGradients, params: frozenset[str]) -> 
     named = chain(
         chain.from_iterable(node.next_nodes for node in stored.nodes),
         (node for node, _, _ in stored.slots),
-        (run.node for one in stored.passes for run in one.runs),
+        (run[0] for one in stored.passes for run in one.runs),
         (node for one in stored.passes for node, _, _ in one.grads),
     )
     _need(max(named, default=-1) < len(stored.nodes), "an autograd node is named that is not there")

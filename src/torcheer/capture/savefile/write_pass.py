@@ -123,18 +123,20 @@ class KeptValues:
             place.append(schema.plain(item.stored))
 
     def value(self, op: int) -> schema.StoredTensor | None:
-        return _stored(self._values[op])
+        item = self._values[op]
+        return None if item is None else item.stored
 
     def random_state(self, context: Context) -> schema.StoredTensor | None:
-        return _stored(self._states.get(id(context)))
+        item = self._states.get(id(context))
+        return None if item is None else item.stored
 
     def unedited(self) -> list[tuple[int, schema.StoredTensor]]:
-        return [(op, stored) for op, item in self._unedited if (stored := _stored(item)) is not None]
+        return [(op, item.stored) for op, item in self._unedited if item is not None and item.stored]
 
     def grads(self, number: int) -> list[tuple[int, int, schema.StoredTensor]]:
         """Of one backward pass: node, which of its gradients, the gradient."""
         found = self._grads[number]
-        return [(*slot, stored) for slot, item in found if (stored := _stored(item)) is not None]
+        return [(*slot, item.stored) for slot, item in found if item is not None and item.stored]
 
     @property
     def notes(self) -> list[str]:
@@ -192,10 +194,6 @@ class KeptValues:
                     found[name] = slot, self._add(name, ops[0] if ops else 0, grad.detach())
             places.append(list(found.values()))
         return places
-
-
-def _stored(item: Item | None) -> schema.StoredTensor | None:
-    return None if item is None else item.stored
 
 
 def _has_unkept(tree: Any) -> bool:
@@ -275,9 +273,7 @@ class StructureWriter:
             contexts=self._contexts,
             outlines=self._outlines,
             gradients=self._gradients(),
-            aten=None
-            if tape.aten is None
-            else [(op, converted(calls, list[schema.StoredAten])) for op, calls in tape.aten.items()],
+            aten=None if tape.aten is None else list(tape.aten.items()),
             edits=[(op, rule.key, rule.name) for op, rule in history._facts.edits],
             unedited=self._values.unedited(),
             edited_at=list(tape.edited_at.items()),
@@ -307,11 +303,8 @@ class StructureWriter:
         trait = self._trait(record.trait)
         args = as_json(packed(tuple(record.args)))
         kwargs = as_json(None if record.kwargs is None else packed(dict(record.kwargs)))
-
-        def make() -> schema.StoredCall:
-            return schema.StoredCall(trait=trait, args=msgspec.Raw(args), kwargs=msgspec.Raw(kwargs))
-
-        return self._calls.place((trait, args, kwargs), make)
+        row = partial(schema.StoredCall, trait=trait, args=msgspec.Raw(args), kwargs=msgspec.Raw(kwargs))
+        return self._calls.place((trait, args, kwargs), row)
 
     def _trait(self, trait: Trait) -> int:
         is_own = any(trait is own for own in OWN_TRAITS)
@@ -358,10 +351,8 @@ class StructureWriter:
     def _context(self, context: Context | None) -> int:
         if context is None:
             return -1
-        return self._contexts.place(id(context), lambda: self._context_row(context))
-
-    def _context_row(self, context: Context) -> schema.StoredContext:
-        return schema.StoredContext(
+        row = partial(
+            schema.StoredContext,
             random_device="" if context.rng is None else context.rng[0],
             random_state=self._values.random_state(context),
             autocast=context.autocast,
@@ -370,6 +361,7 @@ class StructureWriter:
             reads_what_it_writes=context.reads_what_it_writes,
             note=context.note,
         )
+        return self._contexts.place(id(context), row)
 
     def _outline(self, meta: Meta) -> int:
         row = schema.StoredOutline(
@@ -411,7 +403,7 @@ class StructureWriter:
                 schema.StoredBackward(
                     kind=one.kind,
                     elapsed_seconds=one.ended - one.started,
-                    runs=converted(one.runs, list[schema.StoredRun]),
+                    runs=one.runs,
                     grads=self._values.grads(number),
                 )
                 for number, one in enumerate([] if log is None else log.passes)

@@ -25,7 +25,6 @@ from torcheer.capture.backward.backward_pass import (
 )
 from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
-from torcheer.capture.backward.recompute import Recomputation
 from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_walk import ModulesSeen
 from torcheer.capture.op import Op
@@ -546,9 +545,8 @@ class ModelHistory:
         """From now on, keep what backward passes bring."""
         graph = GradGraph(self._tape)
         ops = wanted.ops_in(self)
-        again = Recomputation.planned(self._tape, graph, self._model)
         with_aten = self._tape.aten is not None
-        self._gradients = GradientLog(graph, ops.__contains__, self._facts.device, with_aten, again)
+        self._gradients = GradientLog(graph, ops.__contains__, self._facts.device, with_aten)
 
     @property
     def backward_passes(self) -> list[BackwardPass]:

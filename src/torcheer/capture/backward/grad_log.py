@@ -77,8 +77,8 @@ Slot = tuple[int, int]  # a node, and which of its gradients
 
 _REENTRANT = "CheckpointFunctionBackward"
 _OPS_WITHOUT = (
-    "ops inside a checkpoint with use_reentrant=True have no gradients, since its backward runs on a graph of "
-    "its own: use_reentrant=False has them."
+    "ops inside a checkpoint with use_reentrant=True have no gradients, since its backward runs on a graph "
+    "of its own: use_reentrant=False has them."
 )
 
 

@@ -27,7 +27,7 @@ from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
 from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_walk import ModulesSeen
-from torcheer.capture.op import Op
+from torcheer.capture.op import Op, read_off
 from torcheer.capture.selection import Selection
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
 from torcheer.capture.torch_state import undisturbed
@@ -385,13 +385,8 @@ class ModelHistory:
 
     # --- figures -----------------------------------------------------------------------------
 
-    @property
-    def model_name(self) -> str:
-        return self._facts.model_name
-
-    @property
-    def module_addresses(self) -> list[str]:
-        return self.module_tree.addresses
+    model_name: str = read_off("_facts.model_name")
+    module_addresses: list[str] = read_off("module_tree.addresses")
 
     @property
     def num_tensors_total(self) -> int:
@@ -437,19 +432,11 @@ class ModelHistory:
         )
         return sum(sizes)
 
-    @property
-    def total_params(self) -> int:
-        """Elements of all parameters of the model, used in this pass or not."""
-        return self._facts.num_params
-
-    @property
-    def total_param_tensors(self) -> int:
-        return self._facts.num_param_tensors
-
-    @property
-    def total_params_fsize(self) -> int:
-        """Bytes of all parameters."""
-        return self._facts.num_param_bytes
+    total_params: int = read_off(
+        "_facts.num_params", "Elements of all parameters of the model, used in this pass or not."
+    )
+    total_param_tensors: int = read_off("_facts.num_param_tensors")
+    total_params_fsize: int = read_off("_facts.num_param_bytes", "Bytes of all parameters.")
 
     @property
     def total_flops(self) -> int:
@@ -472,10 +459,7 @@ class ModelHistory:
         """
         return self._facts.random_seed
 
-    @property
-    def elapsed_time_total(self) -> float:
-        """Seconds that the forward pass took."""
-        return self._facts.elapsed_seconds
+    elapsed_time_total: float = read_off("_facts.elapsed_seconds", "Seconds that the forward pass took.")
 
     @property
     def stopped_after(self) -> str | None:
@@ -781,34 +765,17 @@ def _sites_after(tape: Tape, read: Read) -> Iterator[Site]:
             pending = 0
 
 
-@dataclass(frozen=True, slots=True)
 class PassRecord:
     """What a history is made of, for other rooms of the package: `PassRecord(history).tape`."""
 
-    history: ModelHistory
+    def __init__(self, history: ModelHistory) -> None:
+        self.history = history
 
-    @property
-    def tape(self) -> Tape:
-        return self.history._tape
-
-    @property
-    def structure(self) -> Structure:
-        """Who feeds whom."""
-        return self.history._structure
-
-    @property
-    def lookup(self) -> Lookup:
-        """Ops by every key that names them."""
-        return self.history._lookup
-
-    @property
-    def layers(self) -> LayerBook:
-        """Which layer each op is a pass of."""
-        return self.history._numbered.layers
-
-    @property
-    def labels(self) -> LabelBook:
-        return self.history._numbered.labels
+    tape: Tape = read_off("history._tape")
+    structure: Structure = read_off("history._structure", "Who feeds whom.")
+    lookup: Lookup = read_off("history._lookup", "Ops by every key that names them.")
+    layers: LayerBook = read_off("history._numbered.layers", "Which layer each op is a pass of.")
+    labels: LabelBook = read_off("history._numbered.labels")
 
     def label(self, op: int) -> str:
         return self.history._label(op)

@@ -330,7 +330,7 @@ class ForwardSearch:
         return self._fault(*self._made) if self._made else None
 
     def harmless(self) -> Fault | None:
-        """A parameter that is not finite, in a place that was not used: worth a word when all else is well."""
+        """A parameter that is not finite, in a place that was not used. Said when all else is well."""
         for op, record in enumerate(self._history._tape.records):
             if any(p < 0 and not self._state_of(p).is_sound for p in record.parents):
                 return self._fault(Made(op, "parameter", FINITE, 0))

@@ -238,6 +238,8 @@ class ModelHistory:
         """
         tape = self._tape
         if parent < 0:
+            if tape.was_loaded:
+                return None  # a file has the outlines of parameters and not their values
             return tape.param_values.get(parent, tape.params[-parent - 1][1])
         if reader is not None and reader < tape.edited_at.get(parent, 0):
             return tape.unedited.get(parent)

@@ -71,6 +71,11 @@ class IdleMode(TorchFunctionMode):
 
 
 def validate_history(history: ModelHistory) -> ValidationReport:
+    if history._tape.was_loaded:
+        raise InputError(
+            f"this history was loaded from {history._tape.file.path}, which has no functions and no "  # type: ignore[attr-defined]
+            "parameters: its ops cannot be run again. Validate a history before it is saved."
+        )
     if history._facts.has_treated_values:
         raise InputError(
             "this pass kept changed values (activation_postfunc or output_device), which cannot be replayed: "

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import msgspec
 import torch
@@ -119,6 +119,7 @@ class _Builder:
             LazyDict(treated, lambda make: make()) if treated else {},
             None,
         )
+        history.__dict__["_numbered"] = history._numbering  # there is nothing to finish
         if structure.gradients is not None:
             history._gradients = self._gradients(structure.gradients)
         if structure.activation_bytes is not None:
@@ -231,7 +232,7 @@ class _Builder:
                 one.grads[node, number] = StoredKept(partial(self._reader.value, tensor))  # type: ignore[assignment]
             passes.append(one)
         ops_at = {(node, number): ops for node, number, ops in stored.slots}
-        return StoredGradientLog(StoredGraph(notes, ops_at), passes, list(stored.notes))
+        return StoredGradients(notes, ops_at, passes, list(stored.notes))
 
     # --- values that a postfunc changed ------------------------------------------------------
 
@@ -435,13 +436,7 @@ class StoredValues(Sequence[Tensor | None]):
     def __len__(self) -> int:
         return len(self.stored)
 
-    @overload
-    def __getitem__(self, index: int) -> Tensor | None: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Tensor | None]: ...
-    def __getitem__(self, index: int | slice) -> Tensor | list[Tensor | None] | None:
-        if isinstance(index, slice):
-            return [self[place] for place in range(len(self))[index]]
+    def __getitem__(self, index: int) -> Tensor | None:  # type: ignore[override]
         row = self.stored[index]
         return None if row is None else self._reader.value(row)
 
@@ -459,12 +454,6 @@ class LazyDict(dict[int, Any]):
     def get(self, op: int, default: Any = None) -> Any:
         return self[op] if op in self.keys() else default  # this is `get`
 
-    def values(self) -> Iterator[Any]:  # type: ignore[override]
-        return (self[op] for op in self)
-
-    def items(self) -> Iterator[tuple[int, Any]]:  # type: ignore[override]
-        return ((op, self[op]) for op in self)
-
 
 class StoredContext(Context):
     """What was special about a call; a random state is read when it is asked for."""
@@ -477,13 +466,6 @@ class StoredContext(Context):
         return None if kept is None else (kept[0], kept[1]())
 
 
-class NoParamValues(dict[int, Tensor]):
-    """The file has the outlines of parameters and not their values."""
-
-    def get(self, index: int, default: Any = None) -> Any:
-        return None
-
-
 class StoredTape(Tape):
     """Has what a tape has after its pass; nothing can be recorded on it."""
 
@@ -493,7 +475,7 @@ class StoredTape(Tape):
         # Not the tape's own: that one gets ready to record.
         self.file = reader.file
         self.values = self._stored = StoredValues(values, reader)  # type: ignore[assignment]
-        self.param_values = NoParamValues()
+        self.param_values, self.param_versions = {}, []
         self.input_tensors = {}
         self.private = set()
         self.aten = None
@@ -502,14 +484,6 @@ class StoredTape(Tape):
         self.extras = []
         self.other_threads = None
         self.keep_all = self.copy_all = False
-
-    @property
-    def param_versions(self) -> list[int | None]:  # type: ignore[override]
-        """Asked for by a validation, before it runs anything again."""
-        raise InputError(
-            f"this history was loaded from {self.file.path}, which has no functions and no parameters: "
-            "its ops cannot be run again. Validate a history before it is saved."
-        )
 
     def has_value(self, index: int) -> bool:
         row = self._stored.stored[index]
@@ -532,15 +506,6 @@ class StoredNumbering(Numbering):
                 self.labels.add(layer_type)
             self.layers.append(layer)
 
-    def finish(self) -> None:
-        """It is."""
-
-    def follow(self) -> None:
-        """Nothing runs any more."""
-
-    def as_of_now(self) -> Numbering:
-        return self
-
 
 class StoredKept:
     """A gradient in the file."""
@@ -558,22 +523,13 @@ class StoredKept:
         return False
 
 
-class StoredGraph(GradGraph):
-    """What is known of the nodes; the nodes themselves are gone."""
+class StoredGradients(GradientLog):
+    """Backward passes that are over, with what is known of the nodes; the nodes themselves are gone."""
 
-    def __init__(self, notes: list[NodeNote], ops_at: dict[Slot, list[int]]) -> None:
-        # Not the graph's own: there is nothing to walk.
-        self.notes = notes
-        self.ops_at = ops_at
-        self.nodes = []
-
-
-class StoredGradientLog(GradientLog):
-    """Backward passes that are over."""
-
-    def __init__(self, graph: StoredGraph, passes: list[Pass], notes: list[str]) -> None:
-        # Not the log's own: there is nothing to hook.
-        self.graph = graph
-        self.passes = passes
-        self._notes = notes
-        self._written = set()
+    def __init__(
+        self, nodes: list[NodeNote], ops_at: dict[Slot, list[int]], passes: list[Pass], notes: list[str]
+    ) -> None:
+        # Not the log's own, nor the graph's: there is nothing to walk, and nothing to hook.
+        self.graph = GradGraph.__new__(GradGraph)
+        self.graph.notes, self.graph.ops_at, self.graph.nodes = nodes, ops_at, []
+        self.passes, self._notes, self._written = passes, notes, set()

@@ -662,8 +662,8 @@ def _gradient_again(history: ModelHistory, op: Op, target: int, given: Tensor) -
     copies = {parent: leaf.clone() for parent, leaf in leaves.items()}
     tensors = [copies[parent] for parent in record.parents]
     args, kwargs = op._call_with(tensors)
-    with torch.enable_grad(), as_recorded(record.context or Context(), kwargs):
-        out = record.trait.func(*args, **kwargs)
+    with torch.enable_grad(), as_recorded(record.context or Context()) as more:
+        out = record.trait.func(*args, **kwargs | more)
         outputs = [tensor for _, tensor in tensors_in(out)] or tensors[:1]
         (made,) = torch.autograd.grad(
             outputs[record.position], [leaves[target]], given.to(outputs[record.position].dtype)

@@ -24,17 +24,16 @@ from torch import Tensor
 
 from torcheer.capture.aliasing import has_data
 from torcheer.capture.analysis.replay import (
-    in_vmap_as_recorded,
+    called,
     is_same_call,
     namespace_of,
     replay,
     why_not_replayable,
     written_over,
 )
-from torcheer.capture.function_mode import write_targets
 from torcheer.capture.function_traits import Kind, trait_of
-from torcheer.capture.pytree import collect_tensors, map_leaves
-from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
+from torcheer.capture.pytree import collect_tensors
+from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, UPDATED, Record
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -204,20 +203,10 @@ class Dependence:
             # A leaf cannot be written into; and `x.mul_(x)` must read what it was.
             tensors = [tensor.clone() for tensor in tensors]
 
-        def run(*tensors: Tensor) -> list[Tensor]:
-            by_slot = iter(tensors)
-            fill = lambda leaf: next(by_slot) if leaf is TENSOR else _in_double(leaf)  # noqa: E731
-            args = map_leaves(tuple(record.args), fill)
-            kwargs = map_leaves(dict(record.kwargs or {}), fill)
-            kwargs.pop("out", None)
-            kwargs.pop("inplace", None)
-            targets = write_targets(record.trait, args, kwargs)
-            made = collect_tensors(rule(*args, **kwargs))
-            return made + [target for target in targets if not any(target is tensor for tensor in made)]
+        def call_rule(*args: Any, out: Any = None, inplace: Any = None, **kwargs: Any) -> Any:
+            return rule(*args, **kwargs)
 
-        if record.context is not None and any(record.context.batch_dims):
-            return [in_vmap_as_recorded(record.context, lambda *inner: run(*inner)[0], tensors)]
-        return run(*tensors)
+        return called(record, tensors, call_rule, _in_double)
 
     def _constant_for(self, call: Call, slot: int, is_target: bool) -> Tensor:
         value = self._constant(call.record.parents[slot])

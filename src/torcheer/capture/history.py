@@ -50,9 +50,9 @@ from torcheer.graph import (
 
 if TYPE_CHECKING:
     from torcheer.capture.analysis.faults import Fault
+    from torcheer.capture.analysis.fields import Field
     from torcheer.capture.analysis.stats import StatsTable
     from torcheer.capture.analysis.validate import ValidationReport
-    from torcheer.capture.fields.field import Field
     from torcheer.graph import DrawingOptions, Picture
 
 
@@ -611,7 +611,7 @@ class ModelHistory:
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
-        from torcheer.capture.fields.field import receptive_field
+        from torcheer.capture.analysis.fields import receptive_field
 
         with undisturbed():
             return receptive_field(self, layer, unit, onto)
@@ -620,7 +620,7 @@ class ModelHistory:
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
-        from torcheer.capture.fields.field import projective_field
+        from torcheer.capture.analysis.fields import projective_field
 
         with undisturbed():
             return projective_field(self, layer, unit, onto)

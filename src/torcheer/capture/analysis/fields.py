@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from torcheer.capture.fields.dependence import Dependence, Masks
+from torcheer.capture.analysis.dependence import Dependence, Masks
 from torcheer.capture.search import ops_between
 from torcheer.capture.torch_state import same_random_state_after
 from torcheer.errors import InputError, LayerNotFoundError

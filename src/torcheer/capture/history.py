@@ -27,7 +27,7 @@ from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
 from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_walk import ModulesSeen
-from torcheer.capture.op import Op, read_off
+from torcheer.capture.op import Op, read_off, some_of
 from torcheer.capture.selection import Selection
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
 from torcheer.capture.torch_state import undisturbed
@@ -482,8 +482,7 @@ class ModelHistory:
         notes = [*self._facts.notes, *self._tape.warnings]
         if self._facts.edits:
             done = dict.fromkeys(f"{self._label(op)} by {rule.name}" for op, rule in self._facts.edits)
-            shown = [*list(done)[:5], *([f"{len(done) - 5} more"] if len(done) > 5 else [])]
-            notes.append(f"edited: {', '.join(shown)}.")
+            notes.append(f"edited: {some_of(done, 5)}.")
         if self.is_shape_only:
             notes.append("shape-only: it ran on meta or fake tensors, which have shapes and no values.")
         if self._gradients is not None:

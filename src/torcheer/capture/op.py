@@ -32,6 +32,12 @@ class ParamInfo:
     requires_grad: bool
 
 
+def some_of(names: Iterable[str], most: int = 3) -> str:
+    """`a, b, c and 4 more`."""
+    known = list(names)
+    return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")
+
+
 def read_off(path: str, doc: str = "") -> Any:
     """A property that stands elsewhere: `read_off("_meta.dtype")`."""
     return property(attrgetter(path), doc=doc)
@@ -232,16 +238,10 @@ class Op:
 
     def _parent_values(self) -> list[Any]:
         values = [self._history._value_of(p) for p in self._record.parents]
-        missing = [p for p, value in zip(self._record.parents, values, strict=True) if value is None]
-        if missing and all(parent < 0 for parent in missing):
+        if any(value is None for value in values):
             raise InputError(
-                f"{self.layer_label} used parameters, whose values are not in a saved file: ask the history "
-                "that was captured."
-            )
-        if missing:
-            raise InputError(
-                f"the inputs of {self.layer_label} were not kept: capture with layers_to_save='all' "
-                "or save_function_args=True."
+                f"the inputs of {self.layer_label} were not kept: capture with layers_to_save='all' or "
+                "save_function_args=True. A saved file has no parameters."
             )
         return values
 

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from torcheer.capture.analysis.align import Alignment, Verdict, align_passes, mend, pair_by_name
-from torcheer.capture.analysis.plain_values import CHUNK, as_plain, is_on_meta, kept_value
+from torcheer.capture.analysis.plain_values import CHUNK, as_plain, kept_value
 from torcheer.capture.history import ModelHistory
-from torcheer.capture.op import Op
+from torcheer.capture.op import Op, some_of
 from torcheer.capture.pytree import tensors_in
 from torcheer.capture.tape import BUFFER, OUTPUT
 from torcheer.errors import InputError, LayerNotFoundError
@@ -271,9 +271,9 @@ class Comparison:
             worst = self.table.where(lambda row: row.is_close is False).sort("max_abs", descending=True)
             lines += ["the largest differences:", str(worst.head(_NUM_WORST))]
         if self.only_in_a:
-            lines.append(f"only in a: {_names_text(self.only_in_a)}")
+            lines.append(f"only in a: {some_of(self.only_in_a, _NUM_NAMES)}")
         if self.only_in_b:
-            lines.append(f"only in b: {_names_text(self.only_in_b)}")
+            lines.append(f"only in b: {some_of(self.only_in_b, _NUM_NAMES)}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -296,11 +296,6 @@ class Comparison:
             text = f"close: {len(compared)} of {total} agree within tolerance"
         unseen = f"; {self.num_unseen} pairs were not saved in both" if self.num_unseen else ""
         return f"{text}{unseen}."
-
-
-def _names_text(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _NUM_NAMES} more" if len(names) > _NUM_NAMES else ""
-    return ", ".join(names[:_NUM_NAMES]) + more
 
 
 # --- the comparison ------------------------------------------------------------------------------
@@ -358,7 +353,7 @@ class PassComparison:
         else:
             rows = self._gradient_rows(alignment)
         if all(row.is_close is None for row in rows):
-            raise InputError(_why_nothing(self._of, is_on_meta(self._a) or is_on_meta(self._b)))
+            raise InputError(_why_nothing(self._of, self._a.is_shape_only or self._b.is_shape_only))
         first = next((row for row in rows if row.is_close is False), None)
         differ_from_the_start = first is not None and first.type == "input" and self._of == "values"
         sides = ((self._a, alignment.only_left), (self._b, alignment.only_right))

@@ -16,12 +16,11 @@ from torcheer.capture.analysis.plain_values import (
     as_plain,
     chunks,
     is_finite,
-    is_on_meta,
     kept_value,
     param_value,
 )
 from torcheer.capture.analysis.replay import as_recorded
-from torcheer.capture.op import Op
+from torcheer.capture.op import Op, some_of
 from torcheer.capture.pytree import map_leaves, tensors_in
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Context, Record
 from torcheer.errors import InputError
@@ -143,9 +142,8 @@ class Fault:
                 f"it {'does not reach' if self.phase == 'forward' else 'reaches'} {where} leave it out"
             )
         if self.later:
-            more = f" and {len(self.later) - 5} more" if len(self.later) > 5 else ""
             how = "made anew, later," if self.phase == "forward" else "made elsewhere, too,"
-            notes.append(f"{how} by {', '.join(self.later[:5])}{more}")
+            notes.append(f"{how} by {some_of(self.later, 5)}")
         if self.num_unseen:
             notes.append(f"{self.num_unseen} ops could not be looked at: their values were not saved")
         return notes
@@ -216,7 +214,10 @@ def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault
             first = replace(first, note="its own output is not finite either, which does not reach an output")
         return _with_later(first, (*(fault.layer for fault in others), *in_forward))
     if search.num_seen == 0 and not _has_gradients(history):
-        raise InputError(_why_nothing_is_seen(history))
+        raise InputError(
+            "no value of this pass was saved as it was, so there is nothing to look at: capture with "
+            "layers_to_save='all' and without activation_postfunc."
+        )
     if not deliberate and _has_infinite_output(history):
         return first_nonfinite(history, deliberate=True)  # what was meant has gone too far
     return search.harmless()
@@ -236,15 +237,6 @@ def _with_later(fault: Fault, layers: Iterable[str]) -> Fault:
 
 def _has_gradients(history: ModelHistory) -> bool:
     return any(op.grad_contents is not None for op in history)
-
-
-def _why_nothing_is_seen(history: ModelHistory) -> str:
-    if is_on_meta(history):
-        return "tensors on the meta device have no values to look at: run the model on real ones."
-    return (
-        "no value of this pass was saved as it was, so there is nothing to look at: capture with "
-        "layers_to_save='all' and without activation_postfunc."
-    )
 
 
 # --- forward --------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.analysis.dependence import Dependence, Masks
+from torcheer.capture.op import Op, some_of
 from torcheer.capture.search import ops_between
 from torcheer.capture.torch_state import same_random_state_after
 from torcheer.errors import InputError, LayerNotFoundError
@@ -283,18 +284,10 @@ def _field(
 ) -> Field:
     return Field(
         layer=history._label(op),
-        layer_name=_own_name(history, op),
+        layer_name=_own_name(Op(history, op)),
         unit=tuple(start.nonzero()[0].tolist()),
         is_receptive=is_receptive,
-        ends=tuple(
-            FieldEnd(
-                label=history._label(end),
-                name=_own_name(history, end),
-                names=_names_of(history, end),
-                mask=masks.get(end, torch.zeros(history._tape.meta(end).shape, dtype=torch.bool)),
-            )
-            for end in ends
-        ),
+        ends=tuple(_end(Op(history, end), masks.get(end)) for end in ends),
         is_exact=not dependence.doubts and not dependence.unknown,
         notes=(
             *_notes(history, dependence),
@@ -303,14 +296,25 @@ def _field(
     )
 
 
+def _end(op: Op, mask: Tensor | None) -> FieldEnd:
+    own = _own_name(op)
+    names = (op.layer_label_no_pass, op.layer_label_short, op.input_output_address, own)
+    return FieldEnd(
+        label=op.layer_label,
+        name=own,
+        names=tuple(filter(None, names)),
+        mask=torch.zeros(op.tensor_shape, dtype=torch.bool) if mask is None else mask,
+    )
+
+
 def _notes(history: ModelHistory, dependence: Dependence) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for op, reason in sorted(dependence.doubts.items()):
         by_reason.setdefault(reason, []).append(history._label(op))
     for reason, labels in by_reason.items():
-        yield f"{_some(labels)}: every element was taken to hang on all that it was given, since {reason}."
+        yield f"{some_of(labels)}: every element was taken to hang on all that it was given, since {reason}."
     if dependence.unknown:
-        yield f"{_some(dependence.unknown)}: its values are not there, and count as nowhere zero."
+        yield f"{some_of(dependence.unknown)}: its values are not there, and count as nowhere zero."
 
 
 def _note_of_reads(
@@ -320,30 +324,14 @@ def _note_of_reads(
     reads = dict.fromkeys(read.op for read in history._tape.reads if read.op < before and read.op in follow)
     read_off = [history._label(op) for op in reads if dependence.is_data(op)]
     if read_off:
-        yield f"{_some(read_off)}: its value went to Python, and what hangs on that is taken as it was."
+        yield f"{some_of(read_off)}: its value went to Python, and what hangs on that is taken as it was."
 
 
-def _some(labels: Iterable[str]) -> str:
-    names = list(labels)
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _own_name(history: ModelHistory, op: int) -> str:
+def _own_name(op: Op) -> str:
     """What the model calls an input or output, such as `attention_mask`; "" where that says nothing."""
-    name = (history._op(op).input_output_address or "").removeprefix("output.")
+    name = (op.input_output_address or "").removeprefix("output.")
     says_nothing = all(part in _PLAIN_NAMES or part.isdigit() for part in name.split("."))
     return "" if says_nothing else name
-
-
-def _names_of(history: ModelHistory, op: int) -> tuple[str, ...]:
-    one = history._op(op)
-    names = (
-        one.layer_label_no_pass,
-        one.layer_label_short,
-        one.input_output_address,
-        _own_name(history, op),
-    )
-    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _with_name(label: str, *more: str) -> str:

@@ -43,13 +43,6 @@ def _dense(tensor: Tensor) -> Tensor:
     return tensor.to(torch.float64) if tensor.dtype == torch.uint64 else tensor
 
 
-def is_on_meta(history: ModelHistory) -> bool:
-    """Whether a pass ran on tensors that have a shape and no numbers."""
-    tape = history._tape
-    on_meta = any(tape.meta(op).device.type == "meta" for op in range(len(tape.records)))
-    return on_meta or history.is_shape_only
-
-
 def is_finite(tensor: Tensor) -> bool:
     """Whether a plain tensor holds neither NaN nor Inf."""
     if not (tensor.is_floating_point() or tensor.is_complex()):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torcheer.capture.analysis.plain_values import as_plain, chunks, is_on_meta
+from torcheer.capture.analysis.plain_values import as_plain, chunks
 from torcheer.capture.op import Op
 from torcheer.capture.tape import Record
 from torcheer.errors import InputError, LayerNotFoundError
@@ -215,8 +215,6 @@ def _why_empty(history: ModelHistory, of: str) -> str:
             "this pass has no gradients: capture with save_gradients=True, and call backward() on a loss "
             "made of history.output."
         )
-    if is_on_meta(history):
-        return "tensors on the meta device have no values to look at: run the model on real ones."
     if any(op.has_saved_activations for op in history.layer_list):
         return "there are no numbers to look at: activation_postfunc returned no tensors."
     return "no value of this pass was saved: capture with layers_to_save='all', or name some layers."

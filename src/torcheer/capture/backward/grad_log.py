@@ -23,6 +23,7 @@ from torcheer.capture.aliasing import element_range, has_data, shape_of, storage
 from torcheer.capture.aten import AtenCall, begin_watching, end_watching, unwatched
 from torcheer.capture.backward.backward_pass import Shapes
 from torcheer.capture.backward.grad_graph import GradGraph
+from torcheer.capture.op import some_of
 from torcheer.errors import InputError
 
 _SAMPLE_SIZE = 16
@@ -336,13 +337,11 @@ class GradientLog:
 
     @property
     def notes(self) -> list[str]:
-        names = sorted(self._written)
-        if not names:
+        if not self._written:
             return self._notes
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         note = (
-            f"the gradients of {', '.join(names[:3])}{more} were written in place after backward (clipped, "
-            "zeroed, averaged) and are no longer what they were: look at them before that. "
+            f"the gradients of {some_of(sorted(self._written))} were written in place after backward "
+            "(clipped, zeroed, averaged) and are no longer what they were: look at them before that. "
             "zero_grad(set_to_none=True) leaves them alone."
         )
         return [*self._notes, note]

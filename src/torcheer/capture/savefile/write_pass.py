@@ -15,6 +15,7 @@ from torch import Tensor
 from torcheer.capture.backward.grad_graph import NodeNote
 from torcheer.capture.backward.grad_log import Slot
 from torcheer.capture.function_traits import Trait
+from torcheer.capture.op import some_of
 from torcheer.capture.savefile import pass_schema as schema
 from torcheer.capture.savefile.pass_schema import as_json, converted
 from torcheer.capture.savefile.python_values import packed, plain_size
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 METADATA = {"format": "pt", schema.METADATA_KEY: str(schema.VERSION)}
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_:-]+")  # one that can stand in a header as it is
-_MAX_NAMED = 3
 
 R = TypeVar("R")
 
@@ -140,11 +140,9 @@ class KeptValues:
 
     @property
     def notes(self) -> list[str]:
-        notes = []
-        for why, labels in self._left_out.items():
-            more = f" and {len(labels) - _MAX_NAMED} more" if len(labels) > _MAX_NAMED else ""
-            notes.append(f"the file has no value of {', '.join(labels[:_MAX_NAMED])}{more}: {why}.")
-        return notes
+        return [
+            f"the file has no value of {some_of(labels)}: {why}." for why, labels in self._left_out.items()
+        ]
 
     def _name(self, op: int) -> str:
         label = self._history._label(op)

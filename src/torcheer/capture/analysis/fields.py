@@ -104,11 +104,9 @@ class Field:
     def only(self) -> FieldEnd:
         """The one end, where there is one."""
         if len(self.ends) != 1:
+            names = some_of(repr(end.label) for end in self.ends)
             raise InputError(
-                f"this field has {len(self.ends)} ends: ask one of them, as in "
-                f"field[{self.ends[0].label!r}].mask."
-                if self.ends
-                else "this field has no ends: the pass has no tensors there."
+                f"this field has {len(self.ends)} ends ({names}): ask one of them, field[…].mask."
             )
         return self.ends[0]
 

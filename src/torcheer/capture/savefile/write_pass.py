@@ -22,7 +22,7 @@ from torcheer.capture.savefile.python_values import packed, plain_size
 from torcheer.capture.savefile.read_pass import TORCH_HOME, StoredTape
 from torcheer.capture.savefile.safetensors_file import Piece, TensorFile, write_tensors
 from torcheer.capture.savefile.stored_values import CannotKeep, Item, TensorPlan
-from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope
+from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope, site_key
 from torcheer.capture.to_document import document_of
 from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError
@@ -331,9 +331,9 @@ class StructureWriter:
     def _site(self, site: Site) -> int:
         if not site:
             return -1
-        # By identity: to hash a code object is to hash all that is in it.
-        key = tuple([part if type(part) is int else id(part) for part in site])
-        return self._sites.place(key, lambda: [self._frame(line) for line in reversed(source_lines(site))])
+        return self._sites.place(
+            site_key(site), lambda: [self._frame(line) for line in reversed(source_lines(site))]
+        )
 
     def _frame(self, line: SourceLine) -> int:
         is_torchs = line.file.startswith(TORCH_HOME)

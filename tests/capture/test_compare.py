@@ -233,7 +233,6 @@ def test_an_inserted_op_that_changes_values_is_pointed_at(x: Tensor) -> None:
     assert comparison.first_difference is not None
     assert comparison.first_difference.module == "2.down"
     assert comparison.only_in_b == ("tanh_1_16",)
-    assert "just before the first difference, and only in b: tanh_1_16 (in 2)." in str(comparison)
 
 
 def test_a_missing_op_is_the_same_the_other_way_round(x: Tensor) -> None:
@@ -403,7 +402,6 @@ def test_the_first_difference_of_a_port_is_its_bug(bug: str, where: tuple[str, s
         assert first.type == "gelu"
     assert f"in {first.module} and {first.module_b}" in str(comparison)
     assert {"module", "module_b"} <= set(comparison.table.columns)
-    assert f"(in {'blocks' if way_round == 1 else 'layers'}.0" in str(comparison)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])

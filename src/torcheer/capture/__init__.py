@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from torcheer.capture.analysis.compare import Comparison, compare
     from torcheer.capture.analysis.edits import Edit, patch_from
     from torcheer.capture.analysis.faults import Fault
+    from torcheer.capture.analysis.fields import Field
     from torcheer.capture.analysis.stats import StatsTable
     from torcheer.capture.analysis.validate import ValidationReport, validate_saved_activations
     from torcheer.capture.api import Summary, log_forward_pass, summary
     from torcheer.capture.aten import AtenCall
     from torcheer.capture.backward.backward_pass import BackwardPass
     from torcheer.capture.draw_pass import draw_history, show_model_graph
-    from torcheer.capture.fields.field import Field
     from torcheer.capture.function_mode import OpenCopies
     from torcheer.capture.history import ModelHistory, PassRecord
     from torcheer.capture.inputs import Call, bind, call_with_copied_tensors, check_model, copied_call

@@ -5,22 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import torch
+from msgspec import Meta
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from torcheer.capture.aliasing import shape_of
 from torcheer.capture.pytree import collect_tensors
 from torcheer.graph import readable_seconds
 
-Shape = tuple[int, ...]
+# Numbers that may stand in a saved pass are checked when it is read.
+Count = Annotated[int, Meta(ge=0, le=2**62)]
+Index = Annotated[int, Meta(ge=-1, le=2**62)]
+Shape = tuple[Index, ...]  # -1: a size that differs from part to part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtenCall:
+class AtenCall(NamedTuple):
     """One call that reached torch's dispatcher."""
 
     name: str  # `aten::convolution`

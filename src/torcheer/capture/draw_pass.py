@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from torcheer.capture.aliasing import has_data
+from torcheer.capture.analysis.plain_values import as_plain
 from torcheer.capture.inputs import check_model
 from torcheer.capture.model_state import same_model_after
 from torcheer.capture.op import Op
@@ -96,17 +96,11 @@ def figures_of(history: ModelHistory, color_by: Any) -> tuple[Sequence[Figure] |
 def _shares_of_zeros(history: ModelHistory) -> list[float | None]:
     """None where there is no value to count in."""
     # Counted by torch alone: the figures that a page shows would take a histogram of every value too.
-    found: list[float | None] = []
-    for index in range(history.num_tensors_total):
-        value = history._saved_value(index)
-        if not isinstance(value, Tensor) or not has_data(value) or not value.numel():
-            found.append(None)
-            continue
-        try:
-            found.append(1.0 - torch.count_nonzero(value).item() / value.numel())
-        except (RuntimeError, NotImplementedError, TypeError):  # nested or quantized: torch cannot count
-            found.append(None)
-    return found
+    values = (as_plain(history._saved_value(index)) for index in range(history.num_tensors_total))
+    return [
+        None if value is None or not value.numel() else 1 - torch.count_nonzero(value).item() / value.numel()
+        for value in values
+    ]
 
 
 def _asked(color_by: Callable[[Op], Any], op: Op) -> Figure:

@@ -25,10 +25,9 @@ from torcheer.capture.backward.backward_pass import (
 )
 from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
-from torcheer.capture.backward.recompute import Recomputation
 from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_walk import ModulesSeen
-from torcheer.capture.op import Op
+from torcheer.capture.op import Op, read_off, some_of
 from torcheer.capture.selection import Selection
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
 from torcheer.capture.torch_state import undisturbed
@@ -51,9 +50,9 @@ from torcheer.graph import (
 
 if TYPE_CHECKING:
     from torcheer.capture.analysis.faults import Fault
+    from torcheer.capture.analysis.fields import Field
     from torcheer.capture.analysis.stats import StatsTable
     from torcheer.capture.analysis.validate import ValidationReport
-    from torcheer.capture.fields.field import Field
     from torcheer.graph import DrawingOptions, Picture
 
 
@@ -239,6 +238,8 @@ class ModelHistory:
         """
         tape = self._tape
         if parent < 0:
+            if tape.was_loaded:
+                return None  # a file has the outlines of parameters and not their values
             return tape.param_values.get(parent, tape.params[-parent - 1][1])
         if reader is not None and reader < tape.edited_at.get(parent, 0):
             return tape.unedited.get(parent)
@@ -386,13 +387,8 @@ class ModelHistory:
 
     # --- figures -----------------------------------------------------------------------------
 
-    @property
-    def model_name(self) -> str:
-        return self._facts.model_name
-
-    @property
-    def module_addresses(self) -> list[str]:
-        return self.module_tree.addresses
+    model_name: str = read_off("_facts.model_name")
+    module_addresses: list[str] = read_off("module_tree.addresses")
 
     @property
     def num_tensors_total(self) -> int:
@@ -438,19 +434,11 @@ class ModelHistory:
         )
         return sum(sizes)
 
-    @property
-    def total_params(self) -> int:
-        """Elements of all parameters of the model, used in this pass or not."""
-        return self._facts.num_params
-
-    @property
-    def total_param_tensors(self) -> int:
-        return self._facts.num_param_tensors
-
-    @property
-    def total_params_fsize(self) -> int:
-        """Bytes of all parameters."""
-        return self._facts.num_param_bytes
+    total_params: int = read_off(
+        "_facts.num_params", "Elements of all parameters of the model, used in this pass or not."
+    )
+    total_param_tensors: int = read_off("_facts.num_param_tensors")
+    total_params_fsize: int = read_off("_facts.num_param_bytes", "Bytes of all parameters.")
 
     @property
     def total_flops(self) -> int:
@@ -473,10 +461,7 @@ class ModelHistory:
         """
         return self._facts.random_seed
 
-    @property
-    def elapsed_time_total(self) -> float:
-        """Seconds that the forward pass took."""
-        return self._facts.elapsed_seconds
+    elapsed_time_total: float = read_off("_facts.elapsed_seconds", "Seconds that the forward pass took.")
 
     @property
     def stopped_after(self) -> str | None:
@@ -497,8 +482,7 @@ class ModelHistory:
         notes = [*self._facts.notes, *self._tape.warnings]
         if self._facts.edits:
             done = dict.fromkeys(f"{self._label(op)} by {rule.name}" for op, rule in self._facts.edits)
-            shown = [*list(done)[:5], *([f"{len(done) - 5} more"] if len(done) > 5 else [])]
-            notes.append(f"edited: {', '.join(shown)}.")
+            notes.append(f"edited: {some_of(done, 5)}.")
         if self.is_shape_only:
             notes.append("shape-only: it ran on meta or fake tensors, which have shapes and no values.")
         if self._gradients is not None:
@@ -546,9 +530,8 @@ class ModelHistory:
         """From now on, keep what backward passes bring."""
         graph = GradGraph(self._tape)
         ops = wanted.ops_in(self)
-        again = Recomputation.planned(self._tape, graph, self._model)
         with_aten = self._tape.aten is not None
-        self._gradients = GradientLog(graph, ops.__contains__, self._facts.device, with_aten, again)
+        self._gradients = GradientLog(graph, ops.__contains__, self._facts.device, with_aten)
 
     @property
     def backward_passes(self) -> list[BackwardPass]:
@@ -627,7 +610,7 @@ class ModelHistory:
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
-        from torcheer.capture.fields.field import receptive_field
+        from torcheer.capture.analysis.fields import receptive_field
 
         with undisturbed():
             return receptive_field(self, layer, unit, onto)
@@ -636,7 +619,7 @@ class ModelHistory:
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
-        from torcheer.capture.fields.field import projective_field
+        from torcheer.capture.analysis.fields import projective_field
 
         with undisturbed():
             return projective_field(self, layer, unit, onto)
@@ -783,34 +766,17 @@ def _sites_after(tape: Tape, read: Read) -> Iterator[Site]:
             pending = 0
 
 
-@dataclass(frozen=True, slots=True)
 class PassRecord:
     """What a history is made of, for other rooms of the package: `PassRecord(history).tape`."""
 
-    history: ModelHistory
+    def __init__(self, history: ModelHistory) -> None:
+        self.history = history
 
-    @property
-    def tape(self) -> Tape:
-        return self.history._tape
-
-    @property
-    def structure(self) -> Structure:
-        """Who feeds whom."""
-        return self.history._structure
-
-    @property
-    def lookup(self) -> Lookup:
-        """Ops by every key that names them."""
-        return self.history._lookup
-
-    @property
-    def layers(self) -> LayerBook:
-        """Which layer each op is a pass of."""
-        return self.history._numbered.layers
-
-    @property
-    def labels(self) -> LabelBook:
-        return self.history._numbered.labels
+    tape: Tape = read_off("history._tape")
+    structure: Structure = read_off("history._structure", "Who feeds whom.")
+    lookup: Lookup = read_off("history._lookup", "Ops by every key that names them.")
+    layers: LayerBook = read_off("history._numbered.layers", "Which layer each op is a pass of.")
+    labels: LabelBook = read_off("history._numbered.labels")
 
     def label(self, op: int) -> str:
         return self.history._label(op)

@@ -29,6 +29,7 @@ from torcheer.capture.tape import (
     Record,
     Scope,
     Tape,
+    site_key,
 )
 from torcheer.graph import LabelBook, LayerBook, PlaceBook, Site, goes_on
 
@@ -370,22 +371,18 @@ class _Loops:
         at = 0
         while at < min(len(end), len(start)) - 2 and end[at] is start[at] and end[at + 1] == start[at + 1]:
             at += 2
-        self._stretches.setdefault(_frames(start[: at + 1]), set()).add((start[at + 1], end[at + 1]))
+        self._stretches.setdefault(site_key(start[: at + 1]), set()).add((start[at + 1], end[at + 1]))
 
     def hold_both(self, a: Site, b: Site) -> bool:
         for at in range(0, min(len(a), len(b)), 2):
             if a[at] is not b[at]:
                 return False
-            for first, last in self._stretches.get(_frames(a[: at + 1]), ()):
+            for first, last in self._stretches.get(site_key(a[: at + 1]), ()):
                 if first <= a[at + 1] <= last and first <= b[at + 1] <= last:
                     return True
             if a[at + 1] != b[at + 1]:
                 return False
         return False
-
-
-def _frames(site: Site) -> tuple[int, ...]:
-    return tuple([part if type(part) is int else id(part) for part in site])
 
 
 def _at_home(scope: Scope, site: Site) -> tuple[Scope, Site]:

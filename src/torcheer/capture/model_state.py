@@ -150,10 +150,10 @@ class Snapshot:
 
 
 def held_by(modules: list[nn.Module]) -> Snapshot:
-    """What modules keep in attributes of their own, their forward hooks, and which parameters, buffers and
-    modules are theirs.
+    """The attributes of modules and what they keep in them, their forward hooks, and which parameters,
+    buffers and modules are theirs.
 
-    The quick way, for the start of every pass: without numbers and the attributes themselves.
+    The quick way, for the start of every pass: without numbers.
     """
     kept = [
         own[name]
@@ -165,6 +165,7 @@ def held_by(modules: list[nn.Module]) -> Snapshot:
     shards = [_Before(module, _SHARDS) for module in modules if is_sharded(module)]
     members = _MEMBERS[1:] if shards else _MEMBERS
     for own in map(vars, modules):
+        snapshot._parts.append(_Before(own, _DICT))
         # In a script they are none.
         found = [own[name] for name in members if type(own.get(name)) is dict]
         snapshot._parts += [_Before(one, _DICT) for one in found]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 ModuleExit = Callable[[str, int, list[tuple[int, Tensor]]], None]
 
 _in_capture = threading.local()
+_WORD_OF_HOOKS = "Using `torch.compile\\(module\\)` when there are global hooks"
 
 
 class Recorder:
@@ -107,7 +108,9 @@ class Recorder:
             with ExitStack() as stack:
                 if "torch._dynamo" in sys.modules:
                     stack.enter_context(without_compiler())  # it would hide the ops
-                    stack.enter_context(_no_word_of_our_hooks())
+                    # torch.compile warns of global hooks, which are ours and gone after the pass.
+                    stack.enter_context(warnings.catch_warnings())
+                    warnings.filterwarnings("ignore", message=_WORD_OF_HOOKS)
                 stack.enter_context(module_hooks(self._enter, self._leave))
                 stack.enter_context(recording_new_threads(self._catcher_for_thread))
                 catcher = self._add(Catcher(self.tape, self.base))
@@ -270,16 +273,6 @@ class Recorder:
 
 def _is_capturing() -> bool:
     return getattr(_in_capture, "model", None) is not None
-
-
-@contextmanager
-def _no_word_of_our_hooks() -> Iterator[None]:
-    """torch.compile warns of global hooks, which are ours and gone after the pass."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="Using `torch.compile\\(module\\)` when there are global hooks"
-        )
-        yield
 
 
 def _wrappers_around(walk: ModelWalk, model: nn.Module) -> frozenset[int]:

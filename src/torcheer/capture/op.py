@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -29,6 +30,27 @@ class ParamInfo:
     num_elements: int
     num_bytes: int
     requires_grad: bool
+
+
+def some_of(names: Iterable[str], most: int = 3) -> str:
+    """`a, b, c and 4 more`."""
+    known = list(names)
+    return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")
+
+
+def read_off(path: str, doc: str = "") -> Any:
+    """A property that stands elsewhere: `read_off("_meta.dtype")`."""
+    return property(attrgetter(path), doc=doc)
+
+
+def _distance(end: str, which: int) -> Any:
+    """The shortest or the longest way to an end of the pass; None where no way leads there."""
+
+    def find(op: Op) -> int | None:
+        ways = getattr(op._history._structure, end)[op.index]
+        return None if ways is None else ways[which]
+
+    return property(find)
 
 
 class Op:
@@ -71,17 +93,13 @@ class Op:
     def _layer(self) -> int:
         return self._history._numbered.layers.layer_of[self.index]
 
-    @property
-    def layer_type(self) -> str:
-        return self._record.trait.type
+    layer_type: str = read_off("_record.trait.type")
 
     @property
     def layer_type_num(self) -> int:
         return self._history._numbered.labels.type_nums[self._layer]
 
-    @property
-    def layer_total_num(self) -> int:
-        return self._layer
+    layer_total_num: int = read_off("_layer")
 
     @property
     def pass_num(self) -> int:
@@ -106,31 +124,18 @@ class Op:
     def tensor_shape(self) -> tuple[int, ...]:
         return tuple(self._meta.shape)
 
-    @property
-    def tensor_dtype(self) -> torch.dtype:
-        return self._meta.dtype
-
-    @property
-    def tensor_device(self) -> torch.device:
-        return self._meta.device
-
-    @property
-    def tensor_fsize(self) -> int:
-        """Its size in bytes."""
-        return self._meta.num_bytes
+    tensor_dtype: torch.dtype = read_off("_meta.dtype")
+    tensor_device: torch.device = read_off("_meta.device")
+    tensor_fsize: int = read_off("_meta.num_bytes", "Its size in bytes.")
 
     @property
     def tensor_fsize_nice(self) -> str:
         return readable_bytes(self.tensor_fsize)
 
-    @property
-    def requires_grad(self) -> bool:
-        return self._meta.requires_grad
-
-    @property
-    def grad_fn_name(self) -> str | None:
-        """The autograd node that the op left, as in `ConvolutionBackward0`."""
-        return self._meta.grad_fn_name
+    requires_grad: bool = read_off("_meta.requires_grad")
+    grad_fn_name: str | None = read_off(
+        "_meta.grad_fn_name", "The autograd node that the op left, as in `ConvolutionBackward0`."
+    )
 
     @property
     def is_edited(self) -> bool:
@@ -199,10 +204,7 @@ class Op:
         own = [line for line in stack if not is_torchs(line.file)]
         return own[0] if own else (stack[0] if stack else None)
 
-    @property
-    def func_time_elapsed(self) -> float:
-        """Seconds that the call took."""
-        return self._record.seconds
+    func_time_elapsed: float = read_off("_record.seconds", "Seconds that the call took.")
 
     @property
     def func_args(self) -> tuple[Any, ...]:
@@ -236,16 +238,10 @@ class Op:
 
     def _parent_values(self) -> list[Any]:
         values = [self._history._value_of(p) for p in self._record.parents]
-        missing = [p for p, value in zip(self._record.parents, values, strict=True) if value is None]
-        if missing and all(parent < 0 for parent in missing):
+        if any(value is None for value in values):
             raise InputError(
-                f"{self.layer_label} used parameters, whose values are not in a saved file: ask the history "
-                "that was captured."
-            )
-        if missing:
-            raise InputError(
-                f"the inputs of {self.layer_label} were not kept: capture with layers_to_save='all' "
-                "or save_function_args=True."
+                f"the inputs of {self.layer_label} were not kept: capture with layers_to_save='all' or "
+                "save_function_args=True. A saved file has no parameters."
             )
         return values
 
@@ -347,21 +343,10 @@ class Op:
         below = self._history._structure.descendants(self.index) | {self.index}
         return self._labels(op for op in self._history._structure.outputs if op in below)
 
-    @property
-    def min_distance_from_input(self) -> int | None:
-        return _end(self._history._structure.from_input[self.index], 0)
-
-    @property
-    def max_distance_from_input(self) -> int | None:
-        return _end(self._history._structure.from_input[self.index], 1)
-
-    @property
-    def min_distance_from_output(self) -> int | None:
-        return _end(self._history._structure.from_output[self.index], 0)
-
-    @property
-    def max_distance_from_output(self) -> int | None:
-        return _end(self._history._structure.from_output[self.index], 1)
+    min_distance_from_input: int | None = _distance("from_input", 0)
+    max_distance_from_input: int | None = _distance("from_input", 1)
+    min_distance_from_output: int | None = _distance("from_output", 0)
+    max_distance_from_output: int | None = _distance("from_output", 1)
 
     @property
     def has_input_ancestor(self) -> bool:
@@ -452,10 +437,6 @@ class Op:
 
     def __hash__(self) -> int:
         return hash((id(self._history), self.index))
-
-
-def _end(way: tuple[int, int] | None, which: int) -> int | None:
-    return None if way is None else way[which]
 
 
 def own_frames(lines: list[SourceLine]) -> list[SourceLine]:

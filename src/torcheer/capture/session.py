@@ -189,7 +189,7 @@ class Capture:
         if self._was_lazy:
             self._walk = ModelWalk(self._walk.root)  # the pass has made its parameters
         if self._start is not None:
-            self._start.end()
+            self._start.held.only_changes()  # from here on no model is kept
         history = self._make_history(error)
         for index, value in tape.param_values.items():
             note_written(tape.params[-index - 1][1], value)
@@ -324,37 +324,9 @@ class PassStart:
     """What a forward began with: a second one that begins with the same gives the same."""
 
     def __init__(self, walk: ModelWalk, call: Call) -> None:
-        modules = [module for _, module in walk.modules]
         self.random: RandomState = random_state()
         self.call = copied_call(call)
-        self._held = held_by(modules)
-        self._attributes = [(vars(module), dict(vars(module))) for module in modules]
-
-    def end(self) -> None:
-        """The pass is over: from here on only what it changed is kept, and no model."""
-        self._held.only_changes()
-        self._attributes = [
-            (now, changed) for now, before in self._attributes if (changed := _changes(now, before))
-        ]
-
-    def put_back(self) -> None:
-        """Give modules what they had. It is left to the caller to take it from them again."""
-        for now, changed in self._attributes:
-            for name, value in changed.items():
-                if value is _ABSENT:
-                    now.pop(name, None)
-                else:
-                    now[name] = value
-        self._held.put_back()
-
-
-_ABSENT = object()
-
-
-def _changes(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """The old values of what was re-assigned, and the names that are new."""
-    changed = {name: value for name, value in before.items() if now.get(name) is not value}
-    return changed | dict.fromkeys(now.keys() - before.keys(), _ABSENT)
+        self.held = held_by([module for _, module in walk.modules])
 
 
 @contextmanager
@@ -363,7 +335,7 @@ def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call
     start: PassStart = history._facts.start
     root = unwrapped_model(model)
     with same_random_state_after(), same_model_after(model):
-        start.put_back()
+        start.held.put_back()  # left to us to take it from the modules again
         modules = history.module_tree.modules
         for address, module in root.named_modules():
             if address in modules and module.training != modules[address].training:

@@ -108,6 +108,11 @@ class Scope:
         return scopes[::-1]
 
 
+def site_key(site: Site) -> tuple[int, ...]:
+    """By identity: to hash a code object is to hash all that is in it."""
+    return tuple([part if type(part) is int else id(part) for part in site])
+
+
 class _TensorSlot:
     """Stands in a recorded argument where a tensor was; `parents` says which."""
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from torcheer.capture.op import Op, is_torchs, own_frames
 from torcheer.capture.savefile.python_values import plain_size
-from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope
+from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope, site_key
 from torcheer.graph import (
     DOCUMENT_VERSION,
     BranchEntry,
@@ -50,8 +49,8 @@ class _Describer:
     def __init__(self, history: ModelHistory) -> None:
         self._history = history
         self._tape = history._tape
-        self._scopes: dict[int, int] = {}
-        self._scope_list: list[Scope] = []
+        self._scopes = self._all_scopes()
+        self._scope_numbers = {id(scope): number for number, scope in enumerate(self._scopes)}
         self._sources: dict[SourceLine, int] = {}
         self._lines_at: dict[tuple[int, ...], list[int]] = {}  # by site
         self._lines_around: dict[int, list[int]] = {}  # by scope, with those around it
@@ -61,8 +60,6 @@ class _Describer:
 
     def document(self) -> PassDocument:
         history = self._history
-        for scope in self._all_scopes():
-            self._scope(scope)
         ops = [self._op(index) for index in range(len(self._tape.records))]
         branches = self._branches()
         return PassDocument(
@@ -103,7 +100,7 @@ class _Describer:
             type=op.layer_type,
             function=op.func_applied_name,
             kind=_kind(record),
-            scope=self._scope(record.scope),
+            scope=self._scope_numbers[id(record.scope)],
             parents=links,
             argument_order_matters=len({link.op for link in links}) > 1
             and op.layer_type not in _ORDER_DOES_NOT_MATTER,
@@ -128,37 +125,23 @@ class _Describer:
 
     # --- scopes ----------------------------------------------------------------------------------
 
-    def _all_scopes(self) -> Iterable[Scope]:
+    def _all_scopes(self) -> list[Scope]:
         """In the order in which they began, the model first, with those that ran no op."""
-        found: dict[int, Scope] = {}
-        for record in self._tape.records:
-            for scope in record.scope.chain():
-                found.setdefault(id(scope), scope)
-        for calls in self._history._modules.calls.values():
-            for call in calls:
-                for scope in call.chain():
-                    found.setdefault(id(scope), scope)
+        calls = [call for calls in self._history._modules.calls.values() for call in calls]
+        inner = {id(scope): scope for scope in (*(r.scope for r in self._tape.records), *calls)}
+        found = {id(scope): scope for one in inner.values() for scope in one.chain()}
         return sorted(found.values(), key=lambda scope: (scope.first_op, scope.depth))
-
-    def _scope(self, scope: Scope) -> int:
-        number = self._scopes.get(id(scope))
-        if number is None:
-            if scope.parent is not None:
-                self._scope(scope.parent)
-            number = self._scopes[id(scope)] = len(self._scope_list)
-            self._scope_list.append(scope)
-        return number
 
     def _scope_entries(self) -> list[ScopeEntry]:
         modules = self._history.module_tree.modules
         num_ops = len(self._tape.records)
         entries = []
-        for scope in self._scope_list:
+        for scope in self._scopes:
             info = modules.get(scope.address) if scope.address is not None else None
             lines = self._lines_of(scope.site)
             entries.append(
                 ScopeEntry(
-                    parent=-1 if scope.parent is None else self._scopes[id(scope.parent)],
+                    parent=-1 if scope.parent is None else self._scope_numbers[id(scope.parent)],
                     address=scope.address,
                     name=info.class_name if info is not None else scope.name,
                     pass_num=scope.pass_num,
@@ -185,7 +168,7 @@ class _Describer:
 
     def _lines_of(self, site: Site) -> list[int]:
         """The lines of a site, innermost first. Many ops share them, and finding a line takes long."""
-        key = tuple([part if type(part) is int else id(part) for part in site])
+        key = site_key(site)
         lines = self._lines_at.get(key)
         if lines is None:
             lines = self._lines_at[key] = [self._source(line) for line in own_frames(source_lines(site))]

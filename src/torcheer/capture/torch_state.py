@@ -70,16 +70,6 @@ def computing_alike(modes: TorchModes, *, with_casts: bool = False) -> Iterator[
         yield
 
 
-@contextmanager
-def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
-
-
 def _kinds_of_device() -> Iterable[str]:
     accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     return ("cpu",) if accelerator is None else ("cpu", accelerator.type)

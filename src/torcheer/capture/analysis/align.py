@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
@@ -93,162 +93,46 @@ def is_move(layer_type: str) -> bool:
 Tokens = Sequence[Hashable | None]  # None: not to be matched on this level
 Pair = tuple[int, int]
 
-# Edits after which a search keeps what it has and goes on from there. This bounds the work to a small
-# multiple of the length, also where the sequences have nothing in common.
-_MOST_EDITS = 64
-
-
-class Gap(NamedTuple):
-    """A stretch of both sequences, the ends not included."""
-
-    left_start: int
-    left_end: int
-    right_start: int
-    right_end: int
-
-
-class Reached(NamedTuple):
-    """How far a search has come."""
-
-    distance: int  # along both sequences together
-    diagonal: int
-    edits: int
-
 
 def align(left: Sequence[Tokens], right: Sequence[Tokens]) -> list[Pair]:
-    """Pairs of positions, rising on both sides; the tokens are given level by level."""
+    """Pairs of positions, rising on both sides; the tokens are given level by level.
+
+    Each level fills the gaps that the levels before it have left.
+    """
     pairs: list[Pair] = []
-    num_left, num_right = len(left[0]), len(right[0])
-    for left_tokens, right_tokens in zip(left, right, strict=True):
+    for x, y in zip(left, right, strict=True):
         found: list[Pair] = []
-        for gap in _gaps(pairs, num_left, num_right):
-            found += _fill(gap, left_tokens, right_tokens)
+        i = j = 0
+        for end_i, end_j in [*pairs, (len(x), len(y))]:
+            found += [(i + a, j + b) for a, b in _longest_common(x[i:end_i], y[j:end_j])]
+            i, j = end_i + 1, end_j + 1
         pairs = sorted(pairs + found)
     return pairs
 
 
-def _gaps(pairs: list[Pair], num_left: int, num_right: int) -> list[Gap]:
-    gaps = []
-    left, right = 0, 0
-    for i, j in [*pairs, (num_left, num_right)]:
-        if i > left and j > right:
-            gaps.append(Gap(left, i, right, j))
-        left, right = i + 1, j + 1
-    return gaps
+def _longest_common(x: Tokens, y: Tokens) -> list[Pair]:
+    """The longest common subsequence, a row of the textbook's table at a time.
 
-
-def _fill(gap: Gap, left: Tokens, right: Tokens) -> list[Pair]:
-    """The pairs in one gap: anchors first, then what lies between them."""
-    # What stands on one side only cannot be matched, and would only cost time.
-    shared = set(left[gap.left_start : gap.left_end]) & set(right[gap.right_start : gap.right_end]) - {None}
-    left_places = [i for i in range(gap.left_start, gap.left_end) if left[i] in shared]
-    right_places = [j for j in range(gap.right_start, gap.right_end) if right[j] in shared]
-    x, y = [left[i] for i in left_places], [right[j] for j in right_places]
-    anchors = _anchors(x, y)
-    pairs = list(anchors)
-    for between in _gaps(anchors, len(x), len(y)):
-        pairs += _common(x, y, between)
-    return sorted((left_places[i], right_places[j]) for i, j in pairs)
-
-
-def _anchors(x: Tokens, y: Tokens) -> list[Pair]:
-    """Tokens that stand equally often on both sides are the same, in order, as far as no pairs cross."""
-    places: defaultdict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for i, token in enumerate(x):
-        places[token][0].append(i)
+    A row is one large number: bit j is 0 where the longest common part grows at y[j] (Hyyrö 2004).
+    """
+    places: defaultdict[Hashable, int] = defaultdict(int)  # by token: the bits of its places in y
     for j, token in enumerate(y):
-        places[token][1].append(j)
-    pairs = [
-        pair
-        for in_x, in_y in places.values()
-        if len(in_x) == len(in_y)
-        for pair in zip(in_x, in_y, strict=True)
-    ]
-    return _longest_rising(sorted(pairs))
-
-
-def _longest_rising(pairs: list[Pair]) -> list[Pair]:
-    """The most pairs of which the second parts rise too."""
-    ends: list[int] = []  # the smallest end of a rising row of each length
-    last: list[int] = []  # which pair that is
-    before: list[int] = []  # for each pair, the one that comes before it
-    for number, (_, j) in enumerate(pairs):
-        length = bisect_left(ends, j)
-        before.append(last[length - 1] if length else -1)
-        if length == len(ends):
-            ends.append(j)
-            last.append(number)
+        places[token] |= 0 if token is None else 1 << j
+    everything = (1 << len(y)) - 1
+    rows = [everything]
+    for token in x:
+        met = rows[-1] & places[token]
+        rows.append((rows[-1] + met | rows[-1] - met) & everything)
+    pairs: list[Pair] = []
+    i, j = len(x), len(y)
+    while i and j:
+        if rows[i] >> j - 1 & 1:
+            j -= 1
+        elif not rows[i - 1] >> j - 1 & 1:
+            i -= 1
         else:
-            ends[length], last[length] = j, number
-    chosen: list[Pair] = []
-    number = last[-1] if last else -1
-    while number >= 0:
-        chosen.append(pairs[number])
-        number = before[number]
-    return chosen[::-1]
-
-
-def _common(x: Tokens, y: Tokens, gap: Gap) -> list[Pair]:
-    """A longest common subsequence, found with few edits (Myers), a stretch at a time."""
-    pairs: list[Pair] = []
-    i, j = gap.left_start, gap.right_start
-    while i < gap.left_end and j < gap.right_end:
-        found, i, j = _stretch(x, y, Gap(i, gap.left_end, j, gap.right_end))
-        pairs += found
-    return pairs
-
-
-def _stretch(x: Tokens, y: Tokens, gap: Gap) -> tuple[list[Pair], int, int]:
-    """Go on until the end or the most edits: the pairs, and where the search stands."""
-    x, y = x[gap.left_start : gap.left_end], y[gap.right_start : gap.right_end]
-    furthest: dict[int, int] = {1: 0}  # by diagonal (i - j): how far along x
-    states: list[dict[int, int]] = []  # before each edit
-    best = Reached(0, 0, 0)
-    for edits in range(_MOST_EDITS + 1):
-        states.append(dict(furthest))
-        for diagonal in range(-edits, edits + 1, 2):
-            i = _slide(x, y, _step(furthest, diagonal, edits), diagonal)
-            furthest[diagonal] = i
-            # Off the edge it is kept, so that its neighbours know, but it is nowhere to go on from.
-            if i <= len(x) and i - diagonal <= len(y) and 2 * i - diagonal > best.distance:
-                best = Reached(2 * i - diagonal, diagonal, edits)
-        if best.distance >= len(x) + len(y):
-            break
-    states.append(furthest)
-    pairs = [(gap.left_start + i, gap.right_start + j) for i, j in _trace(states, best)]
-    along_x = (best.distance + best.diagonal) // 2
-    return pairs, gap.left_start + along_x, gap.right_start + along_x - best.diagonal
-
-
-def _slide(x: Tokens, y: Tokens, i: int, diagonal: int) -> int:
-    """Along a diagonal for as long as the elements are the same."""
-    while i < len(x) and 0 <= i - diagonal < len(y) and x[i] == y[i - diagonal]:
-        i += 1
-    return i
-
-
-def _comes_down(furthest: dict[int, int], diagonal: int, edits: int) -> bool:
-    """Whether the better way to a diagonal leaves out an element of y, rather than one of x."""
-    down, across = furthest.get(diagonal + 1, -1), furthest.get(diagonal - 1, -1) + 1
-    return diagonal == -edits or (diagonal != edits and down >= across)
-
-
-def _step(furthest: dict[int, int], diagonal: int, edits: int) -> int:
-    down = _comes_down(furthest, diagonal, edits)
-    return furthest[diagonal + 1] if down else furthest[diagonal - 1] + 1
-
-
-def _trace(states: list[dict[int, int]], reached: Reached) -> list[Pair]:
-    """Walk back from where the search stands, and gather the matches on the way."""
-    pairs: list[Pair] = []
-    diagonal = reached.diagonal
-    i = states[reached.edits + 1][diagonal]
-    for edits in range(reached.edits, -1, -1):
-        start = _step(states[edits], diagonal, edits)
-        pairs += [(k, k - diagonal) for k in range(i - 1, start - 1, -1)]
-        if edits:
-            diagonal += 1 if _comes_down(states[edits], diagonal, edits) else -1
-            i = states[edits][diagonal]
+            i, j = i - 1, j - 1
+            pairs.append((i, j))
     return pairs[::-1]
 
 
@@ -298,52 +182,19 @@ def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
     """
     ends = _paired_ends(left, right)
     ops_left, ops_right = _ops(left), _ops(right)
-    partner = dict(zip(ops_left, ops_right, strict=False))
-    if not _is_the_same_program(left, right, ops_left, ops_right, ends | partner):
-        known: dict[tuple[int, ...], list[list[int]]] = {}
-        levels_left = _levels(left, ops_left, _param_kinds(left, known))
-        levels_right = _levels(right, ops_right, _param_kinds(right, known))
-        pairs = align(levels_left, levels_right)
-        for level in (_BY_PARAMS, _BY_MODULE):
-            pairs += _crossing(levels_left[level], levels_right[level], pairs)
-        partner = {ops_left[i]: ops_right[j] for i, j in pairs}
+    known: dict[tuple[int, ...], list[list[int]]] = {}
+    levels_left = _levels(left, ops_left, _param_kinds(left, known))
+    levels_right = _levels(right, ops_right, _param_kinds(right, known))
+    pairs = align(levels_left, levels_right)
+    for level in (_BY_PARAMS, _BY_MODULE):
+        pairs += _crossing(levels_left[level], levels_right[level], pairs)
+    partner = {ops_left[i]: ops_right[j] for i, j in pairs}
     partner |= ends
     return Alignment(
         partner=partner,
         only_left={*ops_left, *_ends(left)} - partner.keys(),
         only_right={*ops_right, *_ends(right)} - set(partner.values()),
     )
-
-
-def _is_the_same_program(
-    left: ModelHistory,
-    right: ModelHistory,
-    ops_left: list[int],
-    ops_right: list[int],
-    partner: dict[int, int],
-) -> bool:
-    """Whether the ops have the same names in the same order, and the same inputs."""
-    records_left, records_right = left._tape.records, right._tape.records
-    names_left = [common_name(records_left[op].trait.type) for op in ops_left]
-    if names_left != [common_name(records_right[op].trait.type) for op in ops_right]:
-        return False
-    # A parameter is told apart from others by its place among the arguments alone.
-    partner = {**partner, -1: -1}
-    return all(
-        [partner.get(p) for p in _real_parents(records_left, op)] == _real_parents(records_right, other)
-        for op, other in partner.items()
-        if op >= 0
-    )
-
-
-def _real_parents(records: Sequence[Record], op: int) -> list[int]:
-    """Parents, seen through modules that did nothing; -1 for any parameter."""
-    found = []
-    for parent in records[op].parents:
-        while parent >= 0 and records[parent].trait is IDENTITY:
-            parent = records[parent].parents[0]
-        found.append(max(parent, -1))
-    return found
 
 
 def _crossing(left: Tokens, right: Tokens, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, zip_longest
 from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from torcheer.capture.analysis.align import Alignment, Verdict, align_passes, mend, pair_by_name
-from torcheer.capture.analysis.plain_values import CHUNK, as_plain, is_on_meta, kept_value
+from torcheer.capture.analysis.plain_values import CHUNK, as_plain, kept_value
 from torcheer.capture.history import ModelHistory
-from torcheer.capture.op import Op
+from torcheer.capture.op import Op, some_of
 from torcheer.capture.pytree import tensors_in
-from torcheer.capture.tape import BUFFER, INPUT, OUTPUT
+from torcheer.capture.tape import BUFFER, OUTPUT
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import Column, RowTable, SourceLine, number_text, shape_text
 
@@ -235,8 +234,6 @@ class Comparison:
     num_unseen: int  # pairs that could not be compared, since a value was not saved
     has_unmatched_outputs: bool
     notes: tuple[str, ...]
-    modules_a: tuple[str, ...] = ()  # of the ops in only_in_a, one by one
-    modules_b: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return not self.has_unmatched_outputs and self.first_difference is None
@@ -274,9 +271,9 @@ class Comparison:
             worst = self.table.where(lambda row: row.is_close is False).sort("max_abs", descending=True)
             lines += ["the largest differences:", str(worst.head(_NUM_WORST))]
         if self.only_in_a:
-            lines.append(f"only in a: {_names_text(self.only_in_a, self.modules_a)}")
+            lines.append(f"only in a: {some_of(self.only_in_a, _NUM_NAMES)}")
         if self.only_in_b:
-            lines.append(f"only in b: {_names_text(self.only_in_b, self.modules_b)}")
+            lines.append(f"only in b: {some_of(self.only_in_b, _NUM_NAMES)}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -299,15 +296,6 @@ class Comparison:
             text = f"close: {len(compared)} of {total} agree within tolerance"
         unseen = f"; {self.num_unseen} pairs were not saved in both" if self.num_unseen else ""
         return f"{text}{unseen}."
-
-
-def _names_text(names: tuple[str, ...], modules: tuple[str, ...]) -> str:
-    """The first few, those of one module together, and how many more there are."""
-    more = f" and {len(names) - _NUM_NAMES} more" if len(names) > _NUM_NAMES else ""
-    placed = zip_longest(names[:_NUM_NAMES], modules[:_NUM_NAMES], fillvalue="")
-    groups = [(module, [name for name, _ in group]) for module, group in groupby(placed, lambda one: one[1])]
-    texts = [", ".join(group) + (f" (in {module})" if module else "") for module, group in groups]
-    return "; ".join(texts) + more
 
 
 # --- the comparison ------------------------------------------------------------------------------
@@ -333,115 +321,96 @@ def compare(
         raise InputError(f"compare takes a history first, from tl.log_forward_pass, not {type(a).__name__}.")
     if of not in ("values", "gradients"):
         raise InputError(f"compare looks at 'values' or 'gradients', not at {of!r}.")
-    allowed = Allowed(rtol, atol)
     if isinstance(b, ModelHistory):
-        return PassComparison(a, b, of, allowed).run()
+        return PassComparison(a, b, of, rtol, atol).run()
     if of == "gradients":
         raise InputError("gradients are compared between two histories: a plain result has none.")
-    return _compare_outputs(a, b, allowed)
+    return _compare_outputs(a, b, rtol, atol)
 
 
-class Allowed(NamedTuple):
-    """The tolerances that were asked for; None: the usual ones."""
-
-    rtol: float | None
-    atol: float | None
-
-    def given(self, usual: Tolerance) -> Tolerance:
-        rtol = usual.rtol if self.rtol is None else self.rtol
-        return Tolerance(rtol, usual.atol if self.atol is None else self.atol)
+def _allowed(usual: Tolerance, rtol: float | None, atol: float | None) -> Tolerance:
+    return Tolerance(usual.rtol if rtol is None else rtol, usual.atol if atol is None else atol)
 
 
-class Values(NamedTuple):
-    """Two values beside each other; None where one was not saved."""
-
-    a: Tensor | None
-    b: Tensor | None
+Values = tuple[Tensor | None, Tensor | None]  # None where one was not saved
 
 
 class PassComparison:
     """One comparison of two histories, while it is made."""
 
-    def __init__(self, a: ModelHistory, b: ModelHistory, of: Of, allowed: Allowed) -> None:
-        self._a, self._b, self._of, self._allowed = a, b, of, allowed
+    def __init__(
+        self, a: ModelHistory, b: ModelHistory, of: Of, rtol: float | None, atol: float | None
+    ) -> None:
+        self._a, self._b, self._of, self._rtol, self._atol = a, b, of, rtol, atol
         self._precision_a, self._precision_b = _precisions(a), _precisions(b)
-        self._param_grads = (a.param_grads, b.param_grads) if of == "gradients" else ({}, {})
         self._known: dict[tuple[int, int], Difference | None] = {}
-        self._parted: dict[int, int] = {}  # ops of different shapes, which may share parameters all the same
 
     def run(self) -> Comparison:
-        alignment = self._aligned()
-        rows = self._rows(alignment)
+        alignment = align_passes(self._a, self._b)
+        if self._of == "values":
+            mend(alignment, self._a._structure, self._b._structure, self._judge)
+            rows = [self._row(left, right) for left, right in sorted(alignment.partner.items())]
+        else:
+            rows = self._gradient_rows(alignment)
         if all(row.is_close is None for row in rows):
-            raise InputError(_why_nothing(self._of, is_on_meta(self._a) or is_on_meta(self._b)))
+            raise InputError(_why_nothing(self._of, self._a.is_shape_only or self._b.is_shape_only))
         first = next((row for row in rows if row.is_close is False), None)
-        only_in_a, modules_a = _leftovers(self._a, alignment.only_left)
-        only_in_b, modules_b = _leftovers(self._b, alignment.only_right)
+        differ_from_the_start = first is not None and first.type == "input" and self._of == "values"
+        sides = ((self._a, alignment.only_left), (self._b, alignment.only_right))
+        alone = [
+            [(history._tape.records[op].trait, history._label(op)) for op in sorted(ops)]
+            for history, ops in sides
+        ]
+        only_in_a, only_in_b = (
+            tuple(label for trait, label in ops if trait is not BUFFER)
+            for ops in alone  # buffers are no ops
+        )
         return Comparison(
             table=ComparisonTable(rows, _COLUMNS, _finder(rows, self._a, self._b)),
             only_in_a=only_in_a,
             only_in_b=only_in_b,
             num_unseen=sum(row.is_close is None for row in rows),
-            has_unmatched_outputs=any(
-                history._tape.records[op].trait is OUTPUT
-                for history, ops in ((self._a, alignment.only_left), (self._b, alignment.only_right))
-                for op in ops
-            ),
-            notes=_notes_on(self._a, self._b, alignment, first) if self._of == "values" else (),
-            modules_a=modules_a,
-            modules_b=modules_b,
+            has_unmatched_outputs=any(trait is OUTPUT for ops in alone for trait, _ in ops),
+            notes=("the inputs already differ: give both models the same one.",)
+            if differ_from_the_start
+            else (),
         )
-
-    def _aligned(self) -> Alignment:
-        alignment = align_passes(self._a, self._b)
-        if self._of == "values":
-            mend(alignment, self._a._structure, self._b._structure, self._judge)
-            return alignment
-        # Ops of the same values, such as a tensor and its copy, may have different gradients: values make no
-        # pairs here. They only tell which pairs of different shapes are none.
-        by_values = PassComparison(self._a, self._b, "values", self._allowed)._aligned().partner
-        for left, right in list(alignment.partner.items()):
-            is_misfit = self._a._tape.meta(left).shape != self._b._tape.meta(right).shape
-            if is_misfit and by_values.get(left) != right:
-                alignment.part(left)
-                self._parted[left] = right
-        return alignment
 
     def _judge(self, left: int, right: int) -> Verdict:
         values = self._values(left, right)
-        if values.a is None or values.b is None:
+        if values[0] is None or values[1] is None:
             return "unseen"
         found = self._differ(left, right, values)
         return "other shape" if found is None else "close" if found.is_close else "far"
 
-    def _rows(self, alignment: Alignment) -> list[ComparedOp]:
-        pairs = sorted(alignment.partner.items())
-        if self._of == "values":
-            return [self._row(left, right) for left, right in pairs]
-        # Backward runs from the end: the first difference is the one that was made first.
+    def _gradient_rows(self, alignment: Alignment) -> list[ComparedOp]:
+        """Of ops and their parameters. Pairs of different shapes are none, but may share parameters.
+
+        Ops of the same values, such as a tensor and its copy, may have different gradients: values make no
+        pairs here. Backward runs from the end: the first difference is the one that was made first.
+        """
+        grads_a, grads_b = self._a.param_grads, self._b.param_grads
         rows: list[ComparedOp] = []
-        params: set[tuple[str, str]] = set()
-        for left, right in sorted([*pairs, *self._parted.items()], reverse=True):
-            if left not in self._parted and any(value is not None for value in self._values(left, right)):
+        done: set[tuple[str, str]] = set()
+        for left, right in sorted(alignment.partner.items(), reverse=True):
+            is_misfit = self._a._tape.meta(left).shape != self._b._tape.meta(right).shape
+            if is_misfit:
+                alignment.part(left)
+            elif any(value is not None for value in self._values(left, right)):
                 rows.append(self._row(left, right))
-            rows += self._param_rows(left, right, params)
+            params = Op(self._a, left).parent_params, Op(self._b, right).parent_params
+            for names in zip(*([param.address for param in each] for each in params), strict=False):
+                if names in done or (names[0] not in grads_a and names[1] not in grads_b):
+                    continue
+                values = as_plain(grads_a.get(names[0])), as_plain(grads_b.get(names[1]))
+                found = difference(*values, self._tolerance(left, right))
+                if found is not None or not is_misfit:
+                    done.add(names)
+                    rows.append(self._compared(left, right, names, "parameter", values, found))
         return rows
 
-    def _param_rows(self, left: int, right: int, done: set[tuple[str, str]]) -> Iterable[ComparedOp]:
-        grads_a, grads_b = self._param_grads
-        params = Op(self._a, left).parent_params, Op(self._b, right).parent_params
-        for one, other in zip(*params, strict=False):
-            names = one.address, other.address
-            if names in done or (names[0] not in grads_a and names[1] not in grads_b):
-                continue
-            values = Values(as_plain(grads_a.get(names[0])), as_plain(grads_b.get(names[1])))
-            found = difference(*values, self._tolerance(left, right))
-            if left not in self._parted or found is not None:
-                done.add(names)
-                yield self._row(left, right, names, values, found)
-
     def _values(self, left: int, right: int) -> Values:
-        return Values(self._value(self._a, left), self._value(self._b, right))
+        return self._value(self._a, left), self._value(self._b, right)
 
     def _value(self, history: ModelHistory, op: int) -> Tensor | None:
         if self._of == "gradients":
@@ -451,65 +420,64 @@ class PassComparison:
 
     def _tolerance(self, left: int, right: int) -> Tolerance:
         types = self._a._tape.meta(left).dtype, self._b._tape.meta(right).dtype
-        if not any(dtype.is_floating_point or dtype.is_complex for dtype in types):
-            return self._allowed.given(_EXACT)
-        return self._allowed.given(wider(self._precision_a[left], self._precision_b[right]))
+        is_exact = not any(dtype.is_floating_point or dtype.is_complex for dtype in types)
+        usual = _EXACT if is_exact else wider(self._precision_a[left], self._precision_b[right])
+        return _allowed(usual, self._rtol, self._atol)
 
     def _differ(self, left: int, right: int, values: Values) -> Difference | None:
         if (left, right) not in self._known:
             self._known[left, right] = difference(*values, self._tolerance(left, right))
         return self._known[left, right]
 
-    def _row(
+    def _row(self, left: int, right: int) -> ComparedOp:
+        values = self._values(left, right)
+        names = self._a._label(left), self._b._label(right)
+        types = dict.fromkeys((Op(self._a, left).layer_type, Op(self._b, right).layer_type))
+        return self._compared(left, right, names, "/".join(types), values, self._differ(left, right, values))
+
+    def _compared(
         self,
         left: int,
         right: int,
-        params: tuple[str, str] | None = None,
-        values: Values | None = None,
-        found: Difference | None = None,
+        names: tuple[str, str],
+        kind: str,
+        values: Values,
+        found: Difference | None,
     ) -> ComparedOp:
-        """Of two ops; or of two parameters that they have, with their gradients."""
-        op_a, op_b = Op(self._a, left), Op(self._b, right)
-        if values is None:
-            values = self._values(left, right)
-            found = self._differ(left, right, values)
-        types = dict.fromkeys((op_a.layer_type, op_b.layer_type))
+        ops = Op(self._a, left), Op(self._b, right)
         return _compared(
-            names=params or (op_a.layer_label, op_b.layer_label),
-            kind="parameter" if params else "/".join(types),
-            modules=(op_a.containing_module_origin, op_b.containing_module_origin),
-            shapes=(
-                op_a.tensor_shape if values.a is None else tuple(values.a.shape),
-                op_b.tensor_shape if values.b is None else tuple(values.b.shape),
+            names,
+            kind,
+            (
+                ops[0].tensor_shape if values[0] is None else tuple(values[0].shape),
+                ops[1].tensor_shape if values[1] is None else tuple(values[1].shape),
             ),
-            is_unseen=any(value is None for value in values),
-            found=found,
-            tolerance=self._tolerance(left, right),
-            ops=(op_a, op_b),
+            any(value is None for value in values),
+            found,
+            self._tolerance(left, right),
+            ops,
         )
 
 
 def _compared(
-    *,
     names: tuple[str, str],
     kind: str,
-    modules: tuple[str, str] = ("", ""),
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     is_unseen: bool,
     found: Difference | None,
     tolerance: Tolerance,
-    ops: tuple[Op, Op] | None = None,  # whose source is shown where they differ
+    ops: tuple[Op, Op] | None = None,
 ) -> ComparedOp:
-    is_close = None if is_unseen else found is not None and found.is_close
     figures = ("max_abs", "max_rel", "relative", "mean_abs", "cosine")
+    is_close = None if is_unseen else found is not None and found.is_close
     return ComparedOp(
         label_a=names[0],
         label_b=names[1],
         type=kind,
-        module=modules[0],
-        module_b=modules[1],
         shape=shapes[0],
         shape_b=shapes[1],
+        module=ops[0].containing_module_origin if ops else "",
+        module_b=ops[1].containing_module_origin if ops else "",
         is_close=is_close,
         rtol=tolerance.rtol,
         atol=tolerance.atol,
@@ -539,43 +507,6 @@ def _precisions(history: ModelHistory) -> list[Tolerance]:
             widest = wider(widest, of_params[-parent - 1] if parent < 0 else found[parent])
         found.append(widest)
     return found
-
-
-def _leftovers(history: ModelHistory, ops: set[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The labels and the modules of ops without a partner; buffers are no ops."""
-    shown = [Op(history, op) for op in sorted(ops) if history._tape.records[op].trait is not BUFFER]
-    return tuple(op.layer_label for op in shown), tuple(op.containing_module_origin for op in shown)
-
-
-def _notes_on(
-    a: ModelHistory, b: ModelHistory, alignment: Alignment, first: ComparedOp | None
-) -> tuple[str, ...]:
-    """What explains the first difference."""
-    partner = alignment.partner
-    left = next((op for op in partner if first is not None and a._label(op) == first.label_a), None)
-    if left is None:
-        return ()
-    if a._tape.records[left].trait is INPUT:
-        return ("the inputs already differ: give both models the same one.",)
-    above = (
-        ("a", _just_above(a, left, alignment.only_left)),
-        ("b", _just_above(b, partner[left], alignment.only_right)),
-    )
-    return tuple(
-        f"just before the first difference, and only in {name}: {text}." for name, text in above if text
-    )
-
-
-def _just_above(history: ModelHistory, op: int, without_partner: set[int]) -> str:
-    """The ops without a partner that lead straight to an op."""
-    found: set[int] = set()
-    queue = [op]
-    while queue:
-        parents = history._structure.parents[queue.pop()]
-        new = [p for p in parents if p in without_partner and p not in found]
-        found.update(new)
-        queue += new
-    return _names_text(*_leftovers(history, found))
 
 
 def _finder(rows: list[ComparedOp], a: ModelHistory, b: ModelHistory | None) -> Callable[[str], ComparedOp]:
@@ -609,7 +540,7 @@ def _why_nothing(of: str, is_meta: bool) -> str:
     return "the two passes have no saved values in common: capture both with layers_to_save='all'."
 
 
-def _compare_outputs(a: ModelHistory, result: Any, allowed: Allowed) -> Comparison:
+def _compare_outputs(a: ModelHistory, result: Any, rtol: float | None, atol: float | None) -> Comparison:
     """The outputs of a pass against what another model returned, by name or in order."""
     if isinstance(result, nn.Module):
         raise InputError("compare takes passes, not models: give tl.log_forward_pass(model, x).")
@@ -623,20 +554,14 @@ def _compare_outputs(a: ModelHistory, result: Any, allowed: Allowed) -> Comparis
     precisions = _precisions(a)
     rows: list[ComparedOp] = []
     for op, (name, tensor) in ((outputs[i], given[j]) for i, j in pairs):
-        values = Values(as_plain(kept_value(a, op.index)), as_plain(tensor))
+        values = as_plain(kept_value(a, op.index)), as_plain(tensor)
         is_exact = not any(t.is_floating_point() or t.is_complex() for t in values if t is not None)
         usual = _EXACT if is_exact else wider(precisions[op.index], usual_tolerance(tensor.dtype))
-        tolerance = allowed.given(usual)
-        rows.append(
-            _compared(
-                names=(op.layer_label, name),
-                kind="output",
-                shapes=(op.tensor_shape, tuple(tensor.shape)),
-                is_unseen=any(value is None for value in values),
-                found=difference(*values, tolerance),
-                tolerance=tolerance,
-            )
-        )
+        tolerance = _allowed(usual, rtol, atol)
+        shapes = op.tensor_shape, tuple(tensor.shape)
+        is_unseen = any(value is None for value in values)
+        found = difference(*values, tolerance)
+        rows.append(_compared((op.layer_label, name), "output", shapes, is_unseen, found, tolerance))
     if all(row.is_close is None for row in rows):
         raise InputError("no output of this pass was saved: capture with layers_to_save='all'.")
     paired = {op for op, _ in pairs}, {name for _, name in pairs}

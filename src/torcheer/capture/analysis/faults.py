@@ -16,12 +16,11 @@ from torcheer.capture.analysis.plain_values import (
     as_plain,
     chunks,
     is_finite,
-    is_on_meta,
     kept_value,
     param_value,
 )
 from torcheer.capture.analysis.replay import as_recorded
-from torcheer.capture.op import Op
+from torcheer.capture.op import Op, some_of
 from torcheer.capture.pytree import map_leaves, tensors_in
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Context, Record
 from torcheer.errors import InputError
@@ -46,10 +45,6 @@ class Range:
     num_inf: int
     is_seen: bool  # False where the value was not saved
 
-    @property
-    def is_finite(self) -> bool:
-        return not self.num_nan and not self.num_inf
-
     def __str__(self) -> str:
         if not self.is_seen:
             return f"{self.name} ({shape_text(self.shape)}): not saved"
@@ -66,7 +61,7 @@ def range_of(name: str, value: Any, shape: tuple[int, ...] = ()) -> Range:
     plain = as_plain(value)
     if plain is None:
         return Range(name=name, shape=shape, min=None, max=None, num_nan=0, num_inf=0, is_seen=False)
-    counts = count_nonfinite(plain)
+    counts = seen_in(plain)
     lows, highs = [], []
     for part, _ in chunks(plain):
         finite = (part.abs() if part.is_complex() else part)[torch.isfinite(part)]
@@ -88,16 +83,13 @@ def range_of(name: str, value: Any, shape: tuple[int, ...] = ()) -> Range:
 class Fault:
     """Where the first NaN or Inf of a pass came from."""
 
-    layer: str
-    what: What
+    op: Op = field(repr=False, compare=False)
     phase: Literal["forward", "backward"]
     origin: Origin  # 'op': it was made here; else what it came in with
     name: str  # of the tensor that holds it: a label, a parameter's address, 'gradient of …'
     num_nan: int  # in that tensor
     num_inf: int
     num_values: int
-    module: str  # the module in whose forward the op ran; "" for the model itself
-    source_line: SourceLine | None
     inputs: tuple[Range, ...]
     num_unseen: int = 0  # ops that could not be looked at, since their values were not saved
     # Some of it, or what came of it, is in what the model returned; of a fault in backward, in the gradient
@@ -105,12 +97,28 @@ class Fault:
     reaches_output: bool = True
     later: tuple[str, ...] = ()  # other layers that made NaN or Inf, forward or backward, or came in with it
     note: str = ""
-    op: Op = field(repr=False, compare=False)
+
+    @property
+    def layer(self) -> str:
+        return self.op.layer_label
+
+    @property
+    def what(self) -> What:
+        return "nan" if self.num_nan else "inf"
+
+    @property
+    def module(self) -> str:
+        """The module in whose forward the op ran; "" for the model itself."""
+        return self.op.containing_module_origin
+
+    @property
+    def source_line(self) -> SourceLine | None:
+        return self.op.source_line
 
     @property
     def count(self) -> int:
         """How many elements are NaN, or Inf, whichever the fault is."""
-        return self.num_nan if self.what == "nan" else self.num_inf
+        return self.num_nan or self.num_inf
 
     def __str__(self) -> str:
         lines = [self._head()]
@@ -124,45 +132,43 @@ class Fault:
 
     def _notes(self) -> list[str]:
         notes = [self.note] if self.note else []
-        if self.phase == "forward" and not self.reaches_output and self.origin != "parameter":
-            notes.append("it does not reach an output: later ops leave it out")
-        if self.phase == "backward" and not self.reaches_output:
-            notes.append("it reaches no gradient of a parameter or of an input: later steps leave it out")
+        if not self.reaches_output:
+            where = (
+                "an output: later ops"
+                if self.phase == "forward"
+                else "no gradient of a parameter or of an input: later steps"
+            )
+            notes.append(
+                f"it {'does not reach' if self.phase == 'forward' else 'reaches'} {where} leave it out"
+            )
         if self.later:
-            more = f" and {len(self.later) - 5} more" if len(self.later) > 5 else ""
             how = "made anew, later," if self.phase == "forward" else "made elsewhere, too,"
-            notes.append(f"{how} by {', '.join(self.later[:5])}{more}")
+            notes.append(f"{how} by {some_of(self.later, 5)}")
         if self.num_unseen:
             notes.append(f"{self.num_unseen} ops could not be looked at: their values were not saved")
         return notes
 
     def _head(self) -> str:
         what = "NaN" if self.what == "nan" else "Inf"
-        counts = [f"{self.count} of {self.num_values} elements"]
-        if self.what == "nan" and self.num_inf:
-            counts.append(f"and {self.num_inf} Inf")
-        return f"{what} {self._came()}: {' '.join(counts)}."
-
-    def _came(self) -> str:
-        if self.origin == "op" and self.phase == "backward":
-            return f"made by the backward of {self.layer}, in the {self.name}"
-        if self.origin == "op":
-            return f"made by {self.layer}"
-        if self.origin == "between":
-            return (
-                f"came in between, in the {self.name}: those of all ops that read it are finite, so that a "
-                "hook, the backward of a custom Function or a loss on this layer made it"
-            )
-        if self.origin == "loss":
-            return f"came in with the loss, in the {self.name}"
-        if self.origin == "unseen":
-            return f"first seen in the {self.name}; the gradients after it were not saved"
-        if self.origin == "parameter":
-            return f"came in with the parameter {self.name}, first used by {self.layer}"
-        if self.origin == "memory":
-            return f"came from memory that was never written, read by {self.layer}"
+        infs = f" and {self.num_inf} Inf" if self.num_nan and self.num_inf else ""
         held = "" if self.name == self.layer else f" ({self.name})"
-        return f"came in with {self.layer}{held}"
+        came = _CAME.get((self.phase, self.origin), "came in with {layer}{held}")
+        came = came.format(layer=self.layer, name=self.name, held=held)
+        return f"{what} {came}: {self.count} of {self.num_values} elements{infs}."
+
+
+_CAME = {
+    ("backward", "op"): "made by the backward of {layer}, in the {name}",
+    ("forward", "op"): "made by {layer}",
+    ("backward", "between"): (
+        "came in between, in the {name}: those of all ops that read it are finite, so that a hook, the "
+        "backward of a custom Function or a loss on this layer made it"
+    ),
+    ("backward", "loss"): "came in with the loss, in the {name}",
+    ("backward", "unseen"): "first seen in the {name}; the gradients after it were not saved",
+    ("forward", "parameter"): "came in with the parameter {name}, first used by {layer}",
+    ("forward", "memory"): "came from memory that was never written, read by {layer}",
+}
 
 
 def input_ranges(history: ModelHistory, op: Op) -> tuple[Range, ...]:
@@ -208,11 +214,13 @@ def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault
             first = replace(first, note="its own output is not finite either, which does not reach an output")
         return _with_later(first, (*(fault.layer for fault in others), *in_forward))
     if search.num_seen == 0 and not _has_gradients(history):
-        raise InputError(_why_nothing_is_seen(history))
+        raise InputError(
+            "no value of this pass was saved as it was, so there is nothing to look at: capture with "
+            "layers_to_save='all' and without activation_postfunc."
+        )
     if not deliberate and _has_infinite_output(history):
         return first_nonfinite(history, deliberate=True)  # what was meant has gone too far
-    # A parameter that holds NaN in a place that was not used is worth a word when all else is well.
-    return search.harmless
+    return search.harmless()
 
 
 def _has_infinite_output(history: ModelHistory) -> bool:
@@ -229,15 +237,6 @@ def _with_later(fault: Fault, layers: Iterable[str]) -> Fault:
 
 def _has_gradients(history: ModelHistory) -> bool:
     return any(op.grad_contents is not None for op in history)
-
-
-def _why_nothing_is_seen(history: ModelHistory) -> str:
-    if is_on_meta(history):
-        return "tensors on the meta device have no values to look at: run the model on real ones."
-    return (
-        "no value of this pass was saved as it was, so there is nothing to look at: capture with "
-        "layers_to_save='all' and without activation_postfunc."
-    )
 
 
 # --- forward --------------------------------------------------------------------------------------
@@ -272,33 +271,22 @@ _KEEP_THE_SIGN = frozenset(
 class Seen(NamedTuple):
     """What is known of a value when its readers are looked at."""
 
-    has_nan: bool = False
-    has_inf: bool = False
-    has_positive_inf: bool = False
+    num_nan: int = 0
+    num_inf: int = 0
+    num_positive_inf: int = 0
     is_unwritten: bool = False  # memory that nobody may have written yet
     is_mask: bool = False  # nothing but zeros and numbers near the least that there is
 
     @property
     def is_sound(self) -> bool:
-        return not self.has_nan and not self.has_inf
-
-
-FINITE = Seen()
-
-
-class Counts(NamedTuple):
-    """Elements of a value that are not finite."""
-
-    num_nan: int
-    num_inf: int
-    num_positive_inf: int
+        return not self.num_nan and not self.num_inf
 
     @property
     def has_only_minus_inf(self) -> bool:
         return self.num_inf > 0 and not self.num_nan and not self.num_positive_inf
 
-    def as_seen(self) -> Seen:
-        return Seen(self.num_nan > 0, self.num_inf > 0, self.num_positive_inf > 0)
+
+FINITE = Seen()
 
 
 class Made(NamedTuple):
@@ -306,7 +294,7 @@ class Made(NamedTuple):
 
     op: int
     origin: Origin
-    counts: Counts
+    seen: Seen
     num_values: int
 
 
@@ -320,139 +308,123 @@ class ForwardSearch:
         self._is_of_data: list[bool] = []  # which ops give real numbers made of parameters or of real inputs
         self._params: dict[int, Seen] = {}
         self.num_seen = 0
-        self.num_unseen = 0
+        self._num_unseen = 0  # before the first fault
         self._unseen: set[int] = set()
         self._made: list[Made] = []
-        self.harmless: Fault | None = None  # a parameter that is not finite, where it did no harm
 
     def run(self) -> Fault | None:
         for index, record in enumerate(self._history._tape.records):
-            seen, made = self._look_at(index, record)
+            seen, origin = self._look_at(index, record)
             self._seen.append(seen)
-            if made is not None:
-                self._made.append(made)
-        return self._fault(self._made[0], tuple(self._made[1:])) if self._made else None
+            if origin is not None:
+                num_values = self._history._tape.meta(index).shape.numel()
+                self._made.append(Made(index, origin, seen, num_values))
+        return self._fault(*self._made) if self._made else None
 
-    def _look_at(self, index: int, record: Record) -> tuple[Seen, Made | None]:
+    def harmless(self) -> Fault | None:
+        """A parameter that is not finite, in a place that was not used. Said when all else is well."""
+        for op, record in enumerate(self._history._tape.records):
+            if any(p < 0 and not self._state_of(p).is_sound for p in record.parents):
+                return self._fault(Made(op, "parameter", FINITE, 0))
+        return None
+
+    def _look_at(self, index: int, record: Record) -> tuple[Seen, Origin | None]:
+        """What an op gave, and where that came from if it is a fault that began here."""
         value = as_plain(kept_value(self._history, index))
         inputs = [self._state_of(parent) for parent in _read_parents(record)]
         is_of_data = record.trait is INPUT or any(p < 0 or self._is_of_data[p] for p in record.parents)
         is_real = value is None or value.is_floating_point() or value.is_complex()
         self._is_of_data.append(is_of_data and is_real)
+        unwritten = _may_be_unwritten(record, inputs)
         if value is None:
             self._unseen.add(index)
-            self.num_unseen += not self._made  # those before the fault
-            return self._guess(record, inputs), None
+            self._num_unseen += not self._made
+            # It may hold the minus infinity that it was given.
+            fills = not self._deliberate and _was_given_infinity(record)
+            return Seen(num_inf=fills or any(i.num_inf for i in inputs), is_unwritten=unwritten), None
         self.num_seen += 1
-        unwritten = _may_be_unwritten(record, inputs)
         if is_finite(value):
-            self._note_parameters(index, record)
             return FINITE._replace(is_unwritten=unwritten, is_mask=_is_mask(value)), None
-        counts = count_nonfinite(value)
-        state = counts.as_seen()._replace(is_mask=counts.has_only_minus_inf and _is_mask(value))
-        if self._is_deliberate(index, record, counts, inputs):
-            return state, None
+        seen = seen_in(value)
+        seen = seen._replace(is_mask=seen.has_only_minus_inf and _is_mask(value))
+        if self._is_deliberate(index, record, value, seen, inputs):
+            return seen, None
         if unwritten:
             # Minus infinity that was written there on purpose is as good as written.
-            mask = counts.has_only_minus_inf and any(i.has_inf and not i.is_unwritten for i in inputs)
-            return state._replace(is_unwritten=not mask), None
-        origin = self._origin(record, state, inputs)
-        return state, None if origin is None else Made(index, origin, counts, value.numel())
+            mask = seen.has_only_minus_inf and any(i.num_inf and not i.is_unwritten for i in inputs)
+            return seen._replace(is_unwritten=not mask), None
+        return seen, self._origin(record, seen, inputs)
 
-    def _guess(self, record: Record, inputs: list[Seen]) -> Seen:
-        """A value that was not saved: it may hold the minus infinity that it was given."""
-        fills = not self._deliberate and _was_given_infinity(record)
-        return Seen(
-            has_inf=fills or any(i.has_inf for i in inputs), is_unwritten=_may_be_unwritten(record, inputs)
-        )
-
-    def _is_deliberate(self, index: int, record: Record, counts: Counts, inputs: list[Seen]) -> bool:
-        if self._deliberate or counts.num_nan:
+    def _is_deliberate(
+        self, index: int, record: Record, value: Tensor, seen: Seen, inputs: list[Seen]
+    ) -> bool:
+        if self._deliberate or seen.num_nan:
             return False
-        if counts.num_positive_inf:
+        if seen.num_positive_inf:
             return record.trait.name in _FILL and _was_given_infinity(record)
         if _was_given_infinity(record) or any(i.is_mask for i in inputs):
             return True  # a mask on a mask overflows, and so does a score below it in half precision
         if record.trait is BUFFER:
             name = self._history._tape.addresses.get(index, "").rpartition(".")[2]
             return not name.startswith("running_")  # a statistic has run away
-        value = as_plain(kept_value(self._history, index))
-        if value is None or not _is_mask(value):
-            return False
         # `ones.tril().log()` is a mask. The same numbers as the logarithm of what a model says are a fault.
-        return not inputs or (not self._is_of_data[index] and bool((value == 0).any()))
+        of_constants = not self._is_of_data[index] and bool((value == 0).any())
+        return seen.is_mask and (not inputs or of_constants)
 
-    def _origin(self, record: Record, state: Seen, inputs: list[Seen]) -> Origin | None:
+    def _origin(self, record: Record, seen: Seen, inputs: list[Seen]) -> Origin | None:
         """Where a value that is not finite came from; None where it came in with a known input."""
         if id(record.trait) in _CAME_IN:
             return _CAME_IN[id(record.trait)]
-        if any(self._param_state(p) != FINITE for p in record.parents if p < 0):
+        if any(not self._state_of(p).is_sound for p in record.parents if p < 0):
             return "parameter"
-        if any(i.is_unwritten and (i.has_nan or i.has_inf) for i in inputs):
+        if any(i.is_unwritten and not i.is_sound for i in inputs):
             return "memory"
-        makes_nan = state.has_nan and not any(i.has_nan for i in inputs)
-        makes_inf = state.has_inf and not any(i.has_nan or i.has_inf for i in inputs)
+        makes_nan = seen.num_nan and not any(i.num_nan for i in inputs)
+        makes_inf = seen.num_inf and all(i.is_sound for i in inputs)
         # Next to a mask an op may overflow all the same: minus infinity does not become plus by adding.
         overflows = (
-            state.has_positive_inf
+            seen.num_positive_inf
             and record.trait.type in _KEEP_THE_SIGN
-            and not any(i.has_nan or i.has_positive_inf for i in inputs)
+            and not any(i.num_nan or i.num_positive_inf for i in inputs)
         )
         return "op" if makes_nan or makes_inf or overflows else None
 
     def _state_of(self, parent: int) -> Seen:
-        return self._seen[parent] if parent >= 0 else self._param_state(parent)
+        if parent >= 0:
+            return self._seen[parent]
+        if parent not in self._params:
+            value = as_plain(param_value(self._history, parent))
+            seen = FINITE if value is None or is_finite(value) else seen_in(value)
+            is_mask = value is not None and seen.has_only_minus_inf and _is_mask(value)
+            self._params[parent] = FINITE if is_mask and not self._deliberate else seen
+        return self._params[parent]
 
-    def _param_state(self, param: int) -> Seen:
-        known = self._params.get(param)
-        if known is None:
-            known = self._params[param] = self._see_param(param)
-        return known
-
-    def _see_param(self, param: int) -> Seen:
-        value = as_plain(param_value(self._history, param))
-        if value is None or is_finite(value):
-            return FINITE
-        counts = count_nonfinite(value)
-        is_mask = counts.has_only_minus_inf and _is_mask(value)
-        if is_mask and not self._deliberate:
-            return FINITE
-        return counts.as_seen()
-
-    def _note_parameters(self, index: int, record: Record) -> None:
-        if self.harmless is None and any(p < 0 and self._param_state(p) != FINITE for p in record.parents):
-            self.harmless = self._fault(Made(index, "parameter", Counts(0, 0, 0), 0), ())
-
-    def _fault(self, made: Made, later: tuple[Made, ...]) -> Fault:
-        op, (_, origin, counts, num_values) = Op(self._history, made.op), made
+    def _fault(self, made: Made, *later: Made) -> Fault:
+        op = Op(self._history, made.op)
         ranges = input_ranges(self._history, op)
-        name, num_nan, num_inf, note = op.layer_label, counts.num_nan, counts.num_inf, ""
-        if origin == "parameter":
-            culprit = next(r for r in ranges if not r.is_finite and r.name in _param_names(op))
-            name, num_nan, num_inf = culprit.name, culprit.num_nan, culprit.num_inf
-            num_values = math.prod(culprit.shape)
-            note = "" if counts.num_nan or counts.num_inf else "nothing in the pass became non-finite by it"
-        elif origin in ("input", "buffer"):
+        name, seen, num_values, note = op.layer_label, made.seen, made.num_values, ""
+        if made.origin == "parameter":
+            param = next(p for p in op._record.parents if p < 0 and not self._state_of(p).is_sound)
+            name, value = self._history._tape.params[-param - 1]
+            note = "nothing in the pass became non-finite by it" if seen.is_sound else ""
+            seen, num_values = self._state_of(param), value.numel()
+        elif made.origin in ("input", "buffer"):
             name = op.input_output_address or op.buffer_address or name
         elif any(not r.is_seen for r in ranges):
             note = "some inputs were not saved: it may have come in with them"
         return Fault(
-            layer=op.layer_label,
-            what="nan" if num_nan else "inf",
+            op=op,
             phase="forward",
-            origin=origin,
+            origin=made.origin,
             name=name,
-            num_nan=num_nan,
-            num_inf=num_inf,
+            num_nan=seen.num_nan,
+            num_inf=seen.num_inf,
             num_values=num_values,
-            module=op.containing_module_origin,
-            source_line=op.source_line,
             inputs=ranges,
-            num_unseen=self.num_unseen,
+            num_unseen=self._num_unseen,
             reaches_output=self._reaches_output({made.op}),
             later=tuple(self._history._label(other.op) for other in later),
             note=note,
-            op=op,
         )
 
     @property
@@ -460,18 +432,17 @@ class ForwardSearch:
         """Whether anything that was made reaches an output."""
         return self._reaches_output({made.op for made in self._made})
 
-    def _reaches_output(self, starts: set[int]) -> bool:
+    def _reaches_output(self, tainted: set[int]) -> bool:
         """Whether some of it, or what came of it, is in what the model returned."""
-        tainted = {op for op in starts if op < len(self._seen) and not self._seen[op].is_sound}
-        for index in range(min(tainted, default=len(self._seen)) + 1, len(self._seen)):
-            record = self._history._tape.records[index]
+        records = self._history._tape.records
+        for index in range(min(tainted, default=len(records)), len(records)):
             may_hold = not self._seen[index].is_sound or index in self._unseen
-            if may_hold and not tainted.isdisjoint(record.parents):
+            if may_hold and not tainted.isdisjoint(records[index].parents):
                 tainted.add(index)
         return any(op in tainted for op in self._history._structure.outputs)
 
 
-def count_nonfinite(value: Tensor) -> Counts:
+def seen_in(value: Tensor) -> Seen:
     """Of a plain tensor. An infinite complex number counts as positive."""
     num_nan = num_inf = num_positive = 0
     for part, times in chunks(value):
@@ -479,7 +450,7 @@ def count_nonfinite(value: Tensor) -> Counts:
         num_nan += times * int(torch.isnan(part).sum())
         num_inf += times * int(inf.sum())
         num_positive += times * int((inf if part.is_complex() else inf & (part > 0)).sum())
-    return Counts(num_nan, num_inf, num_positive)
+    return Seen(num_nan, num_inf, num_positive)
 
 
 def _is_mask(value: Tensor) -> bool:
@@ -490,10 +461,6 @@ def _is_mask(value: Tensor) -> bool:
     parts = [part for part, _ in chunks(value)]
     is_plain = all(bool(((part == 0) | (part <= far)).all()) for part in parts)
     return is_plain and any(bool((part <= far).any()) for part in parts)
-
-
-def _param_names(op: Op) -> set[str]:
-    return {param.address for param in op.parent_params}
 
 
 def _was_given_infinity(record: Record) -> bool:
@@ -566,13 +533,9 @@ class BackwardSearch:
         for op in self._ops:
             for parent in dict.fromkeys(op._record.parents):
                 self._readers[parent].append(op.index)
-        self._gather()
-
-    def _gather(self) -> None:
         found: list[tuple[int, Any]] = [(op.index, op.grad_contents) for op in self._ops]
-        by_address = self._history.param_grads
-        for place, (address, _) in enumerate(self._history._tape.params):
-            found.append((-place - 1, by_address.get(address)))
+        by_address = history.param_grads
+        found += [(-i, by_address.get(address)) for i, (address, _) in enumerate(history._tape.params, 1)]
         for index, grad in found:
             plain = as_plain(grad)
             if plain is not None:
@@ -659,26 +622,22 @@ class BackwardSearch:
     def _fault(self, suspect: Suspect) -> Fault:
         op, target, origin = suspect
         history, grad = self._history, self._grads[target]
-        counts = count_nonfinite(grad)
+        seen = seen_in(grad)
         holder = history._tape.params[-target - 1][0] if target < 0 else history._label(target)
         inputs: tuple[Range, ...] = ()
         if origin == "op":
             given = range_of(f"gradient of {op.layer_label}", self._grads.get(op.index), op.tensor_shape)
             inputs = (given, *input_ranges(history, op))
         return Fault(
-            layer=op.layer_label,
-            what="nan" if counts.num_nan else "inf",
+            op=op,
             phase="backward",
             origin=origin,
             name=f"gradient of {holder}",
-            num_nan=counts.num_nan,
-            num_inf=counts.num_inf,
+            num_nan=seen.num_nan,
+            num_inf=seen.num_inf,
             num_values=grad.numel(),
-            module=op.containing_module_origin,
-            source_line=op.source_line,
             inputs=inputs,
             reaches_output=self._reaches_a_leaf(target),
-            op=op,
         )
 
 
@@ -695,8 +654,8 @@ def _gradient_again(history: ModelHistory, op: Op, target: int, given: Tensor) -
     copies = {parent: leaf.clone() for parent, leaf in leaves.items()}
     tensors = [copies[parent] for parent in record.parents]
     args, kwargs = op._call_with(tensors)
-    with torch.enable_grad(), as_recorded(record.context or Context(), kwargs):
-        out = record.trait.func(*args, **kwargs)
+    with torch.enable_grad(), as_recorded(record.context or Context()) as more:
+        out = record.trait.func(*args, **kwargs | more)
         outputs = [tensor for _, tensor in tensors_in(out)] or tensors[:1]
         (made,) = torch.autograd.grad(
             outputs[record.position], [leaves[target]], given.to(outputs[record.position].dtype)

@@ -43,13 +43,6 @@ def _dense(tensor: Tensor) -> Tensor:
     return tensor.to(torch.float64) if tensor.dtype == torch.uint64 else tensor
 
 
-def is_on_meta(history: ModelHistory) -> bool:
-    """Whether a pass ran on tensors that have a shape and no numbers."""
-    tape = history._tape
-    on_meta = any(tape.meta(op).device.type == "meta" for op in range(len(tape.records)))
-    return on_meta or history.is_shape_only
-
-
 def is_finite(tensor: Tensor) -> bool:
     """Whether a plain tensor holds neither NaN nor Inf."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
@@ -68,23 +61,9 @@ def chunks(tensor: Tensor) -> Iterator[tuple[Tensor, int]]:
             times *= tensor.size(dim)
             tensor = tensor.select(dim, 0)
     # In the order of memory a transposed tensor is flat too, and needs no copy.
-    tensor = tensor.permute(sorted(range(tensor.dim()), key=tensor.stride, reverse=True))
-    for part in _flat_parts(tensor):
-        yield part, times
-
-
-def _flat_parts(tensor: Tensor) -> Iterator[Tensor]:
-    if tensor.is_contiguous():
-        flat = tensor.view(-1)
-        yield from (flat[start : start + CHUNK] for start in range(0, max(flat.numel(), 1), CHUNK))
-    elif tensor.numel() <= CHUNK:
-        yield tensor.reshape(-1)
-    elif tensor.size(0) == 1:
-        yield from _flat_parts(tensor[0])
-    else:
-        num_rows = max(1, CHUNK // (tensor.numel() // tensor.size(0)))
-        for start in range(0, tensor.size(0), num_rows):
-            yield from _flat_parts(tensor[start : start + num_rows])
+    flat = tensor.permute(sorted(range(tensor.dim()), key=tensor.stride, reverse=True)).reshape(-1)
+    for start in range(0, max(flat.numel(), 1), CHUNK):
+        yield flat[start : start + CHUNK], times
 
 
 def kept_value(history: ModelHistory, index: int) -> Any:

@@ -86,19 +86,56 @@ def replay(record: Record, values: Values, instead: SlotValues | None = None) ->
         return [written_over(record.args, tensors)]
     if record.trait is ALIAS:
         return [written_over((record.args[1], record.args[0]), [tensors[0]])]
-    if record.context is not None and any(record.context.batch_dims):
-        return [_under_vmap(record, tensors, record.context)]
-    args, kwargs = _arguments(record, tensors)
-    targets = write_targets(record.trait, args, kwargs)
     context = record.context or Context()
-    with torch.no_grad(), as_recorded(context, kwargs):
-        if context.is_below_vmap and context.autocast:
-            # torch casts less below a vmap, also what is not batched.
-            out = torch.vmap(lambda _: record.trait.func(*args, **kwargs), out_dims=None)(torch.zeros(1))
-        else:
-            out = record.trait.func(*args, **kwargs)
-    made = collect_tensors(out)
-    return made + [target for target in targets if not any(target is tensor for tensor in made)]
+    writes = context.num_targets or record.trait.side_writes
+    # The schema of somebody's own operator need not say what it writes into.
+    if writes or namespace_of(record) not in ("", "aten", "prims"):
+        # One copy for one tensor: `x.add_(x)` must stay what it is.
+        copies = {id(tensor): tensor.clone() for tensor in tensors}
+        tensors = [copies[id(tensor)] for tensor in tensors]
+    with torch.no_grad(), as_recorded(context) as more:
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            kwargs |= more
+            if context.is_below_vmap and context.autocast and not any(context.batch_dims):
+                # torch casts less below a vmap, also what is not batched.
+                return torch.vmap(lambda _: record.trait.func(*args, **kwargs), out_dims=None)(torch.zeros(1))
+            return record.trait.func(*args, **kwargs)
+
+        return called(record, tensors, call)
+
+
+def called(
+    record: Record,
+    tensors: list[Tensor],
+    function: Callable[..., Any],
+    change: Callable[[Any], Any] | None = None,
+) -> list[Tensor]:
+    """What a function gives for the arguments of a call, with these tensors; then the tensors it wrote into.
+
+    `change` is asked for all arguments that are no tensors.
+    """
+
+    def run(*tensors: Tensor) -> list[Tensor]:
+        by_slot = iter(tensors)
+
+        def fill(leaf: Any) -> Any:
+            return next(by_slot) if leaf is TENSOR else leaf if change is None else change(leaf)
+
+        args, kwargs = map_leaves(tuple(record.args), fill), map_leaves(dict(record.kwargs or {}), fill)
+        targets = write_targets(record.trait, args, kwargs)
+        made = collect_tensors(function(*args, **kwargs))
+        return made + [target for target in targets if not any(target is tensor for tensor in made)]
+
+    if record.context is None or not any(record.context.batch_dims):
+        return run(*tensors)
+    # An op that ran inside vmap runs inside vmap again, over the same dimensions.
+    *of_arguments, of_output = [dict(each) for each in record.context.batch_dims]
+    batched: Callable[..., Tensor] = lambda *inner: run(*inner)[0]  # noqa: E731
+    for level in sorted({level for each in record.context.batch_dims for level, _ in each}, reverse=True):
+        in_dims = tuple(each.get(level) for each in of_arguments)
+        batched = torch.vmap(batched, in_dims=in_dims, out_dims=of_output.get(level, 0))
+    return [batched(*tensors)]
 
 
 def _value(values: Values, parent: int) -> Tensor:
@@ -113,65 +150,24 @@ def _requiring_grad_as(value: Tensor, other: Tensor) -> Tensor:
     return value.requires_grad_() if wanted else value
 
 
-def _arguments(record: Record, tensors: list[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    copies: dict[int, Tensor] = {}
-    by_slot = iter(tensors)
-    writes = bool(record.context and record.context.num_targets) or bool(record.trait.side_writes)
-    # The schema of somebody's own operator need not say what it writes into.
-    writes = writes or namespace_of(record) not in ("", "aten", "prims")
-
-    def fill(leaf: Any) -> Any:
-        if leaf is not TENSOR:
-            return leaf
-        tensor = next(by_slot)
-        if not writes:
-            return tensor
-        # One copy for one tensor: `x.add_(x)` must stay what it is.
-        return copies.setdefault(id(tensor), tensor.clone())
-
-    args = map_leaves(tuple(record.args), fill)
-    kwargs = map_leaves(dict(record.kwargs or {}), fill)
-    return args, kwargs
-
-
-def _under_vmap(record: Record, values: list[Tensor], context: Context) -> Tensor:
-    def call(*tensors: Tensor) -> Tensor:
-        by_slot = iter(tensors)
-        fill = lambda leaf: next(by_slot) if leaf is TENSOR else leaf  # noqa: E731
-        args, kwargs = map_leaves(tuple(record.args), fill), map_leaves(dict(record.kwargs or {}), fill)
-        return collect_tensors(record.trait.func(*args, **kwargs))[0]
-
-    with torch.no_grad(), as_recorded(context, {}):
-        return in_vmap_as_recorded(context, call, values)
-
-
-def in_vmap_as_recorded(context: Context, call: Callable[..., Tensor], tensors: list[Tensor]) -> Tensor:
-    """An op that ran inside vmap runs inside vmap again, over the same dimensions."""
-    *of_arguments, of_output = [dict(each) for each in context.batch_dims]
-    run: Callable[..., Tensor] = call
-    for level in sorted({level for each in context.batch_dims for level, _ in each}, reverse=True):
-        in_dims = tuple(each.get(level) for each in of_arguments)
-        run = torch.vmap(run, in_dims=in_dims, out_dims=of_output.get(level, 0))
-    return run(*tensors)
-
-
 @contextmanager
-def as_recorded(context: Context, kwargs: dict[str, Any]) -> Iterator[None]:
-    """The random state and autocast of the moment, for the length of one call."""
+def as_recorded(context: Context) -> Iterator[dict[str, Any]]:
+    """The random state and autocast of the moment, for one call; gives the arguments that it needs more."""
+    more: dict[str, Any] = {}
     with ExitStack() as stack:
         if context.rng is not None:
             stack.enter_context(same_random_state_after())
             kind, state = context.rng
             if kind == "generator":
-                kwargs["generator"] = context.generator.clone_state()
-                kwargs["generator"].set_state(state)
+                more["generator"] = context.generator.clone_state()
+                more["generator"].set_state(state)
             elif kind == "cpu":
                 torch.set_rng_state(state)
             else:
                 torch.get_device_module(kind).set_rng_state(state)
         for device, dtype in context.autocast:
             stack.enter_context(torch.autocast(device, dtype=dtype, cache_enabled=False))
-        yield
+        yield more
 
 
 def written_over(geometries: tuple[Geometry, ...], parts: list[Tensor]) -> Tensor:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from torcheer.capture.analysis.plain_values import as_plain, chunks, is_on_meta
+from torcheer.capture.analysis.plain_values import as_plain, chunks
 from torcheer.capture.op import Op
 from torcheer.capture.tape import Record
 from torcheer.errors import InputError, LayerNotFoundError
@@ -131,7 +131,7 @@ class Running:
             self._merge(exact, times)
             low, high = torch.aminmax(numbers.to(torch.uint8) if numbers.dtype == torch.bool else numbers)
             self._min, self._max = min(self._min, low.item()), max(self._max, high.item())
-            self._num_saturated += times * self._count_saturated(exact)
+            self._num_saturated += times * _num_saturated(exact, self._ends)
 
     def _merge(self, exact: Tensor, times: int) -> None:
         """Add the mean and the squares of a piece to those so far, without losing digits."""
@@ -143,11 +143,8 @@ class Running:
         self._sum_of_squares += spread.item() * num_new + step * step * self._num_finite * num_new / num_all
         self._num_finite = num_all
 
-    def _count_saturated(self, exact: Tensor) -> int:
-        return 0 if self._ends is None else _num_beyond(exact, self._ends)
-
     def _add_units(self, value: Tensor, dim: int | None, num_zeros: int) -> None:
-        if dim is None or not value.numel():
+        if dim is None or dim == _NOT_TOLD or not value.numel():
             self._is_whole = False
             return
         num_units = value.shape[dim]
@@ -184,13 +181,11 @@ class Running:
         )
 
 
-def _num_beyond(values: Tensor, ends: Ends) -> int:
-    num = 0
-    if ends.low is not None:
-        num += int((values <= ends.low + ends.margin).sum())
-    if ends.high is not None:
-        num += int((values >= ends.high - ends.margin).sum())
-    return num
+def _num_saturated(values: Tensor, ends: Ends | None) -> int:
+    if ends is None:
+        return 0
+    low = 0 if ends.low is None else int((values <= ends.low + ends.margin).sum())
+    return low + (0 if ends.high is None else int((values >= ends.high - ends.margin).sum()))
 
 
 def _finder(history: ModelHistory, rows: dict[str, LayerStats], row_of_op: dict[int, str], of: str) -> Any:
@@ -220,8 +215,6 @@ def _why_empty(history: ModelHistory, of: str) -> str:
             "this pass has no gradients: capture with save_gradients=True, and call backward() on a loss "
             "made of history.output."
         )
-    if is_on_meta(history):
-        return "tensors on the meta device have no values to look at: run the model on real ones."
     if any(op.has_saved_activations for op in history.layer_list):
         return "there are no numbers to look at: activation_postfunc returned no tensors."
     return "no value of this pass was saved: capture with layers_to_save='all', or name some layers."
@@ -244,16 +237,10 @@ def ends_of(record: Record) -> Ends | None:
     A smooth activation only comes near its ends: the outermost hundredth of its range counts. A hard one
     reaches them. The zero of a rectifier such as relu6 is its off state, and not counted.
     """
-    find = _ENDS.get(record.trait.type)
-    return None if find is None else find(record)
-
-
-def switches_off(record: Record) -> bool:
-    """Whether an op sets units to exactly zero when they are off, as relu does."""
-    if record.trait.type in _RECTIFIERS:
-        return True
     limits = _limits(record) if record.trait.type in _CLAMPS else None
-    return limits is not None and limits[0] == 0
+    if limits is None or limits in ((None, None), (0, None)):  # the last is a plain relu
+        return _ENDS.get(record.trait.type)
+    return Ends(None if limits[0] == 0 else limits[0], limits[1], 0.0)
 
 
 def has_units(record: Record) -> bool:
@@ -261,10 +248,11 @@ def has_units(record: Record) -> bool:
 
     Masks, dropout, views and arithmetic have none of their own.
     """
+    layer_type = record.trait.type
+    limits = _limits(record) if layer_type in _CLAMPS else None
+    is_rectifier = layer_type in _RECTIFIERS or (limits is not None and limits[0] == 0)
     has_params = any(parent < 0 for parent in record.parents)
-    return (
-        switches_off(record) or record.trait.type in _SMOOTH or (has_params and record.trait.type in _LAYERS)
-    )
+    return is_rectifier or layer_type in _SMOOTH or (has_params and layer_type in _LAYERS)
 
 
 _RECTIFIERS = frozenset(
@@ -283,41 +271,19 @@ _CLAMPS = frozenset(["clamp", "clip", "hardtanh"])
 
 def _limits(record: Record) -> tuple[float | None, float | None] | None:
     """The lower and upper limit of a clamp; None where a limit is a tensor."""
-    kwargs = record.kwargs or {}
-    usual = (-1.0, 1.0) if record.trait.type == "hardtanh" else (None, None)
-    limits: list[float | None] = []
-    for place, names in enumerate((("min", "min_val"), ("max", "max_val"))):
-        named: list[Any] = [kwargs[name] for name in names if name in kwargs]
-        value = (
-            record.args[place + 1] if len(record.args) > place + 1 else named[0] if named else usual[place]
-        )
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            return None
-        limits.append(value)
-    return limits[0], limits[1]
+    low, high = (-1.0, 1.0) if record.trait.type == "hardtanh" else (None, None)
+    given = {"min": low, "max": high, **dict(zip(("min", "max"), record.args[1:3], strict=False))}
+    given |= {name.removesuffix("_val"): value for name, value in (record.kwargs or {}).items()}
+    limits = given["min"], given["max"]
+    return limits if all(value is None or type(value) in (int, float) for value in limits) else None
 
 
-def _of_clamp(record: Record) -> Ends | None:
-    limits = _limits(record)
-    if limits is None or limits == (None, None):
-        return None
-    low, high = limits
-    if low == 0 and high is None:
-        return None  # a plain relu
-    return Ends(None if low == 0 else low, high, 0.0)
-
-
-def _smooth(low: float, high: float) -> Callable[[Record], Ends]:
-    return lambda _record: Ends(low, high, (high - low) / 100)
-
-
-_ENDS: dict[str, Callable[[Record], Ends | None]] = {
-    "sigmoid": _smooth(0.0, 1.0),
-    "tanh": _smooth(-1.0, 1.0),
-    "softsign": _smooth(-1.0, 1.0),
-    "hardsigmoid": lambda _record: Ends(0.0, 1.0, 0.0),
-    "relu6": lambda _record: Ends(None, 6.0, 0.0),
-    **dict.fromkeys(_CLAMPS, _of_clamp),
+_ENDS: dict[str, Ends] = {
+    "sigmoid": Ends(0.0, 1.0, 0.01),
+    "tanh": Ends(-1.0, 1.0, 0.02),
+    "softsign": Ends(-1.0, 1.0, 0.02),
+    "hardsigmoid": Ends(0.0, 1.0, 0.0),
+    "relu6": Ends(None, 6.0, 0.0),
 }
 
 
@@ -336,10 +302,12 @@ _FEATURE_LAST = frozenset(
     "matmul mm bmm addmm baddbmm einsum lstm gru rnntanh rnnrelu lstmcell grucell rnntanhcell rnnrelucell "
     "softmax logsoftmax mv addmv".split()
 )
-_SWAPS = frozenset(["transpose", "swapaxes", "swapdims"])
-_RESHAPES = frozenset(
-    "flatten view reshape unflatten viewas reshapeas ravel getitem squeeze unsqueeze".split()
+# They move dimensions, or cut them anew.
+_MOVES = frozenset(
+    "permute transpose swapaxes swapdims t mt movedim moveaxis flatten view reshape unflatten viewas "
+    "reshapeas ravel getitem squeeze unsqueeze".split()
 )
+_NOT_TOLD = -1
 
 
 def unit_dims(history: ModelHistory) -> list[int | None]:
@@ -376,36 +344,14 @@ def _told_by_type(layer_type: str, num_dims: int) -> int | None:
 def _inherited(
     record: Record, shape: tuple[int, ...], dims: list[int | None], shapes: list[tuple[int, ...]]
 ) -> int | None:
-    """That of the first input which has one and as many dimensions, moved where the op moves them."""
-    for parent in record.parents:
-        dim = dims[parent] if parent >= 0 else None
-        if dim is None:
-            continue
-        if len(shapes[parent]) != len(shape):
-            return None
-        if record.trait.type in _RESHAPES and shapes[parent] != shape:
-            return None
-        moved = _moved(record, len(shape))
-        if moved is None:
-            return dim
-        return moved.index(dim) if dim in moved else None
-    return None
-
-
-def _moved(record: Record, num_dims: int) -> list[int] | None:
-    """For each dimension of the output the one of the input, where an op moves them; else None."""
-    layer_type = record.trait.type
-    given = (*record.args[1:], *(record.kwargs or {}).values())
-    flat = [n for part in given for n in (part if isinstance(part, list | tuple) else (part,))]
-    numbers = [n % num_dims for n in flat if isinstance(n, int)]
-    if layer_type == "permute":
-        return numbers
-    if layer_type in ("t", "mt") and num_dims > 1:
-        numbers = [num_dims - 1, num_dims - 2]
-    elif layer_type not in _SWAPS:
+    """That of the first input which has one and as many dimensions; moved, by its size if that tells."""
+    parent = next((p for p in record.parents if p >= 0 and dims[p] is not None), None)
+    dim = None if parent is None else dims[parent]
+    if parent is None or dim is None or len(shapes[parent]) != len(shape):
         return None
-    if len(numbers) != 2:
-        return []
-    order = list(range(num_dims))
-    order[numbers[0]], order[numbers[1]] = numbers[1], numbers[0]
-    return order
+    if record.trait.type not in _MOVES or dim == _NOT_TOLD:
+        return dim
+    size = shapes[parent][dim]
+    if sorted(shapes[parent]) != sorted(shape):
+        return None
+    return shape.index(size) if shape.count(size) == 1 else _NOT_TOLD

@@ -11,13 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from torcheer.capture.analysis.plain_values import as_plain
 from torcheer.capture.analysis.replay import SlotValues, Values, is_same_call, replay, why_not_replayable
 from torcheer.capture.inputs import Call
 from torcheer.capture.model_state import same_model_after
 from torcheer.capture.pytree import map_leaves, tensors_in
 from torcheer.capture.session import as_before_the_pass
 from torcheer.capture.tape import NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
-from torcheer.capture.torch_state import computing_alike, default_dtype, same_random_state_after
+from torcheer.capture.torch_state import computing_alike, same_random_state_after
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ class IdleMode(TorchFunctionMode):
 
 
 def validate_history(history: ModelHistory) -> ValidationReport:
+    if history._tape.was_loaded:
+        raise InputError(
+            f"this history was loaded from {history._tape.file.path}, which has no functions and no "  # type: ignore[attr-defined]
+            "parameters: its ops cannot be run again. Validate a history before it is saved."
+        )
     if history._facts.has_treated_values:
         raise InputError(
             "this pass kept changed values (activation_postfunc or output_device), which cannot be replayed: "
@@ -173,31 +179,9 @@ def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: i
             Finding(layer=label, why=f"replaying it raised {type(error).__name__}: {error}")
         )
         return
-    dtype = _type_of_the_moment(history, op, now)
-    if dtype is None:
-        _check_made(history, report, op, end, now)
-        return
-    with default_dtype(dtype):
-        _check_made(history, report, op, end, replay(record, partial(history._value_of, reader=op)))
-
-
-def _type_of_the_moment(history: ModelHistory, op: int, now: list[Tensor]) -> torch.dtype | None:
-    """The default type that forward had set for a while, where an op takes another one now."""
-    record, saved = history._tape.records[op], history._tape.unedited.get(op, history._tape.values[op])
-    position = 0 if record.trait in OWN_TRAITS else record.position
-    if saved is None or position >= len(now) or not saved.is_floating_point():
-        return None
-    return saved.dtype if now[position].dtype == torch.get_default_dtype() != saved.dtype else None
-
-
-def _check_made(
-    history: ModelHistory, report: ValidationReport, op: int, end: int, now: list[Tensor]
-) -> None:
     report.num_replayed += end - op
-    matches = True
-    for one in range(op, end):
-        matches &= _check_output(history, report, one, now)
-    if matches:
+    matches = [_check_output(history, report, one, now) for one in range(op, end)]
+    if all(matches):
         _check_parents(history, report, op, now)
 
 
@@ -423,8 +407,8 @@ def _turned(value: Tensor | None, turn: int) -> Tensor:
 
 
 def _is_constant(tensor: Tensor) -> bool:
-    flat = _comparable(tensor).flatten()
-    return bool((flat == flat[0]).all()) if flat.numel() else True
+    plain = as_plain(tensor)
+    return plain is None or not plain.numel() or bool((plain == plain.flatten()[0]).all())
 
 
 # Types that torch computes with hardly at all.
@@ -490,30 +474,17 @@ def alike(a: Tensor, b: Tensor, *, exact: bool) -> bool:
     """Whether two tensors hold the same numbers; NaN is like NaN."""
     if a.dtype != b.dtype or a.is_nested != b.is_nested or (not a.is_nested and a.shape != b.shape):
         return False
-    if a.is_meta:
-        return True
-    a, b = _comparable(a), _comparable(b)
+    plain_a, plain_b = as_plain(a), as_plain(b)
+    if plain_a is None or plain_b is None:
+        return a.is_meta
+    a, b = plain_a, plain_b
     if a.shape != b.shape:
         return False
     if a.is_complex():
         a, b = torch.view_as_real(a.resolve_conj()), torch.view_as_real(b.resolve_conj())
-    if exact or not a.is_floating_point():
-        return (
-            bool(torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
-            if a.is_floating_point()
-            else a.equal(b)
-        )
+    if not a.is_floating_point():
+        return a.equal(b)
     loose = a.element_size() <= 2
-    size = float(b.nan_to_num(0, 0, 0).abs().max()) if b.numel() else 0.0
-    return torch.allclose(
-        a, b, rtol=1e-2 if loose else 1e-4, atol=size * (1e-2 if loose else 1e-5), equal_nan=True
-    )
-
-
-def _comparable(tensor: Tensor) -> Tensor:
-    tensor = tensor.detach()
-    if tensor.is_quantized:
-        return tensor.dequantize()
-    if tensor.is_nested:
-        return torch.cat([part.flatten() for part in tensor.unbind()])
-    return tensor.to_dense() if tensor.layout != torch.strided else tensor
+    size = float(b.nan_to_num(0, 0, 0).abs().max()) if b.numel() and not exact else 0.0
+    rtol, atol = (0.0, 0.0) if exact else (1e-2 if loose else 1e-4, size * (1e-2 if loose else 1e-5))
+    return torch.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)

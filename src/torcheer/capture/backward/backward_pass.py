@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from torcheer.capture.aten import AtenCall, Count, Shape
 from torcheer.errors import InputError
 from torcheer.graph import format_table, readable_bytes, readable_seconds
 
 if TYPE_CHECKING:
-    from torcheer.capture.aten import AtenCall
     from torcheer.capture.backward.grad_graph import GradGraph
     from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
 
 
-Shapes = tuple[tuple[int, ...] | None, ...]  # None where no gradient flowed
+Shapes = tuple[Shape | None, ...]  # None where no gradient flowed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedTensor:
+class SavedTensor(NamedTuple):
     """A tensor that an autograd node keeps from the forward pass until its backward has run."""
 
     name: str  # as torch calls it: `input`, `weight`, `result`…
-    shape: tuple[int, ...]
+    shape: Shape
     dtype: torch.dtype
-    num_bytes: int
+    num_bytes: Count
     param: str  # the parameter's address, where it is one; else ""
-    memory: int = field(repr=False, compare=False)  # equal for tensors on the same memory
-    memory_bytes: int = field(repr=False)  # of all that it keeps alive, such as the tensor it is a view of
+    memory: Count  # equal for tensors on the same memory
+    memory_bytes: Count  # of all that it keeps alive, such as the tensor it is a view of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

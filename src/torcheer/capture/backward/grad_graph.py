@@ -115,7 +115,16 @@ class GradGraph:
             index = self.index_of.get(node)
             if index is None:
                 index = self._add_with_all_behind(node, self._owner.get(node, op))
-            self._place(op, index, output_nr)
+            slot = (index, output_nr)
+            if slot not in self.ops_at:
+                self.ops_at[slot] = []
+                self.outputs_of.setdefault(index, []).append(output_nr)
+            self.ops_at[slot].append(op)
+        # Inside of a reentrant checkpoint parameters hang on no node of the forward.
+        for _, param in tape.params:
+            edge = edge_of_tensor(param)
+            if edge is not None and edge[0] not in self.index_of and self.recomputed:
+                self._add(edge[0], None)
         self._owner, self._borders = {}, set()  # they would keep the graph's nodes in a second place
 
     def _add_with_all_behind(self, start: Node, op: int) -> int:
@@ -184,24 +193,6 @@ class GradGraph:
             behind = [self.index_of[node] for node, _ in self.nodes[index].next_functions if node is not None]
             self.notes[index] = self.notes[index]._replace(next_nodes=tuple(behind))
         return added
-
-    def add_late(self, op: int, edge: Edge) -> list[int]:
-        """Add a node that an op of the pass left when it was computed again, and all behind it."""
-        node, output_nr = edge
-        first = len(self.nodes)
-        index = self.index_of.get(node)
-        if index is None:
-            index = self._add_with_all_behind(node, op)
-        self._place(op, index, output_nr)
-        return list(range(first, len(self.nodes)))
-
-    def _place(self, op: int, node: int, output_nr: int) -> None:
-        """The gradient of an op arrives at a node."""
-        slot = (node, output_nr)
-        if slot not in self.ops_at:
-            self.ops_at[slot] = []
-            self.outputs_of.setdefault(node, []).append(output_nr)
-        self.ops_at[slot].append(op)
 
     def release(self, nodes: Iterable[int]) -> None:
         """Let go of nodes that live for one backward pass only; what is known of them stays."""

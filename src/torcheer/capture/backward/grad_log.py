@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from threading import get_ident
 from time import perf_counter
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,12 +22,9 @@ from torch import Tensor
 from torcheer.capture.aliasing import element_range, has_data, shape_of, storage_key, version_of
 from torcheer.capture.aten import AtenCall, begin_watching, end_watching, unwatched
 from torcheer.capture.backward.backward_pass import Shapes
-from torcheer.capture.backward.grad_graph import Edge, GradGraph
+from torcheer.capture.backward.grad_graph import GradGraph
+from torcheer.capture.op import some_of
 from torcheer.errors import InputError
-
-if TYPE_CHECKING:
-    from torcheer.capture.backward.recompute import Recomputation
-
 
 _SAMPLE_SIZE = 16
 
@@ -79,11 +76,17 @@ _will_run: Callable[[Any], bool] = torch._C._will_engine_execute_node
 
 Slot = tuple[int, int]  # a node, and which of its gradients
 
+_REENTRANT = "CheckpointFunctionBackward"
+_OPS_WITHOUT = (
+    "ops inside a checkpoint with use_reentrant=True have no gradients, since its backward runs on a graph "
+    "of its own: use_reentrant=False has them."
+)
+
 
 class Running:
     """A node between its two hooks."""
 
-    __slots__ = ("calls", "grad", "handles", "node", "started", "task")
+    __slots__ = ("calls", "grad", "node", "started", "task")
 
     def __init__(self, node: int, task: int) -> None:
         self.node = node
@@ -91,7 +94,6 @@ class Running:
         self.started = 0.0
         self.calls: list[AtenCall] | None = None  # where ATen calls are watched
         self.grad: Tensor | None = None  # a copy, where a hook of the user's is about to change it
-        self.handles: list[Any] = []  # of hooks on nodes that live only so long
 
 
 class Pass:
@@ -117,16 +119,14 @@ class GradientLog:
         wanted: Callable[[int], bool],
         device: str = "same",
         with_aten: bool = False,
-        again: Recomputation | None = None,
     ) -> None:
         self.graph = graph
         self.passes: list[Pass] = []
-        self._notes: list[str] = []
+        self._notes: list[str] = [_OPS_WITHOUT] if any(n.name == _REENTRANT for n in graph.notes) else []
         self._written: set[str] = set()  # of what the kept gradient was found to be written over
         self._wanted = wanted
         self._device = device
         self._with_aten = with_aten
-        self._again = again
         self._by_task: dict[int, Pass] = {}
         self._task = -1  # the newest one
         self._task_started = 0.0
@@ -166,7 +166,7 @@ class GradientLog:
     def start(self, node: int, given: tuple[Tensor | None, ...] = ()) -> None:
         running = self._running.setdefault(get_ident(), [])
         if running and not _is_nested():
-            self._forget_what_raised(running)
+            running.clear()  # nodes that a backward pass never came back to, since something raised in it
         now = Running(node, running[0].task if running else _current_task())
         leaf = getattr(self.graph.nodes[node], "variable", None)
         if leaf is not None:
@@ -178,8 +178,6 @@ class GradientLog:
         if getattr(leaf, "_post_accumulate_grad_hooks", None) and given and given[0] is not None:
             now.grad = given[0].detach().clone()
         running.append(now)
-        if self._again is not None and self._again.is_at(node):
-            self._again.begin(node, self._found_again)
         if self._with_aten and self._is_ours(now, running):
             now.calls = begin_watching()
         now.started = perf_counter()
@@ -190,15 +188,6 @@ class GradientLog:
             return True
         notes = [self.graph.notes[one.node] for one in running]
         return any(note.op is not None and not note.is_border for note in notes)
-
-    def _forget_what_raised(self, running: list[Running]) -> None:
-        """Nodes that a backward pass never came back to, since something raised in it."""
-        for one in running:
-            for handle in one.handles:
-                handle.remove()
-        running.clear()
-        if self._again is not None:
-            self._again.forget()
 
     def _protect(self, leaf: Tensor) -> None:
         """A `.grad` is about to be added to: what is kept on its memory must not change with it."""
@@ -218,10 +207,6 @@ class GradientLog:
         is_ours = self._is_ours(now, running)
         running.pop()
         calls = () if now.calls is None else end_watching(now.calls)
-        if self._again is not None and self._again.is_at(node):
-            self._again.end()
-        for handle in now.handles:
-            handle.remove()
         if not is_ours:
             return  # a parameter shared with another pass, whose backward this is
         one = self._by_task.get(now.task)
@@ -270,13 +255,6 @@ class GradientLog:
             except RuntimeError:  # a leaf whose gradient was asked for
                 return "grad"
         return "grad"
-
-    def _found_again(self, op: int, edge: Edge) -> None:
-        """An op of the pass was computed again: its gradient will arrive there."""
-        self._running[get_ident()][-1].handles += self._watch(self.graph.add_late(op, edge))
-        node = self.graph.index_of[edge[0]]
-        if self._wanted(op) and edge[1] not in self._slots.setdefault(node, []):
-            self._slots[node].append(edge[1])
 
     # --- for log_backward ----------------------------------------------------------------
 
@@ -359,13 +337,11 @@ class GradientLog:
 
     @property
     def notes(self) -> list[str]:
-        names = sorted(self._written)
-        if not names:
+        if not self._written:
             return self._notes
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         note = (
-            f"the gradients of {', '.join(names[:3])}{more} were written in place after backward (clipped, "
-            "zeroed, averaged) and are no longer what they were: look at them before that. "
+            f"the gradients of {some_of(sorted(self._written))} were written in place after backward "
+            "(clipped, zeroed, averaged) and are no longer what they were: look at them before that. "
             "zero_grad(set_to_none=True) leaves them alone."
         )
         return [*self._notes, note]

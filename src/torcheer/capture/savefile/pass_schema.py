@@ -8,12 +8,14 @@ the other. A number that points into a table is -1 where there is nothing to poi
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import torch
-from msgspec import Meta, Struct
+from msgspec import Struct
 
+from torcheer.capture.aten import AtenCall, Count, Index, Shape
+from torcheer.capture.backward.backward_pass import SavedTensor, Shapes
 from torcheer.capture.model_walk import ModuleNote
 from torcheer.capture.savefile.python_values import DTYPE_NAMES, DTYPES, plain_device
 
@@ -24,10 +26,6 @@ DOCUMENT = "torcheer.document"  # of a second one, for those who only look: grap
 MAX_STRUCTURE_BYTES = 1 << 29  # a million ops and more
 
 T = TypeVar("T")
-Count = Annotated[int, Meta(ge=0, le=2**62)]
-Index = Annotated[int, Meta(ge=-1, le=2**62)]
-Shape = tuple[Index, ...]  # -1: a size that differs from part to part
-Shapes = tuple[Shape | None, ...]
 
 
 class Row(Struct, array_like=True, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
@@ -149,28 +147,6 @@ class StoredRead(Row, frozen=True):
     followed: Count
 
 
-class StoredAten(Row, frozen=True):
-    """One ATen call: an AtenCall."""
-
-    name: str
-    overload: str
-    input_shapes: tuple[Shape, ...]
-    output_shapes: tuple[Shape, ...]
-    seconds: float
-
-
-class StoredSaved(Row, frozen=True):
-    """A tensor that a node kept for its backward: a SavedTensor."""
-
-    name: str
-    shape: Shape
-    dtype: torch.dtype
-    num_bytes: Count
-    param: str
-    memory: Count  # equal for tensors on the same memory
-    memory_bytes: Count
-
-
 class StoredNode(Row, frozen=True):
     """An autograd node: a NodeNote, of which `op` is -1 where it has none."""
 
@@ -178,19 +154,9 @@ class StoredNode(Row, frozen=True):
     op: Index
     param: str
     next_nodes: tuple[Count, ...]
-    saved: list[StoredSaved]
+    saved: tuple[SavedTensor, ...]
     recomputes: bool
     is_border: bool
-
-
-class StoredRun(Row, frozen=True):
-    """A node as it ran."""
-
-    node: Count
-    seconds: float
-    given: Shapes
-    made: Shapes
-    calls: list[StoredAten]
 
 
 class StoredBackward(Row, frozen=True):
@@ -198,7 +164,7 @@ class StoredBackward(Row, frozen=True):
 
     kind: str
     elapsed_seconds: float
-    runs: list[StoredRun]
+    runs: list[tuple[Count, float, Shapes, Shapes, tuple[AtenCall, ...]]]  # node, time, given, made, calls
     grads: list[tuple[Count, Count, StoredTensor]]  # node, which of its gradients, the gradient
 
 
@@ -249,7 +215,7 @@ class StoredPass(Row, frozen=True):
     treated: list[tuple[Count, Any]]
     warnings: list[str]
     gradients: StoredGradients | None = None
-    aten: list[tuple[Count, list[StoredAten]]] | None = None  # by op
+    aten: list[tuple[Count, tuple[AtenCall, ...]]] | None = None  # by op
     edits: list[tuple[Count, str, str]] = []  # op, key, function
     unedited: list[tuple[Count, StoredTensor]] = []
     edited_at: list[tuple[Count, Count]] = []

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import msgspec
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.aten import AtenCall
-from torcheer.capture.backward.backward_pass import SavedTensor
 from torcheer.capture.backward.grad_graph import GradGraph, NodeNote
 from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
 from torcheer.capture.function_traits import Kind, Trait
@@ -121,6 +119,7 @@ class _Builder:
             LazyDict(treated, lambda make: make()) if treated else {},
             None,
         )
+        history.__dict__["_numbered"] = history._numbering  # there is nothing to finish
         if structure.gradients is not None:
             history._gradients = self._gradients(structure.gradients)
         if structure.activation_bytes is not None:
@@ -142,8 +141,7 @@ class _Builder:
         tape.addresses = {op: row.address for op, row in enumerate(structure.ops) if row.address is not None}
         tape.params = [(row.address, _param(row)) for row in structure.params]
         tape.warnings = list(structure.warnings)
-        if structure.aten is not None:
-            tape.aten = {op: converted(calls, tuple[AtenCall, ...]) for op, calls in structure.aten}
+        tape.aten = None if structure.aten is None else dict(structure.aten)
         tape.unedited = LazyDict(dict(structure.unedited), self._reader.value)
         tape.edited_at = dict(structure.edited_at)
         return tape
@@ -219,7 +217,7 @@ class _Builder:
                 op=None if row.op < 0 else row.op,
                 param=row.param,
                 next_nodes=row.next_nodes,
-                saved=converted(row.saved, tuple[SavedTensor, ...]),
+                saved=row.saved,
                 recomputes=row.recomputes,
                 is_border=row.is_border,
             )
@@ -229,15 +227,12 @@ class _Builder:
         for row in stored.passes:
             one = Pass(row.kind, 0.0)
             one.ended = row.elapsed_seconds
-            one.runs = [
-                (run.node, run.seconds, run.given, run.made, converted(run.calls, tuple[AtenCall, ...]))
-                for run in row.runs
-            ]
+            one.runs = row.runs
             for node, number, tensor in row.grads:
                 one.grads[node, number] = StoredKept(partial(self._reader.value, tensor))  # type: ignore[assignment]
             passes.append(one)
         ops_at = {(node, number): ops for node, number, ops in stored.slots}
-        return StoredGradientLog(StoredGraph(notes, ops_at), passes, list(stored.notes))
+        return StoredGradients(notes, ops_at, passes, list(stored.notes))
 
     # --- values that a postfunc changed ------------------------------------------------------
 
@@ -387,7 +382,7 @@ def _check_gradients(stored: schema.StoredGradients, params: frozenset[str]) -> 
     named = chain(
         chain.from_iterable(node.next_nodes for node in stored.nodes),
         (node for node, _, _ in stored.slots),
-        (run.node for one in stored.passes for run in one.runs),
+        (run[0] for one in stored.passes for run in one.runs),
         (node for one in stored.passes for node, _, _ in one.grads),
     )
     _need(max(named, default=-1) < len(stored.nodes), "an autograd node is named that is not there")
@@ -441,13 +436,7 @@ class StoredValues(Sequence[Tensor | None]):
     def __len__(self) -> int:
         return len(self.stored)
 
-    @overload
-    def __getitem__(self, index: int) -> Tensor | None: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Tensor | None]: ...
-    def __getitem__(self, index: int | slice) -> Tensor | list[Tensor | None] | None:
-        if isinstance(index, slice):
-            return [self[place] for place in range(len(self))[index]]
+    def __getitem__(self, index: int) -> Tensor | None:  # type: ignore[override]
         row = self.stored[index]
         return None if row is None else self._reader.value(row)
 
@@ -465,12 +454,6 @@ class LazyDict(dict[int, Any]):
     def get(self, op: int, default: Any = None) -> Any:
         return self[op] if op in self.keys() else default  # this is `get`
 
-    def values(self) -> Iterator[Any]:  # type: ignore[override]
-        return (self[op] for op in self)
-
-    def items(self) -> Iterator[tuple[int, Any]]:  # type: ignore[override]
-        return ((op, self[op]) for op in self)
-
 
 class StoredContext(Context):
     """What was special about a call; a random state is read when it is asked for."""
@@ -483,13 +466,6 @@ class StoredContext(Context):
         return None if kept is None else (kept[0], kept[1]())
 
 
-class NoParamValues(dict[int, Tensor]):
-    """The file has the outlines of parameters and not their values."""
-
-    def get(self, index: int, default: Any = None) -> Any:
-        return None
-
-
 class StoredTape(Tape):
     """Has what a tape has after its pass; nothing can be recorded on it."""
 
@@ -499,7 +475,7 @@ class StoredTape(Tape):
         # Not the tape's own: that one gets ready to record.
         self.file = reader.file
         self.values = self._stored = StoredValues(values, reader)  # type: ignore[assignment]
-        self.param_values = NoParamValues()
+        self.param_values, self.param_versions = {}, []
         self.input_tensors = {}
         self.private = set()
         self.aten = None
@@ -508,14 +484,6 @@ class StoredTape(Tape):
         self.extras = []
         self.other_threads = None
         self.keep_all = self.copy_all = False
-
-    @property
-    def param_versions(self) -> list[int | None]:  # type: ignore[override]
-        """Asked for by a validation, before it runs anything again."""
-        raise InputError(
-            f"this history was loaded from {self.file.path}, which has no functions and no parameters: "
-            "its ops cannot be run again. Validate a history before it is saved."
-        )
 
     def has_value(self, index: int) -> bool:
         row = self._stored.stored[index]
@@ -538,15 +506,6 @@ class StoredNumbering(Numbering):
                 self.labels.add(layer_type)
             self.layers.append(layer)
 
-    def finish(self) -> None:
-        """It is."""
-
-    def follow(self) -> None:
-        """Nothing runs any more."""
-
-    def as_of_now(self) -> Numbering:
-        return self
-
 
 class StoredKept:
     """A gradient in the file."""
@@ -564,22 +523,13 @@ class StoredKept:
         return False
 
 
-class StoredGraph(GradGraph):
-    """What is known of the nodes; the nodes themselves are gone."""
+class StoredGradients(GradientLog):
+    """Backward passes that are over, with what is known of the nodes; the nodes themselves are gone."""
 
-    def __init__(self, notes: list[NodeNote], ops_at: dict[Slot, list[int]]) -> None:
-        # Not the graph's own: there is nothing to walk.
-        self.notes = notes
-        self.ops_at = ops_at
-        self.nodes = []
-
-
-class StoredGradientLog(GradientLog):
-    """Backward passes that are over."""
-
-    def __init__(self, graph: StoredGraph, passes: list[Pass], notes: list[str]) -> None:
-        # Not the log's own: there is nothing to hook.
-        self.graph = graph
-        self.passes = passes
-        self._notes = notes
-        self._written = set()
+    def __init__(
+        self, nodes: list[NodeNote], ops_at: dict[Slot, list[int]], passes: list[Pass], notes: list[str]
+    ) -> None:
+        # Not the log's own, nor the graph's: there is nothing to walk, and nothing to hook.
+        self.graph = GradGraph.__new__(GradGraph)
+        self.graph.notes, self.graph.ops_at, self.graph.nodes = nodes, ops_at, []
+        self.passes, self._notes, self._written = passes, notes, set()

@@ -15,13 +15,14 @@ from torch import Tensor
 from torcheer.capture.backward.grad_graph import NodeNote
 from torcheer.capture.backward.grad_log import Slot
 from torcheer.capture.function_traits import Trait
+from torcheer.capture.op import some_of
 from torcheer.capture.savefile import pass_schema as schema
 from torcheer.capture.savefile.pass_schema import as_json, converted
 from torcheer.capture.savefile.python_values import packed, plain_size
 from torcheer.capture.savefile.read_pass import TORCH_HOME, StoredTape
 from torcheer.capture.savefile.safetensors_file import Piece, TensorFile, write_tensors
 from torcheer.capture.savefile.stored_values import CannotKeep, Item, TensorPlan
-from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope
+from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope, site_key
 from torcheer.capture.to_document import document_of
 from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 METADATA = {"format": "pt", schema.METADATA_KEY: str(schema.VERSION)}
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_:-]+")  # one that can stand in a header as it is
-_MAX_NAMED = 3
 
 R = TypeVar("R")
 
@@ -123,26 +123,26 @@ class KeptValues:
             place.append(schema.plain(item.stored))
 
     def value(self, op: int) -> schema.StoredTensor | None:
-        return _stored(self._values[op])
+        item = self._values[op]
+        return None if item is None else item.stored
 
     def random_state(self, context: Context) -> schema.StoredTensor | None:
-        return _stored(self._states.get(id(context)))
+        item = self._states.get(id(context))
+        return None if item is None else item.stored
 
     def unedited(self) -> list[tuple[int, schema.StoredTensor]]:
-        return [(op, stored) for op, item in self._unedited if (stored := _stored(item)) is not None]
+        return [(op, item.stored) for op, item in self._unedited if item is not None and item.stored]
 
     def grads(self, number: int) -> list[tuple[int, int, schema.StoredTensor]]:
         """Of one backward pass: node, which of its gradients, the gradient."""
         found = self._grads[number]
-        return [(*slot, stored) for slot, item in found if (stored := _stored(item)) is not None]
+        return [(*slot, item.stored) for slot, item in found if item is not None and item.stored]
 
     @property
     def notes(self) -> list[str]:
-        notes = []
-        for why, labels in self._left_out.items():
-            more = f" and {len(labels) - _MAX_NAMED} more" if len(labels) > _MAX_NAMED else ""
-            notes.append(f"the file has no value of {', '.join(labels[:_MAX_NAMED])}{more}: {why}.")
-        return notes
+        return [
+            f"the file has no value of {some_of(labels)}: {why}." for why, labels in self._left_out.items()
+        ]
 
     def _name(self, op: int) -> str:
         label = self._history._label(op)
@@ -192,10 +192,6 @@ class KeptValues:
                     found[name] = slot, self._add(name, ops[0] if ops else 0, grad.detach())
             places.append(list(found.values()))
         return places
-
-
-def _stored(item: Item | None) -> schema.StoredTensor | None:
-    return None if item is None else item.stored
 
 
 def _has_unkept(tree: Any) -> bool:
@@ -275,9 +271,7 @@ class StructureWriter:
             contexts=self._contexts,
             outlines=self._outlines,
             gradients=self._gradients(),
-            aten=None
-            if tape.aten is None
-            else [(op, converted(calls, list[schema.StoredAten])) for op, calls in tape.aten.items()],
+            aten=None if tape.aten is None else list(tape.aten.items()),
             edits=[(op, rule.key, rule.name) for op, rule in history._facts.edits],
             unedited=self._values.unedited(),
             edited_at=list(tape.edited_at.items()),
@@ -307,11 +301,8 @@ class StructureWriter:
         trait = self._trait(record.trait)
         args = as_json(packed(tuple(record.args)))
         kwargs = as_json(None if record.kwargs is None else packed(dict(record.kwargs)))
-
-        def make() -> schema.StoredCall:
-            return schema.StoredCall(trait=trait, args=msgspec.Raw(args), kwargs=msgspec.Raw(kwargs))
-
-        return self._calls.place((trait, args, kwargs), make)
+        row = partial(schema.StoredCall, trait=trait, args=msgspec.Raw(args), kwargs=msgspec.Raw(kwargs))
+        return self._calls.place((trait, args, kwargs), row)
 
     def _trait(self, trait: Trait) -> int:
         is_own = any(trait is own for own in OWN_TRAITS)
@@ -340,9 +331,9 @@ class StructureWriter:
     def _site(self, site: Site) -> int:
         if not site:
             return -1
-        # By identity: to hash a code object is to hash all that is in it.
-        key = tuple([part if type(part) is int else id(part) for part in site])
-        return self._sites.place(key, lambda: [self._frame(line) for line in reversed(source_lines(site))])
+        return self._sites.place(
+            site_key(site), lambda: [self._frame(line) for line in reversed(source_lines(site))]
+        )
 
     def _frame(self, line: SourceLine) -> int:
         is_torchs = line.file.startswith(TORCH_HOME)
@@ -358,10 +349,8 @@ class StructureWriter:
     def _context(self, context: Context | None) -> int:
         if context is None:
             return -1
-        return self._contexts.place(id(context), lambda: self._context_row(context))
-
-    def _context_row(self, context: Context) -> schema.StoredContext:
-        return schema.StoredContext(
+        row = partial(
+            schema.StoredContext,
             random_device="" if context.rng is None else context.rng[0],
             random_state=self._values.random_state(context),
             autocast=context.autocast,
@@ -370,6 +359,7 @@ class StructureWriter:
             reads_what_it_writes=context.reads_what_it_writes,
             note=context.note,
         )
+        return self._contexts.place(id(context), row)
 
     def _outline(self, meta: Meta) -> int:
         row = schema.StoredOutline(
@@ -411,7 +401,7 @@ class StructureWriter:
                 schema.StoredBackward(
                     kind=one.kind,
                     elapsed_seconds=one.ended - one.started,
-                    runs=converted(one.runs, list[schema.StoredRun]),
+                    runs=one.runs,
                     grads=self._values.grads(number),
                 )
                 for number, one in enumerate([] if log is None else log.passes)

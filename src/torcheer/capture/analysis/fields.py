@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from torcheer.capture.fields.dependence import Dependence, Masks
+from torcheer.capture.analysis.dependence import Dependence, Masks
+from torcheer.capture.op import Op, some_of
 from torcheer.capture.search import ops_between
 from torcheer.capture.torch_state import same_random_state_after
 from torcheer.errors import InputError, LayerNotFoundError
@@ -103,11 +104,9 @@ class Field:
     def only(self) -> FieldEnd:
         """The one end, where there is one."""
         if len(self.ends) != 1:
+            names = some_of(repr(end.label) for end in self.ends)
             raise InputError(
-                f"this field has {len(self.ends)} ends: ask one of them, as in "
-                f"field[{self.ends[0].label!r}].mask."
-                if self.ends
-                else "this field has no ends: the pass has no tensors there."
+                f"this field has {len(self.ends)} ends ({names}): ask one of them, field[…].mask."
             )
         return self.ends[0]
 
@@ -154,8 +153,7 @@ def receptive_field(
     with _undisturbed():
         dependence, way = _settled(history, ends, [op])
         masks = _go_back(dependence, way, {op: start})
-        is_cut = op in way and not _sees(masks, ends) and _is_cut(dependence, way, ends, op)
-    return _field(history, dependence, op, start, ends, masks, is_receptive=True, is_cut=is_cut)
+    return _field(history, dependence, op, start, ends, masks, is_receptive=True)
 
 
 def projective_field(
@@ -240,20 +238,6 @@ def _go_on(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:
     return masks
 
 
-def _sees(masks: Masks, ends: Iterable[int]) -> bool:
-    # Of an empty tensor there is nothing to be seen: all of it is.
-    return any(bool(masks[end].any()) or not masks[end].numel() for end in ends if end in masks)
-
-
-def _is_cut(dependence: Dependence, way: list[int], ends: Iterable[int], op: int) -> bool:
-    """Whether no unit of a layer sees anything, although there is a way."""
-    doubts, unknown = dict(dependence.doubts), dict(dependence.unknown)
-    everything = torch.ones(dependence.shape(op), dtype=torch.bool)
-    is_cut = not _sees(_go_back(dependence, way, {op: everything}), ends)
-    dependence.doubts, dependence.unknown = doubts, unknown  # of the unit alone
-    return is_cut
-
-
 # --- the unit --------------------------------------------------------------------------------
 
 
@@ -295,40 +279,40 @@ def _field(
     masks: Masks,
     *,
     is_receptive: bool,
-    is_cut: bool = False,
 ) -> Field:
     return Field(
         layer=history._label(op),
-        layer_name=_own_name(history, op),
+        layer_name=_own_name(Op(history, op)),
         unit=tuple(start.nonzero()[0].tolist()),
         is_receptive=is_receptive,
-        ends=tuple(
-            FieldEnd(
-                label=history._label(end),
-                name=_own_name(history, end),
-                names=_names_of(history, end),
-                mask=masks.get(end, torch.zeros(history._tape.meta(end).shape, dtype=torch.bool)),
-            )
-            for end in ends
-        ),
+        ends=tuple(_end(Op(history, end), masks.get(end)) for end in ends),
         is_exact=not dependence.doubts and not dependence.unknown,
         notes=(
-            *_notes(history, dependence, is_cut),
+            *_notes(history, dependence),
             *_note_of_reads(history, dependence, ends if is_receptive else [op], max([op, *ends])),
         ),
     )
 
 
-def _notes(history: ModelHistory, dependence: Dependence, is_cut: bool) -> Iterator[str]:
+def _end(op: Op, mask: Tensor | None) -> FieldEnd:
+    own = _own_name(op)
+    names = (op.layer_label_no_pass, op.layer_label_short, op.input_output_address, own)
+    return FieldEnd(
+        label=op.layer_label,
+        name=own,
+        names=tuple(filter(None, names)),
+        mask=torch.zeros(op.tensor_shape, dtype=torch.bool) if mask is None else mask,
+    )
+
+
+def _notes(history: ModelHistory, dependence: Dependence) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for op, reason in sorted(dependence.doubts.items()):
         by_reason.setdefault(reason, []).append(history._label(op))
     for reason, labels in by_reason.items():
-        yield f"{_some(labels)}: every element was taken to hang on all that it was given, since {reason}."
-    if is_cut:
-        yield "a constant of zero cuts every way: the weights of a layer that was just made, or a mask."
+        yield f"{some_of(labels)}: every element was taken to hang on all that it was given, since {reason}."
     if dependence.unknown:
-        yield f"{_some(dependence.unknown)}: its values are not there, and count as nowhere zero."
+        yield f"{some_of(dependence.unknown)}: its values are not there, and count as nowhere zero."
 
 
 def _note_of_reads(
@@ -338,30 +322,14 @@ def _note_of_reads(
     reads = dict.fromkeys(read.op for read in history._tape.reads if read.op < before and read.op in follow)
     read_off = [history._label(op) for op in reads if dependence.is_data(op)]
     if read_off:
-        yield f"{_some(read_off)}: its value went to Python, and what hangs on that is taken as it was."
+        yield f"{some_of(read_off)}: its value went to Python, and what hangs on that is taken as it was."
 
 
-def _some(labels: Iterable[str]) -> str:
-    names = list(labels)
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _own_name(history: ModelHistory, op: int) -> str:
+def _own_name(op: Op) -> str:
     """What the model calls an input or output, such as `attention_mask`; "" where that says nothing."""
-    name = (history._op(op).input_output_address or "").removeprefix("output.")
+    name = (op.input_output_address or "").removeprefix("output.")
     says_nothing = all(part in _PLAIN_NAMES or part.isdigit() for part in name.split("."))
     return "" if says_nothing else name
-
-
-def _names_of(history: ModelHistory, op: int) -> tuple[str, ...]:
-    one = history._op(op)
-    names = (
-        one.layer_label_no_pass,
-        one.layer_label_short,
-        one.input_output_address,
-        _own_name(history, op),
-    )
-    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _with_name(label: str, *more: str) -> str:

@@ -3,6 +3,11 @@
 A call is run again in double precision, with its constants as they are and random values where data stood,
 and is differentiated: what has a derivative depends. On random values a derivative that is not zero
 everywhere is practically never zero.
+
+`relu` has no gradient where it is off, `max_pool2d` only at the winner, `x > 0` none at all; yet their output
+can change with each of those elements. A rule takes the arguments of such a function and gives something
+smooth that depends on the same elements. Data is always floating point here; a constant index or mask keeps
+its type, so a floating index is data.
 """
 
 from __future__ import annotations
@@ -19,18 +24,16 @@ from torch import Tensor
 
 from torcheer.capture.aliasing import has_data
 from torcheer.capture.analysis.replay import (
-    in_vmap_as_recorded,
+    called,
     is_same_call,
     namespace_of,
     replay,
     why_not_replayable,
     written_over,
 )
-from torcheer.capture.fields.dependence_rules import About, UndecidedError, rule_for
-from torcheer.capture.function_mode import write_targets
 from torcheer.capture.function_traits import Kind, trait_of
-from torcheer.capture.pytree import collect_tensors, map_leaves
-from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
+from torcheer.capture.pytree import collect_tensors
+from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, UPDATED, Record
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -40,15 +43,6 @@ Run = Callable[[list[Tensor]], list[Tensor]]  # from the data of a call to its o
 
 # Values beyond this are an additive mask (-10000, -1e9, the least float, -inf), not activations: they stay.
 _DWARFS = 9_000.0
-# Through these a mask keeps its values, since what is not known counts as zero.
-_CARRIERS = frozenset(
-    (
-        "add sub iadd isub radd rsub mul imul rmul div true_divide where masked_fill to float double half "
-        "baddbmm addmm bfloat16 type type_as view reshape expand expand_as transpose permute unsqueeze "
-        "squeeze getitem setitem contiguous clone flatten cat stack concat copy clamp clamp_min maximum "
-        "max slice narrow select unbind split chunk repeat detach dropout"
-    ).split()
-)
 # These make constants of their own; and what was masked comes out of a softmax as one.
 _CUTS = frozenset(
     (
@@ -98,13 +92,12 @@ class Dependence:
         self._constants: dict[int, Tensor] = {}
         self._fixed: Masks = {}
         self._held: dict[int, tuple[Tensor, Tensor]] = {}  # the elements that keep their values; the values
-        self._reached: dict[int, Masks] = {}  # by the first op of a call: what data reaches of its outputs
-        self._undecided: dict[int, str] = {}
         self.doubts: dict[int, str] = {}  # by op: why everything was taken to reach everything
         self.unknown: dict[str, None] = {}  # constants whose values are not there
+        settled: set[int] = set()  # calls, by their first op
         for op in ops:
-            if self._data[op] and op not in self._origins:
-                self._settle(op)
+            if self._data[op] and op not in self._origins and op not in settled:
+                settled.update(self._settle(self.call(op)))
         self.doubts.clear()
 
     def is_data(self, parent: int) -> bool:
@@ -133,15 +126,12 @@ class Dependence:
         return self._answer(call, partial(self._push, call, masks), call.ops)
 
     def _answer(self, call: Call, ask: Callable[[], Masks], ends: Iterable[int]) -> Masks:
-        key = call.ops[0]
-        if key not in self._undecided:
-            try:
-                return ask()
-            except Exception as error:
-                # Whatever went wrong: an answer that is too large is still right.
-                self._undecided[key] = _reason(error, call)
-        self.doubts[key] = self._undecided[key]
-        return {op: torch.ones(self.shape(op), dtype=torch.bool) for op in ends}
+        try:
+            return ask()
+        except Exception as error:
+            # Whatever went wrong: an answer that is too large is still right.
+            self.doubts[call.ops[0]] = _reason(error, call)
+            return {op: torch.ones(self.shape(op), dtype=torch.bool) for op in ends}
 
     def _pull(self, call: Call, masks: Masks) -> Masks:
         leaves, outs = self._differentiable(call)
@@ -213,20 +203,10 @@ class Dependence:
             # A leaf cannot be written into; and `x.mul_(x)` must read what it was.
             tensors = [tensor.clone() for tensor in tensors]
 
-        def run(*tensors: Tensor) -> list[Tensor]:
-            by_slot = iter(tensors)
-            fill = lambda leaf: next(by_slot) if leaf is TENSOR else _in_double(leaf)  # noqa: E731
-            args = map_leaves(tuple(record.args), fill)
-            kwargs = map_leaves(dict(record.kwargs or {}), fill)
-            kwargs.pop("out", None)
-            kwargs.pop("inplace", None)
-            targets = write_targets(record.trait, args, kwargs)
-            made = collect_tensors(rule(*args, **kwargs))
-            return made + [target for target in targets if not any(target is tensor for tensor in made)]
+        def call_rule(*args: Any, out: Any = None, inplace: Any = None, **kwargs: Any) -> Any:
+            return rule(*args, **kwargs)
 
-        if record.context is not None and any(record.context.batch_dims):
-            return [in_vmap_as_recorded(record.context, lambda *inner: run(*inner)[0], tensors)]
-        return run(*tensors)
+        return called(record, tensors, call_rule, _in_double)
 
     def _constant_for(self, call: Call, slot: int, is_target: bool) -> Tensor:
         value = self._constant(call.record.parents[slot])
@@ -291,16 +271,8 @@ class Dependence:
 
     def _constant(self, parent: int) -> Tensor:
         """A parameter, a buffer or a constant, as it was."""
-        needed: set[int] = set()
-        queue = [parent]
-        while queue:  # those above that were not kept either must be worked out first; the way up may be long
-            each = queue.pop()
-            if each not in needed and each not in self._constants:
-                needed.add(each)
-                if each >= 0 and not self._tape.has_value(each):
-                    queue.extend(self._tape.records[each].parents)
-        for each in sorted(needed):
-            self._constants[each] = self._known(each)
+        if parent not in self._constants:
+            self._constants[parent] = self._known(parent)
         return self._constants[parent]
 
     def _known(self, parent: int) -> Tensor:
@@ -336,40 +308,41 @@ class Dependence:
 
     # --- elements that no data reaches -------------------------------------------------------------
 
-    def _settle(self, op: int) -> None:
-        """Find the elements of an op that keep their values; those of its parents are known."""
-        call = self.call(op)
-        if not call.data:
-            self._data[op] = False  # all that it was given turned out to be constant
-            return
-        if self._may_be_fixed(call):
-            if call.ops[0] not in self._reached:
-                open_elements = {
-                    p: ~self._fixed[p] if p in self._fixed else torch.ones(self.shape(p), dtype=torch.bool)
-                    for p in call.data
-                }
-                self._reached[call.ops[0]] = self.forward(call, open_elements)
-            fixed = ~self._reached[call.ops[0]][op]
-            if fixed.any():
-                self._fixed[op] = fixed
+    def _settle(self, call: Call) -> range:
+        """Find the elements of a call's outputs that keep their values; those of its parents are known."""
+        reached: Masks = {}
+        if call.data and self._may_be_fixed(call):
+            is_open = {
+                p: ~self._fixed[p] if p in self._fixed else torch.ones(self.shape(p), dtype=torch.bool)
+                for p in call.data
+            }
+            reached = self.forward(call, is_open)
         is_pinned = self._may_be_pinned(call)
-        if op not in self._fixed and not is_pinned:
-            return
+        for op in call.ops:
+            if op in self._origins:
+                continue
+            fixed = ~reached[op] if op in reached else torch.zeros(self.shape(op), dtype=torch.bool)
+            if not call.data:
+                self._data[op] = False  # all that it was given turned out to be constant
+            elif is_pinned or fixed.any():
+                self._hold(op, fixed, is_pinned)
+        return call.ops
+
+    def _hold(self, op: int, fixed: Tensor, is_pinned: bool) -> None:
+        if fixed.any():
+            self._fixed[op] = fixed
         # What the op gives on what is known is right where no data plays a part.
         value = self._replayed(op, self._certain)
         value = _usable(self._history._value_of(op)) if value is None else value
         if value is None:
-            if op in self._fixed:
-                self.unknown[self._history._label(op)] = None
-            return
-        held = self._fixed.get(op, torch.zeros(value.shape, dtype=torch.bool))
-        if held.all():
+            self.unknown.update({self._history._label(op): None} if fixed.any() else {})
+        elif fixed.all():
             self._data[op] = False
             self._constants[op] = value
-            return
-        held = held | _dwarfing(value) if is_pinned else held
-        if held.any():
-            self._held[op] = (held, value)
+        else:
+            held = fixed | _dwarfing(value) if is_pinned else fixed
+            if held.any():
+                self._held[op] = (held, value)
 
     def _may_be_fixed(self, call: Call) -> bool:
         if any(parent in self._fixed for parent in call.data) or call.name in _CUTS:
@@ -381,8 +354,6 @@ class Dependence:
 
     def _may_be_pinned(self, call: Call) -> bool:
         """Whether a constant that dwarfs data was added to it: a mask of scores before their softmax."""
-        if call.name not in _CARRIERS:
-            return False
         if any(self.is_data(p) and self._dtype(p) == torch.bool for p in call.record.parents):
             return False  # the data decides what is masked
         return any(
@@ -456,3 +427,272 @@ def _dwarfing(value: Tensor) -> Tensor:
     if not (value.is_floating_point() or value.is_complex()):
         return torch.zeros(value.shape, dtype=torch.bool)
     return (value.abs() >= _DWARFS) & ~value.isnan()
+
+
+# --- rules -------------------------------------------------------------------------------------
+
+
+class About(NamedTuple):
+    """What a rule may know of the call besides its arguments."""
+
+    name: str  # without leading and trailing underscores
+    call: Callable[..., Any]  # the function itself
+    shapes: list[torch.Size]  # of all outputs
+    dtypes: frozenset[torch.dtype]  # that the data had in the pass
+    data: frozenset[int]  # which tensors of the call are data, by position
+
+
+Rule = Callable[..., Any]
+
+
+class UndecidedError(Exception):
+    """No rule covers this call."""
+
+
+def rule_for(name: str) -> Rule:
+    if name in _RULES:
+        return _RULES[name]
+    if name not in _ITSELF and not name.startswith(("fft_", "linalg_")):
+        raise UndecidedError("there is no rule for it")
+    return lambda about, *args, **kwargs: about.call(*args, **kwargs)
+
+
+# Their own derivative shows everything, at values that are positive and random.
+_ITSELF = frozenset(
+    (
+        "linear matmul rmatmul mm bmm addmm baddbmm addmv addbmm mv dot vdot inner outer ger kron bilinear "
+        "tensordot einsum cross trace conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
+        "conv_transpose3d convolution add sub subtract mul multiply div divide true_divide iadd isub imul "
+        "itruediv idiv radd rsub rmul rtruediv rdiv addcmul addcdiv lerp pow ipow rpow float_power atan2 "
+        "arctan2 hypot xlogy logaddexp complex polar angle view_as_real view_as_complex real imag reshape "
+        "permute transpose t T mT H mH adjoint flatten ravel unflatten squeeze unsqueeze expand expand_as "
+        "view_as reshape_as cat concat concatenate stack hstack vstack dstack column_stack row_stack split "
+        "split_with_sizes chunk tensor_split hsplit vsplit unbind narrow select slice movedim moveaxis "
+        "swapaxes swapdims repeat repeat_interleave tile roll flip fliplr flipud rot90 pad constant_pad_nd "
+        "unfold fold im2col col2im diagonal diag diag_embed tril triu pixel_shuffle pixel_unshuffle "
+        "channel_shuffle copy fill zero broadcast_to broadcast_tensors meshgrid take index index_put "
+        "index_add index_copy index_fill masked_select masked_scatter slice_scatter select_scatter "
+        "diagonal_scatter scatter scatter_add gather take_along_dim softmax log_softmax softmin layer_norm "
+        "group_norm batch_norm instance_norm rms_norm native_layer_norm normalize glu sum nansum mean "
+        "nanmean var std var_mean std_mean logsumexp logcumsumexp cumsum cumprod prod diff dist cdist "
+        "pairwise_distance cosine_similarity avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d "
+        "adaptive_avg_pool2d adaptive_avg_pool3d upsample_nearest1d upsample_nearest2d upsample_nearest3d "
+        "upsample_linear1d upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d interpolate "
+        "mse_loss l1_loss nll_loss nll_loss_nd nll_loss2d cross_entropy_loss smooth_l1_loss huber_loss "
+        "kl_div binary_cross_entropy binary_cross_entropy_with_logits inverse det logdet pinverse "
+        "matrix_exp stft istft pack_padded_sequence pad_packed_sequence lstm_cell gru_cell rnn_tanh_cell "
+        "rnn_relu_cell"
+    ).split()
+)
+
+
+def number(value: Any) -> Any:
+    """A tensor of truth values or whole numbers as numbers; anything else as it is."""
+    is_whole = isinstance(value, Tensor) and not (value.is_floating_point() or value.is_complex())
+    return value.to(torch.float64) if is_whole else value
+
+
+def is_data(index: Any) -> bool:
+    return isinstance(index, Tensor) and index.is_floating_point()
+
+
+# --- element by element -------------------------------------------------------------------------
+
+
+def _same(about: About, *args: Any, **kwargs: Any) -> Tensor:
+    return collect_tensors((args, kwargs))[0]
+
+
+def _pointwise(about: About, *args: Any, **kwargs: Any) -> Any:
+    # Of one tensor given twice both must count, also in `x != x`.
+    tensors = collect_tensors((args, kwargs))
+    return sum((1 + 0.37 * i) * number(tensor) for i, tensor in enumerate(tensors))
+
+
+def _and(about: About, a: Any, b: Any, **_: Any) -> Any:
+    return number(a) * number(b)  # a constant False, or 0, decides
+
+
+def _or(about: About, a: Any, b: Any, **_: Any) -> Any:
+    a, b = number(a), number(b)
+    return a + b - a * b if about.dtypes <= {torch.bool} else a + b
+
+
+def _view(about: About, x: Tensor, *shape: Any, **kwargs: Any) -> Tensor:
+    if any(isinstance(value, torch.dtype) for value in (*shape, *kwargs.values())):
+        return x  # the same bits as another type: of the same width, each in its place
+    return x.view(*shape, **kwargs)
+
+
+def _choose(condition: Tensor, a: Any, b: Any) -> Tensor:
+    a, b = (number(value if isinstance(value, Tensor) else torch.tensor(value)) for value in (a, b))
+    if not is_data(condition):
+        return torch.where(condition.bool(), a, b)
+    finite = (torch.where(value.isfinite(), value, -7.31) for value in (a, b))
+    mixed = condition * next(finite) + (1 - condition) * next(finite)
+    # Where a constant part of the condition decides, the other side is cut off, be it infinite.
+    return torch.where(condition == 1, a, torch.where(condition == 0, b, mixed))
+
+
+def _where(about: About, *args: Any, **kwargs: Any) -> Tensor:
+    given = (*args, *(kwargs[name] for name in ("condition", "input", "self", "other") if name in kwargs))
+    if len(given) != 3:
+        raise UndecidedError("its output has as many rows as the data decides")
+    if about.call is torch.Tensor.where:
+        return _choose(given[1], given[0], given[2])
+    return _choose(*given)
+
+
+# --- all along a dimension ------------------------------------------------------------------------
+
+# Which argument after the first is the dimension, and what it is where it is not given.
+_DIMENSIONS: dict[str, tuple[int, int | None]] = {
+    **dict.fromkeys("argmax argmin amax amin aminmax any all max min".split(), (0, None)),
+    **dict.fromkeys("count_nonzero median nanmedian".split(), (0, None)),
+    **dict.fromkeys("sort argsort mode".split(), (0, -1)),
+    **dict.fromkeys("topk kthvalue".split(), (1, -1)),
+    **dict.fromkeys("norm linalg_vector_norm".split(), (1, None)),
+    "multinomial": (99, -1),
+    "msort": (99, 0),
+}
+
+
+def _along(about: About, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    if any(isinstance(value, Tensor) for value in (*args, *kwargs.values())):
+        return _pointwise(about, x, *args, **kwargs)  # max(a, b)
+    place, default = _DIMENSIONS[about.name]
+    dim = kwargs.get("dim", kwargs.get("axis", args[place] if len(args) > place else default))
+    dims = tuple(range(x.dim())) if dim is None or dim == () or dim == [] else dim
+    total = number(x).sum(dims, keepdim=True) if x.dim() else number(x)
+    return [
+        (total if total.dim() == len(shape) else total.reshape(shape)).expand(shape) for shape in about.shapes
+    ]
+
+
+def _max_pool(
+    about: About,
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *_: Any,
+    **__: Any,
+) -> Any:
+    """The sum over each window."""
+    num_dims = int(about.name.partition("pool")[2][0])
+    conv = getattr(F, f"conv{num_dims}d")
+    kernel, steps, pads, gaps = (
+        list(value) * (num_dims // len(value)) if isinstance(value, list | tuple) else [value] * num_dims
+        for value in (kernel_size, stride or kernel_size, padding, dilation)
+    )
+    out, inner = about.shapes[0][-num_dims:], x.shape[-num_dims:]
+    # What the windows cover: ceil_mode adds some that reach past the end.
+    reach = [(o - 1) * s + (k - 1) * g + 1 for o, s, k, g in zip(out, steps, kernel, gaps, strict=True)]
+    margins = [(p, max(0, r - p - size)) for r, p, size in zip(reach, pads, inner, strict=True)]
+    padded = F.pad(x.reshape(-1, 1, *inner), [side for both in reversed(margins) for side in both])
+    sums = conv(padded, padded.new_ones(1, 1, *kernel), stride=steps, dilation=gaps)
+    return [sums.reshape(about.shapes[0])] * len(about.shapes)
+
+
+# --- places that the data may choose --------------------------------------------------------------
+
+
+def _embedding(about: About, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
+    if not is_data(indices):
+        return F.embedding(indices, weight)
+    table = weight.sum(0) if 0 in about.data else torch.zeros(weight.shape[1:], dtype=indices.dtype)
+    return indices.unsqueeze(-1) + table
+
+
+def _getitem(about: About, x: Tensor, key: Any) -> Any:
+    if not any(is_data(each) for each in (key if isinstance(key, tuple) else (key,))):
+        return x[key]
+    if not isinstance(key, Tensor) or torch.bool in about.dtypes:
+        raise UndecidedError("its data decides which elements it takes")
+    return number(x).sum(0) + key.reshape(*key.shape, *[1] * (x.dim() - 1))
+
+
+def _setitem(about: About, x: Tensor, key: Any, value: Any) -> Tensor:
+    if is_data(key) and torch.bool in about.dtypes:
+        if isinstance(value, Tensor) and value.dim():
+            raise UndecidedError("its data decides which elements it writes")
+        return _choose(key.reshape(*key.shape, *[1] * (x.dim() - key.dim())), value, x)
+    x = x.clone()
+    x[key] = value
+    return x
+
+
+# --- the function itself, without its chance or its fused kernels -----------------------------------
+
+
+def _attention(
+    about: About,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    *args: Any,
+    **kw: Any,
+) -> Any:
+    if is_data(attn_mask) and torch.bool in about.dtypes:
+        attn_mask = torch.where(attn_mask == 0, -torch.inf, attn_mask)
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        return about.call(q, k, v, attn_mask, 0.0, *args, **kw)
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(
+        (
+            "relu relu6 leaky_relu elu selu celu silu mish sigmoid logsigmoid log_sigmoid tanh hardtanh "
+            "hardswish hardsigmoid hardshrink softshrink tanhshrink softplus softsign gelu threshold prelu "
+            "rrelu rrelu_with_noise dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout "
+            "feature_alpha_dropout bernoulli poisson exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square "
+            "abs absolute neg negative positive reciprocal sin cos tan asin acos atan arcsin arccos arctan "
+            "sinh cosh asinh acosh atanh erf erfc erfinv lgamma digamma sinc logit expit round floor ceil "
+            "trunc fix frac sign sgn signbit nan_to_num deg2rad rad2deg isnan isinf isfinite isposinf "
+            "isneginf isreal logical_not bitwise_not invert detach contiguous clone alias requires_grad to "
+            "type type_as float double half bfloat16 long int short char byte bool cpu cuda cdouble cfloat "
+            "chalf fake_quantize_per_tensor_affine quantize_per_tensor dequantize identity lift lift_fresh "
+            "resolve_conj resolve_neg conj conj_physical pin_memory to_dense special_expit output"
+        ).split(),
+        _same,
+    ),
+    **dict.fromkeys(
+        (
+            "eq ne lt le gt ge greater greater_equal less less_equal not_equal isclose maximum minimum fmax "
+            "fmin clamp clip clamp_min clamp_max fmod remainder floor_divide floordiv rfloordiv ifloordiv "
+            "mod imod rmod heaviside copysign nextafter logical_xor bitwise_xor xor ixor rxor "
+            "bitwise_left_shift bitwise_right_shift lshift rshift ilshift irshift gcd lcm normal"
+        ).split(),
+        _pointwise,
+    ),
+    **dict.fromkeys("logical_and bitwise_and and iand rand".split(), _and),
+    **dict.fromkeys("logical_or bitwise_or or ior ror".split(), _or),
+    "view": _view,
+    "data": lambda about, *args: collect_tensors(args)[-1],  # `x.data = y` is y
+    "where": _where,
+    "masked_fill": lambda about, x, mask, value: _choose(mask, value, x),
+    **dict.fromkeys(_DIMENSIONS, _along),
+    **dict.fromkeys("cummax cummin".split(), lambda about, x, dim: [x.cumsum(dim)] * 2),
+    **dict.fromkeys([f"max_pool{n}d{end}" for n in (1, 2, 3) for end in ("", "_with_indices")], _max_pool),
+    **{
+        f"adaptive_max_pool{n}d": lambda about, x, size, *_, n=n, **__: (
+            [getattr(F, f"adaptive_avg_pool{n}d")(x, size)] * len(about.shapes)
+        )
+        for n in (1, 2, 3)
+    },
+    "embedding": _embedding,
+    "one_hot": lambda about, index, *_, **__: index.unsqueeze(-1).expand(about.shapes[0]),
+    "isin": lambda about, x, others, **_: number(x) + number(others).sum(),
+    "bucketize": lambda about, x, steps, **_: number(x) + number(steps).sum(),
+    "index_select": lambda about, x, dim, index: _getitem(about, x.movedim(dim, 0), index).movedim(0, dim),
+    "getitem": _getitem,
+    "setitem": _setitem,
+    "scaled_dot_product_attention": _attention,
+    **dict.fromkeys(
+        "lstm gru rnn_tanh rnn_relu".split(),
+        lambda about, *args: about.call(*(0.0 if type(arg) is float else arg for arg in args)),
+    ),
+}

@@ -1,1 +1,0 @@
-"""Which elements can reach which: receptive and projective fields."""

@@ -453,6 +453,7 @@ def test_records_stay_in_the_order_in_which_they_were_logged(tmp_path: Path) -> 
         lambda run: run.log(3, loss=0.5),
         lambda run: run.log(3, {"loss": 0.5}),
         lambda run: run.log(step=3, loss=0.5),
+        lambda run: run.log({"loss": 0.5}, step=3),
         lambda run: run.log(torch.tensor(3), loss=torch.tensor(0.5)),
         lambda run: run.log(step=3.0, loss=numpy.float32(0.5)),
     ],

@@ -52,7 +52,7 @@ class AlarmFeed:
     def begin(self, plan: Plan) -> None:
         """From here on frames have these rows. What was raised before stays raised."""
         if self._alarms is not None:
-            self._alarms = self._alarms.renewed(plan)
+            self._alarms.renew(plan)
         elif self._thresholds is not None:
             self._alarms = Alarms(plan, self._thresholds)
 

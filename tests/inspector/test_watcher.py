@@ -14,7 +14,7 @@ from torch.optim import LBFGS, SGD, Adam
 import torcheer as tl
 from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import hooks_of, train_step
-from torcheer.inspector.frame_writer import FrameWriter, Transfers, sample_of
+from torcheer.inspector.frame_writer import FrameWriter, Transfers
 from torcheer.inspector.protocol import Numbers, Raised, Told
 from torcheer.inspector.row_plan import Room
 
@@ -323,9 +323,7 @@ def test_what_is_on_its_way_from_a_device_is_published_when_it_has_come(
 
     def put_from_afar(self: FrameWriter, row: int, tensor: Tensor, unit_dim: int | None = None) -> None:
         tensor = tensor.detach()
-        pieces = self._pieces_of(row, tensor)
-        parts = sample_of(pieces, tensor, 0), self._excerpt_source(pieces, tensor), tensor
-        self._put_remote(row, pieces, tensor.dtype, parts)
+        self._put_remote(row, self._pieces_of(row, tensor), tensor, 0)
 
     monkeypatch.setattr(FrameWriter, "put", put_from_afar)
     optimizer = SGD(model.parameters(), 0.1)

@@ -631,8 +631,8 @@ class StuckWeight(Kind):
         if self._bout_of_all.is_due(self._num_all_unmoved >= _ALL * self._steps, bool(is_there.any())):
             words = (
                 f"no weight moves, from {_parameter(self._rows[0])} on: they have gradients, and stay the "
-                f"same, for {_watched_steps(self._num_all_unmoved, sight)}. Is the learning rate 0, or does the "
-                "optimizer have other parameters?"
+                f"same, for {_watched_steps(self._num_all_unmoved, sight)}. Is the learning rate 0, or does "
+                "the optimizer have other parameters?"
             )
             findings.insert(0, self._finding(0, words))
         return findings

@@ -188,14 +188,9 @@ def words_for(lost: Lost) -> str:
 
 
 def log_gap(run: Run, lost: Lost) -> None:
-    run.log_gap(
-        lost.first_step,
-        lost.last_step,
-        reason=lost.reason,
-        counts=lost.counts,
-        message=words_for(lost),
-        time=lost.time,
-    )
+    details = msgspec.structs.asdict(lost)
+    first, last = details.pop("first_step"), details.pop("last_step")
+    run.log_gap(first, last, message=words_for(lost), **details)
 
 
 # --- what is stored -------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
-from torcheer.inspector.announcer import Announcer
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.pace import parse_rate
 from torcheer.inspector.protocol import Job
@@ -25,7 +24,7 @@ from torcheer.inspector.watch_api import (
 )
 from torcheer.inspector.watched_part import Watched
 from torcheer.inspector.watched_steps import ForwardSteps
-from torcheer.inspector.watcher import Manner, Watcher
+from torcheer.inspector.watcher import Announcer, Manner, Watcher
 from torcheer.models import WatchableLayer, rank_of, trackable, unwrapped
 
 

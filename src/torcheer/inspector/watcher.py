@@ -114,8 +114,8 @@ class Manner:
 
     every: Every
     budget: float | None
-    when_full: WhenFull
-    on_alarm: Callable[[Raised], Any] | None
+    when_full: WhenFull = "drop"
+    on_alarm: Callable[[Raised], Any] | None = None
     has_callback: bool = False  # which gets each tensor of each step that is watched
 
 
@@ -352,21 +352,25 @@ class Watcher:
     # --- as the training goes -----------------------------------------------------------------------
 
     def on_update_due(self, parameters: Ids) -> None:
+        """An optimizer is about to change these weights."""
         for part in self._armed:
             if part.look is not None:
                 part.look.look_before_update(parameters)
 
     def on_updated(self, parameters: Ids) -> None:
+        """An optimizer has changed these weights."""
         for part in self._armed:
             if part.look is not None:
                 part.look.look_at_changes(parameters)
 
     def on_gradients_ready(self, parameters: Ids) -> None:
+        """The gradients of these weights are those of this step."""
         for part in self._armed:
             if part.look is not None:
                 part.look.look_at_weight_gradients(parameters)
 
     def on_step_end(self) -> None:
+        """The step is over; what follows belongs to the next."""
         if self._is_closed or os.getpid() != self._pid:
             return
         try:

@@ -135,12 +135,6 @@ def _parameter(row: Row) -> str:
     return row.name.removesuffix(".Grad").removesuffix(".Delta")
 
 
-def _layer(row: Row) -> str:
-    """A layer as people speak of it: features.1 (ReLU)."""
-    name = row.layer or "the model"
-    return f"{name} ({row.module})" if row.module else name
-
-
 def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
@@ -377,38 +371,54 @@ def _far_above(values: list[float], usual: float, factor: float) -> float:
 _FEWEST_VALUES: Final = 500  # of a unit, all 0: of a few examples, a unit that is alive may like none
 
 
-class DeadUnits(Kind):
+class _Shares(Kind):
+    """Looks at a share of each of its rows, which must not be above a limit for long."""
+
+    of_rows = ("_bouts",)
+    limit_name: ClassVar[str]
+    words: ClassVar[str]  # with places for the layer, the share, and the number of steps
+    _bouts: Bouts
+
+    def look(self, sight: FrameFigures) -> list[Finding]:
+        most: float = getattr(self._thresholds, self.limit_name) or 1.0
+        shares = self._shares(sight)
+        if shares is None:
+            return []
+        findings = []
+        for place in self._bouts.update(shares > most, (shares > most) | (shares < _WELL * most)):
+            row, share = self._rows[place], float(shares[place])
+            name = row.layer or "the model"
+            layer = f"{name} ({row.module})" if row.module else name
+            words = self.words.format(layer=layer, share=f"{100 * share:.3g} %", steps=self._thresholds.steps)
+            message = f"{words}, up to step {sight.frame.step:,}"
+            findings.append(Finding(row.layer, row.variable, share, most, message))
+        return findings
+
+    def _shares(self, sight: FrameFigures) -> _Floats | None:
+        """NaN where nothing is known; None for nothing at all."""
+        raise NotImplementedError
+
+
+class DeadUnits(_Shares):
     """Remembers since how many steps, and over how many values, each unit has been 0.
 
     Nothing reaches the weights any more of a unit that gives nothing but 0, whatever comes in.
     """
 
     remembered = ("_since",)
-    of_rows = ("_bouts",)
+    limit_name = "dead_units"
+    words = "dead units in {layer}: {share} of them have given nothing but 0 for {steps} watched steps"
 
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
         super().__init__(plan, thresholds, [index for index, row in enumerate(plan.rows) if row.unit_bytes])
         self._bouts = Bouts(len(self._rows), 1, thresholds.well_steps)
         self._since: dict[str, _Floats] = {}  # by row: steps and values, of each unit
 
-    def look(self, sight: FrameFigures) -> list[Finding]:
-        most = self._thresholds.dead_units or 1.0
+    def _shares(self, sight: FrameFigures) -> _Floats | None:
         if not self._rows or not sight.frame.flags & HAS_UNITS:
-            return []
+            return None
         pairs = zip(self._rows, self._indices.tolist(), strict=True)
-        shares = numpy.array([self._share(sight, row.name, index) for row, index in pairs])
-        due = self._bouts.update(shares > most, (shares > most) | (shares < _WELL * most))
-        steps = f"for {self._thresholds.steps} watched steps, up to step {sight.frame.step:,}"
-        return [
-            Finding(
-                row.layer,
-                row.variable,
-                share,
-                most,
-                f"dead units in {_layer(row)}: {100 * share:.3g} % of them have given nothing but 0 {steps}",
-            )
-            for row, share in ((self._rows[place], float(shares[place])) for place in due)
-        ]
+        return numpy.array([self._share(sight, row.name, index) for row, index in pairs])
 
     def _share(self, sight: FrameFigures, name: str, index: int) -> float:
         """The share of units that are dead by now; NaN where nothing was seen."""
@@ -424,10 +434,14 @@ class DeadUnits(Kind):
         return float(((since[0] >= self._thresholds.steps) & (since[1] >= _FEWEST_VALUES)).mean())
 
 
-class Saturated(Kind):
+class Saturated(_Shares):
     """Looks at layers inside the model. At its end, a model that is sure of itself gives its bounds."""
 
-    of_rows = ("_bouts",)
+    limit_name = "saturated"
+    words = (
+        "saturated activations in {layer}: {share} of its values lie at the ends of its range, for {steps} "
+        "watched steps"
+    )
 
     def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
         activations = _indices_of(plan, "activation")
@@ -438,22 +452,8 @@ class Saturated(Kind):
         super().__init__(plan, thresholds, [index for index in activations if index < last])
         self._bouts = Bouts(len(self._rows), thresholds.steps, thresholds.well_steps)
 
-    def look(self, sight: FrameFigures) -> list[Finding]:
-        most = self._thresholds.saturated or 1.0
-        shares = sight.column("saturated", self._indices)
-        due = self._bouts.update(shares > most, (shares > most) | (shares < _WELL * most))
-        steps = f"for {self._thresholds.steps} watched steps up to step {sight.frame.step:,}"
-        return [
-            Finding(
-                row.layer,
-                row.variable,
-                share,
-                most,
-                f"saturated activations in {_layer(row)}: {100 * share:.3g} % of its values lie at the ends "
-                f"of its range, {steps}",
-            )
-            for row, share in ((self._rows[place], float(shares[place])) for place in due)
-        ]
+    def _shares(self, sight: FrameFigures) -> _Floats:
+        return sight.column("saturated", self._indices)
 
 
 # --- gradients ------------------------------------------------------------------------------------------

@@ -138,36 +138,27 @@ def _spread(places: NDArray[numpy.int64], step: int, size: int) -> float:
 
 
 def _excerpt_steps(shape: tuple[int, ...], role: Role, most: int) -> list[int] | None:
-    """Every how many-th is taken in each dimension, so that there are at most so many elements."""
+    """Every how many-th is taken in each dimension, so that there are at most so many elements.
+
+    The items of a batch go before the maps of one item, these before pixels; of a weight, its inputs and
+    outputs go before its kernel. Of these groups, the largest dimension goes first.
+    """
     if len(shape) > MOST_DIMS or most < 1:
         return None
-    steps = [1] * len(shape)
-    groups = _groups(len(shape), role)
-    while _num_taken(shape, steps) > most:
-        counts = {at: -(-shape[at] // steps[at]) for at in groups[0]}
-        largest = max(counts, key=lambda at: counts[at])
+    every = list(range(len(shape)))
+    groups = [every[:2], every[2:]]
+    if role in _WITH_BATCH and len(shape) > 1:
+        groups = [[0], [1], every[2:]] if len(shape) > 3 else [[0], every[1:]]
+    steps, counts = [1] * len(shape), list(shape)  # of those that are taken
+    while math.prod(counts) > most:
+        largest = max(groups[0], key=counts.__getitem__)
         if counts[largest] == 1:
             groups = groups[1:]
         else:
             # Halves the number that are taken, so that it ends at one, whatever the size.
             steps[largest] = -(-shape[largest] // -(-counts[largest] // 2))
+            counts[largest] = -(-shape[largest] // steps[largest])
     return steps
-
-
-def _groups(num_dims: int, role: Role) -> list[list[int]]:
-    """Dimensions in the order in which they are cut; within a group the largest goes first.
-
-    The items of a batch go before the maps of one item, these before pixels; of a weight, its inputs and
-    outputs go before its kernel.
-    """
-    every = list(range(num_dims))
-    if role in _WITH_BATCH and num_dims > 1:
-        return [[0], [1], every[2:]] if num_dims > 3 else [[0], every[1:]]
-    return [every[:2], every[2:]] if num_dims > 2 else [every]
-
-
-def _num_taken(shape: tuple[int, ...], steps: list[int]) -> int:
-    return math.prod(-(-size // step) for size, step in zip(shape, steps, strict=True))
 
 
 def _is_dense(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:

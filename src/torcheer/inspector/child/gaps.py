@@ -7,7 +7,6 @@ with their counts. What was given and is not stored is lost, and is written as a
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -209,21 +208,14 @@ def _stored_times(folder: str, rank: int, digest: str, since: float) -> set[floa
     moving at that moment, and then it would count as missing.
     """
     found: set[float] = set()
-    for path in _files(folder, rank):
+    paths = [path for path in Path(folder).glob(f"*{PART_ENDING}") if rank_in(path.stem) == rank]
+    for path in paths:
         for number in range(_NUM_TRIES):
             time.sleep(_PAUSE_SECONDS if number else 0.0)
             with suppress(sqlite3.Error, OSError):
                 found.update(_times_in(path, digest, since))
                 break
     return found
-
-
-def _files(folder: str, rank: int) -> list[Path]:
-    try:
-        paths = [Path(folder, name) for name in os.listdir(folder) if name.endswith(PART_ENDING)]
-    except OSError:
-        return []
-    return [path for path in paths if rank_in(path.stem) == rank and path.is_file()]
 
 
 def _times_in(path: Path, digest: str, since: float) -> Iterator[float]:

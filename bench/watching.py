@@ -112,7 +112,7 @@ class _SampledWriter(FrameWriter):
 
     def _put_heads(self, entries: Any, report: Any) -> None:
         for entry in entries:
-            self._staged.put_head(entry.row, entry.pieces, None)
+            self._put_head(entry.row, entry.pieces, None)
 
     def _room_before(self, ready: Any) -> None:
         self._copied_bytes = 0  # so there is no room for a copy

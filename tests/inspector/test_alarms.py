@@ -42,7 +42,8 @@ class Watching:
         return [alarm for number in range(count) for alarm in self.see(make(number))]
 
     def renew(self, plan: Plan) -> None:
-        self.plan, self.alarms, self.figures = plan, self.alarms.renewed(plan), Figures(plan)
+        self.plan, self.figures = plan, Figures(plan)
+        self.alarms.renew(plan)
 
 
 def numbers(*values: float) -> NDArray[numpy.float32]:

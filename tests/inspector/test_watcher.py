@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -13,10 +14,13 @@ from torch.optim import LBFGS, SGD, Adam
 
 import torcheer as tl
 from tests.inspector.fake_child import Pretended
+from tests.inspector.feeding import job_of
 from tests.inspector.oracle import hooks_of, train_step
-from torcheer.inspector.frame_writer import FrameWriter, Transfers, sample_of
+from torcheer.inspector.frame_writer import FrameWriter, Transfers
 from torcheer.inspector.protocol import Numbers, Raised, Told
 from torcheer.inspector.row_plan import Room
+from torcheer.inspector.watcher import InspectorWarning
+from torcheer.run import RunAccess
 
 
 def trained(ring_bytes: int = 300_000, **manner: Any) -> tuple[Pretended, Callable[[int], None]]:
@@ -312,6 +316,31 @@ def test_in_a_fork_nothing_is_watched_and_the_training_goes_on() -> None:
     assert [seen.step for seen in watched.seen] == [0, 1, 2, 3]
 
 
+def test_closing_takes_no_longer_than_it_may_though_the_disk_stands_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = nn.Linear(2, 2)
+    watched = Pretended(model)
+    watched.child.job = job_of(tmp_path / "run")
+    watched.watcher.log(loss=1.0)
+    run = watched.watcher._run
+    assert run is not None
+    waited: list[float] = []
+
+    def stand_still(_writer: Any, _ending: Any, patience: float) -> bool:
+        waited.append(patience)
+        return False
+
+    monkeypatch.setattr(type(RunAccess(run).writer), "close_with", stand_still)
+    with pytest.warns(InspectorWarning, match="still being written"):
+        watched.watcher.close_with("", 4.0)
+    monkeypatch.undo()
+    run.close()
+
+    assert len(waited) == 1
+    assert waited[0] <= 2.0
+
+
 def test_what_is_on_its_way_from_a_device_is_published_when_it_has_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -323,9 +352,7 @@ def test_what_is_on_its_way_from_a_device_is_published_when_it_has_come(
 
     def put_from_afar(self: FrameWriter, row: int, tensor: Tensor, unit_dim: int | None = None) -> None:
         tensor = tensor.detach()
-        pieces = self._pieces_of(row, tensor)
-        parts = sample_of(pieces, tensor, 0), self._excerpt_source(pieces, tensor), tensor
-        self._put_remote(row, pieces, tensor.dtype, parts)
+        self._put_remote(row, self._pieces_of(row, tensor), tensor, 0)
 
     monkeypatch.setattr(FrameWriter, "put", put_from_afar)
     optimizer = SGD(model.parameters(), 0.1)

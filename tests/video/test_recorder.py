@@ -17,7 +17,7 @@ import torch
 
 from torcheer.errors import InputError
 from torcheer.run import RunWarning
-from torcheer.video.data_recorder import DataRecorder
+from torcheer.video import DataRecorder
 
 
 def frames(path: Path) -> list[Any]:
@@ -153,7 +153,6 @@ def test_a_copy_of_one_that_has_begun_begins_anew(tmp_path: Path) -> None:
         ({"fps": "fast"}, "frames a second"),
         ({"max_frames": 0}, "max_frames"),
         ({"max_frames": 2.5}, "max_frames"),
-        ({"folder": None}, "folder"),
         ({"folder": __file__}, "file"),
         ({"format": "avi"}, "mp4, gif, png"),
         ({"theme": "blue"}, "light"),
@@ -185,8 +184,7 @@ def test_without_the_library_it_becomes_gif_with_a_word(
 def test_no_torch_is_needed_to_record_arrays(tmp_path: Path) -> None:
     program = (
         "import sys, numpy\n"
-        "from torcheer.video.data_recorder import DataRecorder\n"
-        "from torcheer.video.from_run import make_video\n"
+        "from torcheer.video import DataRecorder, make_video\n"
         "recorder = DataRecorder((64, 64), 20.0, 10, sys.argv[1])\n"
         "recorder.tensor_plot2D('w', 0, numpy.eye(3))\n"
         "recorder.flush()\n"

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.inspector.announcer import InspectorWarning
     from torcheer.inspector.frame_writer import FrameWriter
     from torcheer.inspector.pace import parse_rate
     from torcheer.inspector.parallel_handler import ParallelHandler, ParrallelHandler
     from torcheer.inspector.protocol import Thresholds
     from torcheer.inspector.watch_api import watch
-    from torcheer.inspector.watcher import Watcher
+    from torcheer.inspector.watcher import InspectorWarning, Watcher
     from torcheer.video import DataRecorder
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections import deque
@@ -104,12 +105,11 @@ class Child:
         except (OSError, MemoryError, ValueError, OverflowError) as error:
             raise InspectorError(
                 f"there is no room for {plan.num_slots * slot_bytes / 1e6:,.0f} MB of shared memory "
-                f"({error}): watch fewer layers, or keep smaller pieces of tensors. Where the system sets a "
-                "limit (ulimit -f, ulimit -v, the memory of a container), raise it."
+                f"({error}): watch fewer layers, or raise the limit (ulimit, the memory of a container)."
             ) from error
         self._rings.append((plan, ring))
         if self._life is not None and not self.is_inert:
-            self._life.send(NewPlan(plan=plan), ring.memory.descriptor)
+            self._life.channel.send(NewPlan(plan=plan), ring.memory.descriptor)
         return ring
 
     @property
@@ -130,12 +130,9 @@ class Child:
         """Send, now or as soon as there is room. It never waits; who does not listen misses numbers."""
         if self.is_inert or self._is_closed or self._life is None:
             return
-        num_waiting = self._life.channel.num_waiting
-        if isinstance(message, Wake) and num_waiting:
-            return
-        if isinstance(message, Numbers) and num_waiting >= _MOST_WAITING:
-            return
-        self._life.send(message)
+        most = {Wake: 1, Numbers: _MOST_WAITING}.get(type(message), math.inf)
+        if self._life.channel.num_waiting < most:
+            self._life.channel.send(message)
 
     def poll(self) -> list[ToParent]:
         """What the child said since. Starts another where it was killed; none of this waits."""
@@ -161,7 +158,7 @@ class Child:
                 continue
             if asked is not self._life:
                 asked = self._life  # another child has to be asked again
-                asked.send(Flush(ticket=ticket))
+                asked.channel.send(Flush(ticket=ticket))
             if time.monotonic() > end:
                 return False
             asked.wait_for_news(_WAIT_SECONDS)
@@ -187,7 +184,7 @@ class Child:
                     break
                 self._launch_again()
                 continue
-            self._life.send(Close(reason=reason))
+            self._life.channel.send(Close(reason=reason))
             self._life.is_expected_to_end = True
             is_over = self._wait_for_the_end(self._life, end)
         self._is_closed = True
@@ -202,7 +199,10 @@ class Child:
     def _write_the_rest(self, reason: str) -> None:
         """Gaps that no child will write: none is left, or it does not listen and never heard of a ring."""
         ending = Ending("died", reason) if self._life is None and self.is_given_up and reason else None
-        unheard = None if self._life is None else self._life.unheard_plans()
+        unheard = None
+        if self._life is not None:
+            waiting = self._life.channel.waiting()
+            unheard = {message.plan.number for message in waiting if isinstance(message, NewPlan)}
         gaps = [] if self.job.run is None else self._gaps_left(self.job.run, unheard)
         if self.job.run is not None and (gaps or ending):
             with warnings.catch_warnings():
@@ -241,9 +241,9 @@ class Child:
         assert self._start is not None
         self._life = self._last = life = Life(self._start)
         self._looked_at = time.monotonic()
-        life.send(msgspec.structs.replace(self.job, is_again=is_again))
+        life.channel.send(msgspec.structs.replace(self.job, is_again=is_again))
         for plan, ring in self._rings:
-            life.send(NewPlan(plan=plan), ring.memory.descriptor)
+            life.channel.send(NewPlan(plan=plan), ring.memory.descriptor)
         return life
 
     def _launch_again(self) -> None:

@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.spawn import get_executable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from torcheer.errors import InputError, InspectorError
-from torcheer.inspector.protocol import Callbacks, Channel, Message, NewPlan, ToParent, to_child, wait_for
+from torcheer.inspector.protocol import Callbacks, Channel, ToParent, to_child, wait_for
 
 # The places of modules come first: whatever the training could import, the child can.
 _CODE: Final = (
@@ -42,24 +42,18 @@ _DYING_SECONDS: Final = 3.0  # for a process that has closed its channel
 # --- forks of the training ------------------------------------------------------------------------------
 
 
-class Forgotten(Protocol):
-    """Something that belongs to the training, and not to a fork of it."""
-
-    def become_inert(self) -> None:
-        """In a fork: do nothing any more."""
+_of_the_training: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-_all_forgotten: weakref.WeakSet[Forgotten] = weakref.WeakSet()
-
-
-def forget_in_forks(one: Forgotten) -> None:
-    _all_forgotten.add(one)
+def forget_in_forks(one: Any) -> None:
+    """In a fork of the training, `become_inert` of it is called."""
+    _of_the_training.add(one)
 
 
 def _after_fork() -> None:
-    for one in list(_all_forgotten):
+    for one in list(_of_the_training):
         one.become_inert()
-    _all_forgotten.clear()
+    _of_the_training.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -122,39 +116,27 @@ def way_to_start(callbacks: Callbacks | None, start_method: str | None) -> Start
             "a training is watched from another process with shared memory as Linux and macOS have it, and "
             "this system has not. Log from the training itself: tl.Run."
         )
-    if callbacks is not None and callbacks.is_empty:
-        callbacks = None
-    if start_method is not None:
-        return partial(_start_by_multiprocessing, callbacks, start_method)
     is_bundled = getattr(sys, "frozen", False)  # the executable is the program itself, and no Python
-    if callbacks is None and not is_bundled:
-        return partial(_start_fresh, None)
-    pickled = None if callbacks is None or is_bundled else _pickled_without_main(callbacks)
-    if pickled is not None:
-        return partial(_start_fresh, pickled)
-    return partial(_start_by_multiprocessing, callbacks, usual_start_method())
-
-
-def _pickled_without_main(callbacks: Callbacks) -> bytes | None:
-    """None where a process that does not have the script's own names could not read them."""
-    try:
-        pickled = pickle.dumps(callbacks)
-    except Exception:
-        return None
-    return None if b"__main__" in pickled or b"__mp_main__" in pickled else pickled
+    if start_method is None and not is_bundled:
+        if callbacks is None:
+            return partial(_start_fresh, None)
+        with suppress(Exception):
+            pickled = pickle.dumps(callbacks)
+            # A process that does not have the script's own names could not read those.
+            if b"__main__" not in pickled and b"__mp_main__" not in pickled:
+                return partial(_start_fresh, pickled)
+    return partial(_start_by_multiprocessing, callbacks, start_method or usual_start_method())
 
 
 def _start_fresh(pickled_callbacks: bytes | None, end: socket.socket) -> Process:
     """A new interpreter. It starts fast, imports no torch, and needs no guard in the script."""
-    executable = get_executable()
-    if not executable:
-        raise InspectorError(
-            "there is no Python to start (sys.executable is empty): give start_method='fork'."
-        )
-    executable = os.fsdecode(executable)
-    with _nameless(pickled_callbacks) as pickled, _signals_held_back():
+    executable = os.fsdecode(get_executable() or "")
+    with tempfile.TemporaryFile() as file, _signals_held_back():
+        file.write(pickled_callbacks or b"")
+        file.flush()
+        pickled = -1 if pickled_callbacks is None else file.fileno()
         try:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 [executable, "-c", _CODE, str(end.fileno()), str(pickled), *map(str, sys.path)],
                 pass_fds=[end.fileno(), *([pickled] if pickled >= 0 else [])],
                 stdin=subprocess.DEVNULL,
@@ -162,10 +144,9 @@ def _start_fresh(pickled_callbacks: bytes | None, end: socket.socket) -> Process
             )
         except (OSError, ValueError) as error:
             raise InspectorError(
-                f"the process that watches cannot be started ({error}): {executable} is run for it. "
+                f"the process that watches cannot be started ({error}): {executable!r} is run for it. "
                 "Perhaps there is too little memory, or there are too many processes."
             ) from error
-    return process
 
 
 def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: socket.socket) -> Process:
@@ -181,7 +162,7 @@ def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: soc
         else:
             with _signals_held_back():
                 process.start()
-    except (EOFError, ConnectionError, BrokenPipeError) as error:
+    except (EOFError, ConnectionError) as error:
         raise InspectorError(WORDS.format(method=method)) from error
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(
@@ -189,15 +170,10 @@ def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: soc
             f"{method!r} they must be functions of a module, or methods of objects that pickle; no "
             "lambdas, and no functions inside functions. Or give start_method='fork'."
         ) from error
-    except AssertionError as error:
+    except (OSError, RuntimeError, AssertionError) as error:  # a daemon may start no process that way
         raise InspectorError(
-            "this is a daemon of multiprocessing, which may start no process that way: leave out "
-            "start_method, and put callbacks into a module of their own."
-        ) from error
-    except (OSError, RuntimeError) as error:
-        raise InspectorError(
-            f"the process that watches cannot be started with start_method={method!r} ({error}). "
-            "Leave start_method out."
+            f"the process that watches cannot be started with start_method={method!r} ({error}). Leave "
+            "start_method out, and put callbacks into a module of their own."
         ) from error
     return process
 
@@ -227,18 +203,6 @@ def _signals_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@contextmanager
-def _nameless(data: bytes | None) -> Iterator[int]:
-    """A descriptor from which the data can be read; -1 for none."""
-    if data is None:
-        yield -1
-        return
-    with tempfile.TemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        yield file.fileno()
-
-
 # --- the life of a process ------------------------------------------------------------------------------
 
 
@@ -249,10 +213,7 @@ class Life:
         try:
             ours, theirs = socket.socketpair()
         except OSError as error:
-            raise InspectorError(
-                f"there can be no channel to the process that watches ({error}): close files that are open, "
-                "or allow more of them (ulimit -n)."
-            ) from error
+            raise InspectorError(f"there can be no channel to the process that watches ({error}).") from error
         self.channel: Channel[ToParent] = to_child(ours)
         # Before the start: a fork that kept this end would hide that it was closed.
         forget_in_forks(self)
@@ -269,14 +230,6 @@ class Life:
         self.failure = ""  # why it could not begin
         self.is_expected_to_end = False  # it said that it was idle, or was told to close
         self._dying_since = 0.0
-
-    def send(self, message: Message, descriptor: int | None = None) -> None:
-        """Now, or as soon as there is room."""
-        self.channel.send(message, descriptor)
-
-    def unheard_plans(self) -> set[int]:
-        """The numbers of plans that the process will never hear of when the channel is closed now."""
-        return {message.plan.number for message in self.channel.waiting() if isinstance(message, NewPlan)}
 
     def become_inert(self) -> None:
         self.channel.close()
@@ -326,7 +279,6 @@ class Life:
                 threading.Thread(target=self._wait, name="torcheer end", daemon=True).start()
 
     def _wait(self) -> None:
-        is_new = isinstance(self._process, subprocess.Popen)
         with suppress(ValueError):  # another thread saw its end
-            (self._process.wait if is_new else self._process.join)()
+            self._process.wait() if isinstance(self._process, subprocess.Popen) else self._process.join()
             self._code = self.exit_code

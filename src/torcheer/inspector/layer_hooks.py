@@ -148,41 +148,40 @@ class Look:
 
     def look_before_update(self, parameters: frozenset[int] | None) -> None:
         """These weights as they are, to see afterwards what has changed; None for all."""
-        started = time.perf_counter()
-        try:
-            found = [
-                (rows.update, rows.parameter) for rows in self._rows_of(parameters) if rows.update is not None
-            ]
+        with self._timed():
+            every = self._rows_of(parameters)
+            found = [(rows.update, rows.parameter) for rows in every if rows.update is not None]
             self._before |= self.writer.take(found, self._fail)
-        except Exception as error:
-            self._report(error, "")
-        self.seconds += time.perf_counter() - started
 
     def look_at_weight_gradients(self, parameters: frozenset[int] | None) -> None:
-        started = time.perf_counter()
-        try:
-            found = [
-                (rows.gradient, rows.parameter.grad)
-                for rows in self._rows_of(parameters)
-                if rows.gradient is not None and rows.parameter.grad is not None
-            ]
-            self._put_all(found)
-        except Exception as error:
-            self._report(error, "")
-        self.seconds += time.perf_counter() - started
+        with self._timed():
+            self._put_all(
+                [
+                    (rows.gradient, rows.parameter.grad)
+                    for rows in self._rows_of(parameters)
+                    if rows.gradient is not None and rows.parameter.grad is not None
+                ]
+            )
+
+    def look_at_changes(self, parameters: frozenset[int] | None) -> None:
+        """What has become of the weights that were looked at before."""
+        with self._timed():
+            self._put_changes(self._rows_of(parameters))
 
     def look_after_update(self, state_of: StateOf) -> None:
         """The weights, what has changed, and what the optimizer keeps."""
+        with self._timed():
+            every = self.planned.parameters
+            self._put_all([(rows.weight, rows.parameter) for rows in every if rows.weight is not None])
+            self._put_changes(every)
+            self._put_all(list(self._kept(state_of)))
+            self._put_all([(row, self._share.tensors[name]) for name, row in self.planned.tensors.items()])
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
         started = time.perf_counter()
         try:
-            weights = [
-                (rows.weight, rows.parameter) for rows in self.planned.parameters if rows.weight is not None
-            ]
-            self._put_all(weights)
-            self._put_changes(self.planned.parameters)
-            self._put_all(list(self._kept(state_of)))
-            given = [(row, self._share.tensors[name]) for name, row in self.planned.tensors.items()]
-            self._put_all(given)
+            yield
         except Exception as error:
             self._report(error, "")
         self.seconds += time.perf_counter() - started
@@ -194,12 +193,6 @@ class Look:
                 for key, row in rows.states.items():
                     if isinstance(kept.get(key), Tensor):
                         yield row, kept[key]
-
-    def look_at_changes(self, parameters: frozenset[int] | None) -> None:
-        """What has become of the weights that were looked at before."""
-        started = time.perf_counter()
-        self._put_changes(self._rows_of(parameters))
-        self.seconds += time.perf_counter() - started
 
     def _rows_of(self, parameters: frozenset[int] | None) -> list[ParameterRows]:
         every = self.planned.parameters

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
-from torcheer.inspector.announcer import Announcer
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.pace import parse_rate
 from torcheer.inspector.protocol import Job
 from torcheer.inspector.row_plan import Share, observed
 from torcheer.inspector.watch_api import (
-    HISTOGRAM_SECONDS,
-    MAX_BYTES,
     callbacks_of,
     room_of,
     run_folder,
@@ -25,15 +22,16 @@ from torcheer.inspector.watch_api import (
 )
 from torcheer.inspector.watched_part import Watched
 from torcheer.inspector.watched_steps import ForwardSteps
-from torcheer.inspector.watcher import Manner, Watcher
+from torcheer.inspector.watcher import Announcer, Manner, Watcher
 from torcheer.models import WatchableLayer, rank_of, trackable, unwrapped
 
 
-class _Tracked:
+class _Tracked(NamedTuple):
     """One child of the handler."""
 
-    def __init__(self, watcher: Watcher, models: list[nn.Module], share: Share) -> None:
-        self.watcher, self.models, self.share = watcher, models, share
+    watcher: Watcher
+    models: list[nn.Module]
+    share: Share
 
 
 class ParallelHandler:
@@ -51,6 +49,7 @@ class ParallelHandler:
 
     _instance: ClassVar[ParallelHandler | None] = None
     _is_made: bool
+    _announcer: Announcer
 
     def __new__(cls, *_: Any, **__: Any) -> ParallelHandler:
         if cls._instance is None or cls._instance._pid != os.getpid():
@@ -78,28 +77,21 @@ class ParallelHandler:
                     "is ignored. Call stop() on it first to make another.",
                 )
             return
-        try:
-            self._make(callback_onrun, callback_onclosing, frequency, timeout)
-            self._roles = observed(observe)
-            self._room = room_of(tensors_of(tensors, callback_onrun))
-            self._folder = run_folder(run)
-            self._budget, self._start_method = budget, start_method
-        except BaseException:
-            type(self)._instance = None
-            raise
-        self._is_made = True
-
-    def _make(self, on_run: Any, on_closing: Any, frequency: Any, timeout: Any) -> None:
-        self._pid = os.getpid()
-        self._announcer = Announcer()
-        self._callbacks = callbacks_of(on_run, on_closing)
-        self._every = parse_rate(float(frequency) if isinstance(frequency, int | float) else frequency)
+        type(self)._instance = None  # until it is known that all of it makes sense
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout < 0:
             raise InputError(f"timeout is {timeout!r}: give seconds, or 0 for none.")
+        self._pid, self._announcer = os.getpid(), Announcer()
+        self._callbacks = callbacks_of(callback_onrun, callback_onclosing)
+        self._every = parse_rate(float(frequency) if isinstance(frequency, int | float) else frequency)
         self._idle_seconds = float(timeout)
+        self._roles = observed(observe)
+        self._room = room_of(tensors_of(tensors, callback_onrun))
+        self._folder = run_folder(run)
+        self._budget, self._start_method = budget, start_method
         self._tracked: dict[int, _Tracked] = {}
         self._next_id = 0
         self._is_enabled = True
+        type(self)._instance, self._is_made = self, True
 
     # --- what is tracked ----------------------------------------------------------------------------
 
@@ -208,10 +200,10 @@ class ParallelHandler:
         tracked.share.tensors.update(tensors)
         tracked.models.extend(models)
         tracked.watcher.renew()
-        if not tracked.share.layers and not any(t.requires_grad for t in tracked.share.tensors.values()):
+        if not tracked.share.layers:
             self._announcer.warn(
-                f"child {process_id} has tensors alone, none of which gets a gradient: nothing says when a "
-                f"step ends. Track a layer in the same child, or call watcher({process_id}).end_step()."
+                f"child {process_id} has tensors alone: nothing says when a step ends. Track a layer in the "
+                f"same child, or call watcher({process_id}).end_step()."
             )
         return process_id
 
@@ -226,28 +218,18 @@ class ParallelHandler:
         job = Job(
             run=self._folder,
             rank=rank_of(None),
-            max_bytes=MAX_BYTES,
             every=self._every.text,
             thresholds=thresholds_of(self._folder is not None),
-            histogram_seconds=HISTOGRAM_SECONDS,
             keeps_tensors=self._folder is not None,
             idle_seconds=self._idle_seconds,
             parent=os.getpid(),
-            is_again=False,
             follows_losses=not self._tracked,
         )
         child = Child(job, self._callbacks, self._start_method)
         child.start()
-        share = Share()
-        models: list[nn.Module] = []
+        share, models = Share(), list[nn.Module]()
         has_callback = self._callbacks is not None
-        manner = Manner(
-            every=self._every,
-            budget=self._budget,
-            when_full="drop",
-            on_alarm=None,
-            has_callback=has_callback,
-        )
+        manner = Manner(every=self._every, budget=self._budget, has_callback=has_callback)
         part = Watched(child, share, self._roles, self._room)
         watcher = Watcher([part], ForwardSteps(models, share), manner)
         watcher.enabled = self._is_enabled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import socket
@@ -30,14 +31,14 @@ class Job(Message, frozen=True, tag="job"):
 
     run: str | None  # the folder of the run; None where nothing is kept
     rank: int
-    max_bytes: int  # of tensors in the run
     every: str  # as it was asked for, for people
     thresholds: Thresholds | None  # None: no alarms
-    histogram_seconds: float  # between two histograms of a row; 0 for none
     keeps_tensors: bool
-    idle_seconds: float  # ends by itself when nothing came for so long; 0 for never
     parent: int  # the process to watch
-    is_again: bool  # the child before this one was killed
+    max_bytes: int = 1 << 30  # of tensors in the run
+    histogram_seconds: float = 5.0  # between two histograms of a row; 0 for none
+    idle_seconds: float = 0.0  # ends by itself when nothing came for so long; 0 for never
+    is_again: bool = False  # the child before this one was killed
     follows_losses: bool = False  # looks for losses that the training logs into the run by itself
     name: str = ""  # of the watch, where several watch the same run
 
@@ -266,22 +267,16 @@ def to_parent(end: socket.socket) -> Channel[ToChild]:
 # --- thresholds of alarms -------------------------------------------------------------------------------
 
 
-# What a threshold must be, and how that is said.
-_A_SHARE = (lambda value: 0 < value <= 1), "a share between 0 and 1, such as 0.8"
-_A_FACTOR = (lambda value: value > 1), "a factor above 1, such as 10"
-_ABOVE_0 = (lambda value: value > 0), "a number above 0"
-_A_COUNT = (lambda value: isinstance(value, int) and value >= 1), "a whole number from 1 on"
-_LIMITS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
-    "exploding_gradient": _A_FACTOR,
-    "gradient_norm": _ABOVE_0,
-    "vanishing_gradient": _ABOVE_0,
-    "dead_units": _A_SHARE,
-    "saturated": _A_SHARE,
-    "loss_spike": _A_FACTOR,
-    "stuck_weight": _A_COUNT,
-    "steps": _A_COUNT,
-    "well_steps": _A_COUNT,
+# What a threshold must be above, and the most that it can be.
+_LIMITS: Final[dict[str, tuple[float, float]]] = {
+    "exploding_gradient": (1, math.inf),
+    "gradient_norm": (0, math.inf),
+    "vanishing_gradient": (0, math.inf),
+    "dead_units": (0, 1),
+    "saturated": (0, 1),
+    "loss_spike": (1, math.inf),
 }
+_COUNTS: Final = ("stuck_weight", "steps", "well_steps")  # whole numbers from 1 on
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
@@ -299,15 +294,18 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     well_steps: int = 50  # so long all must be well before the same alarm can be raised again
 
     def __post_init__(self) -> None:
-        for name, (is_right, wanted) in _LIMITS.items():
+        for name, (low, high) in _LIMITS.items():
             value = getattr(self, name)
-            can_be_off = name not in ("steps", "well_steps")
-            if value is None and can_be_off:
-                continue
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_number or not is_right(value):
-                off = ", or None to switch this alarm off" if can_be_off else ""
-                raise InputError(f"{name} is {value!r}: give {wanted}{off}.")
+            if value is not None and not (is_number and low < value <= high):
+                most = "" if high == math.inf else f", at most {high}"
+                raise InputError(
+                    f"{name} is {value!r}: give a number above {low}{most}, or None for no alarm."
+                )
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= 1) and (value is not None or name != "stuck_weight"):
+                raise InputError(f"{name} is {value!r}: give a whole number from 1 on.")
 
 
 # --- callbacks of the user ------------------------------------------------------------------------------

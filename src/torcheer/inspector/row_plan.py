@@ -27,7 +27,7 @@ _ENDINGS: Final = {"weight": "", "weight_gradient": ".Grad", "update": ".Delta"}
 _UNIT_MODULES = (nn.ReLU, nn.ReLU6)  # whose units can be 0 for good; their values are never negative
 _UNIT_BYTES = 16_384
 _MOST_SLOTS, _FEWEST_SLOTS = 16, 2
-_EXCERPT_SHARE = 0.8  # of a slot, that excerpts may take of it
+_LEAST_EXCERPT_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,27 +194,16 @@ def named(layer: str, variable: str) -> str:
 def _fitted(rows: list[Row], room: Room) -> Plan:
     """As many slots as there is memory for; where that would be less than two, the largest rows are cut."""
 
-    def plan(rows: list[Row], num_slots: int) -> Plan:
-        return Plan(number=0, rows=tuple(rows), sample_elements=room.sample_elements, num_slots=num_slots)
+    def plan(num_slots: int, limit: int) -> Plan:
+        cut = (
+            msgspec.structs.replace(row, excerpt_bytes=limit) if row.excerpt_bytes > limit else row
+            for row in rows
+        )
+        return Plan(number=0, rows=tuple(cut), sample_elements=room.sample_elements, num_slots=num_slots)
 
     most_bytes = max(room.ring_bytes, room.most_bytes) // _FEWEST_SLOTS
-    slot_bytes = Layout(plan(rows, 0)).num_bytes
-    while slot_bytes > most_bytes and any(row.excerpt_bytes > 64 for row in rows):
-        over = slot_bytes - int(_EXCERPT_SHARE * most_bytes)
-        limit = _limit([row.excerpt_bytes for row in rows], over)
-        rows = [msgspec.structs.replace(row, excerpt_bytes=min(row.excerpt_bytes, limit)) for row in rows]
-        slot_bytes = Layout(plan(rows, 0)).num_bytes
+    limit = max((row.excerpt_bytes for row in rows), default=0)
+    while (slot_bytes := Layout(plan(0, limit)).num_bytes) > most_bytes and limit > _LEAST_EXCERPT_BYTES:
+        limit = limit * 3 // 4
     num_slots = max(_FEWEST_SLOTS, min(_MOST_SLOTS, room.ring_bytes // max(1, slot_bytes)))
-    return plan(rows, num_slots)
-
-
-def _limit(sizes: list[int], over: int) -> int:
-    """The size above which all must be cut to save so many bytes."""
-    sizes = sorted(sizes, reverse=True)
-    cut = 0
-    for index, size in enumerate(sizes):
-        below = sizes[index + 1] if index + 1 < len(sizes) else 0
-        if cut + (index + 1) * (size - below) >= over:
-            return max(64, size - (over - cut) // (index + 1))
-        cut += (index + 1) * (size - below)
-    return 64
+    return plan(num_slots, limit)

@@ -138,36 +138,27 @@ def _spread(places: NDArray[numpy.int64], step: int, size: int) -> float:
 
 
 def _excerpt_steps(shape: tuple[int, ...], role: Role, most: int) -> list[int] | None:
-    """Every how many-th is taken in each dimension, so that there are at most so many elements."""
+    """Every how many-th is taken in each dimension, so that there are at most so many elements.
+
+    The items of a batch go before the maps of one item, these before pixels; of a weight, its inputs and
+    outputs go before its kernel. Of these groups, the largest dimension goes first.
+    """
     if len(shape) > MOST_DIMS or most < 1:
         return None
-    steps = [1] * len(shape)
-    groups = _groups(len(shape), role)
-    while _num_taken(shape, steps) > most:
-        counts = {at: -(-shape[at] // steps[at]) for at in groups[0]}
-        largest = max(counts, key=lambda at: counts[at])
+    every = list(range(len(shape)))
+    groups = [every[:2], every[2:]]
+    if role in _WITH_BATCH and len(shape) > 1:
+        groups = [[0], [1], every[2:]] if len(shape) > 3 else [[0], every[1:]]
+    steps, counts = [1] * len(shape), list(shape)  # of those that are taken
+    while math.prod(counts) > most:
+        largest = max(groups[0], key=counts.__getitem__)
         if counts[largest] == 1:
             groups = groups[1:]
         else:
             # Halves the number that are taken, so that it ends at one, whatever the size.
             steps[largest] = -(-shape[largest] // -(-counts[largest] // 2))
+            counts[largest] = -(-shape[largest] // steps[largest])
     return steps
-
-
-def _groups(num_dims: int, role: Role) -> list[list[int]]:
-    """Dimensions in the order in which they are cut; within a group the largest goes first.
-
-    The items of a batch go before the maps of one item, these before pixels; of a weight, its inputs and
-    outputs go before its kernel.
-    """
-    every = list(range(num_dims))
-    if role in _WITH_BATCH and num_dims > 1:
-        return [[0], [1], every[2:]] if num_dims > 3 else [[0], every[1:]]
-    return [every[:2], every[2:]] if num_dims > 2 else [every]
-
-
-def _num_taken(shape: tuple[int, ...], steps: list[int]) -> int:
-    return math.prod(-(-size // step) for size, step in zip(shape, steps, strict=True))
 
 
 def _is_dense(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
@@ -195,26 +186,9 @@ def _padded(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 _PIECE, _LINE = 1 << 18, 1 << 12  # a piece is made of whole lines
-_SHORT: Final = 2 * _LINE  # up to here one sum of float32 is precise, and faster than several
-_LARGEST, _SMALLEST = 1e16, 1e-12  # between them, the squares of a piece can be added up as float32
+_SMALLEST, _LARGEST = 1e-12, 1e16  # between them, the squares of a piece can be added up as float32
 _SPREAD: Final = 0.5  # of the mean square: where the spread is smaller, it is computed around the mean
-
-
-class Moments(NamedTuple):
-    """Of the finite values; NaN where there are none."""
-
-    mean: float
-    std: float
-    low: float
-    high: float
-
-
-class Order(NamedTuple):
-    """What needs all values in order. `saturated` is NaN where it has no meaning."""
-
-    zeros: float  # share of all values
-    saturated: float  # share of the finite values
-    quantiles: tuple[float, ...]
+_HALF: Final = (torch.float16, torch.bfloat16)
 
 
 class Whole(NamedTuple):
@@ -224,8 +198,8 @@ class Whole(NamedTuple):
     num_nan: int = 0
     num_inf: int = 0
     has_positive_inf: bool = False
-    moments: Moments | None = None
-    order: Order | None = None
+    moments: tuple[float, ...] | None = None  # mean, std, low and high; NaN where there are none
+    order: tuple[float, ...] | None = None  # shares of zeros and of saturated values, and quantiles
 
 
 def norms(flats: Sequence[Tensor]) -> list[Whole]:
@@ -241,24 +215,16 @@ def norms(flats: Sequence[Tensor]) -> list[Whole]:
 
 def _line_norms(flat: Tensor) -> Tensor:
     """Norms of stretches: as fast as one norm of all, whose sum of float32 is off by up to a thousandth."""
-    if flat.dtype in (torch.float16, torch.bfloat16):
+    if flat.dtype in _HALF:
         return torch.cat([_line_norms(piece.float()) for piece in _pieces(flat)])
     num_lines = flat.numel() // _LINE
-    if num_lines * _LINE == flat.numel() and num_lines:
-        return _norms_of_lines(flat, num_lines)
-    last = _norm_behind(flat, num_lines).view(1)
-    return torch.cat((_norms_of_lines(flat, num_lines), last)) if num_lines else last
-
-
-def _norms_of_lines(flat: Tensor, num_lines: int) -> Tensor:
-    found: Tensor = torch.linalg.vector_norm(flat.as_strided((num_lines, _LINE), (_LINE, 1)), dim=1)
-    return found
-
-
-def _norm_behind(flat: Tensor, num_lines: int) -> Tensor:
-    """Of what does not fill a line."""
-    found: Tensor = torch.linalg.vector_norm(flat[num_lines * _LINE :])
-    return found
+    found = []
+    if num_lines:
+        lines = flat.as_strided((num_lines, _LINE), (_LINE, 1))
+        found.append(torch.linalg.vector_norm(lines, dim=1))
+    if num_lines * _LINE < flat.numel() or not num_lines:
+        found.append(torch.linalg.vector_norm(flat[num_lines * _LINE :]).view(1))
+    return found[0] if len(found) == 1 else torch.cat(found)
 
 
 def _pieces(flat: Tensor) -> Sequence[Tensor]:
@@ -269,146 +235,71 @@ def _trusted(flat: Tensor, norm: float) -> Whole:
     """Where squares overflowed or vanished, or something is not finite, it is computed again."""
     if _SMALLEST < norm < math.inf:
         return Whole(norm)
-    if not flat.numel() or (norm == 0 and not flat.any()):
-        return Whole(0.0)
-    return whole_figures(flat)._replace(moments=None)
+    return _careful(flat)._replace(moments=None) if flat.numel() else Whole(0.0)
+
+
+def _others(flat: Tensor) -> tuple[int, int, bool]:
+    """How many are NaN and infinite, and whether any of these is positive."""
+    num_inf = int(flat.isinf().sum())
+    return int(flat.isnan().sum()), num_inf, num_inf > 0 and bool((flat == torch.inf).any())
 
 
 def whole_figures(flat: Tensor) -> Whole:
     """Norm, mean, spread and extremes of a tensor of one dimension on the CPU."""
-    is_short = flat.numel() <= _SHORT
-    parts = [_figures(piece, is_short=is_short) for piece in _pieces(flat)]
-    if len(parts) == 1:
-        return parts[0].whole()
-    total = parts[0]
-    for part in parts[1:]:
-        total = total.joined(part)
-    return total.whole()
-
-
-class _Sums(NamedTuple):
-    """Of the finite values of a piece: their number, mean, and the norm of their distances from it."""
-
-    num: int
-    mean: float
-    spread: float
-    norm: float
-    low: float
-    high: float
-    num_nan: int = 0
-    num_inf: int = 0
-    has_positive_inf: bool = False
-
-    def joined(self, other: _Sums) -> _Sums:
-        num = self.num + other.num
-        step = other.mean - self.mean
-        share = other.num / num if num else 0.0
-        return _Sums(
-            num,
-            self.mean + step * share,
-            math.hypot(self.spread, other.spread, step * math.sqrt(self.num * share)),
-            math.hypot(self.norm, other.norm),
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.num_nan + other.num_nan,
-            self.num_inf + other.num_inf,
-            self.has_positive_inf or other.has_positive_inf,
-        )
-
-    def whole(self) -> Whole:
-        if self.num:
-            std = self.spread / math.sqrt(self.num - 1) if self.num > 1 else math.nan
-            moments = Moments(self.mean, std, self.low, self.high)
-        else:
-            moments = Moments(math.nan, math.nan, math.nan, math.nan)
-        return Whole(self.norm, self.num_nan, self.num_inf, self.has_positive_inf, moments)
-
-
-def _figures(flat: Tensor, *, is_short: bool) -> _Sums:
-    if flat.dtype in (torch.float16, torch.bfloat16):
-        flat = flat.float()
-    low, high = flat.amin().item(), flat.amax().item()
-    if _SMALLEST < max(-low, high) < _LARGEST:  # which nothing is that is not finite
-        return _sums(flat, low, high, is_short=is_short)
-    return _careful(flat)
-
-
-def _squares(flat: Tensor) -> float:
-    """Their sum, added up as `norms` does: so the norm of a tensor that stays as it is stays the same."""
-    num_lines = flat.numel() // _LINE
-    found = 0.0
-    if num_lines:
-        lines = _norms_of_lines(flat, num_lines).numpy().astype(numpy.float64)
-        found = float(lines.dot(lines))
-    if num_lines * _LINE < flat.numel():
-        found += _norm_behind(flat, num_lines).item() ** 2
-    return found
-
-
-def _sums(flat: Tensor, low: float, high: float, *, is_short: bool) -> _Sums:
     num = flat.numel()
-    squares = torch.dot(flat, flat).item() if is_short else _squares(flat)
-    mean = min(max(flat.sum().item() / num, low), high)
-    around = squares - num * mean * mean
-    if around < _SPREAD * squares:  # all but the mean may have been rounded away
-        distances = flat - mean
-        around = _squares(distances) if low < high else 0.0
-    return _Sums(num, mean, math.sqrt(around), math.sqrt(squares), low, high)
+    if num > LARGE:
+        whole = norms([flat])[0]
+    else:  # so short, one sum of float32 is precise, and faster than several
+        flat = flat.float() if flat.dtype in _HALF else flat
+        whole = Whole(math.sqrt(torch.dot(flat, flat).item()))
+    if not _SMALLEST < whole.norm < _LARGEST or whole.num_nan or whole.num_inf:
+        return _careful(flat)
+    low, high, total = math.inf, -math.inf, 0.0
+    for piece in _pieces(flat):
+        piece = piece.float() if piece.dtype in _HALF else piece
+        low, high = min(low, piece.amin().item()), max(high, piece.amax().item())
+        total += piece.sum().item()
+    mean = min(max(total / num, low), high)
+    around = whole.norm**2 - num * mean * mean
+    if around < _SPREAD * whole.norm**2:  # all but the mean may have been rounded away
+        distances = (piece.float() if piece.dtype in _HALF else piece for piece in _pieces(flat))
+        around = sum(norms([piece - mean])[0].norm ** 2 for piece in distances) if low < high else 0.0
+    std = math.sqrt(around / (num - 1)) if num > 1 else math.nan
+    return whole._replace(moments=(mean, std, low, high))
 
 
-def _careful(flat: Tensor) -> _Sums:
+def _careful(flat: Tensor) -> Whole:
     """Where something is not finite, or squares are too large or too small: now it may take longer."""
-    num_nan = int(flat.isnan().sum())
-    finite = flat[flat.isfinite()].double()
-    num = finite.numel()
-    num_inf = flat.numel() - num_nan - num
-    others = num_nan, num_inf, num_inf > 0 and bool((flat == torch.inf).any())
-    if not num:
-        return _Sums(0, 0.0, 0.0, 0.0, math.inf, -math.inf, *others)
-    low, high = finite.amin().item(), finite.amax().item()
-    largest = max(-low, high)
-    if largest == 0:
-        return _Sums(num, 0.0, 0.0, 0.0, 0.0, 0.0, *others)
-    sums = _sums(finite / largest, low / largest, high / largest, is_short=True)
-    mean, spread, norm = (figure * largest for figure in (sums.mean, sums.spread, sums.norm))
-    return _Sums(num, mean, spread, norm, low, high, *others)
+    if not flat.any():
+        return Whole(0.0, moments=(0.0, 0.0 if flat.numel() > 1 else math.nan, 0.0, 0.0))
+    num, total, squares, low, high = 0, 0.0, 0.0, math.inf, -math.inf
+    for piece in _pieces(flat):
+        wide = piece.double()
+        wide = wide[wide.isfinite()]
+        if wide.numel():
+            low, high = min(low, wide.amin().item()), max(high, wide.amax().item())
+            num += wide.numel()
+            total += wide.sum().item()
+            squares += torch.dot(wide, wide).item()
+    mean = total / num if num else math.nan
+    variance = max(0.0, squares - num * mean * mean) / (num - 1) if num > 1 else math.nan
+    moments = (mean, math.sqrt(variance), low, high) if num else (math.nan,) * 4
+    return Whole(math.sqrt(squares), *_others(flat), moments)
 
 
 def all_figures(flat: Tensor, bounds: Bounds) -> Whole:
-    """Every figure, exactly: sorts all values, which takes its time."""
-    whole = whole_figures(flat)
-    numbers = flat if flat.dtype in (torch.float32, torch.float64) else flat.float()
-    num = numbers.numel()
-    num_zeros = num - int(torch.count_nonzero(numbers))
-    is_finite = not (whole.num_nan or whole.num_inf)
-    finite = (numbers if is_finite else numbers[numbers.isfinite()]).sort().values
-    return whole._replace(order=Order(num_zeros / num, _saturated(finite, bounds), _quantiles(finite)))
-
-
-def _quantiles(ordered: Tensor) -> tuple[float, ...]:
-    """Between two values in proportion, as NumPy does."""
-    num = ordered.numel()
-    if not num:
-        return (math.nan,) * len(QUANTILES)
-    found = []
-    for share in QUANTILES:
-        place = share * (num - 1)
-        before = int(place)
-        low, high = ordered[before].item(), ordered[min(before + 1, num - 1)].item()
-        found.append(low + (high - low) * (place - before))
-    return tuple(found)
-
-
-def _saturated(ordered: Tensor, bounds: Bounds) -> float:
-    start, low, high, end = bounds
-    num = ordered.numel()
-    if math.isnan(low) or not num:
-        return math.nan
-    if ordered[0].item() < start or ordered[-1].item() > end:
-        return math.nan  # a layer of this name with bounds of its own, of which nothing is known
-    num_below = int(torch.searchsorted(ordered, low, right=True))
-    num_above = num - int(torch.searchsorted(ordered, high))
-    return (num_below + num_above) / num
+    """Every figure, exactly: puts all values in order, which takes its time."""
+    values = (flat if flat.dtype in (torch.float32, torch.float64) else flat.float()).numpy()
+    zeros = 1 - numpy.count_nonzero(values) / values.size
+    finite = values[numpy.isfinite(values)]
+    saturated, quantiles = math.nan, [math.nan] * len(QUANTILES)
+    if finite.size:
+        quantiles = numpy.quantile(finite.astype(numpy.float64), QUANTILES).tolist()
+        start, low, high, end = bounds
+        # Beyond its range, it is a layer of this name with bounds of its own, of which nothing is known.
+        if not (math.isnan(low) or finite.min() < start or finite.max() > end):
+            saturated = float(((finite <= low) | (finite >= high)).mean())
+    return whole_figures(flat)._replace(order=(zeros, saturated, *quantiles))
 
 
 # --- the numbers of a tensor ----------------------------------------------------------------------------
@@ -424,10 +315,6 @@ def plain(tensor: Tensor) -> Tensor:
         tensor = tensor.detach()
     if tensor.layout is torch.strided and tensor.dtype in _USUAL and not tensor.is_neg():
         return tensor
-    return _made_plain(tensor)
-
-
-def _made_plain(tensor: Tensor) -> Tensor:
     if tensor.layout is not torch.strided:
         tensor = tensor.coalesce().values() if tensor.layout is torch.sparse_coo else tensor.values()
     if tensor.is_quantized:
@@ -458,6 +345,13 @@ def units_of(tensor: Tensor, unit_dim: int, most: int) -> Tensor:
 def fine_dtype(dtype: torch.dtype) -> torch.dtype:
     """In which small differences can be seen."""
     return dtype if dtype is torch.float64 or dtype.is_complex else torch.float32
+
+
+def sample_of(pieces: Pieces, numbers: Tensor, shift: int) -> Tensor:
+    """All of a tensor that lies without gaps, or values from everywhere in it."""
+    if pieces.is_whole:
+        return numbers
+    return numbers.as_strided(pieces.run_shape, pieces.run_stride, numbers.storage_offset() + shift)
 
 
 def flat_view(tensor: Tensor) -> Tensor:

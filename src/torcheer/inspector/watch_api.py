@@ -26,7 +26,6 @@ from torcheer.inspector.watcher import Manner, Watcher, WhenFull
 from torcheer.models import chosen_layers, rank_of
 from torcheer.run import folder_of
 
-HISTOGRAM_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1 << 30
 
 
@@ -104,11 +103,8 @@ def watch(
             max_bytes=max_bytes // max(1, children),
             every=manner.every.text,
             thresholds=thresholds,
-            histogram_seconds=HISTOGRAM_SECONDS,
             keeps_tensors=room.tensors is not None,
-            idle_seconds=0.0,
             parent=os.getpid(),
-            is_again=False,
             follows_losses=folder is not None and taken.is_first,
             name=taken.name,
         )

@@ -6,9 +6,9 @@ import hashlib
 import os
 import time
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from torch import nn
 
@@ -20,12 +20,6 @@ _WAIT_SECONDS: Final = 3.0  # for a process that is being killed while another t
 _PAUSE_SECONDS: Final = 0.05
 
 
-class Counting(Protocol):
-    """A watch that knows at which step it is."""
-
-    step: int
-
-
 class WatchName:
     """The right to write the rows of this name, of one rank of one run, for as long as it is held."""
 
@@ -33,16 +27,16 @@ class WatchName:
         self.folder, self.rank, self.name = folder, rank, name
         self.first_words = frozenset({name})  # of the names of its rows, up to the first dot
         self._lock = lock
-        self._watch: weakref.ref[Counting] | None = None
+        self._watch: weakref.ref[Any] | None = None
         self.is_first = True  # of those in this process that watch the run
 
     @property
     def step(self) -> int | None:
         """At which step the watch is that has it; None where there is none."""
         watch = None if self._watch is None else self._watch()
-        return None if watch is None else watch.step
+        return None if watch is None else int(watch.step)
 
-    def belongs_to(self, watch: Counting) -> None:
+    def belongs_to(self, watch: Any) -> None:
         self._watch = weakref.ref(watch)
 
     def named(self, layers: Mapping[str, nn.Module]) -> dict[str, nn.Module]:
@@ -71,16 +65,9 @@ _held: weakref.WeakSet[WatchName] = weakref.WeakSet()
 
 
 def checked_name(name: Any) -> str | None:
-    if name is None:
-        return None
-    if (
-        not isinstance(name, str)
-        or not name
-        or any(letter in _FORBIDDEN for letter in name)
-        or len(name) > 100
-    ):
-        raise InputError(f"name is {name!r}: give a short word without any of {' '.join(_FORBIDDEN)}.")
-    return name
+    if name is None or (isinstance(name, str) and 0 < len(name) <= 100 and not set(name) & set(_FORBIDDEN)):
+        return name
+    raise InputError(f"name is {name!r}: give a short word without any of {' '.join(_FORBIDDEN)}.")
 
 
 def take_name(
@@ -194,32 +181,21 @@ def _check_names(taken: WatchName, watched: Watched) -> None:
 
 
 def _check_network(rows: Iterable[WatchedRow], layers: Mapping[str, nn.Module]) -> None:
+    """Raises InputError where a layer has another type than before, or a weight another shape."""
     for row in rows:
-        module = layers.get(row.layer)
+        module, why = layers.get(row.layer), ""
         if module is None:
             continue
         kind = type(module).__name__
         if row.role == "activation" and row.module and row.module != kind:
-            raise _other_network(f"{row.layer or 'the model'} was a {row.module}, and is a {kind} here")
-        if row.role == "weight" and row.shape is not None:
-            shape = _shape_of(module, row.variable)
-            if shape is not None and shape != list(row.shape):
-                raise _other_network(
-                    f"{row.name} had the shape {_sizes(row.shape)}, and has {_sizes(shape)} here"
-                )
-
-
-def _shape_of(module: nn.Module, variable: str) -> list[int] | None:
-    parameter = module._parameters.get(variable)
-    return None if parameter is None or nn.parameter.is_lazy(parameter) else list(parameter.shape)
-
-
-def _sizes(shape: Sequence[int]) -> str:
-    return " × ".join(map(str, shape)) or "of a single number"
-
-
-def _other_network(why: str) -> InputError:
-    return InputError(
-        f"another network was watched in this run under the same names: {why}. Give this watch a name=, "
-        "such as name='generator', or another run."
-    )
+            why = f"{row.layer or 'the model'} was a {row.module}, and is a {kind} here"
+        parameter = module._parameters.get(row.variable) if row.role == "weight" else None
+        if parameter is not None and row.shape is not None and not nn.parameter.is_lazy(parameter):
+            had, has = (" × ".join(map(str, shape)) for shape in (row.shape, parameter.shape))
+            if had != has:
+                why = f"{row.name} had the shape {had or 'of one number'}, and has {has} here"
+        if why:
+            raise InputError(
+                f"another network was watched in this run under the same names: {why}. Give this watch a "
+                "name=, such as name='generator', or another run."
+            )

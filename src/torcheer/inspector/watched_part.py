@@ -36,6 +36,7 @@ class Watched:
         self.num_left_out = 0  # looks that were asked for, and would have cost too much
         self.look: Look | None = None
         self.is_changed = True  # there is a new plan to be made
+        self.is_standing = False  # the child stands still: it is not waited for again
         self.child_seconds = 0.0  # of a processor, for one frame
         self.cut: list[str] = []  # rows that are to be whole, and for which there is no room
         self._roles, self._room = roles, room

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -13,23 +13,10 @@ from torch.utils.hooks import RemovableHandle
 from torcheer.inspector.layer_hooks import Hook
 from torcheer.inspector.row_plan import Share
 
+if TYPE_CHECKING:
+    from torcheer.inspector.watcher import Watcher
+
 Ids = frozenset[int] | None  # of parameters, by identity; None for all of them
-
-
-class Stepped(Protocol):
-    """Somebody who is told how the training goes."""
-
-    def on_gradients_ready(self, parameters: Ids) -> None:
-        """The gradients of these weights are those of this step."""
-
-    def on_update_due(self, parameters: Ids) -> None:
-        """An optimizer is about to change these weights."""
-
-    def on_updated(self, parameters: Ids) -> None:
-        """An optimizer has changed these weights."""
-
-    def on_step_end(self) -> None:
-        """The step is over; what follows belongs to the next."""
 
 
 class OptimizerSteps:
@@ -48,7 +35,7 @@ class OptimizerSteps:
         self._stepped: list[Optimizer] = []  # since the last step ended
         self._last = optimizers[0] if len(optimizers) == 1 else None  # the one that ends a step
 
-    def start(self, told: Stepped) -> None:
+    def start(self, told: Watcher) -> None:
         def before(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
             if optimizer in self._stepped:  # a new round, although nobody ended the last one
                 self._last = self._stepped[-1]
@@ -78,7 +65,7 @@ class OptimizerSteps:
             handle.remove()
         self._handles.clear()
 
-    def _end(self, told: Stepped) -> None:
+    def _end(self, told: Watcher) -> None:
         self._stepped.clear()
         told.on_step_end()
 
@@ -98,8 +85,7 @@ def _has_closure(args: Any, kwargs: Any) -> bool:
 class ForwardSteps:
     """A step is a forward pass and all that follows until the next one.
 
-    Where the models themselves are never called, but their layers are, the first of these begins it. Where
-    there are tensors alone, a step ends with a backward pass that reaches one of them.
+    Where the models themselves are never called, but their layers are, the first of these begins it.
     """
 
     knows_update = False
@@ -110,14 +96,13 @@ class ForwardSteps:
         self._handles: list[RemovableHandle] = []
         self._places: dict[nn.Module, RemovableHandle] = {}
         self._first: nn.Module | None = None
-        self._is_backward = False
 
     @property
     def is_outside(self) -> bool:
         """Whether steps end before compiled code begins: torch.compile's wrapper calls its hooks itself."""
         return bool(self._models) and all(hasattr(model, "_orig_mod") for model in self._models)
 
-    def start(self, told: Stepped) -> None:
+    def start(self, told: Watcher) -> None:
         def begins(module: nn.Module, _args: Any) -> None:
             if torch._C._current_graph_task_id() != -1:
                 return  # a checkpoint computes again: no new pass
@@ -130,23 +115,6 @@ class ForwardSteps:
         watched = dict.fromkeys([*self._models, *self._share.layers.values()])
         self._places = {module: module.register_forward_pre_hook(Hook(begins)) for module in watched}
         self._handles = list(self._places.values())
-        if not watched:
-            self._start_with_tensors(told)
-
-    def _start_with_tensors(self, told: Stepped) -> None:
-        def ends() -> None:
-            self._is_backward = False
-            told.on_step_end()
-
-        def reached(_gradient: Any) -> None:
-            if not self._is_backward:
-                self._is_backward = True
-                torch.autograd.Variable._execution_engine.queue_callback(ends)
-
-        for tensor in self._share.tensors.values():
-            if tensor.requires_grad:
-                register: Callable[[Any], RemovableHandle] = tensor.register_hook
-                self._handles.append(register(Hook(reached)))
 
     def _forget_all_but(self, module: nn.Module) -> None:
         for other, handle in self._places.items():
@@ -159,7 +127,6 @@ class ForwardSteps:
             handle.remove()
         self._handles.clear()
         self._first = None
-        self._is_backward = False
 
 
 Steps = OptimizerSteps | ForwardSteps

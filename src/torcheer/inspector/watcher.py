@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import time
+import warnings
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import TracebackType
@@ -16,11 +19,10 @@ from typing import Any, Literal, Self
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.inspector.announcer import Announcer
 from torcheer.inspector.child_handle import Child
 from torcheer.inspector.child_process import forget_in_forks
 from torcheer.inspector.pace import Every, Pace
-from torcheer.inspector.protocol import Numbers, Raised
+from torcheer.inspector.protocol import Lost, Numbers, Raised, Told
 from torcheer.inspector.watch_names import WatchName
 from torcheer.inspector.watched_part import Watched, is_crowded, wait_until
 from torcheer.inspector.watched_steps import Ids, OptimizerSteps, Steps
@@ -35,7 +37,75 @@ _SAYING_SECONDS = 1.0  # between two notes of the rate and the cost
 _BLOCK_SECONDS = 30.0  # that a training waits at most for a child that stands still
 _CLOSE_SECONDS = 20.0
 _TRANSFER_SECONDS = 2.0  # for what is on its way from another device at the end
+_MOST_ALARMS = 10_000
+_MOST_OF_A_KIND = 3  # that are shown
 _EXCERPT_SECONDS = 1.0  # between two frames with tensors, where the budget does not suffice for all
+
+
+# --- what the user is told ------------------------------------------------------------------------------
+
+
+class InspectorWarning(UserWarning):
+    """Something could not be watched. The training goes on."""
+
+
+class Announcer:
+    """Tells the user, and remembers what was told."""
+
+    def __init__(self, on_alarm: Callable[[Raised], Any] | None = None) -> None:
+        self.alarms: deque[Raised] = deque(maxlen=_MOST_ALARMS)
+        self._on_alarm = on_alarm
+        self._told: set[str] = set()
+        self._shown: dict[str, set[tuple[str, str]]] = {}  # layers and variables, by the kind of alarm
+
+    def hear(self, part: Watched) -> None:
+        """All that a child has said since the last time."""
+        for message in part.child.poll():
+            if isinstance(message, Raised):
+                self._alarm(message)
+            elif isinstance(message, Lost):  # what the child could not write
+                part.dropped.update(message.counts)
+            elif isinstance(message, Told):
+                self.warn(message.message)
+
+    def warn(self, message: str, cause: str | None = None) -> None:
+        """Once for each cause."""
+        cause = cause or message
+        if cause in self._told:
+            return
+        self._told.add(cause)
+        with suppress(Exception):  # warnings are errors in this process: ours must not end a training
+            warnings.warn(message, InspectorWarning, stacklevel=2)
+
+    def report(self, error: Exception, name: str = "") -> None:
+        """Something cannot be watched; `name` of the row, where it is one."""
+        what = f"{name} cannot be watched" if name else "something cannot be watched"
+        self.warn(
+            f"{what}: {type(error).__name__}: {error}. The training goes on.",
+            f"{type(error).__name__} {name}",
+        )
+
+    def _alarm(self, alarm: Raised) -> None:
+        self.alarms.append(alarm)
+        shown = self._shown.setdefault(alarm.alarm, set())  # once for each layer; of many, the first ones
+        if (alarm.layer, alarm.variable) not in shown and len(shown) < _MOST_OF_A_KIND:
+            shown.add((alarm.layer, alarm.variable))
+            more = " (More of this kind are kept in the run and not shown here.)"
+            with suppress(Exception):  # there may be no terminal
+                sys.stderr.write(f"torcheer: {alarm.message}{more * (len(shown) == _MOST_OF_A_KIND)}\n")
+                sys.stderr.flush()
+        if self._on_alarm is not None:
+            try:
+                self._on_alarm(alarm)
+            except Exception as error:
+                self.warn(f"on_alarm raised {type(error).__name__}: {error}", "on_alarm")
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+# --- the watcher ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +114,8 @@ class Manner:
 
     every: Every
     budget: float | None
-    when_full: WhenFull
-    on_alarm: Callable[[Raised], Any] | None
+    when_full: WhenFull = "drop"
+    on_alarm: Callable[[Raised], Any] | None = None
     has_callback: bool = False  # which gets each tensor of each step that is watched
 
 
@@ -71,7 +141,6 @@ class Watcher:
         self._armed: list[Watched] = []
         self._missed: list[Watched] = []  # that had no room for this step
         self._logged_early: set[str] = set()  # names of numbers that come before the optimizer's step
-        self._standing: list[Watched] = []  # whose children stand still: these are not waited for again
         self._is_enabled, self._is_closed = True, False
         self._step_ahead: int | None = None  # that was to be looked at when it was switched off
         self._pid = os.getpid()
@@ -240,6 +309,7 @@ class Watcher:
         self._steps.stop()
         if os.getpid() != self._pid:
             return
+        until = time.monotonic() + seconds
         self._finish_or_forget()
         for part in self._parts:
             if not wait_until(part.settle, lambda: None, _TRANSFER_SECONDS):
@@ -247,18 +317,24 @@ class Watcher:
         self._attend(time.monotonic())
         for part in self._parts:
             part.let_go()
-        if self._run is not None:
-            RunAccess(self._run).close(Ending("died", reason) if reason else Ending("finished"))
-        until = time.monotonic() + seconds
-        is_done = [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
+        is_done = [self._close_run(reason, max(0.0, until - time.monotonic()) / 2)]
+        is_done += [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
             self._announcer.hear(part)
         if self._taken is not None:
             self._taken.release()
         if not all(is_done):
-            self._announcer.warn(
-                "the children that watch are still writing: they go on by themselves, and then end."
-            )
+            self._announcer.warn("what was watched is still being written: that goes on by itself, and ends.")
+
+    def _close_run(self, reason: str, seconds: float) -> bool:
+        """Of what was logged. False: it takes longer, and goes on by itself."""
+        if self._run is None:
+            return True
+        access, ending = RunAccess(self._run), Ending("died", reason) if reason else Ending("finished")
+        is_done = access.writer.close_with(ending, seconds)
+        if is_done:  # else this would wait once more
+            access.close(ending)
+        return is_done
 
     def __enter__(self) -> Self:
         return self
@@ -276,21 +352,25 @@ class Watcher:
     # --- as the training goes -----------------------------------------------------------------------
 
     def on_update_due(self, parameters: Ids) -> None:
+        """An optimizer is about to change these weights."""
         for part in self._armed:
             if part.look is not None:
                 part.look.look_before_update(parameters)
 
     def on_updated(self, parameters: Ids) -> None:
+        """An optimizer has changed these weights."""
         for part in self._armed:
             if part.look is not None:
                 part.look.look_at_changes(parameters)
 
     def on_gradients_ready(self, parameters: Ids) -> None:
+        """The gradients of these weights are those of this step."""
         for part in self._armed:
             if part.look is not None:
                 part.look.look_at_weight_gradients(parameters)
 
     def on_step_end(self) -> None:
+        """The step is over; what follows belongs to the next."""
         if self._is_closed or os.getpid() != self._pid:
             return
         try:
@@ -343,19 +423,18 @@ class Watcher:
             self._missed.append(part)
             return False
         if part.begin(self.step, self._announcer.report, **how):
-            if part in self._standing:
-                self._standing.remove(part)
+            part.is_standing = False
             if part.cut:
-                self._announcer.tell_cut(part.cut)
+                words = f"of {listed(part.cut)} only a piece is kept: there is no room for it in memory."
+                self._announcer.warn(words, "cut")
             return True
         if part.plan is None:
             return False
-        if self._manner.when_full == "block" and part not in self._standing:
-            if wait_until(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS):
-                if part.begin(self.step, self._announcer.report, **how):
-                    return True
-            else:
-                self._standing.append(part)
+        if self._manner.when_full == "block" and not part.is_standing:
+            is_free = wait_until(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS)
+            if is_free and part.begin(self.step, self._announcer.report, **how):
+                return True
+            part.is_standing = not is_free
         if self._manner.when_full == "thin":
             self._pace.thin(time.monotonic())
         self._missed.append(part)
@@ -435,7 +514,7 @@ class Watcher:
 
     def tell_unseen(self, layers: Sequence[str], why: str) -> None:
         """Say that of these layers only the parameters are watched."""
-        self._announcer.tell_unseen(layers, why)
+        self._announcer.warn(f"of {listed(layers)} only the parameters are watched: {why}.", "unseen")
 
 
 def _number(value: Any) -> float:

@@ -1,7 +1,7 @@
 """Videos of tensors over a training: as MP4, GIF or PNG, while it runs or afterwards from a run.
 
-`recorder` makes them from tensors as they come, `from_run` from what a run has kept. Both draw with `frame`,
-`charts` and `canvas`, and write with `files`. Pillow draws, and PyAV (extra `video`) encodes MP4.
+`recorder` makes them: frames of `charts`, drawn on a `canvas`, in `film_files`. Pillow draws, and PyAV (extra
+`video`) encodes MP4.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.video.data_recorder import DataRecorder
-    from torcheer.video.from_run import make_video
+    from torcheer.video.recorder import DataRecorder, make_video
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -6,13 +6,12 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 from xml.sax.saxutils import escape
 
 import numpy
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from PIL import Image, ImageDraw, ImageFont
 
 from torcheer.errors import InputError
 from torcheer.graph import BOLD, FONT_FAMILY, FONT_FILES, REGULAR, is_measured, png_of, printable, text_width
@@ -22,12 +21,10 @@ Pixels = NDArray[numpy.uint8]  # rows, columns, and red, green and blue
 StyleName = Literal["caption", "body", "title"]
 
 NUM_LEVELS: Final = 255  # of a ramp; the one in the middle is zero where there are two signs
-THIN_SPACE: Final = "\N{THIN SPACE}"
 
 _USUAL_SIZE: Final = (640, 480)  # at which text has its own size
-_HATCH: Final = 6  # pixels from one line of a hatch to the next
-_DIGITS: Final = frozenset("0123456789")
-_AIR: Final = 2  # pixels around a line of text, for letters that reach out of their own width
+# The sizes of letters and of lines, in pixels at the usual size.
+_STYLES: Final[dict[StyleName, tuple[int, int]]] = {"caption": (11, 16), "body": (12, 16), "title": (15, 20)}
 
 
 # --- colours --------------------------------------------------------------------------------------------
@@ -131,13 +128,13 @@ class Canvas:
         self.scale = max(1.0, round(fitting * 2) / 2)
         self.image = Image.new("RGB", size, theme.surface)
         self._draw = ImageDraw.Draw(self.image)
-        self._styles: dict[StyleName, TextStyle] = {
-            "caption": TextStyle(11 * self.scale, self.px(16), REGULAR),
-            "body": TextStyle(12 * self.scale, self.px(16), REGULAR),
-            "title": TextStyle(15 * self.scale, self.px(20), BOLD),
+        # The basic layout is the same everywhere; the other one depends on a library of the system.
+        self._fonts = {
+            style: ImageFont.truetype(
+                FONT_FILES[style == "title"], points * self.scale, layout_engine=ImageFont.Layout.BASIC
+            )
+            for style, (points, _) in _STYLES.items()
         }
-        # The same names and words stand in frame after frame.
-        self._line = lru_cache(maxsize=1024)(self._drawn_line)
 
     def clear(self) -> None:
         self._draw.rectangle((0, 0, self.width, self.height), self.theme.surface)
@@ -151,31 +148,13 @@ class Canvas:
             right, bottom = box.x + box.width - 1, box.y + box.height - 1
             self._draw.rectangle((box.x, box.y, right, bottom), colour)
 
-    def put(self, x: int, y: int, pixels: Pixels, is_nan: NDArray[Any] | None = None, cell: int = 1) -> None:
-        """Put a picture with its upper left at a place; where `is_nan`, a hatch.
-
-        A cell with fewer pixels than the hatch needs takes some of its neighbours: else it could fall between
-        two lines, and not be seen.
-        """
-        self.image.paste(Image.fromarray(numpy.ascontiguousarray(pixels)), (x, y))
-        if is_nan is not None:
-            mask = Image.fromarray(is_nan.astype(numpy.uint8) * 255)
-            if cell < self.px(_HATCH):
-                mask = mask.filter(ImageFilter.MaxFilter(self.px(_HATCH) // 2 * 2 + 1))
-            part = self._hatch.crop((x, y, x + mask.width, y + mask.height))
-            self.image.paste(part, (x, y), mask)
+    def put(self, box: Box, pixels: Pixels) -> None:
+        """Fill a box with a picture. Nothing is blurred."""
+        picture = Image.fromarray(numpy.ascontiguousarray(pixels))
+        self.image.paste(picture.resize((box.width, box.height), Image.Resampling.NEAREST), (box.x, box.y))
 
     def disc(self, x: float, y: float, radius: float, colour: Colour) -> None:
-        mask = _disc(radius)
-        corner = round(x - mask.width / 2), round(y - mask.height / 2)
-        self.image.paste(colour, (*corner, corner[0] + mask.width, corner[1] + mask.height), mask)
-
-    @cached_property
-    def _hatch(self) -> Image.Image:
-        across = numpy.arange(self.width) + numpy.arange(self.height)[:, None]
-        is_line = across % self.px(_HATCH) < self.px(_HATCH / 3)
-        colours = numpy.array([self.theme.surface, self.theme.danger], numpy.uint8)
-        return Image.fromarray(colours[is_line.astype(int)])
+        self._draw.ellipse((x - radius, y - radius, x + radius, y + radius), colour)
 
     # --- text ---
 
@@ -189,80 +168,43 @@ class Canvas:
         align: Literal["left", "middle", "right"] = "left",
     ) -> int:
         """Draw a line of text with its upper left, middle or right at a place; returns how wide it is."""
-        mask = self._line(text, style)
-        width = mask.width - 2 * _AIR
-        left = x - {"left": 0, "middle": width // 2, "right": width}[align] - _AIR
-        self.image.paste(ink, (left, y, left + mask.width, y + mask.height), mask)
+        text, width = printable(text), self.text_width(text, style)
+        if not is_measured(text):
+            left = x - {"left": 0, "middle": width // 2, "right": width}[align]
+            self._put_foreign(text, style, left, y, ink)
+        elif text:
+            anchor = f"{align[0]}m"  # in the middle of the line
+            middle = y + self.line_height(style) / 2
+            self._draw.text((x, middle), text, ink, self._fonts[style], anchor=anchor)
         return width
 
     def text_width(self, text: str, style: StyleName) -> int:
-        return self._line(text, style).width - 2 * _AIR
+        return math.ceil(text_width(printable(text), self._fonts[style].size, _weight(style)))
 
     def line_height(self, style: StyleName) -> int:
-        return self._styles[style].line_height
+        return self.px(_STYLES[style][1])
 
     def fitted(self, text: str, width: int, style: StyleName) -> str:
         """A text with its middle left out where it is too wide: a name tells most at its ends."""
-        if self.text_width(text, style) <= width:
-            return text
-        for num_kept in range(len(text) - 1, 0, -1):
+        short, num_kept = text, len(text)
+        while num_kept and self.text_width(short, style) > width:
+            num_kept -= 1
             tail = num_kept // 2
             short = text[: num_kept - tail] + "…" + text[len(text) - tail :]
-            if self.text_width(short, style) <= width:
-                return short
-        return ""
+        return short
 
-    def _drawn_line(self, text: str, style: StyleName) -> Image.Image:
-        """How opaque each pixel of a line of text is."""
-        text = "".join(letter if letter == THIN_SPACE else printable(letter) for letter in text)
-        shape = self._styles[style]
-        if not is_measured(text.replace(THIN_SPACE, "")):
-            return _foreign_line(text, shape)
-        advances = [shape.advance(letter) for letter in text]
-        mask = Image.new("L", (math.ceil(sum(advances)) + 2 * _AIR, shape.line_height))
-        draw = ImageDraw.Draw(mask)
-        x = float(_AIR)
-        for letter, advance in zip(text.replace(THIN_SPACE, " "), advances, strict=True):
-            # A digit that is narrower than a zero stands in the middle of its place.
-            own = text_width(letter, shape.size, shape.weight)
-            draw.text((x + (advance - own) / 2, shape.baseline), letter, 255, shape.font, anchor="ls")
-            x += advance
-        return mask
+    def _put_foreign(self, text: str, style: StyleName, x: int, y: int, ink: Colour) -> None:
+        """A line with letters that the font does not have, in fonts of the system."""
+        width, height = self.text_width(text, style), self.line_height(style)
+        size = self._fonts[style].size
+        svg = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
+            f'<text y="{height / 2 + size * 0.36}" font-family="{FONT_FAMILY}" font-size="{size}" '
+            f'font-weight="{_weight(style)}">{escape(text)}</text></svg>'
+        )
+        mask = Image.open(io.BytesIO(png_of(svg, width, height, 1.0))).convert("RGBA").getchannel("A")
+        self.image.paste(ink, (x, y, x + mask.width, y + mask.height), mask)
 
 
-class TextStyle:
-    """A size and weight of the font that comes along."""
-
-    def __init__(self, size: float, line_height: int, weight: int) -> None:
-        self.size, self.line_height, self.weight = size, line_height, weight
-        self.baseline = round(line_height / 2 + size * 0.36)
-        # The basic layout is the same everywhere; the other one depends on a library of the system.
-        file = FONT_FILES[weight == BOLD]
-        self.font = ImageFont.truetype(file, size, layout_engine=ImageFont.Layout.BASIC)
-
-    def advance(self, letter: str) -> float:
-        """Digits are all as wide as a zero, so that numbers that count up stand still."""
-        if letter == THIN_SPACE:
-            return self.size / 5
-        return text_width("0" if letter in _DIGITS else letter, self.size, self.weight)
-
-
-def _foreign_line(text: str, shape: TextStyle) -> Image.Image:
-    """A line with letters that the font does not have, in fonts of the system."""
-    width, height = math.ceil(text_width(text, shape.size, shape.weight)) + 2 * _AIR, shape.line_height
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><text x="{_AIR}" y="{shape.baseline}" font-family="{FONT_FAMILY}" '
-        f'font-size="{shape.size}" font-weight="{shape.weight}">{escape(text)}</text></svg>'
-    )
-    return Image.open(io.BytesIO(png_of(svg, width, height, 1.0))).convert("RGBA").getchannel("A")
-
-
-@lru_cache(maxsize=8)
-def _disc(radius: float) -> Image.Image:
-    """Drawn large and made small, so that its edge is smooth."""
-    side, fine = 2 * math.ceil(radius) + 1, 8
-    large = Image.new("L", (side * fine, side * fine))
-    middle, reach = side * fine / 2, radius * fine
-    ImageDraw.Draw(large).ellipse((middle - reach, middle - reach, middle + reach, middle + reach), 255)
-    return large.resize((side, side), Image.Resampling.BOX)
+def _weight(style: StyleName) -> int:
+    return BOLD if style == "title" else REGULAR

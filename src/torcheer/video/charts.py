@@ -1,13 +1,13 @@
-"""The charts of a video: a matrix as a picture, filters as tiles, a histogram, rows as points, an image.
+"""The frames of a video: name, step and figures of a tensor above, its chart, and a note at the foot.
 
-A chart stays with its tensor over time. `take` keeps what is to be seen of the tensor at one step, small and
+A chart stays with its series over time. `take` keeps what is to be seen of the tensor at one step, small and
 nobody else's, and widens the scales; `draw` draws that later and returns the note below the chart.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -16,193 +16,100 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from torcheer.errors import InputError
-from torcheer.video.canvas import NUM_LEVELS, THIN_SPACE, Box, Canvas, Pixels, Theme, ramp
+from torcheer.graph import number_text
+from torcheer.run import HistogramRecord, view_of
+from torcheer.tensorfile import figures_of
+from torcheer.video.canvas import NUM_LEVELS, Box, Canvas, Pixels, Theme, ramp
 
 Kind = Literal["picture", "tiles", "histogram", "pca"]
 WantedKind = Literal["auto", "picture", "tiles", "histogram", "pca"]
-Values = NDArray[numpy.floating[Any]]
+Values = NDArray[Any]
 
-
-INFINITE: Final = NUM_LEVELS  # the level of what is not finite, one above the last
-
-_ROUND: Final = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
-_NEARLY: Final = 1 + 1e-9  # what is left of it by rounding does not count
 _LARGEST: Final = 1e300  # beyond it differences are no numbers any more
 _SMALLEST: Final = 1e-300
 _NARROW: Final = 0.5  # of the largest value: what lies within so little of it is shown without zero
 
 
-# --- scales ------------------------------------------------------------------------------------------
-
-
-def readable_number(value: float) -> str:
-    """Three digits: `0.0123`, `−4.5`, `1.2e−7`."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("∞" if value > 0 else "−∞")
-    size = abs(value)
-    if size == 0:
-        return "0"
-    if 1e-4 <= size < 1e5:
-        text = f"{value:.3g}" if size < 1000 else f"{value:.0f}"
-    else:
-        mantissa, _, exponent = f"{value:.2e}".partition("e")
-        text = f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
-    return text.replace("-", "−")
-
-
-def readable_whole(value: int) -> str:
-    """In groups of three: `12 345`."""
-    return f"{value:,}".replace(",", THIN_SPACE).replace("-", "−")
-
-
-def round_up(value: float) -> float:
-    """The next round number that is not smaller; of a number above 0."""
-    power = math.floor(math.log10(value))
-    for factor in _ROUND:
-        # By its digits: 3 × 0.1 would be 0.30000000000000004.
-        candidate = float(f"{factor}e{power}")
-        if candidate * _NEARLY >= value:
-            return candidate
-    return float(f"1e{power + 1}")
-
-
-def round_step(span: float, num_steps: float) -> float:
-    """The round step that goes into a span no more often than that."""
-    raw = span / num_steps
-    power = math.floor(math.log10(raw))
-    return next(float(f"{f}e{power}") for f in _STEPS if float(f"{f}e{power}") * _NEARLY >= raw)
-
-
-def ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers between two limits, at most so many."""
-    if not high > low:
-        return []
-    step = round_step(high - low, max(1, most - 1))
-    first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
-    return [number * step for number in range(first, last + 1)]
-
-
-# --- limits --------------------------------------------------------------------------------------------
+# --- scales ---------------------------------------------------------------------------------------------
 
 
 class Limits:
-    """The ends of a scale: round numbers that hold all that was seen, and only ever move apart."""
+    """The ends of a scale: round numbers that hold all that was seen, and only ever move apart.
 
-    def __init__(self, low: float, high: float) -> None:
-        self.low, self.high = low, high
-        self._seen = math.inf, -math.inf
+    A scale of colours is centred on zero where there are both signs. Else it begins with zero, unless all
+    values lie close together far from it.
+    """
+
+    def __init__(self, *, is_of_colours: bool = False) -> None:
+        self._is_of_colours = is_of_colours
+        self.low, self.high = (0.0 if is_of_colours else -1.0), 1.0
+        self._seen: tuple[float, float] | None = None
         self._is_set = False
 
-    def include(self, low: float, high: float) -> None:
-        """Values from low to high must have their place."""
-        if not (low <= high):  # there were none
+    def include(self, values: Values) -> None:
+        """Every finite value must have its place."""
+        finite = values[numpy.isfinite(values)]
+        if not finite.size:
             return
-        least, most = min(self._seen[0], max(low, -_LARGEST)), max(self._seen[1], min(high, _LARGEST))
-        if (least, most) == self._seen:
+        low, high = max(float(finite.min()), -_LARGEST), min(float(finite.max()), _LARGEST)
+        if self._seen is not None:
+            low, high = min(low, self._seen[0]), max(high, self._seen[1])
+        self._seen = low, high
+        if max(-low, high) < _SMALLEST:  # all zeros say nothing about what will come
             return
-        self._seen = least, most
-        if max(abs(least), abs(most)) < _SMALLEST:  # all zeros say nothing about what will come
-            return
-        low, high = self._around(least, most)
+        low, high = self._wanted(low, high)
+        step = _round_step((high - low) / 10)
+        low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
         self.low, self.high = (min(self.low, low), max(self.high, high)) if self._is_set else (low, high)
         self._is_set = True
 
-    def place(self, value: Any) -> Any:
+    def place(self, values: Any) -> Any:
         """Where values are, from 0 at the lower end to 1 at the upper."""
-        return (value - self.low) / (self.high - self.low)
+        return (values - self.low) / (self.high - self.low)
 
-    def _around(self, least: float, most: float) -> tuple[float, float]:
-        raise NotImplementedError
+    def ticks(self, most: int) -> list[float]:
+        """Round numbers between the ends, about so many at most."""
+        step = _round_step((self.high - self.low) / most)
+        first, last = math.ceil(self.low / step - 1e-6), math.floor(self.high / step + 1e-6)
+        return [number * step for number in range(first, last + 1)]
 
-
-class AxisLimits(Limits):
-    """The ends of an axis."""
-
-    def __init__(self) -> None:
-        super().__init__(-1.0, 1.0)
-
-    def _around(self, least: float, most: float) -> tuple[float, float]:
-        largest = max(abs(least), abs(most))
-        if most - least <= largest * 1e-6:  # one value: it stands in the middle
-            least, most = least - largest / 2, most + largest / 2
-        step = round_step(most - least, 10)
-        # Almost round is round enough, but nothing may fall out.
-        low, high = math.floor(least / step + 1e-9) * step, math.ceil(most / step - 1e-9) * step
-        return min(least, low), max(most, high)
+    def _wanted(self, low: float, high: float) -> tuple[float, float]:
+        largest = max(-low, high)
+        if self._is_of_colours and low < 0 < high:
+            return -largest, largest
+        if self._is_of_colours and high - low >= _NARROW * largest:
+            return min(low, 0.0), max(high, 0.0)
+        if high - low <= 1e-6 * largest:  # one value: it stands in the middle
+            return low - largest / 2, high + largest / 2
+        return low, high
 
 
-class ColourLimits(Limits):
-    """What the ends of a colour scale mean.
-
-    With both signs the scale is centred on zero. Otherwise it begins with zero, at the quiet end, but
-    where all values lie close together far from it.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(0.0, 1.0)
-
-    @property
-    def is_centred(self) -> bool:
-        return self.low < 0 < self.high
-
-    @property
-    def is_negative(self) -> bool:
-        return self.high <= 0
-
-    @property
-    def bound(self) -> float:
-        return max(abs(self.low), abs(self.high))
-
-    def include_all(self, values: NDArray[Any]) -> None:
-        """Every finite value must have its place."""
-        finite = values[numpy.isfinite(values)]
-        if finite.size:
-            self.include(float(finite.min()), float(finite.max()))
-
-    def _around(self, least: float, most: float) -> tuple[float, float]:
-        if least < 0 < most:
-            bound = round_up(max(-least, most))
-            return -bound, bound
-        if most <= 0:
-            high, low = self._around(-most, -least)
-            return -low, -high
-        if most - least >= _NARROW * most:
-            return 0.0, round_up(most)
-        step = round_step(max(most - least, most / 10), 2)
-        first, last = math.floor(least / step), math.ceil(most / step)
-        return (first - (first == last)) * step, (last + (first == last)) * step
-
-    def levels(self, values: NDArray[Any]) -> NDArray[numpy.uint8]:
-        """Where each value is on the ramp, the quiet end first. NaN is on none, and needs a mask."""
-        with numpy.errstate(all="ignore"):
-            places = self.place(values) * (NUM_LEVELS - 1)
-            if self.is_negative:
-                places = NUM_LEVELS - 1 - places
-            places = numpy.nan_to_num(numpy.clip(places, 0, NUM_LEVELS - 1))
-            levels: NDArray[numpy.uint8] = numpy.rint(places).astype(numpy.uint8)
-        levels[numpy.isinf(values)] = INFINITE
-        return levels
+def _round_step(least: float) -> float:
+    """The next of …, 0.1, 0.2, 0.5, 1, 2, 5, 10, …"""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power * (1 + 1e-9) >= least)
 
 
-# --- which chart suits a tensor ------------------------------------------------------------------------
+# --- which chart suits a tensor -------------------------------------------------------------------------
 
 _LARGEST_KERNEL: Final = 32  # of a side: what is larger is no filter, but what a layer gives
 _PARAMETERS: Final = ("weight", "bias", "kernel", "filters")
 
 
 def checked_kind(kind: str) -> WantedKind:
-    for known in get_args(WantedKind):
-        if kind == known:
-            return known  # type: ignore[no-any-return]
-    raise InputError(f"there is no kind {kind!r}: {', '.join(get_args(WantedKind))}.")
+    if kind not in get_args(WantedKind):
+        raise InputError(f"there is no kind {kind!r}: {', '.join(get_args(WantedKind))}.")
+    checked: WantedKind = kind  # type: ignore[assignment]
+    return checked
 
 
 def kind_of(name: str, shape: Sequence[int], wanted: WantedKind = "auto") -> Kind:
     """What is wanted where the shape allows it, otherwise what suits the shape. Never an error."""
+    is_matrix = bool(shape) and math.prod(_matrix_shape(shape)) == math.prod(shape)
+    possible = {"picture": is_matrix, "tiles": len(shape) == 4, "pca": len(shape) >= 2, "histogram": True}
     if 0 in shape:
         return "histogram"
-    if wanted != "auto" and _is_possible(shape, wanted):
+    if wanted != "auto" and possible[wanted]:
         return wanted
     if len(shape) == 2 or (len(shape) == 3 and shape[0] == 1):
         return "picture"
@@ -210,12 +117,6 @@ def kind_of(name: str, shape: Sequence[int], wanted: WantedKind = "auto") -> Kin
         # A kernel of one weight makes a filter a row of a matrix.
         return "picture" if tuple(shape[2:]) == (1, 1) else "tiles"
     return "histogram"
-
-
-def _is_possible(shape: Sequence[int], kind: Kind) -> bool:
-    if kind == "picture":
-        return bool(shape) and math.prod(_matrix_shape(shape)) == math.prod(shape)
-    return {"tiles": len(shape) == 4, "pca": len(shape) >= 2}.get(kind, True)
 
 
 def _matrix_shape(shape: Sequence[int]) -> tuple[int, int]:
@@ -228,308 +129,199 @@ def _matrix_shape(shape: Sequence[int]) -> tuple[int, int]:
 def _is_of_activations(name: str) -> bool:
     """`features.0.Act`, or `features.0.Grad`; but `features.0.weight.Grad` is as the weight is."""
     owner, _, variable = name.rpartition(".")
-    if variable == "Act":
-        return True
-    return variable == "Grad" and not owner.rpartition(".")[2].endswith(_PARAMETERS)
+    is_of_parameter = owner.rpartition(".")[2].endswith(_PARAMETERS)
+    return variable == "Act" or (variable == "Grad" and not is_of_parameter)
 
 
-# --- the colour scale of pictures and tiles ------------------------------------------------------------
+# --- matrices and filters -------------------------------------------------------------------------------
 
 _BAR: Final = 12
 _SCALE_WIDTH: Final = 80  # with its numbers and the room to the picture
 
 
-def _coloured(values: NDArray[Any], limits: ColourLimits, theme: Theme) -> Pixels:
-    return _ramp_of(limits, theme)[limits.levels(values)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wall:
+    """Tiles side by side; in colour they have a last axis of three. A matrix is a single tile."""
+
+    tiles: Values  # number, height, width (, channels)
+    columns: int
+    note: str = ""
 
 
-def _ramp_of(limits: ColourLimits, theme: Theme) -> Pixels:
-    """A colour for each level, and a last one for what is infinite."""
-    colours = theme.diverging if limits.is_centred else theme.sequential
-    return numpy.vstack([colours, numpy.array([theme.danger], numpy.uint8)])
+class GridChart:
+    """A coloured cell for each value: a matrix as it is, filters of a convolution as tiles.
+
+    Filters that look at three channels are in colour. What is not finite is red.
+    """
+
+    def __init__(self, *, is_tiled: bool) -> None:
+        self.limits = Limits(is_of_colours=True)
+        self._is_tiled = is_tiled
+
+    def take(self, values: Values, canvas: Canvas, box: Box) -> Wall:
+        room = _picture_width(canvas, box)
+        if self._is_tiled:
+            self.limits.include(values)  # of all weights, not only of those that are seen
+            return _filters(values, box.width if values.shape[1] == 3 else room, box.height)
+        rows, columns = _matrix_shape(values.shape)
+        cells = averaged(values.reshape(rows, columns), box.height, room)
+        self.limits.include(cells)
+        down, across = -(-rows // len(cells)), -(-columns // cells.shape[1])
+        note = f"a pixel is the mean of up to {down} × {across} values" if down * across > 1 else ""
+        return Wall(tiles=numpy.array(cells)[None], columns=1, note=note)
+
+    def draw(self, canvas: Canvas, box: Box, taken: Wall) -> str:
+        is_rgb = taken.tiles.ndim == 4
+        room = box.width if is_rgb else _picture_width(canvas, box)
+        pixels = self._rgb(taken.tiles, canvas.theme) if is_rgb else self._coloured(taken.tiles, canvas.theme)
+        picture = _laid_out(pixels, taken.columns, canvas.theme)
+        height, width = box.height, room
+        if self._is_tiled:  # with square cells
+            scale = max(1, min(room // picture.shape[1], box.height // picture.shape[0]))
+            height, width = picture.shape[0] * scale, picture.shape[1] * scale
+        x, y = box.x + (room - width) // 2, box.y + (box.height - height) // 2
+        canvas.put(Box(x, y, width, height), picture)
+        if room < box.width:
+            self._draw_scale(canvas, Box(x + width + canvas.px(12), y, canvas.px(_BAR), height))
+        if not is_rgb:
+            return taken.note
+        bound = number_text(self._bound)
+        return f"{taken.note} · red, green and blue are the channels, from -{bound} (dark) to {bound}"
+
+    @property
+    def _bound(self) -> float:
+        return max(abs(self.limits.low), abs(self.limits.high))
+
+    def _rgb(self, tiles: Values, theme: Theme) -> Pixels:
+        shares = numpy.clip(0.5 + tiles / (2 * self._bound), 0, 1)
+        pixels: Pixels = (numpy.nan_to_num(shares) * 255).round().astype(numpy.uint8)
+        pixels[~numpy.isfinite(tiles).all(axis=-1)] = theme.danger
+        return pixels
+
+    def _coloured(self, values: Values, theme: Theme) -> Pixels:
+        places = numpy.clip(self.limits.place(values) * (NUM_LEVELS - 1), 0, NUM_LEVELS - 1)
+        pixels: Pixels = self._ramp(theme)[numpy.rint(numpy.nan_to_num(places)).astype(numpy.intp)]
+        pixels[~numpy.isfinite(values)] = theme.danger
+        return pixels
+
+    def _ramp(self, theme: Theme) -> Pixels:
+        """A colour for each level, from the lower end on; zero is at the quiet end."""
+        if self.limits.low < 0 < self.limits.high:
+            return theme.diverging
+        return theme.sequential[::-1] if self.limits.high <= 0 else theme.sequential
+
+    def _draw_scale(self, canvas: Canvas, box: Box) -> None:
+        """The colours as the cells have them, high values above, with the limits in numbers."""
+        line, limits = canvas.line_height("caption"), self.limits
+        canvas.put(box, self._ramp(canvas.theme)[::-1, None])
+        for place, value in ((0.0, limits.high), (0.5, (limits.low + limits.high) / 2), (1.0, limits.low)):
+            top = box.y + round(place * (box.height - line))
+            x = box.x + box.width + canvas.px(5)
+            canvas.text(number_text(value), "caption", x, top, canvas.theme.text_3)
 
 
-def picture_width(canvas: Canvas, box: Box) -> int:
+def _picture_width(canvas: Canvas, box: Box) -> int:
     """What the colour scale leaves for the picture; where there is little, the scale is left out."""
     scale = canvas.px(_SCALE_WIDTH)
     return box.width - scale if box.width >= 3 * scale else box.width
 
 
-def _draw_scale(canvas: Canvas, x: int, y: int, height: int, limits: ColourLimits) -> None:
-    """The colours exactly as the cells have them, high values above, with the limits in numbers."""
-    width, line = canvas.px(_BAR), canvas.line_height("caption")
-    levels = numpy.linspace(NUM_LEVELS - 1, 0, height).round().astype(numpy.uint8)
-    if limits.is_negative:  # zero, the quiet end, is above
-        levels = levels[::-1]
-    canvas.put(x, y, numpy.repeat(_ramp_of(limits, canvas.theme)[levels][:, None], width, axis=1))
-    marks = [(0.0, limits.high), (1.0, limits.low)]
-    if height >= 5 * line:
-        marks.append((0.5, (limits.low + limits.high) / 2))
-    for place, value in marks:
-        top = min(max(y + round(place * height) - line // 2, y - 3), y + height - line + 3)
-        canvas.text(readable_number(value), "caption", x + width + canvas.px(5), top, canvas.theme.text_3)
-
-
-# --- a matrix as a picture -----------------------------------------------------------------------------
-
-_SLENDER: Final = 0.6  # of the box: what would be narrower is drawn with cells that are no squares
-_SHARP: Final = 3.0  # from so many pixels a cell on, all cells are exactly equal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
-    """What is drawn of a matrix: never more cells than there are pixels for them."""
-
-    cells: NDArray[Any]
-    rows: int
-    columns: int
-    height: int  # in pixels
-    width: int
-
-
-class PictureChart:
-    """A cell for each value of a matrix, coloured by a scale that lasts from frame to frame."""
-
-    def __init__(self) -> None:
-        self.limits = ColourLimits()
-
-    def take(self, values: Values, canvas: Canvas, box: Box) -> Matrix:
-        rows, columns = _matrix_shape(values.shape)
-        height, width = fitted_size(rows, columns, picture_width(canvas, box), box.height)
-        cells = averaged(values.reshape(rows, columns), height, width)
-        self.limits.include_all(cells)
-        own = cells.copy() if numpy.may_share_memory(cells, values) else cells
-        return Matrix(cells=own, rows=rows, columns=columns, height=height, width=width)
-
-    def draw(self, canvas: Canvas, box: Box, taken: Matrix) -> str:
-        room, height, width = picture_width(canvas, box), taken.height, taken.width
-        pixels = _coloured(taken.cells, self.limits, canvas.theme)
-        is_nan = numpy.isnan(taken.cells)
-        x, y = box.x + (room - width) // 2, box.y + (box.height - height) // 2
-        hatched = enlarged(is_nan, height, width) if is_nan.any() else None
-        cell = min(height // len(taken.cells), width // taken.cells.shape[1])
-        canvas.put(x, y, enlarged(pixels, height, width), hatched, cell)
-        if room < box.width:
-            _draw_scale(canvas, x + width + canvas.px(12), y, height, self.limits)
-        down, across = taken.rows / height, taken.columns / width
-        if down <= 1 and across <= 1:
-            return ""
-        return f"a pixel is the mean of about {max(1, round(down))} × {max(1, round(across))} values"
-
-
-def fitted_size(rows: int, columns: int, width: int, height: int) -> tuple[int, int]:
-    """How many pixels high and wide a grid becomes in a box."""
-    scale = _whole(min(width / columns, height / rows))
-    across, down = columns * scale, rows * scale
-    if across < _SLENDER * width:
-        across = columns * _whole(_SLENDER * width / columns)
-    elif down < _SLENDER * height:
-        down = rows * _whole(_SLENDER * height / rows)
-    return max(1, min(height, round(down))), max(1, min(width, round(across)))
-
-
-def _whole(scale: float) -> float:
-    return float(int(scale)) if scale >= _SHARP else scale
-
-
-def averaged(values: NDArray[Any], height: int, width: int) -> NDArray[Any]:
+def averaged(values: Values, height: int, width: int) -> Values:
     """No more rows and columns than that: each then stands for the mean of those that share a pixel.
 
     One value that is not finite makes its whole pixel so: it must not get lost.
     """
-    with numpy.errstate(all="ignore"):
-        for axis, most in ((1, width), (0, height)):
-            if values.shape[axis] > most:
-                starts = numpy.arange(most + 1) * values.shape[axis] // most
-                counts = numpy.diff(starts).astype(values.dtype)
-                sums = numpy.add.reduceat(values, starts[:-1], axis=axis)
-                values = sums / (counts if axis == 1 else counts[:, None])
+    for axis, most in ((1, width), (0, height)):
+        if values.shape[axis] > most:
+            starts = numpy.arange(most + 1) * values.shape[axis] // most
+            counts = numpy.diff(starts).astype(values.dtype)
+            sums = numpy.add.reduceat(values, starts[:-1], axis=axis)
+            values = sums / (counts if axis == 1 else counts[:, None])
     return values
 
 
-def enlarged(cells: NDArray[Any], height: int, width: int) -> NDArray[Any]:
-    """Each cell over the pixels that it covers; nothing is blurred."""
-    down = (numpy.arange(height) * 2 + 1) * cells.shape[0] // (2 * height)
-    across = (numpy.arange(width) * 2 + 1) * cells.shape[1] // (2 * width)
-    large: NDArray[Any] = cells[:, across][down]
-    return large
+def _filters(filters: Values, width: int, height: int) -> Wall:
+    """Tiles with a cell between two of them, as many as there is room for.
 
+    Of one or three channels, one filter after the other in as many columns as make them largest; of others, a
+    row for each filter, and a column for each channel.
+    """
+    num, channels, high, wide = filters.shape
+    most_rows, most_columns = max(1, height // (high + 1)), max(1, width // (wide + 1))
+    if channels not in (1, 3):
+        shown = filters[:most_rows, :most_columns]
+        note = f"rows: {_shown(len(shown), num, 'filters')} · "
+        note += f"columns: {_shown(shown.shape[1], channels, 'channels')}"
+        return Wall(tiles=shown.reshape(-1, high, wide).copy(), columns=shown.shape[1], note=note)
 
-# --- filters as tiles ----------------------------------------------------------------------------------
+    def scale(columns: int) -> float:
+        rows = -(-num // columns)
+        return float(min(width / (columns * (wide + 1)), height / (rows * (high + 1))))
 
-_LEGIBLE: Final = 2  # pixels a weight, where not all tiles have room
-_GAPS: Final = ((4, 10), (2, 4), (1, 1))  # pixels between two tiles, and the least pixels a weight for it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wall:
-    """Tiles in rows and columns; in colour they have a last axis of three."""
-
-    tiles: NDArray[Any]  # rows, columns, height, width (, channels); NaN where there is no tile any more
-    num_missing: int  # places in the last row that stay empty
-    scale: int  # pixels a weight
-    gap: int  # pixels between two tiles
-    note: str
-
-    @property
-    def is_rgb(self) -> bool:
-        return self.tiles.ndim == 5
-
-
-class TileChart:
-    """The filters of a convolution: in colour where they look at three channels."""
-
-    def __init__(self) -> None:
-        self.limits = ColourLimits()
-
-    def take(self, values: Values, canvas: Canvas, box: Box) -> Wall:
-        # Of all weights, not only of those that are seen: the same for every frame.
-        self.limits.include_all(values)
-        room = picture_width(canvas, box)
-        if values.shape[1] == 3:
-            return _wrapped(values.transpose(0, 2, 3, 1), box.width, box.height)
-        if values.shape[1] == 1:
-            return _wrapped(values[:, 0], room, box.height)
-        return _by_channel(values, room, box.height)
-
-    def draw(self, canvas: Canvas, box: Box, taken: Wall) -> str:
-        tiles, theme, bound = taken.tiles, canvas.theme, self.limits.bound
-        if taken.is_rgb:
-            with numpy.errstate(all="ignore"):
-                shares = numpy.clip(0.5 + tiles / (2 * bound), 0, 1)
-            pixels = (numpy.nan_to_num(shares) * 255).round().astype(numpy.uint8)
-            pixels[numpy.isinf(tiles).any(axis=-1)] = theme.danger
-            is_nan = numpy.isnan(tiles).any(axis=-1)
-        else:
-            pixels = _coloured(tiles, self.limits, theme)
-            is_nan = numpy.isnan(tiles)
-        if taken.num_missing:
-            pixels[-1, -taken.num_missing :] = theme.surface
-            is_nan[-1, -taken.num_missing :] = False
-        room = box.width if taken.is_rgb else picture_width(canvas, box)
-        picture = _laid_out(pixels, taken, theme.surface)[: box.height, :room]
-        hatched = _laid_out(is_nan, taken, False)[: box.height, :room] if is_nan.any() else None
-        height, width = picture.shape[:2]
-        x, y = box.x + max(0, (room - width) // 2), box.y + max(0, (box.height - height) // 2)
-        canvas.put(x, y, picture, hatched, taken.scale)
-        if room < box.width:
-            _draw_scale(canvas, x + width + canvas.px(12), y, height, self.limits)
-        if not taken.is_rgb:
-            return taken.note
-        number = readable_number(bound)
-        colours = f"red, green and blue are the three channels, from −{number} (dark) to {number}"
-        return f"{colours} · {taken.note}" if taken.note else colours
-
-
-def _wrapped(tiles: NDArray[Any], width: int, height: int) -> Wall:
-    """One tile after the other, in as many columns as make them largest."""
-    num, high, wide = tiles.shape[:3]
-    columns = max(
-        range(1, num + 1), key=lambda count: _scale(-(-num // count), count, tiles, width, height, 1)
-    )
-    scale, gap = _scale_and_gap(-(-num // columns), columns, tiles, width, height)
-    note = ""
-    if not scale:
-        scale = _fallback(high, wide, width, height)
-        columns = max(1, width // (wide * scale + gap))
-        tiles = tiles[: columns * max(1, height // (high * scale + gap))]
-        note = _shown(len(tiles), num, "filters")
-    columns = min(columns, len(tiles))
-    num_missing = -len(tiles) % columns
-    filled = numpy.concatenate([tiles, numpy.full((num_missing, *tiles.shape[1:]), numpy.nan, tiles.dtype)])
-    wall = filled.reshape(-1, columns, *tiles.shape[1:])
-    return Wall(tiles=wall, num_missing=num_missing, scale=scale, gap=gap, note=note)
-
-
-def _by_channel(filters: NDArray[Any], width: int, height: int) -> Wall:
-    """A row for each filter, a column for each channel that it looks at."""
-    num_rows, num_columns, high, wide = filters.shape
-    note = "a row is a filter, a column a channel of its input"
-    scale, gap = _scale_and_gap(num_rows, num_columns, filters[0], width, height)
-    if not scale:
-        scale = _fallback(high, wide, width, height)
-        shown_rows = min(num_rows, max(1, height // (high * scale + gap)))
-        shown_columns = min(num_columns, max(1, width // (wide * scale + gap)))
-        filters = filters[:shown_rows, :shown_columns]
-        rows = _shown(shown_rows, num_rows, "filters")
-        note = f"rows: {rows} · columns: {_shown(shown_columns, num_columns, 'channels')}"
-    return Wall(tiles=filters.copy(), num_missing=0, scale=scale, gap=gap, note=note)
-
-
-def _scale(rows: int, columns: int, tiles: NDArray[Any], width: int, height: int, gap: int) -> int:
-    """Pixels a weight, with so many rows and columns of tiles."""
-    high, wide = (int(size) for size in tiles.shape[1:3])
-    return min((width // columns - gap) // wide, (height // rows - gap) // high)
-
-
-def _scale_and_gap(rows: int, columns: int, tiles: NDArray[Any], width: int, height: int) -> tuple[int, int]:
-    """With the widest gap for which they are large enough. A scale of 0: there is no room for all."""
-    for gap, least in _GAPS:
-        scale = _scale(rows, columns, tiles, width, height, gap)
-        if scale >= least:
-            return scale, gap
-    return 0, 1
-
-
-def _fallback(high: int, wide: int, width: int, height: int) -> int:
-    return _LEGIBLE if max(high, wide) * _LEGIBLE < min(width, height) // 4 else 1
+    columns = max(range(1, min(num, most_columns) + 1), key=scale)
+    if scale(columns) < 1:
+        columns = min(num, most_columns)
+    tiles = filters[: columns * most_rows]
+    tiles = tiles.transpose(0, 2, 3, 1) if channels == 3 else tiles[:, 0]
+    return Wall(tiles=tiles.copy(), columns=columns, note=_shown(len(tiles), num, "filters"))
 
 
 def _shown(num_shown: int, num: int, what: str) -> str:
     return f"the first {num_shown} of {num} {what}" if num_shown < num else f"{num} {what}"
 
 
-def _laid_out(tiles: NDArray[Any], wall: Wall, background: Any) -> NDArray[Any]:
-    """Tiles side by side, with a gap after each but the last."""
-    rows, columns, high, wide, *channels = tiles.shape
-    down, across = high * wall.scale + wall.gap, wide * wall.scale + wall.gap
-    large = numpy.full((rows, columns, down, across, *channels), background, tiles.dtype)
-    large[:, :, : -wall.gap, : -wall.gap] = tiles.repeat(wall.scale, axis=2).repeat(wall.scale, axis=3)
-    flat = large.swapaxes(1, 2).reshape(rows * down, columns * across, *channels)
-    return flat[: -wall.gap, : -wall.gap]
+def _laid_out(tiles: Pixels, columns: int, theme: Theme) -> Pixels:
+    """Tiles side by side, with an empty cell after each but the last."""
+    num, high, wide, _ = tiles.shape
+    rows = -(-num // columns)
+    wall = numpy.full((rows * columns, high + 1, wide + 1, 3), theme.surface, numpy.uint8)
+    wall[:num, :high, :wide] = tiles
+    wall = wall.reshape(rows, columns, high + 1, wide + 1, 3).swapaxes(1, 2)
+    return wall.reshape(rows * (high + 1), columns * (wide + 1), 3)[:-1, :-1]
 
 
-# --- how values are spread -----------------------------------------------------------------------------
+# --- how values are spread ------------------------------------------------------------------------------
 
-_NUM_BINS: Final = 60
-_STEEP: Final = 25.0  # times the mean bar: from there on, the small ones only show by their logarithm
-_FINE: Final = 40  # times as many bins are counted, so that they can be shared out anew when the axis grows
+_NUM_BARS: Final = 60
 _FEW: Final = 1 << 14  # values; of more, counts in fine bins are kept
-_LOWEST_SHARE: Final = 1e-6
+_NUM_FINE: Final = 2400  # bins that are counted, so that they can be shared out anew when the axis grows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
     """How many values lie below each of some rising edges. Between two edges they are taken to lie evenly."""
 
-    edges: NDArray[Any]
-    below: NDArray[Any]
-    low: float
-    high: float
+    edges: Values
+    below: Values
 
     @classmethod
-    def of_values(cls, values: NDArray[Any]) -> Spread:
-        """Exactly: the number below rises by one at each value."""
-        edges = numpy.sort(values).repeat(2)
-        below = numpy.arange(len(edges) + 1)[1:] // 2
-        low, high = (float(edges[0]), float(edges[-1])) if len(edges) else (math.nan, math.nan)
-        return cls(edges=edges, below=below, low=low, high=high)
+    def of_counts(cls, edges: Values, counts: Values) -> Spread:
+        return cls(edges=edges, below=numpy.concatenate([[0.0], numpy.cumsum(counts)]))
 
     @classmethod
-    def of_counts(cls, edges: NDArray[Any], counts: NDArray[Any]) -> Spread:
-        below = numpy.concatenate([[0.0], numpy.cumsum(counts)])
-        return cls(edges=edges, below=below, low=float(edges[0]), high=float(edges[-1]))
+    def of_values(cls, values: Values) -> Spread:
+        finite = values[numpy.isfinite(values)].astype(numpy.float64)
+        if finite.size <= _FEW:  # exactly: the number below rises by one at each value
+            below = numpy.arange(1, 2 * finite.size + 1) // 2
+            return cls(edges=numpy.sort(finite).repeat(2), below=below)
+        low, high = float(finite.min()), float(finite.max())
+        if low < 0 < high:  # an edge at zero: there may be many zeros, which belong into one bar
+            low, high = -max(-low, high), max(-low, high)
+        if not _SMALLEST < high - low < _LARGEST:  # they cannot be told apart
+            return cls.of_values(numpy.array([low]))
+        counts, edges = numpy.histogram(finite, _NUM_FINE, (low, high))
+        return cls.of_counts(edges, counts)
 
     @property
     def num(self) -> float:
         return float(self.below[-1]) if len(self.below) else 0.0
 
-    def shares(self, low: float, high: float, num_bins: int) -> NDArray[numpy.float64]:
-        """The share of all values in each of so many equal bins, of limits that hold all of them."""
+    def shares(self, low: float, high: float, num_bars: int) -> NDArray[numpy.float64]:
+        """The share of all values in each of so many equal bars, of limits that hold all of them."""
         if not self.num:
-            return numpy.zeros(num_bins)
-        # What lies on a bound belongs to the bin above it.
-        bounds = numpy.nextafter(numpy.linspace(low, high, num_bins + 1)[1:-1], -numpy.inf)
+            return numpy.zeros(num_bars)
+        # What lies on a bound belongs to the bar above it.
+        bounds = numpy.nextafter(numpy.linspace(low, high, num_bars + 1)[1:-1], -numpy.inf)
         below = numpy.interp(bounds, self.edges, self.below, left=0.0, right=self.num)
         shares: NDArray[numpy.float64] = numpy.diff([0.0, *below, self.num]) / self.num
         return shares
@@ -539,101 +331,46 @@ class HistogramChart:
     """Bars over an axis that stays where it is from frame to frame."""
 
     def __init__(self) -> None:
-        self.limits = AxisLimits()
-        self._most = 0.0
-        self._least = 1.0  # the share of one value
-        self._is_log = False
+        self.limits, self._heights = Limits(), Limits(is_of_colours=True)
 
     def take(self, values: Values, canvas: Canvas, box: Box) -> Spread:
-        return self.take_spread(_spread(values))
+        self.limits.include(values)
+        return self.take_spread(Spread.of_values(values))
 
     def take_spread(self, spread: Spread) -> Spread:
-        if spread.num:
-            self.limits.include(spread.low, spread.high)
-            shares = spread.shares(self.limits.low, self.limits.high, _NUM_BINS)
-            self._most = max(self._most, float(shares.max()))
-            self._least = min(self._least, 1 / max(1.0, spread.num))
-            self._is_log = self._is_log or self._most > _STEEP * float(shares[shares > 0].mean())
+        shares = spread.shares(self.limits.low, self.limits.high, _NUM_BARS)
+        self._heights.include(numpy.array([0.0, shares.max()]))
         return spread
 
     def draw(self, canvas: Canvas, box: Box, taken: Spread) -> str:
-        foot, side, top = canvas.line_height("caption") + canvas.px(6), canvas.px(46), canvas.px(4)
+        foot, side, top = canvas.line_height("caption") + canvas.px(6), canvas.px(46), canvas.px(6)
         area = box
-        has_axes = box.width > 3 * side and box.height > 4 * foot
-        if has_axes:
-            width, height = box.width - side - canvas.px(8), box.height - foot - top
-            area = Box(box.x + side, box.y + top, width, height)
-            self._draw_grid(canvas, area)
-        shares = taken.shares(self.limits.low, self.limits.high, _NUM_BINS)
-        _draw_bars(canvas, area, self._places(shares))
-        if has_axes:
-            self._draw_axis(canvas, area)
-        return "share of the values in a bar" + (", by its logarithm" if self._is_log else "")
+        if box.width > 3 * side and box.height > 4 * foot:
+            area = Box(box.x + side, box.y + top, box.width - side - canvas.px(8), box.height - foot - top)
+            self._draw_axes(canvas, area)
+        shares = taken.shares(self.limits.low, self.limits.high, _NUM_BARS)
+        for index, place in enumerate(self._heights.place(shares).tolist()):
+            left, right = (area.width * edge // _NUM_BARS for edge in (index, index + 1))
+            height = max(round(place * area.height), 1 if place > 0 else 0)  # what is there is seen
+            width = right - left - (1 if area.width >= 4 * _NUM_BARS else 0)
+            bar = Box(area.x + left, area.y + area.height - height, width, height)
+            canvas.fill(bar, canvas.theme.bar)
+        return "share of the values in a bar"
 
-    def _heights(self) -> tuple[float, float]:
-        """What the lower and the upper end of the axis of shares stand for."""
-        if not self._is_log:
-            return 0.0, max(self._most, 1e-9) * 1.02
-        return max(_LOWEST_SHARE, 10.0 ** math.floor(math.log10(self._least))) / 2, 1.0
-
-    def _places(self, shares: NDArray[Any]) -> NDArray[Any]:
-        """How high each share stands, from 0 to 1."""
-        bottom, top = self._heights()
-        if not self._is_log:
-            return shares / top
-        with numpy.errstate(divide="ignore"):
-            return numpy.clip(numpy.log(shares / bottom) / math.log(top / bottom), 0, 1)
-
-    def _draw_grid(self, canvas: Canvas, area: Box) -> None:
-        bottom, top = self._heights()
-        shares = _decades(bottom, top) if self._is_log else ticks(0.0, top, 5)
-        for share, place in zip(shares, self._places(numpy.array(shares)), strict=True):
-            y = area.y + round((1 - float(place)) * (area.height - 1))
-            canvas.fill(Box(area.x, y, area.width, 1), canvas.theme.line)
-            text, middle = f"{readable_number(share * 100)} %", y - canvas.line_height("caption") // 2
-            canvas.text(text, "caption", area.x - canvas.px(6), middle, canvas.theme.text_3, "right")
-
-    def _draw_axis(self, canvas: Canvas, area: Box) -> None:
-        theme, limits, bottom = canvas.theme, self.limits, area.y + area.height
-        canvas.fill(Box(area.x, bottom, area.width, 1), theme.line_2)
-        for value in ticks(limits.low, limits.high, max(2, min(6, area.width // canvas.px(90)))):
-            x = area.x + round(limits.place(value) * (area.width - 1))
+    def _draw_axes(self, canvas: Canvas, area: Box) -> None:
+        theme, bottom, line = canvas.theme, area.y + area.height, canvas.line_height("caption")
+        for share in self._heights.ticks(5):
+            y = area.y + round((1 - self._heights.place(share)) * (area.height - 1))
+            canvas.fill(Box(area.x, y, area.width, 1), theme.line)
+            text = f"{number_text(share * 100)} %"
+            canvas.text(text, "caption", area.x - canvas.px(6), y - line // 2, theme.text_3, "right")
+        for value in self.limits.ticks(max(2, min(6, area.width // canvas.px(90)))):
+            x = area.x + round(self.limits.place(value) * (area.width - 1))
             canvas.fill(Box(x, bottom, 1, canvas.px(4)), theme.line_2)
-            number = readable_number(value)
-            canvas.text(number, "caption", x, bottom + canvas.px(5), theme.text_3, "middle")
+            canvas.text(number_text(value), "caption", x, bottom + canvas.px(5), theme.text_3, "middle")
 
 
-def _spread(values: Values) -> Spread:
-    flat = values.reshape(-1)
-    with numpy.errstate(all="ignore"):
-        finite = flat if math.isfinite(float(flat.sum(dtype=numpy.float64))) else flat[numpy.isfinite(flat)]
-        if finite.size <= _FEW:
-            return Spread.of_values(finite)
-        low, high = float(finite.min()), float(finite.max())
-        num_bins = _NUM_BINS * _FINE
-        span = high - low
-        if not (0 < span < math.inf) or num_bins / span == math.inf:  # they cannot be told apart
-            return Spread.of_values(numpy.array([low, high]))
-        bins = ((finite - finite.dtype.type(low)) * (num_bins / span)).astype(numpy.intp)
-    counts = numpy.bincount(numpy.clip(bins, 0, num_bins - 1), minlength=num_bins)
-    return Spread.of_counts(numpy.linspace(low, high, num_bins + 1), counts)
-
-
-def _decades(bottom: float, top: float) -> list[float]:
-    first, last = math.ceil(math.log10(bottom) - 1e-9), math.floor(math.log10(top) + 1e-9)
-    return [10.0**power for power in range(first, last + 1)]
-
-
-def _draw_bars(canvas: Canvas, area: Box, places: NDArray[Any]) -> None:
-    gap = 1 if area.width // len(places) >= 4 else 0
-    for index, place in enumerate(places.tolist()):
-        left, right = (area.width * edge // len(places) for edge in (index, index + 1))
-        height = max(round(place * area.height), 1 if place > 0 else 0)  # what is there is seen
-        bar = Box(area.x + left, area.y + area.height - height, right - left - gap, height)
-        canvas.fill(bar, canvas.theme.bar)
-
-
-# --- rows as points ------------------------------------------------------------------------------------
+# --- rows as points -------------------------------------------------------------------------------------
 
 _MOST_POINTS: Final = 400  # rows that are looked at: what it takes grows with their square
 _RADIUS: Final = 3.0
@@ -643,83 +380,68 @@ _RADIUS: Final = 3.0
 class Cloud:
     """Points in the plane of the first two components."""
 
-    points: NDArray[Any]  # a row for each: across and up
+    points: Values  # a row for each: across and up
     num_rows: int  # of the tensor
-    explained: tuple[float, float]  # shares of the variance
+    shares: tuple[float, float]  # of the variance
 
 
 class PointChart:
     """The rows of a tensor in the plane in which they differ most.
 
-    Which way the components point, and how they lie in their plane, is up to nobody: each frame is turned
-    so that its plane lies as nearly as may be like that of the frame before it.
+    How the components lie in their plane is up to nobody: each frame is turned so that its plane lies as
+    nearly as may be like that of the frame before it.
     """
 
     def __init__(self) -> None:
-        self.limits = AxisLimits()
-        self._before: NDArray[Any] | None = None
+        self.limits = Limits()
+        self._before: Values | None = None
 
     def take(self, values: Values, canvas: Canvas, box: Box) -> Cloud:
         rows = values.reshape(values.shape[0], -1)
         num_rows = len(rows)
         if num_rows > _MOST_POINTS:
             rows = rows[numpy.linspace(0, num_rows - 1, _MOST_POINTS).round().astype(int)]
-        usable = rows[numpy.isfinite(rows).all(axis=1)].astype(numpy.float64)
-        points, axes, explained = _plane(usable)
+        rows = rows[numpy.isfinite(rows).all(axis=1)].astype(numpy.float64)
+        if len(rows) < 2:
+            return Cloud(points=numpy.zeros((len(rows), 2)), num_rows=num_rows, shares=(0.0, 0.0))
+        from torcheer.analysis import principal_components
+
+        found = principal_components(rows, 2)
+        points, axes = numpy.zeros((len(rows), 2)), numpy.zeros((rows.shape[1], 2))
+        points[:, : len(found.axes)], axes[:, : len(found.axes)] = found.places, found.axes.T
         if self._before is not None and self._before.shape == axes.shape:
             # The turn or reflection in the plane that brings the directions nearest to those before.
             left, _, right = numpy.linalg.svd(axes.T @ self._before)
             points, axes = points @ (left @ right), axes @ (left @ right)
-        if len(usable) > 1:
-            self._before = axes
-        if points.size:
-            most = float(numpy.abs(points).max())
-            self.limits.include(-most, most)
-        return Cloud(points=points, num_rows=num_rows, explained=explained)
+        self._before = axes
+        most = float(numpy.abs(points).max())
+        self.limits.include(numpy.array([-most, most]))
+        first, second = (*found.shares.tolist(), 0.0, 0.0)[:2]
+        return Cloud(points=points, num_rows=num_rows, shares=(first, second))
 
     def draw(self, canvas: Canvas, box: Box, taken: Cloud) -> str:
         side = min(box.width, box.height)
         area = Box(box.x + (box.width - side) // 2, box.y, side, side)
         bottom = area.y + side - 1
-        for value in ticks(self.limits.low, self.limits.high, 5):
+        for value in self.limits.ticks(5):
             at = round(self.limits.place(value) * (side - 1))
-            colour = canvas.theme.line_2 if value == 0 else canvas.theme.line
-            canvas.fill(Box(area.x + at, area.y, 1, side), colour)
-            canvas.fill(Box(area.x, bottom - at, side, 1), colour)
-            number, middle = readable_number(value), bottom - at - canvas.line_height("caption") // 2
-            canvas.text(number, "caption", area.x - canvas.px(6), middle, canvas.theme.text_3, "right")
+            canvas.fill(Box(area.x + at, area.y, 1, side), canvas.theme.line)
+            canvas.fill(Box(area.x, bottom - at, side, 1), canvas.theme.line)
+            middle = bottom - at - canvas.line_height("caption") // 2
+            x = area.x - canvas.px(6)
+            canvas.text(number_text(value), "caption", x, middle, canvas.theme.text_3, "right")
         num = len(taken.points)
-        radius = _RADIUS * canvas.scale * (1 if num <= 200 else 0.7)
         # From the first row to the last, so that an eye can follow one; without the palest.
         colours = ramp(canvas.theme.sequential[90::40].tolist(), max(2, num)).tolist()
         places = self.limits.place(taken.points) * (side - 1)
         for (across, up), (red, green, blue) in zip(places.tolist(), colours, strict=False):
-            canvas.disc(area.x + across, bottom - up, radius, (red, green, blue))
-        first, second = (f"{share * 100:.0f} %" for share in taken.explained)
+            canvas.disc(area.x + across, bottom - up, _RADIUS * canvas.scale, (red, green, blue))
+        first, second = (f"{share * 100:.0f} %" for share in taken.shares)
         shown = "" if num == taken.num_rows else f"{num} of {taken.num_rows} rows · "
         return f"{shown}a point is a row; the first two components have {first} and {second} of the variance"
 
 
-def _plane(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], tuple[float, float]]:
-    """Points, the two directions they are measured along, and how much of the variance each has."""
-    num, width = rows.shape
-    axes = numpy.zeros((width, 2))
-    if num < 2 or not width:
-        return numpy.zeros((num, 2)), axes, (0.0, 0.0)
-    centred = rows - rows.mean(axis=0)
-    _, lengths, directions = numpy.linalg.svd(centred, full_matrices=False)
-    variances, found = lengths**2, directions[:2].T
-    axes[:, : found.shape[1]] = found
-    # The sign is free: the largest part of each direction points up.
-    largest = numpy.abs(axes).argmax(axis=0)
-    axes *= numpy.where(axes[largest, [0, 1]] < 0, -1.0, 1.0)
-    total = float((centred**2).sum())
-    top = [float(value) / total if total > 0 else 0.0 for value in variances[:2]]
-    first, second = (*top, 0.0)[:2]
-    return centred @ axes, axes, (max(0.0, first), max(0.0, second))
-
-
-# --- a logged image ------------------------------------------------------------------------------------
+# --- a logged image -------------------------------------------------------------------------------------
 
 
 class ImageChart:
@@ -734,3 +456,144 @@ class ImageChart:
         corner = box.x + (box.width - shown.width) // 2, box.y + (box.height - shown.height) // 2
         canvas.image.paste(shown, corner, shown)
         return "" if scale >= 1 else f"at {scale * 100:.0f} % of its size"
+
+
+# --- one series over time -------------------------------------------------------------------------------
+
+_MARGIN: Final = 16
+_FULL: Final = (280, 200)  # the least size with more than the chart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What is to be seen at one step. It is small, and nobody else's: the tensor may go."""
+
+    name: str
+    step: int
+    chart: GridChart | HistogramChart | PointChart | ImageChart
+    taken: Any
+    shape: str = ""
+    counts: Mapping[str, int]  # of what is not finite
+    figures: Mapping[str, float | None]  # of the finite values; None where there are too few
+
+
+class SeriesView:
+    """Keeps the charts of one name, so that their scales are the same from frame to frame."""
+
+    def __init__(
+        self, name: str, kind: WantedKind = "auto", whole_shape: tuple[int, ...] | None = None
+    ) -> None:
+        """`whole_shape` is that of the tensors of which pieces are shown."""
+        self.name = name
+        self._kind, self._whole_shape = kind, whole_shape
+        self._histogram, self._image = HistogramChart(), ImageChart()
+        self._charts: dict[Kind, GridChart | HistogramChart | PointChart] = {
+            "picture": GridChart(is_tiled=False),
+            "tiles": GridChart(is_tiled=True),
+            "histogram": self._histogram,
+            "pca": PointChart(),
+        }
+
+    def of_tensor(self, step: int, tensor: Any, canvas: Canvas) -> Moment:
+        """InputError where it cannot be seen."""
+        values: Values = view_of(tensor).numbers()
+        shape = _shape_text(values.shape)
+        if self._whole_shape not in (None, values.shape):
+            shape += f" of {_shape_text(self._whole_shape or ())}"
+        if values.dtype.kind == "c":
+            values, shape = numpy.abs(values), f"{shape}, magnitudes"
+        if values.dtype.kind != "f" or values.dtype.itemsize == 2:
+            values = values.astype(numpy.float32 if values.dtype.kind == "f" else numpy.float64)
+        chart = self._charts[kind_of(self.name, values.shape, self._kind)]
+        with numpy.errstate(all="ignore"):
+            taken = chart.take(values, canvas, _body_of(canvas))
+        found = figures_of(values, str(values.dtype))
+        return Moment(
+            name=self.name,
+            step=step,
+            chart=chart,
+            taken=taken,
+            shape=shape,
+            counts={"NaN": found.num_nan, "Inf": found.num_inf},
+            figures={name: getattr(found, name) for name in ("mean", "std", "min", "max")},
+        )
+
+    def of_histogram(self, record: HistogramRecord) -> Moment:
+        head, edges, counts = record.head, record.edges, record.counts
+        filled = numpy.flatnonzero(counts)
+        spread = Spread.of_values(numpy.empty(0))
+        if filled.size:
+            # The outermost bins of some writers reach to the largest numbers there are.
+            low = float(edges[filled[0]]) if head.min is None else head.min
+            high = float(edges[filled[-1] + 1]) if head.max is None else head.max
+            kept = slice(int(filled[0]), int(filled[-1]) + 1)
+            spread = Spread.of_counts(numpy.clip(edges[kept.start : kept.stop + 1], low, high), counts[kept])
+            self._histogram.limits.include(numpy.array([low, high]))
+        mean = head.sum / head.num if head.num and head.sum is not None else None
+        std = None
+        if mean is not None and head.sum_squares is not None and head.num > 1:
+            # As torch.std, and as for tensors: divided by one less than the number of values.
+            std = math.sqrt(max(0.0, head.sum_squares - head.num * mean * mean) / (head.num - 1))
+        return Moment(
+            name=self.name,
+            step=record.step,
+            chart=self._histogram,
+            taken=self._histogram.take_spread(spread),
+            shape=f"{head.num:,.0f} values",
+            counts={"NaN": head.num_nan, "Inf": head.num_inf},
+            figures={"mean": mean, "std": std, "min": head.min, "max": head.max},
+        )
+
+    def of_image(self, step: int, image: Image.Image) -> Moment:
+        return Moment(name=self.name, step=step, chart=self._image, taken=image, counts={}, figures={})
+
+
+def _shape_text(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape)) or "one number"
+
+
+def _has_room(canvas: Canvas) -> bool:
+    """For name, step, figures and note."""
+    return canvas.width >= _FULL[0] and canvas.height >= _FULL[1]
+
+
+def _body_of(canvas: Canvas) -> Box:
+    """Where the chart is."""
+    if not _has_room(canvas):
+        return Box(0, 0, canvas.width, canvas.height)
+    margin, top = canvas.px(_MARGIN), canvas.px(62)
+    bottom = canvas.height - canvas.line_height("caption") - canvas.px(14)
+    return Box(margin, top, canvas.width - 2 * margin, bottom - top)
+
+
+def frame_of(moment: Moment, canvas: Canvas) -> Image.Image:
+    """The picture is the canvas's own: it is good until the next frame."""
+    canvas.clear()
+    with numpy.errstate(all="ignore"):
+        note = moment.chart.draw(canvas, _body_of(canvas), moment.taken)
+    if _has_room(canvas):
+        margin, theme, top = canvas.px(_MARGIN), canvas.theme, canvas.px(12)
+        step = f"step {moment.step:,}"
+        wide = canvas.text(step, "title", canvas.width - margin, top, theme.text, "right")
+        name = canvas.fitted(moment.name, canvas.width - wide - 2 * margin - canvas.px(12), "title")
+        canvas.text(name, "title", margin, top, theme.text)
+        _draw_figures(canvas, moment, margin, top + canvas.line_height("title") + canvas.px(3))
+        foot = canvas.height - canvas.line_height("caption") - canvas.px(8)
+        note = canvas.fitted(note, canvas.width - 2 * margin, "caption")
+        canvas.text(note, "caption", margin, foot, theme.text_3)
+    return canvas.image
+
+
+def _draw_figures(canvas: Canvas, moment: Moment, margin: int, y: int) -> None:
+    """What is not finite comes first: it must not be cut off."""
+    theme, gap, x = canvas.theme, canvas.px(12), margin
+    words = [(moment.shape, theme.text_2)]
+    words += [(f"{count:,} {word}", theme.danger) for word, count in moment.counts.items() if count]
+    words += [
+        (f"{name} {number_text(value)}", theme.text_2)
+        for name, value in moment.figures.items()
+        if value is not None and math.isfinite(value)
+    ]
+    for text, ink in words:
+        if text and x + canvas.text_width(text, "body") <= canvas.width - margin:
+            x += canvas.text(text, "body", x, y, ink) + gap

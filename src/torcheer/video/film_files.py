@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -64,12 +63,19 @@ class FilmMaker:
         return Encoder(self.size, self._frames_per_second, self._keyframe_every)
 
     def claim(self, folder: Path, stem: str) -> Film:
-        """A film in a folder, under a name that nothing there has yet."""
-        if self._format == "png":
-            return self.open(_claim(folder, stem, "", Path.mkdir))
+        """A film in a folder, under a name that nothing there has yet: `a.mp4`, or `a-2.mp4`."""
         if self._format == "mp4":
             self._encoder  # noqa: B018  # what is missing is said before there is an empty file
-        return self.open(_claim(folder, stem, f".{self._format}", lambda path: path.touch(exist_ok=False)))
+        folder.mkdir(parents=True, exist_ok=True)
+        ending = "" if self._format == "png" else f".{self._format}"
+        path, number = folder / f"{stem}{ending}", 1
+        while True:
+            try:
+                path.mkdir() if self._format == "png" else path.touch(exist_ok=False)
+                return self.open(path)
+            except FileExistsError:
+                number += 1
+                path = folder / f"{stem}-{number}{ending}"
 
     def open(self, path: Path) -> Film:
         """A film at a path; a file that is there is written over."""
@@ -83,60 +89,34 @@ class FilmMaker:
 # --- names ----------------------------------------------------------------------------------------------
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
-_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _MOST_LETTERS: Final = 120
 
 
 def stem_of(name: str) -> str:
     """The name itself where every file system takes it; otherwise its like, with a mark of its own."""
     plain = _UNSAFE.sub("_", name)[:_MOST_LETTERS].strip(".")
-    if plain == name and plain and not _RESERVED.fullmatch(plain):
+    if plain == name and plain:
         return plain
     mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain}-{mark}" if plain else mark
 
 
-def _claim(folder: Path, stem: str, ending: str, make: Callable[[Path], None]) -> Path:
-    """Make a file or folder that was not there: `a.mp4`, or `a-2.mp4` where somebody was first."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in count(1):
-        path = folder / (f"{stem}{ending}" if number == 1 else f"{stem}-{number}{ending}")
-        with suppress(FileExistsError):
-            make(path)
-            return path
-    raise AssertionError("unreachable")
-
-
 # --- bytes of a file that grows -------------------------------------------------------------------------
 
 
-def _begin(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError:
-        with suppress(OSError):  # it is of no use to anybody
-            path.unlink()
-        raise
-
-
 def _write_from(path: Path, start: int, data: bytes) -> None:
-    """One write over what stands there; what fails leaves that as it was.
+    """One write over what stands there; what fails is cut off again.
 
     The file is open only meanwhile: there may be many.
     """
     with path.open("r+b", buffering=0) as file:
-        file.seek(start)
-        before = file.read()
         file.seek(start)
         try:
             view = memoryview(data)
             while view:
                 view = view[file.write(view) :]
         except OSError:
-            with suppress(OSError):
-                file.truncate(start)
-                file.seek(start)
-                file.write(before)
+            file.truncate(start)
             raise
 
 
@@ -265,7 +245,7 @@ class Mp4Film:
         self._encoder = encoder
         self._num_bytes = len(encoder.head)
         self._is_finished = False
-        _begin(path, encoder.head)
+        path.write_bytes(encoder.head)
 
     def append(self, image: Image.Image, step: int) -> None:
         if self._is_finished:
@@ -323,7 +303,7 @@ class GifFilm:
         screen = struct.pack("<HHBBB", *size, 0x70, 0, 0)  # no colours for all frames
         self._head = b"GIF89a" + screen + _GIF_LOOP
         self._ends = [len(self._head)]
-        _begin(path, self._head + _GIF_TAIL)
+        path.write_bytes(self._head + _GIF_TAIL)
 
     @property
     def num_frames(self) -> int:
@@ -360,7 +340,10 @@ class PngFilm:
         return len(self._files)
 
     def append(self, image: Image.Image, step: int) -> None:
-        file = self._free(f"step-{step:08d}")
+        file, number = self.path / f"step-{step:08d}.png", 1
+        while file.exists():  # one step may have several frames
+            number += 1
+            file = self.path / f"step-{step:08d}-{number}.png"
         with _replacing(file) as partial:
             image.save(partial, "PNG")
         self._files.append(file)
@@ -374,14 +357,6 @@ class PngFilm:
     def finish(self) -> None:
         """There is nothing to finish."""
 
-    def _free(self, stem: str) -> Path:
-        """One step may have several frames: the second is `step-00000012-2.png`."""
-        file, number = self.path / f"{stem}.png", 1
-        while file in self._files[-8:] or file.exists():
-            number += 1
-            file = self.path / f"{stem}-{number}.png"
-        return file
-
 
 # --- a film of a whole training -------------------------------------------------------------------------
 
@@ -394,17 +369,14 @@ class SpanningFilm:
     """A film of at most so many frames that spans all of a training, however long that becomes.
 
     It takes every frame, then every third, every ninth…; those taken before are thinned alike. The last one
-    given, if it was not taken, waits: it is drawn when the film is finished, and is the first to go when the
-    film goes on.
+    given, if it was not taken, waits until the film is finished.
     """
 
     def __init__(self, film: Film, max_frames: int) -> None:
-        self._film = film
-        self._max_frames = max_frames
+        self._film, self._max_frames = film, max_frames
         self._stride = 1
         self._num_given = 0
         self._waiting: tuple[int, Draw] | None = None
-        self._has_extra = False  # the last frame is there out of turn
 
     @property
     def path(self) -> Path:
@@ -414,37 +386,21 @@ class SpanningFilm:
         """Whatever is not drawn now may be drawn later: `draw` must not need anything that changes."""
         place = self._num_given
         self._num_given += 1
-        self._remove_extra()
         if place % self._stride == 0 and self._film.num_frames >= self._max_frames:
-            self._thin()
-        if place % self._stride:
+            self._film.keep(range(0, self._film.num_frames, _THIN_BY))
+            self._stride *= _THIN_BY
+        if place % self._stride or self._film.num_frames >= self._max_frames:
             self._waiting = step, draw
-            return
-        self._waiting = None
-        self._film.append(draw(), step)
+        else:
+            self._waiting = None
+            self._film.append(draw(), step)
 
     def finish(self) -> None:
+        """Put the last one in, in the place of another where the film is full."""
         if self._waiting is not None:
             step, draw = self._waiting
             if self._film.num_frames >= self._max_frames:
-                self._make_room()
+                self._film.keep(range(self._max_frames - 1))
             self._film.append(draw(), step)
-            # A film of a single frame has no other that it could be out of turn with.
-            self._waiting, self._has_extra = None, self._max_frames > 1
+            self._waiting = None
         self._film.finish()
-
-    def _remove_extra(self) -> None:
-        if self._has_extra:
-            self._film.keep(range(self._film.num_frames - 1))
-            self._has_extra = False
-
-    def _thin(self) -> None:
-        """Until there is room again. Of a single frame nothing can be left out: the first one stays."""
-        self._film.keep(range(0, self._film.num_frames, _THIN_BY))
-        self._stride *= _THIN_BY
-
-    def _make_room(self) -> None:
-        if self._max_frames > 1:
-            self._thin()
-        else:
-            self._film.keep(())

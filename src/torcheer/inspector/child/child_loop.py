@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy
@@ -47,12 +47,12 @@ class AlarmFeed:
         self._alarms: Alarms | None = None
         self._losses: Losses | None = None
         if job.run is not None and job.follows_losses and job.thresholds is not None:
-            self._losses = Losses(job.run, job.rank, is_loss)
+            self._losses = Losses(job.run, job.rank)
 
     def begin(self, plan: Plan) -> None:
         """From here on frames have these rows. What was raised before stays raised."""
         if self._alarms is not None:
-            self._alarms = self._alarms.renewed(plan)
+            self._alarms.renew(plan)
         elif self._thresholds is not None:
             self._alarms = Alarms(plan, self._thresholds)
 
@@ -104,8 +104,8 @@ _MOST_POINTS: Final = 2000  # at a time, the latest ones
 class Losses:
     """Scalars of this rank that other processes write, as far as they are losses."""
 
-    def __init__(self, folder: str, rank: int, is_loss: Callable[[str], bool]) -> None:
-        self._folder, self._rank, self._is_loss = folder, rank, is_loss
+    def __init__(self, folder: str, rank: int) -> None:
+        self._folder, self._rank = folder, rank
         self._reader: RunReader | None = None
         self._counts: dict[tuple[str, int, str], int] = {}  # points seen, by part, its restarts and name
         self._next = 0.0
@@ -135,10 +135,6 @@ class Losses:
             return False
         return any(part.status().state == "running" for part in self._parts(self._reader))
 
-    def close(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
-
     def _parts(self, reader: RunReader) -> list[Part]:
         of_rank = f"rank-{self._rank}"
         return [
@@ -152,7 +148,7 @@ class Losses:
         restarts = self._reader.restarts(part.name)
         found = []
         for key, entry in part.series().items():
-            if key.kind != "scalar" or key.name in self.known_names or not self._is_loss(key.name):
+            if key.kind != "scalar" or key.name in self.known_names or not is_loss(key.name):
                 continue
             place = part.name, restarts, key.name
             start = self._counts.get(place, 0)
@@ -223,7 +219,7 @@ class Loop:
         self._signals.calm()
         self._hear()
         self._is_filling = (
-            self._source is not None and self._source.num_waiting > _MUCH * self._source.plan.num_slots
+            self._source is not None and self._source.ring.num_waiting > _MUCH * self._source.plan.num_slots
         )
         self._empty()
         self._alarm_feed.follow_losses()
@@ -332,19 +328,13 @@ class Loop:
             return
         if self._parent.is_gone:
             self._ending = _KILLED
-        elif self._signals.is_terminated:
-            # Often a whole group of processes is told to end. Whether the training does, shows in a moment.
+        elif self._signals.is_terminated or not self._channel.is_open:
+            # A whole group of processes was told to end, or the training has let go of us. Whether it is
+            # dying, too, shows in a moment.
             self._ending = _KILLED if self._parent.wait(_FOLLOWING_SECONDS) else Ending("finished")
-        elif not self._channel.is_open:
-            # Its end of the channel is closed: it is dying at this moment, or has let go of us.
-            self._ending = _KILLED if self._parent.wait(_FOLLOWING_SECONDS) else Ending("finished")
-        elif self._is_idle():
+        elif 0 < self._job.idle_seconds < time.monotonic() - self._news_at:
             self._channel.send(Idle())
             self._ending = Ending("finished")
-
-    def _is_idle(self) -> bool:
-        limit = self._job.idle_seconds
-        return limit > 0 and time.monotonic() - self._news_at > limit
 
     def _finish(self, ending: Ending) -> None:
         is_killed = self._parent.is_gone
@@ -389,7 +379,7 @@ class Loop:
             gone = [source for source in self._old if source.ring.num_kept >= source.ring.num_given_back]
             self._old = [source for source in self._old if source not in gone]
             for source in gone:
-                source.close()
+                source.ring.close()
 
     def _tell_fault(self, error: BaseException) -> None:
         self._voice.tell(
@@ -414,10 +404,6 @@ class Source:
         # Where a child before this one computed already, its time stays counted.
         self._busy_before = self.ring.busy_seconds - time.process_time()
 
-    @property
-    def num_waiting(self) -> int:
-        return self.ring.num_waiting
-
     def frames(self, most: int) -> list[Frame]:
         """The oldest that wait."""
         first = self.ring.num_given_back
@@ -438,6 +424,3 @@ class Source:
         lost = lost_frames(self.ring, self.plan, range(first, last), "killed")
         self.ring.give_back(last - first)
         return lost
-
-    def close(self) -> None:
-        self.ring.close()

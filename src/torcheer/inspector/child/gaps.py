@@ -7,7 +7,6 @@ with their counts. What was given and is not stored is lost, and is written as a
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -188,14 +187,9 @@ def words_for(lost: Lost) -> str:
 
 
 def log_gap(run: Run, lost: Lost) -> None:
-    run.log_gap(
-        lost.first_step,
-        lost.last_step,
-        reason=lost.reason,
-        counts=lost.counts,
-        message=words_for(lost),
-        time=lost.time,
-    )
+    details = msgspec.structs.asdict(lost)
+    first, last = details.pop("first_step"), details.pop("last_step")
+    run.log_gap(first, last, message=words_for(lost), **details)
 
 
 # --- what is stored -------------------------------------------------------------------------------------
@@ -214,21 +208,14 @@ def _stored_times(folder: str, rank: int, digest: str, since: float) -> set[floa
     moving at that moment, and then it would count as missing.
     """
     found: set[float] = set()
-    for path in _files(folder, rank):
+    paths = [path for path in Path(folder).glob(f"*{PART_ENDING}") if rank_in(path.stem) == rank]
+    for path in paths:
         for number in range(_NUM_TRIES):
             time.sleep(_PAUSE_SECONDS if number else 0.0)
             with suppress(sqlite3.Error, OSError):
                 found.update(_times_in(path, digest, since))
                 break
     return found
-
-
-def _files(folder: str, rank: int) -> list[Path]:
-    try:
-        paths = [Path(folder, name) for name in os.listdir(folder) if name.endswith(PART_ENDING)]
-    except OSError:
-        return []
-    return [path for path in paths if rank_in(path.stem) == rank and path.is_file()]
 
 
 def _times_in(path: Path, digest: str, since: float) -> Iterator[float]:

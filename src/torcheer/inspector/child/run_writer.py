@@ -10,16 +10,37 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.child.excerpts import Histograms, Tensors
 from torcheer.inspector.child.gaps import Missing, log_gap, lost_frames, together
 from torcheer.inspector.child.user_calls import UserMessages
-from torcheer.inspector.frame_format import COLUMNS, IS_SEEN, Frame, Plan
+from torcheer.inspector.frame_format import (
+    COLUMN,
+    COLUMNS,
+    DTYPES,
+    HAS_EXCERPTS,
+    IS_CUT,
+    IS_SEEN,
+    NO_EXCERPT,
+    Frame,
+    Plan,
+)
 from torcheer.inspector.protocol import Job, Lost, Numbers, Raised
 from torcheer.inspector.ring import Ring
-from torcheer.run import EncodedRecord, Ending, Mark, Run, RunAccess, WatchedRow
+from torcheer.run import (
+    ESTIMATES,
+    EncodedRecord,
+    Ending,
+    HistogramHead,
+    Mark,
+    Run,
+    RunAccess,
+    TensorHead,
+    WatchedRow,
+    group_of,
+)
 
 _BLOCK_SECONDS: Final = 0.35
 _SHAPE_SECONDS: Final = 5.0  # between two records of what is watched, where shapes become known one by one
@@ -52,8 +73,11 @@ class RunWriter:
 
     def __init__(self, job: Job, voice: UserMessages) -> None:
         self._job, self._voice = job, voice
-        self._run = _open(job, voice)
-        self._space = None if self._run is None else _DiskSpace(self._run, voice)
+        self._run: Run | None = None
+        if job.run is not None and job.is_again and not os.path.isdir(job.run):
+            voice.tell(f"the folder {job.run} of the run is gone: nothing more is kept.")
+        elif job.run is not None:
+            self._run = Run(job.run, rank=job.rank, max_bytes=job.max_bytes)
         self._missing = None if job.run is None else Missing(job.run, job.rank)
         self._handed: deque[_Handed] = deque()
         self._numbers: list[int] = []  # of frames that were handed to the run since the last mark
@@ -118,16 +142,8 @@ class RunWriter:
 
     def alarm(self, alarm: Raised) -> None:
         if self._run is not None:
-            self._run.log_alarm(
-                alarm.step,
-                alarm.alarm,
-                layer=alarm.layer,
-                variable=alarm.variable,
-                value=alarm.value,
-                threshold=alarm.threshold,
-                message=alarm.message,
-                time=alarm.time,
-            )
+            details = msgspec.structs.asdict(alarm)
+            self._run.log_alarm(details.pop("step"), details.pop("alarm"), **details)
 
     def lost(self, lost: Lost) -> None:
         if self._run is not None and lost.counts:
@@ -180,7 +196,10 @@ class RunWriter:
             handed.ring.note_kept(handed.num_given_back)
         if refused is not None:
             self._note_unwritten(refused)
-        if self._unwritten and self._run is not None and not self._is_ended and _can_write(self._run):
+        if not self._unwritten or self._run is None or self._is_ended:
+            return
+        access = RunAccess(self._run)
+        if not (access.queue.is_short_of_room or access.queue.is_stuck or access.disk.is_gone):
             unwritten, self._unwritten = self._unwritten, []
             for lost in unwritten:
                 self.lost(lost)
@@ -233,10 +252,16 @@ class RunWriter:
             self._keep_large(self._histograms.take(now))
 
     def _keep_large(self, records: list[EncodedRecord]) -> None:
-        if self._run is None or self._space is None or not records:
+        if self._run is None or not records:
             return
-        if self._space.has_room_for(len(records), sum(record.num_bytes for record in records)):
+        if _has_room_for(self._run, records):
             self._run.keep_encoded(records)
+            return
+        self._voice.tell(
+            f"the disk of the run {self._run.path} is nearly full: tensors and histograms are left out, so "
+            "that there is room for the figures of all steps. Make room, and they are kept again.",
+            cause="disk space",
+        )
 
     def _is_time_for_shapes(self) -> bool:
         return not self._shapes_left.any() or time.monotonic() - self._shapes_at > _SHAPE_SECONDS
@@ -246,15 +271,9 @@ class RunWriter:
             return
         self._has_new_shapes = False
         self._shapes_at = time.monotonic()
+        known = ("name", "layer", "variable", "role", "module")
         rows = [
-            WatchedRow(
-                name=row.name,
-                layer=row.layer,
-                variable=row.variable,
-                role=row.role,
-                module=row.module,
-                shape=shape,
-            )
+            WatchedRow(**{name: getattr(row, name) for name in known}, shape=shape)
             for row, shape in zip(self._plan.rows, self._shapes, strict=True)
         ]
         how: dict[str, Any] = {"every": self._job.every, "watch": self._job.name}
@@ -276,19 +295,186 @@ def write_gaps(job: Job, gaps: Iterable[Lost], ending: Ending, patience: float) 
     RunAccess(run).writer.close_with(ending, patience)
 
 
-def _can_write(run: Run) -> bool:
-    return not (
-        RunAccess(run).queue.is_short_of_room or RunAccess(run).queue.is_stuck or RunAccess(run).disk.is_gone
+# --- tensors --------------------------------------------------------------------------------------------
+
+_FIGURES: Final = ("mean", "std", "min", "max", "zeros", "nan", "inf")
+# Types that NumPy has not, and the bits of theirs that are 0 for zero of either sign.
+_MAGNITUDE: Final = {"bfloat16": 0x7FFF, "float8_e4m3fn": 0x7F, "float8_e5m2": 0x7F}
+
+
+class Tensors:
+    """Excerpts as records of one plan. Figures are not of the excerpt: of the whole tensor, or estimates."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._is_described = [False] * len(names)
+
+    def records(self, frame: Frame, figures: NDArray[numpy.float32]) -> list[EncodedRecord]:
+        """Figures as [row][column]. Everything is copied."""
+        if not frame.flags & HAS_EXCERPTS:
+            return []
+        rows = frame.rows
+        # Lists, once for all rows: items of structured arrays are slow to get at.
+        flags, codes, num_dims = (rows[name].tolist() for name in ("flags", "dtype", "num_excerpt_dims"))
+        shapes, num_elements, num_sampled = (
+            rows[name].tolist() for name in ("excerpt_shape", "num_elements", "num_sampled")
+        )
+        table = figures.tolist()
+        found = []
+        for row, flag in enumerate(flags):
+            if not flag & IS_SEEN or num_dims[row] == NO_EXCERPT:
+                continue
+            shape = shapes[row][: num_dims[row]]
+            size = math.prod(shape)
+            if size == 0 and num_elements[row]:
+                continue
+            name, stored = DTYPES[codes[row]]
+            at = frame.layout.excerpts_at[row]
+            data = bytes(frame.slot[at : at + size * numpy.dtype(stored).itemsize])
+            of_sample = {
+                figure
+                for figure in _FIGURES
+                if num_elements[row] and int(table[row][COLUMN[ESTIMATES]]) & group_of(figure)
+            }
+            num_zeros = _count(table[row][COLUMN["zeros"]], size)
+            if "zeros" in of_sample and not flag & IS_CUT:  # they can be counted
+                num_zeros = _zeros_in(data, name, stored)
+                of_sample.remove("zeros")
+            head = TensorHead(
+                shape=shape,
+                dtype=name,
+                mean=_finite(table[row][COLUMN["mean"]]),
+                std=_finite(table[row][COLUMN["std"]]),
+                min=_finite(table[row][COLUMN["min"]]),
+                max=_finite(table[row][COLUMN["max"]]),
+                num_zeros=num_zeros,
+                num_nan=_count(table[row][COLUMN["nan"]], size),
+                num_inf=_count(table[row][COLUMN["inf"]], size),
+                estimates=tuple(figure for figure in _FIGURES if figure in of_sample),
+                num_values=num_sampled[row] if of_sample else None,
+            )
+            description = ""
+            if flag & IS_CUT and not self._is_described[row]:
+                self._is_described[row] = True
+                description = _described(rows[row])
+            found.append(
+                EncodedRecord("tensor", self._names[row], frame.step, frame.time, head, data, description)
+            )
+        return found
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _count(share: float, size: int) -> int:
+    """Some, where there are some: a share too small for one of an excerpt is not none."""
+    return max(1, round(share * size)) if size and share > 0 else 0
+
+
+def _zeros_in(data: bytes, name: str, stored: str) -> int:
+    values: NDArray[Any] = numpy.frombuffer(data, stored)
+    if name in _MAGNITUDE:
+        values = values & values.dtype.type(_MAGNITUDE[name])
+    return int(values.size - numpy.count_nonzero(values))
+
+
+def _described(row: Any) -> str:
+    shape = " × ".join(str(size) for size in row["shape"][: row["num_dims"]].tolist())
+    steps = ", ".join(str(step) for step in row["excerpt_steps"][: row["num_excerpt_dims"]].tolist())
+    return (
+        f"A piece of a tensor of {shape}: every so many-th in each dimension ({steps}). "
+        "Its figures are those of the whole tensor; those of a sample of it are marked as estimates."
     )
 
 
-def _open(job: Job, voice: UserMessages) -> Run | None:
-    if job.run is None:
-        return None
-    if job.is_again and not os.path.isdir(job.run):
-        voice.tell(f"the folder {job.run} of the run is gone: nothing more is kept.")
-        return None
-    return Run(job.run, rank=job.rank, max_bytes=job.max_bytes)
+# --- histograms -----------------------------------------------------------------------------------------
+
+_OCTAVES: Final = 16  # below the largest value of a row; what lies nearer to zero is in one bin of each sign
+_PER_OCTAVE: Final = 8
+_MOST_FRAMES: Final = 3  # between two histograms; more would say the same and cost more
+_MOST_A_SECOND: Final = 40  # of histograms: of many rows they come less often
+
+
+class Histograms:
+    """Histograms of all rows: samples of a few frames are collected, and counted every few seconds."""
+
+    def __init__(self, names: list[str], seconds: float) -> None:
+        self._names = names
+        self._seconds = max(seconds, len(names) / _MOST_A_SECOND) if seconds else 0.0
+        self._given_at: float | None = None
+        self._next_frame = 0.0
+        self._samples: list[list[NDArray[numpy.float32]]] = [[] for _ in names]
+        self._is_sample = numpy.zeros(len(names), dtype=bool)  # not all values of these rows are counted
+        self._num_frames = 0
+        self._last = (0, 0.0)  # step and time
+
+    def add(self, frame: Frame, now: float) -> None:
+        """Not every frame is taken."""
+        if not self._seconds or now < self._next_frame or self._num_frames >= _MOST_FRAMES:
+            return
+        self._next_frame = now + self._seconds / _MOST_FRAMES
+        if self._given_at is None:
+            self._given_at = now
+        num_sampled = numpy.where(frame.rows["flags"] & IS_SEEN, frame.rows["num_sampled"], 0)
+        self._is_sample |= (num_sampled > 0) & (num_sampled < frame.rows["num_elements"])
+        for row, count in enumerate(num_sampled.tolist()):
+            if count:
+                self._samples[row].append(frame.samples[row, :count].copy())
+        self._num_frames += 1
+        self._last = frame.step, frame.time
+
+    def is_due(self, now: float) -> bool:
+        return self._given_at is not None and now - self._given_at >= self._seconds
+
+    def take(self, now: float) -> list[EncodedRecord]:
+        """A histogram of each row that was seen since."""
+        self._given_at = now
+        step, time = self._last
+        records = []
+        for row, samples in enumerate(self._samples):
+            if samples:
+                head, data = _counted(numpy.concatenate(samples), bool(self._is_sample[row]))
+                records.append(EncodedRecord("histogram", self._names[row], step, time, head, data))
+        self._samples = [[] for _ in self._names]
+        self._is_sample[:] = False
+        self._num_frames = 0
+        return records
+
+
+def _counted(values: NDArray[numpy.float32], is_sample: bool) -> tuple[HistogramHead, bytes]:
+    finite = values[numpy.isfinite(values)].astype(numpy.float64)
+    num_nan = int(numpy.isnan(values).sum())
+    edges, counts = numpy.array([0.0, 1.0]), numpy.zeros(1)
+    low = high = total = squares = None
+    if finite.size:
+        low, high, total = float(finite.min()), float(finite.max()), float(finite.sum())
+        squares = float(finite.dot(finite))
+        edges, counts = _bins(finite, max(-low, high))
+    head = HistogramHead(
+        num_bins=len(counts),
+        num=float(finite.size),
+        min=low,
+        max=high,
+        sum=total,
+        sum_squares=squares,
+        num_nan=num_nan,
+        num_inf=values.size - finite.size - num_nan,
+        is_sample=is_sample,
+    )
+    return head, edges.astype("<f8").tobytes() + counts.astype("<f8").tobytes()
+
+
+def _bins(finite: NDArray[numpy.float64], largest: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Edges and counts without empty ends: bins of an eighth of an octave, and one up to zero."""
+    if largest == 0:
+        return numpy.array([0.0, 1.0]), numpy.array([float(finite.size)])
+    top = math.ceil(_PER_OCTAVE * math.log2(largest))
+    rising = 2.0 ** (numpy.arange(top - _OCTAVES * _PER_OCTAVE, top + 2) / _PER_OCTAVE)
+    edges = numpy.concatenate([-rising[::-1], [0.0], rising])
+    counts, _ = numpy.histogram(finite, edges)
+    first, last = numpy.flatnonzero(counts)[[0, -1]]
+    return edges[first : last + 2], counts[first : last + 1].astype(numpy.float64)
 
 
 # --- a disk with little room left -----------------------------------------------------------------------
@@ -296,39 +482,17 @@ def _open(job: Job, voice: UserMessages) -> Run | None:
 _LEFT_BYTES: Final = 256 << 20  # which tensors leave to all else
 _LEFT_SHARE: Final = 4  # of a small disk: one part in so many
 _HEAD_BYTES: Final = 512  # of a record, beside its data
-_LOOK_SECONDS: Final = 1.0  # for which it is known how much is free
-_MANY_BYTES: Final = 1 << 20  # that were kept since, and it has to be looked again
 
 
-class _DiskSpace:
-    """Says whether tensors and histograms may be kept: where there is little room, figures come first."""
-
-    def __init__(self, run: Run, voice: UserMessages) -> None:
-        self._run, self._voice = run, voice
-        self._looked_at, self._room = float("-inf"), 0
-
-    def has_room_for(self, num_records: int, num_bytes: int) -> bool:
-        """False: they are left out, which the user is told once."""
-        num_bytes += num_records * _HEAD_BYTES
-        now = time.monotonic()
-        if now - self._looked_at > _LOOK_SECONDS or num_bytes > _MANY_BYTES or self._room < _MANY_BYTES:
-            self._looked_at, self._room = now, self._free_bytes()
-        # Each byte stands in the log of the database first, and then in its place.
-        self._room -= 2 * num_bytes
-        queue = RunAccess(self._run).queue
-        if self._room >= 0 and not queue.is_short_of_room and not queue.is_stuck:
-            return True
-        self._voice.tell(
-            f"the disk of the run {self._run.path} is nearly full: tensors and histograms are left out, so "
-            "that there is room for the figures of all steps. Make room, and they are kept again.",
-            cause="disk space",
-        )
+def _has_room_for(run: Run, records: Sequence[EncodedRecord]) -> bool:
+    """Whether tensors and histograms may be kept: where there is little room, figures come first."""
+    queue = RunAccess(run).queue
+    if queue.is_short_of_room or queue.is_stuck:
         return False
-
-    def _free_bytes(self) -> int:
-        """Beside what is on its way, and what is for others."""
-        try:
-            total, _, free = shutil.disk_usage(self._run.path)
-        except OSError:  # it will be seen when it is written
-            return 1 << 62
-        return free - min(_LEFT_BYTES, total // _LEFT_SHARE) - 2 * RunAccess(self._run).queue.num_bytes
+    try:
+        total, _, free = shutil.disk_usage(run.path)
+    except OSError:  # it will be seen when it is written
+        return True
+    num_bytes = queue.num_bytes + sum(record.num_bytes + _HEAD_BYTES for record in records)
+    # Each byte stands in the log of the database first, and then in its place.
+    return free - min(_LEFT_BYTES, total // _LEFT_SHARE) >= 2 * num_bytes

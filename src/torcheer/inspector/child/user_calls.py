@@ -78,10 +78,6 @@ def words_of(error: BaseException) -> str:
     return f"{text} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
 
 
-# Types that NumPy has not: their bytes go to torch as whole numbers of the same size.
-_AS_WHOLE_NUMBERS = {"<u2": "<i2", "u1": "u1"}
-
-
 class Caller:
     """The user's callbacks, how often they failed, and the calls for which no time was left."""
 
@@ -90,7 +86,6 @@ class Caller:
         self._voice = voice
         self._is_closed = False
         self.num_failures = 0
-        self.num_skipped = 0
         self._skipped: Lost | None = None  # since it was last asked for
 
     @property
@@ -115,7 +110,6 @@ class Caller:
             except BaseException as error:  # also sys.exit() of theirs: this process is not theirs to end
                 self._note(error, f"at {row.name}, step {frame.step}")
         if skipped:
-            self.num_skipped += len(skipped)
             self._skipped = together(self._skipped, lost_calls(skipped, frame.step))
             self._voice.tell("the training ended before the callback had seen all that was kept for it.")
 
@@ -136,8 +130,6 @@ class Caller:
                 self._note(error, "at the end")
         if self.num_failures > 1:
             self._voice.tell(f"the callback failed {self.num_failures:,} times in all.")
-        if self.num_skipped:
-            self._voice.tell(f"the callback was not called {self.num_skipped:,} times, for want of time.")
 
     def _note(self, error: BaseException, where: str) -> None:
         self.num_failures += 1
@@ -153,9 +145,7 @@ def tensor_of(excerpt: numpy.ndarray[Any, Any], code: int) -> Tensor:
     """A copy, as the type that it had."""
     import torch
 
-    name, stored = DTYPES[code]
-    dtype = getattr(torch, name)
+    dtype = getattr(torch, DTYPES[code][0])
     whole = numpy.array(excerpt)  # the slot is filled anew soon
-    if stored in _AS_WHOLE_NUMBERS and name != "uint8":
-        return torch.from_numpy(whole.view(_AS_WHOLE_NUMBERS[stored])).view(dtype)
-    return torch.from_numpy(whole)
+    # Types that NumPy has not: their bytes go to torch as whole numbers of the same size.
+    return torch.from_numpy(whole.view("<i2") if whole.dtype == "<u2" else whole).view(dtype)

@@ -25,7 +25,8 @@ from typer.testing import CliRunner, Result
 import torcheer as tl
 from torcheer.cli.commands import video
 from torcheer.errors import FileFormatError, InputError
-from torcheer.video.from_run import decode_picture, make_video
+from torcheer.video import make_video
+from torcheer.video.recorder import decode_picture
 
 NUM_STEPS = 12
 
@@ -134,8 +135,8 @@ def test_a_folder_gets_png_files_named_by_step(run: Path, tmp_path: Path) -> Non
     [
         (("features.0.wieght",), "did you mean 'features.0.weight'"),
         (("nothing like it",), "it has 'features.0.weight'"),
-        (("loss",), "scalar"),
-        (("classifier.bias", "--kind", "pca"), "'classifier.bias' is kept as histogram"),
+        (("loss",), "no tensor, histogram or image 'loss'"),
+        (("classifier.bias", "--kind", "pca"), "'classifier.bias' for kind 'pca'"),
         (("sample", "--size", "big"), "640x480"),
         (("sample", "--size", "1x1"), "16"),
         (("sample", "--fps", "0"), "frames a second"),
@@ -161,7 +162,7 @@ def test_no_run_and_a_run_without_tensors_are_said(tmp_path: Path) -> None:
 def test_without_the_library_mp4_is_refused_before_anything_is_written(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.video.from_run.can_encode_mp4", lambda: False)
+    monkeypatch.setattr("torcheer.video.recorder.can_encode_mp4", lambda: False)
 
     assert "pip install 'torcheer[video]'" in refusal(run, "sample", "-o", tmp_path / "out.mp4")
     assert not list(tmp_path.iterdir())

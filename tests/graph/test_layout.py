@@ -422,17 +422,15 @@ def test_sixty_groups_inside_each_other_are_laid_out() -> None:
     assert len(placement.rects) == len(list(walk(inner))) + 1
 
 
-def test_wires_too_long_for_bends_run_in_lanes_at_the_side() -> None:
-    count = 700
+def test_many_long_skips_lie_beside_a_straight_main_line() -> None:
+    count = 300
     boxes = root(*(node(key) for key in range(count)))
     far = [Wire(source=key, target=count - 1 - key) for key in range(60)]
 
     placement = lay_out(boxes, [*chain(*range(count)), *far])
 
-    right = max(rect.x + rect.width for key, rect in placement.rects.items() if key >= 0)
     columns = {route.pieces[1][-1][0] for route in placement.routes[count - 1 :]}
     assert len(columns) == 60
-    assert any(column > right for column in columns)
     assert all(map(is_straight, placement.routes[: count - 1]))
 
 

@@ -99,51 +99,19 @@ def feedback_loops(
     ops that count do: filling in a mask in a loop makes no model recurrent.
     """
     counting = {layer for layer, does in zip(layer_of, counts, strict=True) if does}
-    on_cycle = counting.intersection(_layers_on_cycles(layer_of, len(num_passes), parents))
-    for layer in sorted(on_cycle, key=lambda one: -num_passes[one]):
-        if _feeds_back(layer, layer_of, parents):
-            return num_passes[layer]
-    return 0
-
-
-def _feeds_back(layer: int, layer_of: Sequence[int], parents: Sequence[Sequence[int]]) -> bool:
-    reached = bytearray(len(layer_of))
-    for op, its_parents in enumerate(parents):
-        above = any(reached[p] for p in its_parents)
-        mine = layer_of[op] == layer
-        if above and mine:
-            return True
-        reached[op] = above or mine
-    return False
-
-
-def _layers_on_cycles(
-    layer_of: Sequence[int], num_layers: int, parents: Sequence[Sequence[int]]
-) -> list[int]:
-    """Layers on a cycle of the rolled graph: peel off what has no parent left, then no child left."""
-    above: list[set[int]] = [set() for _ in range(num_layers)]
-    below: list[set[int]] = [set() for _ in range(num_layers)]
-    for op, its_parents in enumerate(parents):
+    repeated = [layer for layer in counting if num_passes[layer] > 1]
+    bit_of = {layer: 1 << place for place, layer in enumerate(repeated)}
+    reached: list[int] = []  # by op, the repeated layers that lead to it or that it is a pass of, as bits
+    most = 0
+    for layer, its_parents in zip(layer_of, parents, strict=True):
+        above = 0
         for parent in its_parents:
-            above[layer_of[op]].add(layer_of[parent])
-            below[layer_of[parent]].add(layer_of[op])
-    alive = _peel(set(range(num_layers)), above, below)
-    return sorted(_peel(alive, below, above))
-
-
-def _peel(alive: set[int], incoming: list[set[int]], outgoing: list[set[int]]) -> set[int]:
-    alive = set(alive)
-    degree = {layer: len(incoming[layer] & alive) for layer in alive}
-    ready = [layer for layer in alive if not degree[layer]]
-    while ready:
-        layer = ready.pop()
-        alive.discard(layer)
-        for other in outgoing[layer]:
-            if other in alive:
-                degree[other] -= 1
-                if not degree[other]:
-                    ready.append(other)
-    return alive
+            above |= reached[parent]
+        own = bit_of.get(layer, 0)
+        if above & own:
+            most = max(most, num_passes[layer])
+        reached.append(above | own)
+    return most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,8 @@ from typing import Any, Literal, TypedDict, cast, get_args
 from torcheer.desktop import current_cell
 from torcheer.errors import InputError
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.arrangement import Arrangement, Arranger, connectors, cut_into_columns
-from torcheer.graph.drawing.boxes import FaceMaker
-from torcheer.graph.drawing.colours import PALETTES, Colouring, colour_boxes
+from torcheer.graph.drawing.arrangement import arranged, connectors
+from torcheer.graph.drawing.colours import PALETTES, colour_boxes
 from torcheer.graph.drawing.diagram import (
     Diagram,
     bundle_outputs,
@@ -28,8 +27,7 @@ from torcheer.graph.drawing.diagram import (
 )
 from torcheer.graph.drawing.edges import Wiring, choose_chips
 from torcheer.graph.drawing.folding import Folder
-from torcheer.graph.drawing.legend import make_head
-from torcheer.graph.drawing.svg import Painter, page
+from torcheer.graph.drawing.svg import Painter, make_head, page
 from torcheer.graph.drawing.text_width import FONT_FAMILY, FONT_FILES, is_measured
 
 VisOpt = Literal["unrolled", "rolled"]
@@ -245,8 +243,6 @@ def _has_foreign_letters(svg: str) -> bool:
 
 
 _MARGIN = 24.0
-_COLUMN_WIDTH = 800.0  # what most columns turn out to be
-_NEAR_ENOUGH = 1.4
 _INLINE_BYTES = 5_000_000  # what a notebook still shows without trouble
 
 
@@ -318,26 +314,17 @@ def draw_document(
     palette = PALETTES[drawing.theme]
     diagram = _diagram(document, drawing)
     nodes = diagram.nodes()
-    colouring = colour_boxes(document, nodes, drawing, palette, figures, figures_title)
-    outputs = {id(node) for node in nodes if document.ops[node.order].kind == "output"}
-    choose_chips(nodes, diagram.edges, outputs)
-    arrangement, notes = _arranged(document, diagram, colouring, drawing)
+    scale = colour_boxes(document, nodes, drawing, palette, figures, figures_title)
+    choose_chips(nodes, diagram.edges, {node for node in nodes if document.ops[node.order].kind == "output"})
+    arrangement = arranged(document, diagram, drawing.direction)
     head = make_head(
-        document,
-        diagram,
-        arrangement,
-        palette,
-        notes,
-        scale=colouring.scale,
-        with_legend=drawing.legend,
-        margin=_MARGIN,
+        document, diagram, arrangement, palette, scale=scale, with_legend=drawing.legend, margin=_MARGIN
     )
     width = max(head.width, arrangement.width) + 2 * _MARGIN
     top = 2 * _MARGIN + head.height
     painter = Painter(
         document=document,
         palette=palette,
-        colouring=colouring,
         arrangement=arrangement,
         connectors=list(connectors(arrangement, diagram.edges, drawing.direction)),
         dx=(width - arrangement.width) / 2 if arrangement.width < head.width else _MARGIN,
@@ -346,9 +333,8 @@ def draw_document(
     height = top + arrangement.height + _MARGIN
     content = [*head.content, *painter.paint()]
     svg = page(width, height, palette.canvas, f"{document.model_name}: computational graph", content)
-    return Picture(
-        svg, width, height, f"{document.model_name}, {len(nodes)} box" + ("es" if len(nodes) != 1 else "")
-    )
+    boxes = f"{len(nodes)} box" + ("es" if len(nodes) != 1 else "")
+    return Picture(svg, width, height, f"{document.model_name}, {boxes}")
 
 
 def _diagram(document: PassDocument, drawing: Drawing) -> Diagram:
@@ -362,18 +348,3 @@ def _diagram(document: PassDocument, drawing: Drawing) -> Diagram:
     bundle_outputs(root, document)
     edges = Wiring(document, root, folder.carried, rolled=drawing.rolled).edges()
     return Diagram(root=root, edges=edges, hidden=hidden, num_folded=folder.num_folded)
-
-
-def _arranged(
-    document: PassDocument, diagram: Diagram, colouring: Colouring, drawing: Drawing
-) -> tuple[Arrangement, list[str]]:
-    """In columns where it is long; cut anew where one turns out much wider or narrower than was thought."""
-    faces = FaceMaker(document=document, figures=colouring.words)
-    notes = cut_into_columns(diagram, faces, drawing.direction, _COLUMN_WIDTH)
-    if diagram.columns:
-        trial = Arranger(diagram, faces.with_chips(diagram.edges), drawing.direction)
-        one = trial.arrange(only=len(diagram.columns) // 2)
-        width = one.height if drawing.direction == "leftright" else one.width
-        if not 1 / _NEAR_ENOUGH < width / _COLUMN_WIDTH < _NEAR_ENOUGH:
-            notes = cut_into_columns(diagram, faces, drawing.direction, width)
-    return Arranger(diagram, faces.with_chips(diagram.edges), drawing.direction).arrange(), notes

@@ -26,8 +26,6 @@ from torcheer.graph.layout.order import order_rows
 from torcheer.graph.layout.ranks import add_bends, assign_ranks
 from torcheer.graph.layout.routes import Run, draw_loops, join, loop_room, make_run
 
-DIRECTIONS = ("topdown", "bottomup", "leftright")
-
 
 def lay_out(root: Box, wires: Sequence[Wire], *, direction: str = "topdown") -> Placement:
     """Where every box of `root` goes and how every wire runs.
@@ -44,6 +42,7 @@ class _Nest:
 
     box: Box
     parent: _Nest | None
+    depth: int
     vertex: Vertex
     children: list[_Nest] = field(default_factory=list)
     # Where nets enter and leave it, and the links inside it by net and target.
@@ -55,10 +54,6 @@ class _Nest:
     width: float = 0.0
     height: float = 0.0
     corner: Point = (0.0, 0.0)
-
-    @property
-    def depth(self) -> int:
-        return self.parent.depth + 1 if self.parent else 0
 
     def port(self, ports: dict[int, Vertex], net: int, order: int) -> Vertex:
         """The port of a net, among those of entry or exit."""
@@ -118,8 +113,8 @@ class _Layout:
                 self._measure(nest)
 
     def _grow(self, box: Box, parent: _Nest | None) -> None:
-        kind = Kind.GROUP if box.children else Kind.NODE
-        nest = _Nest(box, parent, Vertex(kind, order=box.key))
+        vertex = Vertex(Kind.GROUP if box.children else Kind.NODE, order=box.key)
+        nest = _Nest(box, parent, parent.depth + 1 if parent else 0, vertex)
         self.nests.append(nest)
         if parent:
             parent.children.append(nest)

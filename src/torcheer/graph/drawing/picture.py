@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypedDict, cast, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from torcheer.desktop import current_cell
 from torcheer.errors import InputError
@@ -74,36 +74,39 @@ class Drawing:
     theme: Theme = "light"
 
 
+_CHOICES: dict[str, tuple[object, ...]] = {
+    "vis_opt": get_args(VisOpt),
+    "vis_direction": get_args(Direction),
+    "vis_theme": get_args(Theme),
+    "vis_fileformat": FORMATS,
+    **dict.fromkeys(("vis_save_only", "vis_buffer_layers", "vis_fold_repeats", "vis_legend"), (True, False)),
+}
+
+
 def read_options(vis_opt: str, options: Mapping[str, Any]) -> Drawing:
     """The options as a drawing, or an InputError that names the fix."""
     _refuse_unknown(options)
-    _check_choice("vis_opt", vis_opt, get_args(VisOpt))
-    direction = options.get("vis_direction", "topdown")
-    theme = options.get("vis_theme", "light")
-    _check_choice("vis_direction", direction, get_args(Direction))
-    _check_choice("vis_theme", theme, get_args(Theme))
-    path, file_format = _destination(options.get("vis_outpath", "modelgraph"), options.get("vis_fileformat"))
-    return Drawing(
-        rolled=vis_opt == "rolled",
-        nesting_depth=_nesting_depth(options.get("vis_nesting_depth")),
-        path=path,
-        file_format=file_format,
-        save_only=_flag("vis_save_only", options, False),
-        buffer_layers=_flag("vis_buffer_layers", options, False),
-        direction=cast(Direction, direction),
-        fold_repeats=_flag("vis_fold_repeats", options, False),
-        color_by=_color_by(options.get("vis_color_by")),
-        legend=_flag("vis_legend", options, True),
-        theme=cast(Theme, theme),
+    given = {"vis_opt": vis_opt, **options}
+    if given.get("vis_fileformat") is None:
+        given.pop("vis_fileformat", None)
+    for name, choices in _CHOICES.items():
+        if name in given:
+            _check_choice(name, given[name], choices)
+    _check_nesting_depth(given.get("vis_nesting_depth"))
+    _check_color_by(given.get("vis_color_by"))
+    path, file_format = _destination(
+        given.pop("vis_outpath", "modelgraph"), given.pop("vis_fileformat", None)
     )
+    rolled = given.pop("vis_opt") == "rolled"
+    others = {name.removeprefix("vis_"): value for name, value in given.items()}
+    return Drawing(rolled=rolled, path=path, file_format=file_format, **others)
 
 
 def _refuse_unknown(options: Mapping[str, Any]) -> None:
     known = sorted(DrawingOptions.__annotations__)
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-            near = near or difflib.get_close_matches(f"vis_{name}", known, n=1, cutoff=0.7)
+            near = difflib.get_close_matches(f"vis_{name.removeprefix('vis_')}", known, n=1, cutoff=0.7)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise InputError(
                 f"there is no argument {name!r}, neither of this call nor among the options of its picture, "
@@ -111,73 +114,51 @@ def _refuse_unknown(options: Mapping[str, Any]) -> None:
             )
 
 
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if type(value) is not type(choices[0]) or value not in choices:
         shown = " or ".join(map(repr, choices))
-        near = difflib.get_close_matches(str(value).lower(), choices, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(str(value).lower(), map(str, choices), n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"{name} is {shown}, not {value!r}{hint}")
 
 
-def _flag(name: str, options: Mapping[str, Any], default: bool) -> bool:
-    value = options.get(name, default)
-    if not isinstance(value, bool):
-        raise InputError(f"{name} is True or False, not {value!r}.")
-    return value
-
-
-def _nesting_depth(value: object) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+def _check_nesting_depth(value: object) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
         raise InputError(
             f"vis_nesting_depth is the number of levels of modules to show, not {value!r}: 1 shows each "
             "top-level module as one box, 0 the whole model as one box; leave it out to show everything."
         )
-    return value
 
 
-def _color_by(value: object) -> ColorBy:
-    if value is None or callable(value):
-        return cast(ColorBy, value)
-    if not isinstance(value, str) or value not in get_args(Metric):
+def _check_color_by(value: object) -> None:
+    if value is not None and not callable(value) and value not in get_args(Metric):
         shown = ", ".join(map(repr, get_args(Metric)))
         raise InputError(
             f"vis_color_by is {shown}, or a function that is given an op and returns a colour such as "
             f"'#ffcc00', a number or None; not {value!r}."
         )
-    return cast(ColorBy, value)
 
 
-def _destination(outpath: object, file_format: object) -> tuple[Path, FileFormat]:
+def _destination(outpath: object, file_format: FileFormat | None) -> tuple[Path, FileFormat]:
     """Where the picture goes. A known ending decides; a format that says otherwise is refused."""
-    if file_format is not None:
-        _check_choice("vis_fileformat", file_format, FORMATS)
-    if not isinstance(outpath, str | os.PathLike) or not os.fspath(outpath):
+    if not isinstance(outpath, str | os.PathLike) or not os.fspath(outpath) or "\0" in os.fspath(outpath):
         raise InputError(f"vis_outpath is the path of a file such as 'modelgraph.svg', not {outpath!r}.")
     path = Path(outpath).expanduser()
-    if "\0" in str(path):
-        raise InputError(f"vis_outpath is the path of a file such as 'modelgraph.svg', not {outpath!r}.")
-    if path.suffix[1:].lower() in _OTHER_PICTURES:
-        raise InputError(
-            f"a picture is written as SVG, PNG or PDF, not as {path.suffix}: "
-            f"name {path.with_suffix('.png').name!r}, for example."
-        )
     if path.is_dir():
         raise InputError(
             f"vis_outpath is a folder, {path}: name a file in it, such as {path / 'modelgraph.svg'}."
         )
     ending = path.suffix[1:].lower()
+    if ending in _OTHER_PICTURES:
+        raise InputError(f"a picture is written as SVG, PNG or PDF, not as .{ending}: name 'modelgraph.png'.")
+    chosen = ending if ending in FORMATS else file_format or "svg"
     if ending not in FORMATS:  # `runs/model.v2` has no ending that we know: one is added
-        chosen = cast(FileFormat, file_format or "svg")
         path = path.with_name(f"{path.name}.{chosen}")
-    elif file_format is not None and file_format != ending:
+    elif file_format not in (None, ending):
         raise InputError(
             f"vis_outpath ends in .{ending}, but vis_fileformat is {file_format!r}: leave one of them out, "
-            f"or write to {path.with_suffix('.' + str(file_format))}."
+            f"or write to {path.with_suffix(f'.{file_format}')}."
         )
-    else:
-        chosen = ending
     if not path.parent.is_dir():
         raise InputError(f"vis_outpath is in a folder that is not there, {path.parent}: make it first.")
     return path, chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from torcheer.graph.document import OpEntry, PassDocument, ScopeEntry
 from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text
@@ -132,13 +132,14 @@ def tooltip_of(document: PassDocument, node: Node) -> str:
     repeats = len(node.stands_for) // len(node.ops) if node.stands_for else 1
     if repeats > 1:
         passes.append(f"drawn once for {repeats} equal blocks")
+    params = [document.params[index] for index in op.params]
     lines = [
         label_of(document, node),
         *passes,
         *([op.name] if op.name else []),
         f"{op.function}({op.arguments})" if op.kind == "op" else op.kind,
         _tooltip_tensor([document.ops[index] for index in node.ops]),
-        *_tooltip_params(document, op),
+        *(f"{param.address} {shape_text(param.shape, param.dtype)}" for param in params),
         *_seconds(sum(document.ops[index].seconds for index in node.ops)),
         *([f"{readable_count(op.flops)} FLOPs"] if op.flops else []),
         *(["written in place"] if op.is_inplace else []),
@@ -168,12 +169,6 @@ def group_tooltip(document: PassDocument, group: Group) -> str:
 
 def _seconds(seconds: float) -> list[str]:
     return [readable_seconds(seconds)] if seconds > 0 else []
-
-
-def _tooltip_params(document: PassDocument, op: OpEntry) -> Iterable[str]:
-    for index in op.params:
-        param = document.params[index]
-        yield f"{param.address} {shape_text(param.shape, param.dtype)}"
 
 
 def _scope_lines(document: PassDocument, scopes: Sequence[int]) -> list[str]:

@@ -26,7 +26,7 @@ from torcheer.graph.drawing.diagram import (
     hidden_ops,
 )
 from torcheer.graph.drawing.edges import Wiring, choose_chips
-from torcheer.graph.drawing.folding import Folder
+from torcheer.graph.drawing.repeats import Folder
 from torcheer.graph.drawing.svg import Painter, make_head, page
 from torcheer.graph.drawing.text_width import FONT_FAMILY, FONT_FILES, is_measured
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from itertools import combinations
-from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from torcheer.graph.layout import ranks
 from torcheer.graph.layout.layout_engine import lay_out
 from torcheer.graph.layout.model import Box, Placement, Point, Rect, Route, Wire
 
@@ -111,17 +108,6 @@ def nodes_of(root: Box, placement: Placement) -> dict[int, Rect]:
     return {box.key: placement.rects[box.key] for box in walk(root) if not box.children}
 
 
-@contextmanager
-def lanes_for_all() -> Iterator[None]:
-    """No bends to spare: every long wire and every wire upwards runs in a lane."""
-    with (
-        patch.object(ranks, "_SPARE_BENDS", 0),
-        patch.object(ranks, "_BENDS_PER_VERTEX", 0),
-        patch.object(ranks, "_NEAR", 1),
-    ):
-        yield
-
-
 def laws(count: int):  # type: ignore[no-untyped-def]
     return settings(
         max_examples=examples(count), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -164,12 +150,11 @@ def test_every_box_has_the_size_it_asked_for(picture: Picture, direction: str) -
 
 
 @laws(70)
-@given(pictures(), st.sampled_from(DIRECTIONS), st.booleans())
-def test_no_wire_runs_through_a_box(picture: Picture, direction: str, many_lanes: bool) -> None:
+@given(pictures(), st.sampled_from(DIRECTIONS))
+def test_no_wire_runs_through_a_box(picture: Picture, direction: str) -> None:
     root, wires = picture
 
-    with lanes_for_all() if many_lanes else nullcontext():
-        placement = lay_out(root, wires, direction=direction)
+    placement = lay_out(root, wires, direction=direction)
 
     nodes = nodes_of(root, placement)
     for wire, route in zip(wires, placement.routes, strict=True):
@@ -210,14 +195,11 @@ def test_a_wire_leaves_and_arrives_along_the_flow(picture: Picture, direction: s
 
 
 @laws(50)
-@given(pictures(), st.sampled_from(DIRECTIONS), st.booleans())
-def test_a_label_lies_on_no_box_no_wire_and_no_other_label(
-    picture: Picture, direction: str, many_lanes: bool
-) -> None:
+@given(pictures(), st.sampled_from(DIRECTIONS))
+def test_a_label_lies_on_no_box_no_wire_and_no_other_label(picture: Picture, direction: str) -> None:
     root, wires = picture
 
-    with lanes_for_all() if many_lanes else nullcontext():
-        placement = lay_out(root, wires, direction=direction)
+    placement = lay_out(root, wires, direction=direction)
 
     nodes = nodes_of(root, placement)
     labels = [route.label for route in placement.routes]

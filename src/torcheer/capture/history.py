@@ -721,7 +721,7 @@ class ModelHistory:
         )
 
     def __str__(self) -> str:
-        return describe_pass(self)  # type: ignore[arg-type]
+        return describe_pass(self)
 
     def __repr__(self) -> str:
         return f"<ModelHistory of {self.model_name}: {len(self)} ops, {self.num_tensors_saved} saved>"
@@ -735,7 +735,7 @@ class ModelHistory:
             "containing_module_origin",
         )
         rows = ([getattr(op, name) for name in columns] for op in self.layer_list)
-        return pass_as_html(self, rows, columns)  # type: ignore[arg-type]
+        return pass_as_html(self, rows, columns)
 
 
 def _row(op: Op) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 from torcheer.errors import InputError
 from torcheer.graph.structure import ModuleTree
@@ -190,36 +190,12 @@ def _is_missing(value: Any) -> bool:
 _ADDRESSES_A_LINE = 8
 
 
-class PassText(Protocol):
-    """What a text needs of a pass."""
-
-    model_name: str
-    model_is_recurrent: bool
-    model_max_recurrent_loops: int
-    model_is_branching: bool
-    model_has_conditional_branching: bool
-    num_tensors_total: int
-    tensor_fsize_total: int
-    num_tensors_saved: int
-    tensor_fsize_saved: int
-    total_param_tensors: int
-    total_params: int
-    total_params_fsize: int
-    random_seed_used: int
-    elapsed_time_total: float
-    num_backward_passes: int
-    num_grads_saved: int
-    layer_labels: Sequence[str]
-    notes: Sequence[str]
-    module_tree: ModuleTree
-
-
-def describe_pass(history: PassText) -> str:
+def describe_pass(history: Any) -> str:
     """The log of a pass, as `print(history)` shows it."""
     return "\n".join((*head_lines(history), *_hierarchy_lines(history.module_tree), *_layer_lines(history)))
 
 
-def head_lines(history: PassText) -> list[str]:
+def head_lines(history: Any) -> list[str]:
     tree = history.module_tree
     lines = [
         f"Log of {history.model_name} forward pass:",
@@ -238,7 +214,7 @@ def head_lines(history: PassText) -> list[str]:
     return lines + [f"\tNote: {note}" for note in history.notes]
 
 
-def structure_words(history: PassText) -> str:
+def structure_words(history: Any) -> str:
     loops = history.model_max_recurrent_loops
     kind = f"recurrent (at most {loops} loops)" if history.model_is_recurrent else "purely feedforward"
     branching = "with branching" if history.model_is_branching else "without branching"
@@ -246,7 +222,7 @@ def structure_words(history: PassText) -> str:
     return f"{kind}, {branching}{conditional}"
 
 
-def _layer_lines(history: PassText) -> Iterable[str]:
+def _layer_lines(history: Any) -> Iterable[str]:
     yield "\tLayers:"
     for number, label in enumerate(history.layer_labels):
         yield f"\t\t{number}: {label} "
@@ -308,14 +284,14 @@ def op_rows(op: Any) -> list[tuple[str, Any]]:
             f"size={op.tensor_fsize_nice}",
         ),
         ("Saved", "yes" if op.has_saved_activations else "no"),
-        ("Values", sample_of(op)),
+        ("Values", _first_numbers(op.tensor_contents)),
         ("Edited by", ", ".join(op.edited_by)),
         ("Arguments", _arguments(op)),
         ("Parameters", params),
         ("Random", rng),
         ("Autocast", ", ".join(f"{device}: {dtype}" for device, dtype in op.func_autocast_state.items())),
         ("Autograd node", op.grad_fn_name),
-        ("Gradient", gradient_of(op)),
+        ("Gradient", _first_numbers(op.grad_contents)),
         ("ATen calls", ", ".join(f"{call.name}.{call.overload}" for call in op.aten_calls)),
         ("Time", readable_seconds(op.func_time_elapsed) if op.func_time_elapsed else ""),
         (
@@ -349,15 +325,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:56]}…{closing}"
 
 
-def sample_of(op: Any) -> str:
-    """The first few numbers of a saved tensor."""
-    return _first_numbers(op.tensor_contents)
-
-
-def gradient_of(op: Any) -> str:
-    return _first_numbers(op.grad_contents)
-
-
 def _first_numbers(value: Any) -> str:
     if value is None or not hasattr(value, "detach"):
         return ""
@@ -378,7 +345,7 @@ def _distance(low: int | None, high: int | None) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def pass_as_html(history: PassText, rows: Iterable[Sequence[object]], columns: Sequence[str]) -> str:
+def pass_as_html(history: Any, rows: Iterable[Sequence[object]], columns: Sequence[str]) -> str:
     """A short head and a scrolling table, for notebooks."""
     head = "<br>".join(html.escape(line.strip()) for line in head_lines(history))
     return f"<div><p>{head}</p>{html_table(columns, rows, ['left'] * len(columns))}</div>"

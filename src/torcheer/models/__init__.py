@@ -7,16 +7,28 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.models.batches import TARGET_NAMES, Batch, detached, moved, num_items_of, split
-    from torcheer.models.devices import AUTOMATIC, chosen_device, place
-    from torcheer.models.model_modes import begin_eager, end_eager, same_modes_after, without_compiler
-    from torcheer.models.named_layers import (
+    from torcheer.models.batches import (
+        AUTOMATIC,
+        TARGET_NAMES,
+        Batch,
+        chosen_device,
+        detached,
+        moved,
+        num_items_of,
+        place,
+        split,
+    )
+    from torcheer.models.layers import (
         WatchableLayer,
+        begin_eager,
         chosen_layers,
+        end_eager,
         named_root,
+        same_modes_after,
         trackable,
         unwrapped,
         unwrapped_model,
+        without_compiler,
     )
     from torcheer.models.process_ranks import (
         has_process_group,

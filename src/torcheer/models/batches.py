@@ -1,4 +1,4 @@
-"""What a batch is: what goes into the model, and what should come out of it.
+"""What goes into a model and what should come out of it, and the device that both are on.
 
     (inputs, targets)          model(inputs)          a pair, as nearly every data set gives it
     (a, b, …, targets)         model(a, b, …)         more than two: the last one is the targets
@@ -10,11 +10,12 @@ Where the model computes its loss itself, as those of transformers do, it gets t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from torcheer.errors import InputError
 
@@ -27,9 +28,8 @@ class Batch(NamedTuple):
 
     inputs: Any
     targets: Any
-    feed: Callable[[Callable[..., Any], Any], Any] | None = (
-        None  # how the model is called, if not with one thing
-    )
+    # How the model is called, if not with one thing.
+    feed: Callable[[Callable[..., Any], Any], Any] | None = None
 
     def given_to(self, model: Callable[..., Any]) -> Any:
         return model(self.inputs) if self.feed is None else self.feed(model, self.inputs)
@@ -95,7 +95,7 @@ def num_items_of(value: Any) -> int:
     """How many items something of a batch holds: the first dimension of a tensor, the length of a list."""
     if isinstance(value, Tensor):
         return value.shape[0] if value.ndim else 1
-    if isinstance(value, torch.nn.utils.rnn.PackedSequence):
+    if isinstance(value, nn.utils.rnn.PackedSequence):
         return int(value.batch_sizes[0])
     if isinstance(value, Mapping):
         return num_items_of(next(iter(value.values()), None))
@@ -144,3 +144,53 @@ def _row_of(value: Any, change: Callable[[Any], Any]) -> Any:
 def _listed(batch: Mapping[Any, Any]) -> str:
     names = [repr(name) for name in batch]
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+
+
+# --- devices ------------------------------------------------------------------------------------------
+
+AUTOMATIC = "auto"
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where a model is: the device of its first parameter or buffer."""
+    first = next(itertools.chain(model.parameters(), model.buffers()), None)
+    return torch.device("cpu") if first is None else first.device
+
+
+def chosen_device(device: str | torch.device | None, model: nn.Module) -> torch.device:
+    """None: where the model is. `"auto"`: the fastest there is. Else the one that is named."""
+    if device is None:
+        chosen = device_of(model)
+    elif device == AUTOMATIC:
+        chosen = fastest_device()
+    else:
+        try:
+            # An empty tensor says whether the device can be used, and its full name: cuda:0 for cuda.
+            chosen = torch.empty(0, device=device).device
+        except (RuntimeError, AssertionError, TypeError, ValueError, NotImplementedError) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(
+                f"device={str(device)!r} cannot be used here ({reason}): device='auto' takes the fastest one."
+            ) from error
+    if chosen.type == "meta":
+        raise InputError(
+            "the model is on the device 'meta' and has no weights: model.to_empty(device='cpu') "
+            "gives it some, and its initialisation must be called after that."
+        )
+    return chosen
+
+
+def fastest_device() -> torch.device:
+    """The accelerator, if there is one that torch can use."""
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return torch.device("cpu") if accelerator is None else torch.empty(0, device=accelerator).device
+
+
+def place(model: nn.Module, device: torch.device, optimizer: torch.optim.Optimizer | None = None) -> None:
+    """Move a model, and what its optimizer remembers of it, to a device."""
+    if all(part.device == device for part in itertools.chain(model.parameters(), model.buffers())):
+        return
+    model.to(device)
+    if optimizer is not None and optimizer.state:
+        # Loading puts each tensor of the state where its parameter is by now.
+        optimizer.load_state_dict(optimizer.state_dict())

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         target_of,
         write_atomically,
     )
-    from torcheer.tensorfile.raw_numbers import RAW_TYPES, Array, as_numbers, as_real
     from torcheer.tensorfile.reader import (
         CHECKSUMS,
         CHUNK_BYTES,
@@ -30,7 +29,16 @@ if TYPE_CHECKING:
         checksum,
         unique,
     )
-    from torcheer.tensorfile.tensor_figures import Figures, figures_of, pieces_of, share_of
+    from torcheer.tensorfile.tensor_figures import (
+        RAW_TYPES,
+        Array,
+        Figures,
+        as_numbers,
+        as_real,
+        figures_of,
+        pieces_of,
+        share_of,
+    )
     from torcheer.tensorfile.views import (
         MAX_WINDOW_VALUES,
         TensorKind,

@@ -12,7 +12,6 @@ import os
 import threading
 import weakref
 import zlib
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -22,7 +21,7 @@ from msgspec import Meta
 
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile.files import NoOrdinaryFileError, open_file
-from torcheer.tensorfile.raw_numbers import Array
+from torcheer.tensorfile.tensor_figures import Array
 
 CHECKSUMS = "torcheer.checksums"
 MAX_HEADER_BYTES = 100_000_000  # the limit of the safetensors library
@@ -65,14 +64,6 @@ class Header:
     metadata: dict[str, str]
     places: dict[str, tuple[int, int]]  # by name: the first byte in the file, and how many there are
     types: dict[str, tuple[str, tuple[int, ...]]]  # by name: type and shape
-
-
-def header_length(first_bytes: bytes, num_bytes: int) -> int:
-    """How long the header is that follows the first eight bytes of a file of that size."""
-    length = int.from_bytes(first_bytes, "little")
-    if len(first_bytes) != LENGTH_BYTES or not 2 <= length <= min(num_bytes - LENGTH_BYTES, MAX_HEADER_BYTES):
-        raise NotSafetensors
-    return length
 
 
 def read_header(header: bytes, num_bytes: int) -> Header:
@@ -125,7 +116,6 @@ def _places(base: int, entries: dict[str, HeaderEntry], num_bytes: int) -> dict[
     return places
 
 
-_HELD_BYTES = 1 << 28  # of tensors that were looked at last
 CHUNK_BYTES = 1 << 20  # still in the processor's cache when it is summed up
 
 
@@ -166,8 +156,7 @@ class TensorBytes:
         self.metadata = self._header.metadata
         self.types = self._header.types
         self._sums: dict[str, int] | None = None
-        self._held: OrderedDict[str, Array] = OrderedDict()
-        self._num_held_bytes = 0
+        self._last: tuple[str, Array] | None = None  # what was read last
 
     def broken(self, what: str, do: str = "") -> FileFormatError:
         do = do or self._kind.damaged
@@ -185,15 +174,11 @@ class TensorBytes:
         return [name for name in self._header.places if name != CHECKSUMS]
 
     def read(self, name: str) -> Array:
-        """The bytes of one tensor. Those of the last few are at hand."""
-        held = self._held.pop(name, None)
-        if held is None:
-            held = self.read_once(name)
-            self._num_held_bytes += held.nbytes
-        self._held[name] = held
-        while self._num_held_bytes > _HELD_BYTES and len(self._held) > 1:
-            self._num_held_bytes -= self._held.popitem(last=False)[1].nbytes
-        return held
+        """The bytes of one tensor. The last one is at hand: a page asks for window after window of it."""
+        last = self._last
+        if last is None or last[0] != name:
+            last = self._last = name, self.read_once(name)
+        return last[1]
 
     def read_once(self, name: str) -> Array:
         flat = numpy.empty(self.num_bytes(name), dtype=numpy.uint8)
@@ -218,7 +203,10 @@ class TensorBytes:
 
     def _read_header(self) -> Header:
         try:
-            length = header_length(self._read_bytes(0, min(LENGTH_BYTES, self._num_bytes)), self._num_bytes)
+            most = min(self._num_bytes - LENGTH_BYTES, MAX_HEADER_BYTES)
+            length = int.from_bytes(self._read_bytes(0, LENGTH_BYTES), "little") if most > 0 else 0
+            if not 2 <= length <= most:
+                raise NotSafetensors
             header = self._read_bytes(LENGTH_BYTES, length)
             self._header_sum = zlib.crc32(header) if self._kind.has_header_sum else None
             return read_header(header, self._num_bytes)

@@ -19,8 +19,7 @@ import numpy
 from msgspec import Struct
 
 from torcheer.errors import InputError
-from torcheer.tensorfile.raw_numbers import Array, as_numbers, as_real
-from torcheer.tensorfile.tensor_figures import Figures, figures_of
+from torcheer.tensorfile.tensor_figures import Array, Figures, as_numbers, as_real, figures_of
 
 TensorKind = Literal["output", "grad", "param", "param_grad"]
 
@@ -186,10 +185,11 @@ def look_at(
     `dtype` is torch's name for the numbers; bfloat16 and float8 are given as integers of their size. Figures
     that are known already need not be found again.
     """
-    encoding = encoding_of(array, dtype)
+    item_bytes = item_bytes_of(dtype)
+    encoding: Literal["f4", "f8"] = "f8" if item_bytes == 8 else "f4"
     shape = list(array.shape)
     if window is None:
-        window = default_window(shape, budget_bytes, item_bytes=int(encoding[1]))
+        window = default_window(shape, budget_bytes, item_bytes=item_bytes)
     else:
         check_window(shape, window)
     known = figures if figures is not None else figures_of(array, dtype)
@@ -207,15 +207,8 @@ def look_at(
 
 
 def item_bytes_of(dtype: str) -> int:
-    """How many bytes a value of that type takes in a window."""
-    return 8 if dtype in ("float64", "int32", "int64", "uint32", "uint64", "complex128") else 4
-
-
-def encoding_of(array: Array, dtype: str) -> Literal["f4", "f8"]:
-    """Floats of four bytes where they hold every value of the type exactly."""
-    numbers = as_numbers(array[(slice(0),) * array.ndim] if array.ndim else array, dtype).dtype
-    is_small = numbers.kind in "iu" and numbers.itemsize <= 2
-    return "f4" if is_small or numbers in (numpy.float32, numpy.complex64) else "f8"
+    """How many bytes a value of that type takes in a window: four where they hold every value exactly."""
+    return 8 if dtype in ("float64", "int32", "int64", "uint32", "uint64", "complex128", "qint32") else 4
 
 
 def _values(array: Array, dtype: str, window: Window, encoding: str) -> bytes:

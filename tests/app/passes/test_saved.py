@@ -142,9 +142,7 @@ def test_torch_is_not_needed(good: Path) -> None:
     assert num_ops == num_shown > 40
 
 
-def test_the_last_tensors_are_at_hand_and_no_more_than_that(
-    good: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_tensor_is_at_hand_and_no_other(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
     read_once = tensorbytes.TensorBytes.read_once
 
@@ -153,7 +151,6 @@ def test_the_last_tensors_are_at_hand_and_no_more_than_that(
         return read_once(self, name)
 
     monkeypatch.setattr(tensorbytes.TensorBytes, "read_once", counted)
-    monkeypatch.setattr(tensorbytes, "_HELD_BYTES", 64)
     source = open_pass_file(good)
     reads.clear()
 

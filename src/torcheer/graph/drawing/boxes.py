@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 
 from torcheer.graph.document import OpEntry, PassDocument, ScopeEntry
-from torcheer.graph.drawing.diagram import Edge, Group, Node
+from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text
 from torcheer.graph.drawing.text_width import BOLD, REGULAR, fitted, printable, text_width
 from torcheer.graph.text import readable_bytes, readable_count, readable_seconds
 
@@ -47,6 +46,11 @@ def class_of(document: PassDocument, scopes: Sequence[int]) -> str:
     """The class of the modules of a box; none for a function, whose name already stands there."""
     scope = document.scopes[scopes[0]]
     return scope.name if scope.address else ""
+
+
+def is_function(document: PassDocument, group: Group) -> bool:
+    """True for a function of torch that was opened up."""
+    return bool(group.scopes) and document.scopes[group.scopes[0]].address is None
 
 
 def holder_of(document: PassDocument, node: Node) -> str:
@@ -128,13 +132,14 @@ def tooltip_of(document: PassDocument, node: Node) -> str:
     repeats = len(node.stands_for) // len(node.ops) if node.stands_for else 1
     if repeats > 1:
         passes.append(f"drawn once for {repeats} equal blocks")
+    params = [document.params[index] for index in op.params]
     lines = [
         label_of(document, node),
         *passes,
         *([op.name] if op.name else []),
         f"{op.function}({op.arguments})" if op.kind == "op" else op.kind,
         _tooltip_tensor([document.ops[index] for index in node.ops]),
-        *_tooltip_params(document, op),
+        *(f"{param.address} {shape_text(param.shape, param.dtype)}" for param in params),
         *_seconds(sum(document.ops[index].seconds for index in node.ops)),
         *([f"{readable_count(op.flops)} FLOPs"] if op.flops else []),
         *(["written in place"] if op.is_inplace else []),
@@ -166,12 +171,6 @@ def _seconds(seconds: float) -> list[str]:
     return [readable_seconds(seconds)] if seconds > 0 else []
 
 
-def _tooltip_params(document: PassDocument, op: OpEntry) -> Iterable[str]:
-    for index in op.params:
-        param = document.params[index]
-        yield f"{param.address} {shape_text(param.shape, param.dtype)}"
-
-
 def _scope_lines(document: PassDocument, scopes: Sequence[int]) -> list[str]:
     entries = [document.scopes[index] for index in scopes]
     return list(
@@ -198,7 +197,7 @@ LABEL_SIZE, TEXT_SIZE, CHIP_SIZE = 12.0, 11.0, 10.0
 LINE_HEIGHT, CHIP_HEIGHT, CHIP_GAP = 15.0, 15.0, 4.0
 PADDING_X, PADDING_Y = 10.0, 7.0
 HEADER_HEIGHT = 26.0
-TITLE_GAP = 8.0
+TITLE_GAP, TAG_GAP = 8.0, 10.0
 STACK = 4.0  # how far the boxes behind a closed module look out
 
 _MAX_TEXT = 250.0
@@ -206,179 +205,106 @@ _LEAST_WIDTH = 100.0
 _WIDTH_STEP = 20.0  # so that boxes one below the other are mostly equally wide
 _MAX_PARAM_LINES = 3
 _MAX_CHIPS = 6
-_TAG_GAP = 10.0
 
 # Of nodes that are no call of a function.
 _MEANINGS = {"updated": "written through another tensor", "alias": "the same memory, seen anew"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """One line; `ink` names a colour of the palette."""
-
-    words: str
-    ink: str = "text_2"
-    size: float = TEXT_SIZE
-    weight: int = REGULAR
-
-    @property
-    def width(self) -> float:
-        return text_width(self.words, self.size, self.weight)
+def make_faces(document: PassDocument, diagram: Diagram) -> None:
+    """Give every box its face, with the chips of the edges that are not drawn."""
+    chips_in: dict[Node, list[Edge]] = {}
+    chips_out: dict[Node, list[Edge]] = {}
+    for edge in diagram.edges:
+        if edge.is_chip:
+            chips_in.setdefault(edge.target, []).append(edge)
+            chips_out.setdefault(edge.source, []).append(edge)
+    for node in diagram.nodes():
+        node.face = _face(document, node, chips_in.get(node, []), chips_out.get(node, []))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chip:
-    """The name of a far source, or a note that there are far readers."""
-
-    words: str
-    edges: tuple[Edge, ...]
-    tooltip: str = ""
-
-    @property
-    def width(self) -> float:
-        return text_width(self.words, CHIP_SIZE) + 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Face:
-    """Everything on a box."""
-
-    kind: str
-    lines: tuple[Text, ...]
-    tags: tuple[Text, ...] = ()  # at the right of the first line
-    chips_in: tuple[tuple[Chip, ...], ...] = ()  # rows above the text
-    chip_out: Chip | None = None  # below it
-    width: float = 0.0
-    height: float = 0.0
+def _face(document: PassDocument, node: Node, sources: list[Edge], readers: list[Edge]) -> Face:
+    lines = [_label(label_of(document, node)), *(Text(words=_short(text)) for text in _lines(document, node))]
+    tags = _tags(document, node)
+    chips_in = _rows(_chips_in(document, sources))
+    chip_out = _chip_out(document, readers) if readers else None
+    widths = [lines[0].width + sum(tag.width + TAG_GAP for tag in tags), *(line.width for line in lines[1:])]
+    widths += [sum(chip.width + CHIP_GAP for chip in row) - CHIP_GAP for row in chips_in]
+    widths += [chip_out.width] if chip_out is not None else []
+    rows_of_chips = len(chips_in) + (chip_out is not None)
+    stack = STACK if node.is_collapsed else 0.0
+    width = max(_LEAST_WIDTH, max(widths) + 2 * PADDING_X)
+    height = len(lines) * LINE_HEIGHT + rows_of_chips * (CHIP_HEIGHT + CHIP_GAP) + 2 * PADDING_Y
+    return Face(
+        kind=kind_of(document, node),
+        lines=lines,
+        tags=tags,
+        chips_in=chips_in,
+        chip_out=chip_out,
+        width=math.ceil(width / _WIDTH_STEP) * _WIDTH_STEP + stack,
+        height=height + stack,
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+def header_of(document: PassDocument, group: Group) -> list[Text]:
     """The title of a group."""
-
-    texts: tuple[Text, ...]  # side by side
-    is_function: bool
-
-    @property
-    def width(self) -> float:
-        return sum(text.width for text in self.texts) + TITLE_GAP * (len(self.texts) - 1)
+    name, times, details = group_title(document, group)
+    texts = [_label(name), _label(times), Text(words=_short(details), ink="text_3")]
+    return [text for text in texts if text.words]
 
 
-@dataclass(slots=True, kw_only=True)
-class FaceMaker:
-    """Makes the faces of one picture."""
+def width_of_texts(texts: Sequence[Text]) -> float:
+    """Of texts side by side."""
+    return sum(text.width for text in texts) + TITLE_GAP * (len(texts) - 1)
 
-    document: PassDocument
-    figures: Mapping[int, str] = field(
-        default_factory=dict
-    )  # what the colour of a box means, by id of its node
-    chips_in: Mapping[int, Sequence[Edge]] = field(default_factory=dict)
-    chips_out: Mapping[int, Sequence[Edge]] = field(default_factory=dict)
-    _made: dict[int, Face] = field(default_factory=dict)
 
-    def with_chips(self, edges: Iterable[Edge]) -> FaceMaker:
-        """The same, but with the chips of these edges; what is already made and has none stays."""
-        readers: dict[int, list[Edge]] = {}
-        sources: dict[int, list[Edge]] = {}
-        for edge in edges:
-            if edge.is_chip:
-                readers.setdefault(id(edge.target), []).append(edge)
-                sources.setdefault(id(edge.source), []).append(edge)
-        made = {key: face for key, face in self._made.items() if key not in readers and key not in sources}
-        return replace(self, chips_in=readers, chips_out=sources, _made=made)
+def _lines(document: PassDocument, node: Node) -> list[str]:
+    """What stands below the label."""
+    if node.is_collapsed:
+        return collapsed_lines(document, node)
+    op = document.ops[node.ops[0]]
+    # Of an input, an output or a buffer its name, where it says more than that it is one.
+    name = _MEANINGS.get(op.type, "" if op.name == op.kind else op.name)
+    if node.num_repeats > 1:
+        name = f"{op.name}–{document.ops[node.stands_for[-1]].name}"
+    tensor = tensor_text([document.ops[index] for index in node.ops])
+    texts = [name, holder_of(document, node), tensor, *_param_lines(param_texts(document, op))]
+    return [text for text in texts if text]
 
-    def face(self, node: Node) -> Face:
-        face = self._made.get(id(node))
-        if face is None:
-            face = self._made[id(node)] = self._make(node)
-        return face
 
-    def _make(self, node: Node) -> Face:
-        kind = kind_of(self.document, node)
-        lines = self._collapsed(node) if node.is_collapsed else self._op(node)
-        tags = self._tags(node)
-        chips_in = _rows(self._chips_in(node))
-        chip_out = self._chip_out(node)
-        first = lines[0].width + sum(tag.width + _TAG_GAP for tag in tags)
-        widths = [first, *(line.width for line in lines[1:])]
-        widths += [sum(chip.width + CHIP_GAP for chip in row) - CHIP_GAP for row in chips_in]
-        widths += [chip_out.width] if chip_out is not None else []
-        rows_of_chips = len(chips_in) + (chip_out is not None)
-        stack = STACK if node.is_collapsed else 0.0
-        return Face(
-            kind=kind,
-            lines=tuple(lines),
-            tags=tags,
-            chips_in=chips_in,
-            chip_out=chip_out,
-            width=_rounded_up(max(_LEAST_WIDTH, max(widths) + 2 * PADDING_X)) + stack,
-            height=len(lines) * LINE_HEIGHT
-            + rows_of_chips * (CHIP_HEIGHT + CHIP_GAP)
-            + 2 * PADDING_Y
-            + stack,
-        )
+def _tags(document: PassDocument, node: Node) -> list[Text]:
+    tags = []
+    for times in (len(node.calls) if node.is_collapsed else len(node.ops), node.num_repeats):
+        if times > 1:
+            tags.append(Text(words=f"× {times}", ink="text", weight=BOLD))
+    if not node.is_collapsed and document.ops[node.ops[0]].is_inplace:
+        tags.append(Text(words="in place", ink="mark"))
+    if any(document.ops[index].is_edited for index in node.ops):
+        tags.append(Text(words="edited", ink="mark", weight=BOLD))
+    return [*tags, Text(words=node.figure)] if node.figure else tags
 
-    def header(self, group: Group) -> Header:
-        name, times, details = group_title(self.document, group)
-        scopes = group.scopes
-        texts = [_label(name), _label(times), Text(words=_short(details), ink="text_3")]
-        return Header(
-            texts=tuple(text for text in texts if text.words),
-            is_function=bool(scopes) and self.document.scopes[scopes[0]].address is None,
-        )
 
-    def _op(self, node: Node) -> list[Text]:
-        op = self.document.ops[node.ops[0]]
-        label = label_of(self.document, node)
-        tensor = tensor_text([self.document.ops[index] for index in node.ops])
-        texts = [self._name(node), holder_of(self.document, node), tensor]
-        texts += _param_lines(param_texts(self.document, op))
-        return [_label(label), *(Text(words=_short(text)) for text in texts if text)]
+def _chips_in(document: PassDocument, edges: list[Edge]) -> list[Chip]:
+    num_shown = len(edges) if len(edges) <= _MAX_CHIPS else _MAX_CHIPS - 1
+    names = []
+    for edge in edges:
+        text = f"{edge.text}: " if edge.text else ""
+        names.append(f"{text}{printable(chip_name(document, edge.source))} ↗")
+    chips = [_chip(name, name, edge) for name, edge in zip(names[:num_shown], edges, strict=False)]
+    if num_shown < len(edges):
+        rest = edges[num_shown:]
+        chips.append(_chip(f"and {len(rest)} more", "\n".join(names[num_shown:]), *rest))
+    return chips
 
-    def _name(self, node: Node) -> str:
-        """Of an input, an output or a buffer, where it says more than that it is one; or what happened."""
-        op = self.document.ops[node.ops[0]]
-        if node.num_repeats > 1:
-            return f"{op.name}–{self.document.ops[node.stands_for[-1]].name}"
-        return _MEANINGS.get(op.type, "" if op.name == op.kind else op.name)
 
-    def _collapsed(self, node: Node) -> list[Text]:
-        texts = collapsed_lines(self.document, node)
-        return [_label(label_of(self.document, node)), *(Text(words=_short(text)) for text in texts)]
+def _chip_out(document: PassDocument, edges: list[Edge]) -> Chip:
+    names = [label_of(document, edge.target) for edge in edges]
+    words = f"{names[0]} ↘" if len(names) == 1 else f"{len(names)} more readers ↘"
+    return _chip(words, "\n".join(names))
 
-    def _tags(self, node: Node) -> tuple[Text, ...]:
-        op = self.document.ops[node.ops[0]]
-        num_turns = len(node.calls) if node.is_collapsed else len(node.ops)
-        words = []
-        if num_turns > 1:
-            words.append(Text(words=f"× {num_turns}", ink="text", weight=BOLD))
-        if node.num_repeats > 1:
-            words.append(Text(words=f"× {node.num_repeats}", ink="text", weight=BOLD))
-        if not node.is_collapsed and op.is_inplace:
-            words.append(Text(words="in place", ink="mark"))
-        if any(self.document.ops[index].is_edited for index in node.ops):
-            words.append(Text(words="edited", ink="mark", weight=BOLD))
-        if id(node) in self.figures:
-            words.append(Text(words=self.figures[id(node)]))
-        return tuple(words)
 
-    def _chips_in(self, node: Node) -> list[Chip]:
-        edges = self.chips_in.get(id(node), ())
-        chips = [_chip(self.document, edge) for edge in edges]
-        if len(chips) <= _MAX_CHIPS:
-            return chips
-        shown, rest = chips[: _MAX_CHIPS - 1], chips[_MAX_CHIPS - 1 :]
-        names = "\n".join(chip.words for chip in rest)
-        edges = tuple(edge for chip in rest for edge in chip.edges)
-        return [*shown, Chip(words=f"and {len(rest)} more", edges=edges, tooltip=names)]
-
-    def _chip_out(self, node: Node) -> Chip | None:
-        edges = self.chips_out.get(id(node), ())
-        if not edges:
-            return None
-        names = [label_of(self.document, edge.target) for edge in edges]
-        words = f"{names[0]} ↘" if len(names) == 1 else f"{len(names)} more readers ↘"
-        return Chip(words=_short(words, CHIP_SIZE), edges=(), tooltip="\n".join(names))
+def _chip(words: str, tooltip: str, *edges: Edge) -> Chip:
+    words = _short(words, CHIP_SIZE)
+    return Chip(words=words, edges=edges, tooltip=tooltip, width=text_width(words, CHIP_SIZE) + 10.0)
 
 
 def kind_of(document: PassDocument, node: Node) -> str:
@@ -395,10 +321,6 @@ def kind_of(document: PassDocument, node: Node) -> str:
     return "op" if op.parents else "source"
 
 
-def _rounded_up(width: float) -> float:
-    return math.ceil(width / _WIDTH_STEP) * _WIDTH_STEP
-
-
 def _label(words: str) -> Text:
     return Text(words=_short(words, LABEL_SIZE, BOLD), ink="text", size=LABEL_SIZE, weight=BOLD)
 
@@ -407,13 +329,7 @@ def _short(words: str, size: float = TEXT_SIZE, weight: int = REGULAR) -> str:
     return fitted(printable(words), _MAX_TEXT, size, weight)
 
 
-def _chip(document: PassDocument, edge: Edge) -> Chip:
-    text = f"{edge.text}: " if edge.text else ""
-    words = f"{text}{printable(chip_name(document, edge.source))} ↗"
-    return Chip(words=_short(words, CHIP_SIZE), edges=(edge,), tooltip=words)
-
-
-def _rows(chips: Sequence[Chip]) -> tuple[tuple[Chip, ...], ...]:
+def _rows(chips: Sequence[Chip]) -> list[list[Chip]]:
     rows: list[list[Chip]] = []
     used = 0.0
     for chip in chips:
@@ -422,7 +338,7 @@ def _rows(chips: Sequence[Chip]) -> tuple[tuple[Chip, ...], ...]:
             used = 0.0
         rows[-1].append(chip)
         used += chip.width + CHIP_GAP
-    return tuple(map(tuple, rows))
+    return rows
 
 
 def _param_lines(texts: Sequence[str]) -> list[str]:

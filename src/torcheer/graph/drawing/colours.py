@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from torcheer.errors import InputError
@@ -140,8 +140,7 @@ def on_ramp(share: float, ramp: tuple[str, ...]) -> str:
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class Scale(NamedTuple):
     """What the colours mean."""
 
     title: str
@@ -150,39 +149,18 @@ class Scale:
     words: Callable[[float], str]
 
 
-@dataclass(slots=True, kw_only=True)
-class Colouring:
-    """The colour of each box, by id of its node, and what it stands for."""
-
-    fills: dict[int, str] = field(default_factory=dict)
-    words: dict[int, str] = field(default_factory=dict)
-    scale: Scale | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Metric:
+class _Metric(NamedTuple):
     title: str
     words: Callable[[float], str]
     adds_up: bool  # over the ops of one box; else their mean is shown
     of_op: Callable[[OpEntry], float | None] | None = None
 
 
-def _seconds(op: OpEntry) -> float | None:
-    return op.seconds if op.kind == "op" else None
-
-
 _METRICS = {
-    "time": _Metric(title="time", words=readable_seconds, adds_up=True, of_op=_seconds),
-    "memory": _Metric(
-        title="size of the output", words=readable_bytes, adds_up=True, of_op=lambda op: op.num_bytes
-    ),
-    "flops": _Metric(
-        title="FLOPs",
-        words=lambda value: readable_count(round(value)),
-        adds_up=True,
-        of_op=lambda op: op.flops,
-    ),
-    "zeros": _Metric(title="share of zeros", words=lambda value: f"{value:.1%}", adds_up=False),
+    "time": _Metric("time", readable_seconds, True, lambda op: op.seconds if op.kind == "op" else None),
+    "memory": _Metric("size of the output", readable_bytes, True, lambda op: op.num_bytes),
+    "flops": _Metric("FLOPs", lambda value: readable_count(round(value)), True, lambda op: op.flops),
+    "zeros": _Metric("share of zeros", lambda value: f"{value:.1%}", False),
 }
 
 
@@ -193,47 +171,44 @@ def colour_boxes(
     palette: Palette,
     figures: Sequence[Figure] | None,
     title: str,
-) -> Colouring:
-    """Nothing is coloured where nothing was asked for."""
+) -> Scale | None:
+    """Fill the boxes as was asked for; returns what their colours mean, where they stand for numbers."""
     if drawing.color_by is None and figures is None:
-        return Colouring()
+        return None
     metric = _metric(drawing, title)
     if figures is None:
-        figures = _figures_of(document, drawing, metric)
+        if metric.of_op is None:
+            raise InputError(
+                f"colouring by {drawing.color_by!r} needs the tensors of the pass, and a document has none: "
+                "draw from the history, history.draw(vis_color_by=…)."
+            )
+        figures = [metric.of_op(op) for op in document.ops]
     if len(figures) != len(document.ops):
         raise InputError(f"one figure an op is needed: there are {len(document.ops)}, not {len(figures)}.")
-    colouring = Colouring()
-    values: dict[int, float] = {}
+    values: dict[Node, float] = {}
     for node in nodes:
         own = [_checked(figures[index], document.ops[index].label) for index in node.ops]
         colours = [figure for figure in own if isinstance(figure, str)]
         numbers = [figure for figure in own if isinstance(figure, float)]
         if colours:
-            colouring.fills[id(node)] = Counter(colours).most_common(1)[0][0]
+            node.fill = Counter(colours).most_common(1)[0][0]
         elif numbers:
-            values[id(node)] = math.fsum(numbers) if metric.adds_up else math.fsum(numbers) / len(numbers)
-    if values:
-        _fill_by_scale(colouring, values, metric, palette)
-    return colouring
+            values[node] = math.fsum(numbers) / (1 if metric.adds_up else len(numbers))
+    if not values:
+        return None
+    low, high = min(0.0, *values.values()), max(values.values())
+    for node, value in values.items():
+        node.fill = on_ramp((value - low) / (high - low) if high > low else 0.0, palette.sequential)
+        node.figure = metric.words(value)
+    return Scale(title=metric.title, low=low, high=high, words=metric.words)
 
 
 def _metric(drawing: Drawing, title: str) -> _Metric:
     if isinstance(drawing.color_by, str):
         known = _METRICS[drawing.color_by]
-        return replace(known, title=title or known.title)
+        return known._replace(title=title or known.title)
     name = title or getattr(drawing.color_by, "__name__", "")
-    return _Metric(
-        title="" if name.strip("<>") == "lambda" else name, words=lambda value: f"{value:.4g}", adds_up=False
-    )
-
-
-def _figures_of(document: PassDocument, drawing: Drawing, metric: _Metric) -> list[Figure]:
-    if metric.of_op is None:
-        raise InputError(
-            f"colouring by {drawing.color_by!r} needs the tensors of the pass, and a document has none: "
-            "draw from the history, history.draw(vis_color_by=…)."
-        )
-    return [metric.of_op(op) for op in document.ops]
+    return _Metric("" if name == "<lambda>" else name, lambda value: f"{value:.4g}", adds_up=False)
 
 
 def _checked(figure: object, label: str) -> Figure:
@@ -255,12 +230,3 @@ def _checked(figure: object, label: str) -> Figure:
             f"vis_color_by gave a {type(figure).__name__} for {label}: return a colour, a number or None."
         ) from error
     return number if math.isfinite(number) else None
-
-
-def _fill_by_scale(colouring: Colouring, values: dict[int, float], metric: _Metric, palette: Palette) -> None:
-    low, high = min(0.0, *values.values()), max(values.values())
-    span = high - low
-    for key, value in values.items():
-        colouring.fills[key] = on_ramp((value - low) / span if span > 0 else 0.0, palette.sequential)
-        colouring.words[key] = metric.words(value)
-    colouring.scale = Scale(title=metric.title, low=low, high=high, words=metric.words)

@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal
 
-from torcheer.graph.document import OpEntry, PassDocument
-from torcheer.graph.layout.model import connected_pieces
+from torcheer.graph.document import PassDocument
+from torcheer.graph.drawing.text_width import REGULAR, text_width
+from torcheer.graph.layout.model import Rect, connected_pieces
 
-EdgeKind = Literal["data", "condition"]
+NOWHERE = Rect(0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """One line; `ink` names a colour of the palette."""
+
+    words: str
+    ink: str = "text_2"
+    size: float = 11.0
+    weight: int = REGULAR
+
+    @property
+    def width(self) -> float:
+        return text_width(self.words, self.size, self.weight)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """The name of a far source, or a note that there are far readers."""
+
+    words: str
+    edges: tuple[Edge, ...]
+    tooltip: str
+    width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Face:
+    """Everything on a box."""
+
+    kind: str = "op"
+    lines: list[Text] = field(default_factory=list)
+    tags: list[Text] = field(default_factory=list)  # at the right of the first line
+    chips_in: list[list[Chip]] = field(default_factory=list)  # rows above the text
+    chip_out: Chip | None = None  # below it
+    width: float = 0.0
+    height: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -21,7 +60,13 @@ class Node:
     calls: list[int] = field(default_factory=list)  # of a module that is not opened
     num_repeats: int = 1  # equal blocks that it is drawn for, where it is not opened
     stands_for: list[int] = field(default_factory=list)  # its ops, and those of equal blocks not drawn
+    fill: str = ""  # its own colour, and what that means
+    figure: str = ""
+    column: int = 0
+    # Known when it is laid out.
     key: int = -1
+    face: Face = field(default_factory=Face)
+    rect: Rect = NOWHERE
 
     @property
     def is_collapsed(self) -> bool:
@@ -41,7 +86,10 @@ class Group:
     num_repeats: int = 1
     repeated: list[int] = field(default_factory=list)  # the scopes of all repeats, in order
     is_continued: bool = False  # its beginning stands in another column
+    # Known when it is laid out.
     key: int = -1
+    header: list[Text] = field(default_factory=list)  # side by side
+    rect: Rect = NOWHERE
 
     @property
     def order(self) -> int:
@@ -66,7 +114,7 @@ class Edge:
 
     source: Node
     target: Node
-    kind: EdgeKind = "data"
+    kind: Literal["data", "condition"] = "data"
     arguments: list[str] = field(default_factory=list)  # where their order matters
     label: str = ""  # passes, or the condition
     is_back: bool = False
@@ -108,27 +156,18 @@ def hidden_ops(document: PassDocument, *, buffers_shown: bool) -> set[int]:
     ops = document.ops
     if buffers_shown:
         return set()
-    hidden = {index for index, op in enumerate(ops) if op.kind == "buffer"}
-    for piece in _pieces(ops, hidden):
-        reads_buffer = any(link.op in hidden for index in piece for link in ops[index].parents)
-        if reads_buffer and all(_may_go(ops[index]) for index in piece):
-            hidden.update(piece)
-    return hidden
-
-
-def _may_go(op: OpEntry) -> bool:
-    return op.kind in ("op", "source") and not op.params
-
-
-def _pieces(ops: Sequence[OpEntry], without: set[int]) -> list[list[int]]:
-    """The ops, apart from some, in pieces that no edge connects."""
+    buffers = {index for index, op in enumerate(ops) if op.kind == "buffer"}
     links = ((index, link.op) for index, op in enumerate(ops) for link in op.parents)
-    piece_of = connected_pieces(len(ops), (pair for pair in links if without.isdisjoint(pair)))
-    pieces: dict[int, list[int]] = {}
-    for index, piece in enumerate(piece_of):
-        if index not in without:
-            pieces.setdefault(piece, []).append(index)
-    return list(pieces.values())
+    piece_of = connected_pieces(len(ops), (pair for pair in links if buffers.isdisjoint(pair)))
+    tied: set[int] = set()  # pieces that read a buffer, and those with something to show
+    shown: set[int] = set()
+    for piece, op in zip(piece_of, ops, strict=True):
+        if any(link.op in buffers for link in op.parents):
+            tied.add(piece)
+        if op.kind not in ("op", "source") or op.params:
+            shown.add(piece)
+    hanging = tied - shown
+    return buffers | {index for index, piece in enumerate(piece_of) if piece in hanging}
 
 
 def grow(document: PassDocument, hidden: set[int], *, rolled: bool) -> Group:
@@ -158,22 +197,19 @@ def _groups(document: PassDocument, *, rolled: bool) -> list[Group]:
     known: dict[tuple[int, str, int], list[tuple[Group, set[int]]]] = {}
     layers = _layers_inside(document) if rolled else []
     for index, scope in enumerate(document.scopes):
-        parent = groups[scope.parent] if scope.parent >= 0 else None
         group = None
         if rolled:
-            place = (id(parent), str(scope.address or scope.name), -1 if scope.address else scope.source)
-            candidates = known.setdefault(place, [])
-            group = next((g for g, its in candidates if not its.isdisjoint(layers[index])), None)
-            if group is None:
-                group = Group(scopes=[])
-                candidates.append((group, layers[index]))
-                if parent is not None:
-                    parent.children.append(group)
-            group.scopes.append(index)
-        else:
-            group = Group(scopes=[index])
-            if parent is not None:
-                parent.children.append(group)
+            parent = id(groups[scope.parent]) if scope.parent >= 0 else 0
+            place = (parent, scope.address or scope.name, -1 if scope.address else scope.source)
+            alike = known.setdefault(place, [])
+            group = next((g for g, its in alike if not its.isdisjoint(layers[index])), None)
+        if group is None:
+            group = Group(scopes=[])
+            if rolled:
+                alike.append((group, layers[index]))
+            if scope.parent >= 0:
+                groups[scope.parent].children.append(group)
+        group.scopes.append(index)
         groups.append(group)
     return groups
 
@@ -254,35 +290,23 @@ _MANY_OUTPUTS = 6
 
 def bundle_outputs(root: Group, document: PassDocument) -> None:
     """Runs of outputs that look alike, as the keys and values of 24 blocks do, become one box `× 24`."""
+
+    def looks(part: Part) -> object:
+        op = document.ops[part.order]
+        if isinstance(part, Group) or part.is_collapsed or op.kind != "output":
+            return None
+        return tuple(op.shape), op.dtype, len(part.ops)
+
     kept: list[Part] = []
-    run: list[Node] = []
-    for child in [*root.children, None]:
-        looks = _output_looks(child, document)
-        if run and (looks is None or looks != _output_looks(run[0], document)):
-            kept.extend(_bundled(run))
-            run = []
-        if child is not None and looks is not None:
-            assert isinstance(child, Node)
-            run.append(child)
-        elif child is not None:
-            kept.append(child)
+    for look, parts in groupby(root.children, looks):
+        run = list(parts)
+        first = run[0]
+        if look is not None and len(run) >= _MANY_OUTPUTS and isinstance(first, Node):
+            first.num_repeats = len(run)
+            first.stands_for = [index for part in run if isinstance(part, Node) for index in part.ops]
+            run = [first]
+        kept.extend(run)
     root.children = kept
-
-
-def _output_looks(part: Part | None, document: PassDocument) -> object:
-    if not isinstance(part, Node) or part.is_collapsed:
-        return None
-    op = document.ops[part.ops[0]]
-    return (tuple(op.shape), op.dtype, len(part.ops)) if op.kind == "output" else None
-
-
-def _bundled(run: list[Node]) -> list[Node]:
-    if len(run) < _MANY_OUTPUTS:
-        return run
-    first = run[0]
-    first.num_repeats = len(run)
-    first.stands_for = [index for node in run for index in node.ops]
-    return [first]
 
 
 def dissolve_fans(root: Group, document: PassDocument) -> None:

@@ -28,9 +28,9 @@ class Wiring:
         self._node_of = nodes_by_op(root)
         self._carried = carried  # from one of several equal blocks to the next: the block itself says so
         self._rolled = rolled
-        self._edges: dict[tuple[int, int, bool], Edge] = {}
-        self._uses: dict[tuple[int, int, bool], set[tuple[int, int, str]]] = {}  # both passes, and as what
-        self._turn_of_scope: dict[tuple[int, int], int] = {}
+        self._edges: dict[tuple[Node, Node, bool], Edge] = {}
+        self._uses: dict[tuple[Node, Node, bool], set[tuple[int, int, str]]] = {}  # both passes, and as what
+        self._turn_of_scope: dict[tuple[Node, int], int] = {}
 
     def edges(self) -> list[Edge]:
         for index, op in enumerate(self._document.ops):
@@ -47,7 +47,7 @@ class Wiring:
         links = [link for link in op.parents if link.op in self._node_of]
         sources = [self._node_of[link.op] for link in links]
         # Several passes of one layer are one box, and yet not the same argument.
-        are_several = self._rolled or len(set(map(id, sources))) > 1
+        are_several = self._rolled or len(set(sources)) > 1
         named = op.argument_order_matters and not target.is_collapsed and are_several
         names = map(_short, _short_arguments(links)) if named else [""] * len(links)
         for link, source, name in zip(links, sources, names, strict=True):
@@ -61,7 +61,7 @@ class Wiring:
             return  # inside a module that is not opened
         # What comes from an earlier pass is an edge of its own, beside that within the same pass.
         from_before = self._runs_often(source) and self._runs_often(target) and turns[0] != turns[1]
-        key = (id(source), id(target), from_before)
+        key = (source, target, from_before)
         edge = self._edges.get(key)
         if edge is None:
             is_back = source.order >= target.order
@@ -81,7 +81,7 @@ class Wiring:
         if not node.is_collapsed:
             return op.pass_num
         scope = op.scope
-        key = (id(node), scope)
+        key = (node, scope)
         if key not in self._turn_of_scope:
             calls = {call: turn for turn, call in enumerate(node.calls, start=1)}
             while scope >= 0 and scope not in calls:
@@ -119,7 +119,7 @@ class Wiring:
         return (self._document.ops[index].pass_num for index in node.ops)
 
     def _conditions(self) -> list[Edge]:
-        found: dict[tuple[int, int, str], Edge] = {}
+        found: dict[tuple[Node, Node, str], Edge] = {}
         for branch in self._document.branches:
             if branch.statement not in _STATEMENTS or branch.op < 0:
                 continue
@@ -130,7 +130,7 @@ class Wiring:
                 continue
             text = _short(_condition(branch))
             found.setdefault(
-                (id(source), id(target), text),
+                (source, target, text),
                 Edge(
                     source=source,
                     target=target,
@@ -186,28 +186,28 @@ _MANY_FAR_SOURCES = 6
 _MANY_FAR_OUTPUTS = 3
 
 
-def choose_chips(nodes: Sequence[Node], edges: Sequence[Edge], outputs: AbstractSet[int]) -> None:
-    """Mark the edges that are to be chips. `outputs` are the ids of the boxes of outputs."""
+def choose_chips(nodes: Sequence[Node], edges: Sequence[Edge], outputs: AbstractSet[Node]) -> None:
+    """Mark the edges that are to be chips. `outputs` are the boxes of outputs."""
     ordered = sorted(nodes, key=lambda node: node.order)
     incoming, outgoing = _sides(edges)
     early, late = _ranks(ordered, incoming, outgoing)
     bottom = max(early.values(), default=0)
     depth = {key: bottom if key in outputs else rank for key, rank in late.items()}
     for node in ordered:
-        is_start = id(node) not in incoming
-        place = late[id(node)]  # a branch that is needed late stands right above its first reader
-        readers = outgoing.get(id(node), ())
-        far = [edge for edge in readers if depth[id(edge.target)] - place > _FAR]
+        is_start = node not in incoming
+        place = late[node]  # a branch that is needed late stands right above its first reader
+        readers = outgoing.get(node, ())
+        far = [edge for edge in readers if depth[edge.target] - place > _FAR]
         if len(far) >= (_MANY_FAR_READERS_OF_A_START if is_start else _MANY_FAR_READERS):
             # Where some are named, so are others that are not close by: they are read alike.
-            _mark([edge for edge in readers if depth[id(edge.target)] - place > _NOT_CLOSE])
+            _mark([edge for edge in readers if depth[edge.target] - place > _NOT_CLOSE])
     far_out: list[Edge] = []
     for node in ordered:
-        into = incoming.get(id(node), ())
-        far = [edge for edge in into if depth[id(node)] - late[id(edge.source)] > _FAR]
+        into = incoming.get(node, ())
+        far = [edge for edge in into if depth[node] - late[edge.source] > _FAR]
         if len(far) >= _MANY_FAR_SOURCES:
             _mark(far)
-        if id(node) in outputs:
+        if node in outputs:
             far_out.extend(far)
     if len(far_out) >= _MANY_FAR_OUTPUTS:
         _mark(far_out)
@@ -218,25 +218,25 @@ def _mark(edges: Iterable[Edge]) -> None:
         edge.is_far = True
 
 
-def _sides(edges: Sequence[Edge]) -> tuple[dict[int, list[Edge]], dict[int, list[Edge]]]:
-    incoming: dict[int, list[Edge]] = {}
-    outgoing: dict[int, list[Edge]] = {}
+def _sides(edges: Sequence[Edge]) -> tuple[dict[Node, list[Edge]], dict[Node, list[Edge]]]:
+    incoming: dict[Node, list[Edge]] = {}
+    outgoing: dict[Node, list[Edge]] = {}
     for edge in edges:
         if edge.kind == "data" and not edge.is_back:
-            incoming.setdefault(id(edge.target), []).append(edge)
-            outgoing.setdefault(id(edge.source), []).append(edge)
+            incoming.setdefault(edge.target, []).append(edge)
+            outgoing.setdefault(edge.source, []).append(edge)
     return incoming, outgoing
 
 
 def _ranks(
-    ordered: Sequence[Node], incoming: dict[int, list[Edge]], outgoing: dict[int, list[Edge]]
-) -> tuple[dict[int, int], dict[int, int]]:
+    ordered: Sequence[Node], incoming: dict[Node, list[Edge]], outgoing: dict[Node, list[Edge]]
+) -> tuple[dict[Node, int], dict[Node, int]]:
     """How far down each box stands at least, and how far down it may stand."""
-    early: dict[int, int] = {}
+    early: dict[Node, int] = {}
     for node in ordered:
-        early[id(node)] = max((early[id(e.source)] + 1 for e in incoming.get(id(node), ())), default=0)
-    late: dict[int, int] = {}
+        early[node] = max((early[e.source] + 1 for e in incoming.get(node, ())), default=0)
+    late: dict[Node, int] = {}
     for node in reversed(ordered):
-        below = [late[id(e.target)] - 1 for e in outgoing.get(id(node), ())]
-        late[id(node)] = min(below, default=early[id(node)])
+        below = [late[e.target] - 1 for e in outgoing.get(node, ())]
+        late[node] = min(below, default=early[node])
     return early, late

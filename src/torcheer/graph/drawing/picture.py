@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypedDict, cast, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from torcheer.desktop import current_cell
 from torcheer.errors import InputError
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.arrangement import Arrangement, Arranger, connectors, cut_into_columns
-from torcheer.graph.drawing.boxes import FaceMaker
-from torcheer.graph.drawing.colours import PALETTES, Colouring, colour_boxes
+from torcheer.graph.drawing.arrangement import arranged, connectors
+from torcheer.graph.drawing.colours import PALETTES, colour_boxes
 from torcheer.graph.drawing.diagram import (
     Diagram,
     bundle_outputs,
@@ -27,9 +26,8 @@ from torcheer.graph.drawing.diagram import (
     hidden_ops,
 )
 from torcheer.graph.drawing.edges import Wiring, choose_chips
-from torcheer.graph.drawing.folding import Folder
-from torcheer.graph.drawing.legend import make_head
-from torcheer.graph.drawing.svg import Painter, page
+from torcheer.graph.drawing.repeats import Folder
+from torcheer.graph.drawing.svg import Painter, make_head, page
 from torcheer.graph.drawing.text_width import FONT_FAMILY, FONT_FILES, is_measured
 
 VisOpt = Literal["unrolled", "rolled"]
@@ -76,36 +74,39 @@ class Drawing:
     theme: Theme = "light"
 
 
+_CHOICES: dict[str, tuple[object, ...]] = {
+    "vis_opt": get_args(VisOpt),
+    "vis_direction": get_args(Direction),
+    "vis_theme": get_args(Theme),
+    "vis_fileformat": FORMATS,
+    **dict.fromkeys(("vis_save_only", "vis_buffer_layers", "vis_fold_repeats", "vis_legend"), (True, False)),
+}
+
+
 def read_options(vis_opt: str, options: Mapping[str, Any]) -> Drawing:
     """The options as a drawing, or an InputError that names the fix."""
     _refuse_unknown(options)
-    _check_choice("vis_opt", vis_opt, get_args(VisOpt))
-    direction = options.get("vis_direction", "topdown")
-    theme = options.get("vis_theme", "light")
-    _check_choice("vis_direction", direction, get_args(Direction))
-    _check_choice("vis_theme", theme, get_args(Theme))
-    path, file_format = _destination(options.get("vis_outpath", "modelgraph"), options.get("vis_fileformat"))
-    return Drawing(
-        rolled=vis_opt == "rolled",
-        nesting_depth=_nesting_depth(options.get("vis_nesting_depth")),
-        path=path,
-        file_format=file_format,
-        save_only=_flag("vis_save_only", options, False),
-        buffer_layers=_flag("vis_buffer_layers", options, False),
-        direction=cast(Direction, direction),
-        fold_repeats=_flag("vis_fold_repeats", options, False),
-        color_by=_color_by(options.get("vis_color_by")),
-        legend=_flag("vis_legend", options, True),
-        theme=cast(Theme, theme),
+    given = {"vis_opt": vis_opt, **options}
+    if given.get("vis_fileformat") is None:
+        given.pop("vis_fileformat", None)
+    for name, choices in _CHOICES.items():
+        if name in given:
+            _check_choice(name, given[name], choices)
+    _check_nesting_depth(given.get("vis_nesting_depth"))
+    _check_color_by(given.get("vis_color_by"))
+    path, file_format = _destination(
+        given.pop("vis_outpath", "modelgraph"), given.pop("vis_fileformat", None)
     )
+    rolled = given.pop("vis_opt") == "rolled"
+    others = {name.removeprefix("vis_"): value for name, value in given.items()}
+    return Drawing(rolled=rolled, path=path, file_format=file_format, **others)
 
 
 def _refuse_unknown(options: Mapping[str, Any]) -> None:
     known = sorted(DrawingOptions.__annotations__)
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-            near = near or difflib.get_close_matches(f"vis_{name}", known, n=1, cutoff=0.7)
+            near = difflib.get_close_matches(f"vis_{name.removeprefix('vis_')}", known, n=1, cutoff=0.7)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise InputError(
                 f"there is no argument {name!r}, neither of this call nor among the options of its picture, "
@@ -113,73 +114,51 @@ def _refuse_unknown(options: Mapping[str, Any]) -> None:
             )
 
 
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if type(value) is not type(choices[0]) or value not in choices:
         shown = " or ".join(map(repr, choices))
-        near = difflib.get_close_matches(str(value).lower(), choices, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(str(value).lower(), map(str, choices), n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"{name} is {shown}, not {value!r}{hint}")
 
 
-def _flag(name: str, options: Mapping[str, Any], default: bool) -> bool:
-    value = options.get(name, default)
-    if not isinstance(value, bool):
-        raise InputError(f"{name} is True or False, not {value!r}.")
-    return value
-
-
-def _nesting_depth(value: object) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+def _check_nesting_depth(value: object) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
         raise InputError(
             f"vis_nesting_depth is the number of levels of modules to show, not {value!r}: 1 shows each "
             "top-level module as one box, 0 the whole model as one box; leave it out to show everything."
         )
-    return value
 
 
-def _color_by(value: object) -> ColorBy:
-    if value is None or callable(value):
-        return cast(ColorBy, value)
-    if not isinstance(value, str) or value not in get_args(Metric):
+def _check_color_by(value: object) -> None:
+    if value is not None and not callable(value) and value not in get_args(Metric):
         shown = ", ".join(map(repr, get_args(Metric)))
         raise InputError(
             f"vis_color_by is {shown}, or a function that is given an op and returns a colour such as "
             f"'#ffcc00', a number or None; not {value!r}."
         )
-    return cast(ColorBy, value)
 
 
-def _destination(outpath: object, file_format: object) -> tuple[Path, FileFormat]:
+def _destination(outpath: object, file_format: FileFormat | None) -> tuple[Path, FileFormat]:
     """Where the picture goes. A known ending decides; a format that says otherwise is refused."""
-    if file_format is not None:
-        _check_choice("vis_fileformat", file_format, FORMATS)
-    if not isinstance(outpath, str | os.PathLike) or not os.fspath(outpath):
+    if not isinstance(outpath, str | os.PathLike) or not os.fspath(outpath) or "\0" in os.fspath(outpath):
         raise InputError(f"vis_outpath is the path of a file such as 'modelgraph.svg', not {outpath!r}.")
     path = Path(outpath).expanduser()
-    if "\0" in str(path):
-        raise InputError(f"vis_outpath is the path of a file such as 'modelgraph.svg', not {outpath!r}.")
-    if path.suffix[1:].lower() in _OTHER_PICTURES:
-        raise InputError(
-            f"a picture is written as SVG, PNG or PDF, not as {path.suffix}: "
-            f"name {path.with_suffix('.png').name!r}, for example."
-        )
     if path.is_dir():
         raise InputError(
             f"vis_outpath is a folder, {path}: name a file in it, such as {path / 'modelgraph.svg'}."
         )
     ending = path.suffix[1:].lower()
+    if ending in _OTHER_PICTURES:
+        raise InputError(f"a picture is written as SVG, PNG or PDF, not as .{ending}: name 'modelgraph.png'.")
+    chosen = ending if ending in FORMATS else file_format or "svg"
     if ending not in FORMATS:  # `runs/model.v2` has no ending that we know: one is added
-        chosen = cast(FileFormat, file_format or "svg")
         path = path.with_name(f"{path.name}.{chosen}")
-    elif file_format is not None and file_format != ending:
+    elif file_format not in (None, ending):
         raise InputError(
             f"vis_outpath ends in .{ending}, but vis_fileformat is {file_format!r}: leave one of them out, "
-            f"or write to {path.with_suffix('.' + str(file_format))}."
+            f"or write to {path.with_suffix(f'.{file_format}')}."
         )
-    else:
-        chosen = ending
     if not path.parent.is_dir():
         raise InputError(f"vis_outpath is in a folder that is not there, {path.parent}: make it first.")
     return path, chosen
@@ -245,8 +224,6 @@ def _has_foreign_letters(svg: str) -> bool:
 
 
 _MARGIN = 24.0
-_COLUMN_WIDTH = 800.0  # what most columns turn out to be
-_NEAR_ENOUGH = 1.4
 _INLINE_BYTES = 5_000_000  # what a notebook still shows without trouble
 
 
@@ -318,26 +295,17 @@ def draw_document(
     palette = PALETTES[drawing.theme]
     diagram = _diagram(document, drawing)
     nodes = diagram.nodes()
-    colouring = colour_boxes(document, nodes, drawing, palette, figures, figures_title)
-    outputs = {id(node) for node in nodes if document.ops[node.order].kind == "output"}
-    choose_chips(nodes, diagram.edges, outputs)
-    arrangement, notes = _arranged(document, diagram, colouring, drawing)
+    scale = colour_boxes(document, nodes, drawing, palette, figures, figures_title)
+    choose_chips(nodes, diagram.edges, {node for node in nodes if document.ops[node.order].kind == "output"})
+    arrangement = arranged(document, diagram, drawing.direction)
     head = make_head(
-        document,
-        diagram,
-        arrangement,
-        palette,
-        notes,
-        scale=colouring.scale,
-        with_legend=drawing.legend,
-        margin=_MARGIN,
+        document, diagram, arrangement, palette, scale=scale, with_legend=drawing.legend, margin=_MARGIN
     )
     width = max(head.width, arrangement.width) + 2 * _MARGIN
     top = 2 * _MARGIN + head.height
     painter = Painter(
         document=document,
         palette=palette,
-        colouring=colouring,
         arrangement=arrangement,
         connectors=list(connectors(arrangement, diagram.edges, drawing.direction)),
         dx=(width - arrangement.width) / 2 if arrangement.width < head.width else _MARGIN,
@@ -346,9 +314,8 @@ def draw_document(
     height = top + arrangement.height + _MARGIN
     content = [*head.content, *painter.paint()]
     svg = page(width, height, palette.canvas, f"{document.model_name}: computational graph", content)
-    return Picture(
-        svg, width, height, f"{document.model_name}, {len(nodes)} box" + ("es" if len(nodes) != 1 else "")
-    )
+    boxes = f"{len(nodes)} box" + ("es" if len(nodes) != 1 else "")
+    return Picture(svg, width, height, f"{document.model_name}, {boxes}")
 
 
 def _diagram(document: PassDocument, drawing: Drawing) -> Diagram:
@@ -362,18 +329,3 @@ def _diagram(document: PassDocument, drawing: Drawing) -> Diagram:
     bundle_outputs(root, document)
     edges = Wiring(document, root, folder.carried, rolled=drawing.rolled).edges()
     return Diagram(root=root, edges=edges, hidden=hidden, num_folded=folder.num_folded)
-
-
-def _arranged(
-    document: PassDocument, diagram: Diagram, colouring: Colouring, drawing: Drawing
-) -> tuple[Arrangement, list[str]]:
-    """In columns where it is long; cut anew where one turns out much wider or narrower than was thought."""
-    faces = FaceMaker(document=document, figures=colouring.words)
-    notes = cut_into_columns(diagram, faces, drawing.direction, _COLUMN_WIDTH)
-    if diagram.columns:
-        trial = Arranger(diagram, faces.with_chips(diagram.edges), drawing.direction)
-        one = trial.arrange(only=len(diagram.columns) // 2)
-        width = one.height if drawing.direction == "leftright" else one.width
-        if not 1 / _NEAR_ENOUGH < width / _COLUMN_WIDTH < _NEAR_ENOUGH:
-            notes = cut_into_columns(diagram, faces, drawing.direction, width)
-    return Arranger(diagram, faces.with_chips(diagram.edges), drawing.direction).arrange(), notes

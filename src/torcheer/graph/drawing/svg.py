@@ -1,14 +1,15 @@
-"""SVG as text: numbers, texts and shapes, and the painter of all that was arranged."""
+"""SVG as text: shapes, the head of a picture with its legend, and the painter of all that was arranged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.arrangement import Arrangement, Connector, rounded
+from torcheer.graph.drawing.arrangement import Arrangement, Connector
 from torcheer.graph.drawing.boxes import (
     CHIP_GAP,
     CHIP_HEIGHT,
@@ -18,19 +19,19 @@ from torcheer.graph.drawing.boxes import (
     PADDING_X,
     PADDING_Y,
     STACK,
+    TAG_GAP,
     TEXT_SIZE,
     TITLE_GAP,
-    Chip,
-    Face,
-    Text,
     group_tooltip,
+    is_function,
     tooltip_of,
 )
-from torcheer.graph.drawing.colours import Colouring, Palette, ink_on
-from torcheer.graph.drawing.diagram import Edge, Group, Node
+from torcheer.graph.drawing.colours import Palette, Scale, ink_on, on_ramp
+from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text
 from torcheer.graph.drawing.edges import ranges
-from torcheer.graph.drawing.text_width import BOLD, FONT_STACK, is_measured, printable
+from torcheer.graph.drawing.text_width import BOLD, FONT_STACK, fitted, is_measured, printable, wrapped
 from torcheer.graph.layout.model import Point, Rect, Route
+from torcheer.graph.text import readable_count
 
 # A font in which a text becomes wider than this much of its own width would be a rare one.
 _WIDER_FONT = 1.12
@@ -78,20 +79,14 @@ def rect(place: Rect, fill: str, stroke: str, *, radius: float = 6.0, dashes: st
 
 def line_of(route: Route, dx: float = 0.0, dy: float = 0.0) -> str:
     """The path of a route, moved by a little where asked."""
-    pieces: list[tuple[str, Sequence[Point]]] = [("M", [route.start])]
-    pieces += [("L" if len(piece) == 1 else "C", piece) for piece in route.pieces]
-    return path_of(pieces, dx, dy)
+    path = f"M{number(route.start[0] + dx)} {number(route.start[1] + dy)}"
+    for piece in route.pieces:
+        path += "L" if len(piece) == 1 else "C"
+        path += " ".join([f"{number(x + dx)} {number(y + dy)}" for x, y in piece])
+    return path
 
 
-def path_of(pieces: Iterable[tuple[str, Sequence[Point]]], dx: float = 0.0, dy: float = 0.0) -> str:
-    """Letters of the path language, each with its points."""
-    return "".join(
-        letter + " ".join(f"{number(x + dx)} {number(y + dy)}" for x, y in points)
-        for letter, points in pieces
-    )
-
-
-def arrow_head(tip: tuple[float, float], towards: tuple[float, float]) -> str:
+def arrow_head(tip: Point, towards: Point) -> str:
     """A triangle with its tip at a point; `towards` is the direction, along one of the axes."""
     (x, y), (dx, dy) = tip, towards
     back_x, back_y = x - _ARROW_LENGTH * dx, y - _ARROW_LENGTH * dy
@@ -102,7 +97,7 @@ def arrow_head(tip: tuple[float, float], towards: tuple[float, float]) -> str:
     )
 
 
-def axis_direction(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, float]:
+def axis_direction(start: Point, end: Point) -> Point:
     """From one point to another, as a step of one along the axis that it mostly follows."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     if abs(dx) > abs(dy):
@@ -122,9 +117,10 @@ def page(width: float, height: float, canvas: str, name: str, content: Iterable[
     return head + "\n".join(content) + "\n</svg>\n"
 
 
+# --- what was arranged -------------------------------------------------------------------------------
+
 _BASELINE = 11.5  # of a line, below its top
 _GRADIENT_BESIDE = 6.0
-_TAG_GAP = 10.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,7 +129,6 @@ class Painter:
 
     document: PassDocument
     palette: Palette
-    colouring: Colouring
     arrangement: Arrangement
     connectors: Sequence[Connector]
     dx: float
@@ -152,96 +147,75 @@ class Painter:
             if route.label is not None:
                 yield self._label(edge, route.label)
 
-    # --- groups ----------------------------------------------------------------------------------
-
     def _group(self, group: Group, depth: int) -> str:
-        header = self.arrangement.headers[id(group)]
-        place = self._place(group)
+        place = group.rect.moved(self.dx, self.dy)
+        kind, dashes = "module", ""
+        if not group.scopes:
+            kind, dashes = "stretch", "2 3"
+        elif is_function(self.document, group):
+            kind, dashes = "function", "6 4"
         fills = self.palette.group_fills
-        is_stretch = not group.scopes
-        frame = rect(
-            place,
-            fills[depth % len(fills)],
-            self.palette.group_stroke,
-            dashes="6 4" if header.is_function else ("2 3" if is_stretch else ""),
-        )
+        frame = rect(place, fills[depth % len(fills)], self.palette.group_stroke, dashes=dashes)
         y = place.y + HEADER_HEIGHT / 2 + 4.0
         x = place.x + PADDING_X
         texts = ""
-        for line in header.texts:
+        for line in group.header:
             texts += text(line, x, y, self._ink(line), line.width + TITLE_GAP / 2)
             x += line.width + TITLE_GAP
-        kind = "function" if header.is_function else ("stretch" if is_stretch else "module")
-        scopes = ranges(sorted(set(group.repeated or group.scopes)), "-", " ")
-        data = attributes(class_="group", data_key=str(group.key), data_kind=kind, data_scope=scopes)
-        if group.num_repeats > 1:
-            data += attributes(data_repeats=str(group.num_repeats))
+        data = _data("group", group, kind, data_scope=_ranges(group.repeated or group.scopes))
         return f"<g{data}>{title(group_tooltip(self.document, group))}{frame}{texts}</g>"
 
-    # --- boxes -----------------------------------------------------------------------------------
-
     def _node(self, node: Node) -> Iterator[str]:
-        face = self.arrangement.faces[id(node)]
-        look = self.palette.looks[face.kind]
-        place = self._place(node)
-        own_fill = self.colouring.fills.get(id(node))
-        fill = own_fill or look.fill
-        ops = ranges(sorted(node.stands_for or node.ops), "-", " ")
-        scopes = ranges(sorted(set(node.scopes or node.calls)), "-", " ")
-        data = attributes(
-            class_="node", data_key=str(node.key), data_kind=face.kind, data_op=ops, data_scope=scopes
-        )
-        if node.num_repeats > 1:
-            data += attributes(data_repeats=str(node.num_repeats))
+        look = self.palette.looks[node.face.kind]
+        place = node.rect.moved(self.dx, self.dy)
+        fill = node.fill or look.fill
+        ops, scopes = _ranges(node.stands_for or node.ops), _ranges(node.scopes or node.calls)
+        data = _data("node", node, node.face.kind, data_op=ops, data_scope=scopes)
         yield f"<g{data}>{title(tooltip_of(self.document, node))}"
         if node.is_collapsed:
             front = Rect(place.x, place.y, place.width - STACK, place.height - STACK)
-            yield rect(front._replace(x=place.x + STACK, y=place.y + STACK), fill, look.stroke)
+            yield rect(front.moved(STACK, STACK), fill, look.stroke)
             place = front
         yield rect(place, fill, look.stroke, dashes=look.dashes)
-        yield from self._texts(face, place, ink_on(own_fill, self.palette) if own_fill else "")
+        yield from self._texts(node.face, place, ink_on(node.fill, self.palette) if node.fill else "")
         yield "</g>"
 
     def _texts(self, face: Face, place: Rect, one_ink: str) -> Iterator[str]:
+        left, right = place.x + PADDING_X, place.x + place.width - PADDING_X
         y = place.y + PADDING_Y
         for row in face.chips_in:
-            x = place.x + PADDING_X
+            x = left
             for chip in row:
                 yield self._chip(chip, x, y)
                 x += chip.width + CHIP_GAP
             y += CHIP_HEIGHT + CHIP_GAP
-        x, right = place.x + PADDING_X, place.x + place.width - PADDING_X
-        tags = sum(tag.width + _TAG_GAP for tag in face.tags)
-        for i, line in enumerate(face.lines):
-            end = right - tags if i == 0 else right + PADDING_X - 2.0
-            yield text(line, x, y + _BASELINE, one_ink or self._ink(line), end - x)
-            for tag in reversed(face.tags) if i == 0 else ():
-                yield text(tag, right - tag.width, y + _BASELINE, one_ink or self._ink(tag), tag.width)
-                right -= tag.width + _TAG_GAP
-            if i == 0:
-                right = place.x + place.width - PADDING_X
+        first, *others = face.lines
+        end = right - sum(tag.width + TAG_GAP for tag in face.tags)
+        yield text(first, left, y + _BASELINE, one_ink or self._ink(first), end - left)
+        for tag in reversed(face.tags):
+            yield text(tag, right - tag.width, y + _BASELINE, one_ink or self._ink(tag), tag.width)
+            right -= tag.width + TAG_GAP
+        y += LINE_HEIGHT
+        for line in others:
+            room = place.width - PADDING_X - 2.0
+            yield text(line, left, y + _BASELINE, one_ink or self._ink(line), room)
             y += LINE_HEIGHT
         if face.chip_out is not None:
-            yield self._chip(face.chip_out, place.x + PADDING_X, y + CHIP_GAP)
+            yield self._chip(face.chip_out, left, y + CHIP_GAP)
 
     def _chip(self, chip: Chip, x: float, y: float) -> str:
-        place = Rect(x, y, chip.width, CHIP_HEIGHT)
-        words = Text(words=chip.words, ink="chip_text", size=CHIP_SIZE)
         sources = " ".join(str(edge.source.key) for edge in chip.edges)
-        kind = "chip" if chip.edges else "readers"
-        shape = rect(place, self.palette.chip_fill, "none", radius=CHIP_HEIGHT / 2)
+        data = attributes(class_="chip", data_from=sources) if sources else attributes(class_="readers")
+        shape = rect(
+            Rect(x, y, chip.width, CHIP_HEIGHT), self.palette.chip_fill, "none", radius=CHIP_HEIGHT / 2
+        )
+        words = Text(words=chip.words, size=CHIP_SIZE)
         letters = text(words, x + 5.0, y + CHIP_HEIGHT - 4.0, self.palette.chip_text, chip.width - 5.0)
-        data = attributes(class_=kind, **({"data_from": sources} if sources else {}))
         return f"<g{data}>{title(chip.tooltip)}{shape}{letters}</g>"
 
     def _ink(self, line: Text) -> str:
         ink: str = getattr(self.palette, line.ink)
         return ink
-
-    def _place(self, part: Node | Group) -> Rect:
-        return self.arrangement.rects[id(part)].moved(self.dx, self.dy)
-
-    # --- wires -----------------------------------------------------------------------------------
 
     def _wires(self, wires: list[tuple[Edge, Route]]) -> Iterator[str]:
         palette = self.palette
@@ -258,18 +232,26 @@ class Painter:
         lines = []
         for connector in self.connectors:
             points = [(x + self.dx, y + self.dy) for x, y in connector.points]
-            head = arrow_head(points[-1], axis_direction(points[-2], points[-1]))
-            lines.append(
-                _Stroke(connector.edge.source, connector.edge.target, path_of(rounded(points)), head)
-            )
+            route = Route(start=points[0], pieces=tuple((point,) for point in points[1:]))
+            lines.append(_wire(connector.edge, route)._replace(is_back=False))
         yield from _strokes("connector", self.palette.wire, lines, stroke_dasharray="1.5 3.5")
 
     def _label(self, edge: Edge, place: Rect) -> str:
         colour = self.palette.condition if edge.kind == "condition" else self.palette.text_3
-        words = Text(words=edge.text, size=TEXT_SIZE)
+        words = Text(words=edge.text)
         letters = text(words, place.x + 2.0, place.y + place.height - 3.0, colour, place.width - 2.0)
         data = attributes(class_="label", data_from=str(edge.source.key), data_to=str(edge.target.key))
         return f"<g{data}>{letters}</g>"
+
+
+def _data(what: str, part: Node | Group, kind: str, **values: str) -> str:
+    """The attributes that say what a box is."""
+    repeats = {"data_repeats": str(part.num_repeats)} if part.num_repeats > 1 else {}
+    return attributes(class_=what, data_key=str(part.key), data_kind=kind, **values, **repeats)
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    return ranges(sorted(set(numbers)), "-", " ")
 
 
 class _Stroke(NamedTuple):
@@ -306,3 +288,172 @@ def _gradient(edge: Edge, route: Route) -> _Stroke:
     dx, dy = (-_GRADIENT_BESIDE, 0.0) if away[0] == 0 else (0.0, -_GRADIENT_BESIDE)
     head = arrow_head((route.start[0] + dx, route.start[1] + dy), (-away[0], -away[1]))
     return _Stroke(edge.target, edge.source, line_of(route, dx, dy), head)
+
+
+# --- the head ----------------------------------------------------------------------------------------
+
+_TITLE_SIZE = 20.0
+_LINE = 16.0
+_ENTRY_GAP, _SWATCH = 18.0, 22.0
+_LEAST_WIDTH = 460.0
+_MOST_ROWS = 4  # of one line that is too long
+_SCALE_WIDTH, _SCALE_STEPS = 160.0, 40
+
+_LOOKS = {
+    "input": "input",
+    "output": "output",
+    "params": "op with parameters",
+    "op": "op without parameters",
+    "buffer": "buffer",
+    "source": "made from nothing: constant, random draw",
+    "collapsed": "module, not opened",
+    "collapsed_params": "module with parameters, not opened",
+}
+
+Sample = Callable[[float, float], str]  # paints a small example at a place
+
+
+class Head(NamedTuple):
+    """The lines above the picture and the legend, measured."""
+
+    content: list[str]
+    width: float
+    height: float
+
+
+def make_head(
+    document: PassDocument,
+    diagram: Diagram,
+    arrangement: Arrangement,
+    palette: Palette,
+    *,
+    scale: Scale | None,
+    with_legend: bool,
+    margin: float,
+) -> Head:
+    """Title, then notes, then the legend in rows as wide as the picture, or a little wider."""
+    width = max(_LEAST_WIDTH, arrangement.width)
+    words = fitted(printable(document.model_name), width, _TITLE_SIZE, BOLD)
+    name = Text(words=words, size=_TITLE_SIZE, weight=BOLD)
+    content = ['<g class="head">', text(name, margin, margin + 20.0, palette.text, width)]
+    y = margin + 30.0
+    for words, ink in _lines(document, diagram, arrangement.note, palette):
+        for part in wrapped(printable(words), width, TEXT_SIZE)[:_MOST_ROWS]:
+            content.append(text(Text(words=part), margin, y + 10.0, ink, width))
+            y += _LINE
+    if with_legend:
+        x, y, is_empty = margin, y + 6.0, True
+        for words, sample in _entries(document, diagram, arrangement, palette):
+            line = Text(words=words)
+            needed = _SWATCH + 6.0 + line.width
+            if not is_empty and x - margin + needed > width:
+                x, y = margin, y + _LINE + 2.0
+            content.append(sample(x, y))
+            content.append(text(line, x + _SWATCH + 6.0, y + 10.0, palette.text_2, line.width * 1.2))
+            x, is_empty = x + needed + _ENTRY_GAP, False
+        y += 0.0 if is_empty else _LINE + 2.0
+    if scale is not None and with_legend:
+        content.extend(_scale(scale, palette, margin, y + 4.0))
+        y += 38.0
+    return Head([*content, "</g>"], width, y - margin)
+
+
+def _lines(
+    document: PassDocument, diagram: Diagram, note: str, palette: Palette
+) -> Iterator[tuple[str, str]]:
+    shown = [op for index, op in enumerate(document.ops) if index not in diagram.hidden and op.kind == "op"]
+    flops = sum(op.flops or 0 for op in shown)
+    facts = [f"{len(shown)} op" + ("s" if len(shown) != 1 else "")]
+    if document.num_params:
+        facts.append(f"{readable_count(document.num_params)} params")
+    if flops:
+        facts.append(f"{readable_count(flops)} FLOPs")
+    if document.is_shape_only:
+        facts.append("shapes only, nothing was computed")
+    yield " · ".join(facts), palette.text_2
+    if document.error:
+        first, *others = document.error.strip().splitlines() or ["an exception"]
+        yield f"The model raised {first}", palette.danger
+        for line in others[-1:]:
+            yield line, palette.danger
+        yield "This is the pass up to there.", palette.danger
+    if document.stopped_after:
+        yield f"Stopped after {document.stopped_after}.", palette.mark
+    if note:
+        yield note, palette.text_3
+
+
+def _entries(
+    document: PassDocument, diagram: Diagram, arrangement: Arrangement, palette: Palette
+) -> list[tuple[str, Sample]]:
+    """Only what occurs."""
+    kinds = {node.face.kind for node in arrangement.nodes}
+    functions = [is_function(document, group) for group, _ in arrangement.groups]
+    edges = diagram.edges
+    backwards = any(edge.is_back for edge in edges)
+    condition = any(edge.kind == "condition" for edge in edges)
+    gradient = any(edge.has_gradient and not edge.is_chip for edge in edges)
+    passes = any(len(node.ops) > 1 and not node.is_collapsed for node in arrangement.nodes)
+    times = partial(_word_sample, palette)
+    line = partial(_line_sample, palette.wire, "", True)
+    entries: tuple[tuple[bool, str, Sample], ...] = (
+        *((kind in kinds, words, partial(_box_sample, palette, kind)) for kind, words in _LOOKS.items()),
+        (not all(functions), "module", partial(_frame_sample, palette, "")),
+        (any(functions), "function of torch, opened", partial(_frame_sample, palette, "4 2.5")),
+        (backwards, "back to an earlier box", line),
+        (condition, "decided what ran", partial(_line_sample, palette.condition, "5 3", False)),
+        (gradient, "gradient", partial(_line_sample, palette.gradient, "3 2.5", True)),
+        (any(edge.is_chip for edge in edges), "comes from further away", partial(_chip_sample, palette)),
+        (passes, "passes of one layer", times),
+        (diagram.num_folded > 0, "equal blocks, drawn once", times),
+    )
+    return [(words, sample) for occurs, words, sample in entries if occurs]
+
+
+def _box_sample(palette: Palette, kind: str, x: float, y: float) -> str:
+    look = palette.looks[kind]
+    if not kind.startswith("collapsed"):
+        return rect(Rect(x, y, _SWATCH, 13.0), look.fill, look.stroke, radius=3.0, dashes=look.dashes)
+    front = Rect(x, y, _SWATCH - 3.0, 10.0)
+    return "".join(rect(one, look.fill, look.stroke, radius=3.0) for one in (front.moved(3.0, 3.0), front))
+
+
+def _frame_sample(palette: Palette, dashes: str, x: float, y: float) -> str:
+    place = Rect(x, y, _SWATCH, 13.0)
+    return rect(place, palette.group_fills[0], palette.group_stroke, radius=3.0, dashes=dashes)
+
+
+def _line_sample(colour: str, dashes: str, backwards: bool, x: float, y: float) -> str:
+    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    middle = y + 6.5
+    tip, towards = ((x, middle), (-1.0, 0.0)) if backwards else ((x + _SWATCH, middle), (1.0, 0.0))
+    ends = f"M{number(x)} {number(middle)}H{number(x + _SWATCH)}"
+    line = f'<path d="{ends}" fill="none" stroke="{colour}" stroke-width="1.2"{dashed}/>'
+    return f'{line}<path d="{arrow_head(tip, towards)}" fill="{colour}"/>'
+
+
+def _chip_sample(palette: Palette, x: float, y: float) -> str:
+    arrow = text(Text(words="↗", size=10.0), x + 6.5, y + 10.0, palette.chip_text, _SWATCH)
+    return rect(Rect(x, y, _SWATCH, 13.0), palette.chip_fill, "none", radius=6.5) + arrow
+
+
+def _word_sample(palette: Palette, x: float, y: float) -> str:
+    return text(Text(words="× n", weight=BOLD), x, y + 10.0, palette.text, _SWATCH + 4.0)
+
+
+def _scale(scale: Scale, palette: Palette, left: float, y: float) -> Iterable[str]:
+    step = _SCALE_WIDTH / _SCALE_STEPS
+    yield '<g class="scale">'
+    for i in range(_SCALE_STEPS):
+        colour = on_ramp((i + 0.5) / _SCALE_STEPS, palette.sequential)
+        place = f'x="{number(left + i * step)}" y="{number(y)}" width="{number(step + 0.5)}"'
+        yield f'<rect {place} height="10" fill="{colour}"/>'
+    low = Text(words=scale.words(scale.low))
+    high = Text(words=scale.words(scale.high))
+    yield text(low, left, y + 23.0, palette.text_2, _SCALE_WIDTH)
+    yield text(
+        high, left + max(_SCALE_WIDTH - high.width, low.width + 8.0), y + 23.0, palette.text_2, _SCALE_WIDTH
+    )
+    name = Text(words=fitted(printable(scale.title), 240.0, TEXT_SIZE))
+    yield text(name, left + _SCALE_WIDTH + 12.0, y + 9.0, palette.text_2, 280.0)
+    yield "</g>"

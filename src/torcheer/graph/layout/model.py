@@ -1,8 +1,6 @@
-"""What a layout is asked for and answers, and one connected piece of a group while it is laid out.
+"""What a layout is asked for and answers, and what a group consists of while it is laid out.
 
-The lists of a part grow from stage to stage: ranks fill `rank`, bends add vertices and segments, order fills
-`rows` and `place`, coordinates fill `x`, heights fill `top`. Plain lists, one entry a vertex or segment,
-because every stage loops over all of them.
+Ranks fill `rank` and add bends and segments, order fills `rows` and `place`, coordinates fill `x` and `top`.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 Point = tuple[float, float]
+Size = tuple[float, float]
 # One point: a straight line to it. Three: a cubic curve, as two control points and the end.
 Piece = tuple[Point] | tuple[Point, Point, Point]
 
@@ -52,7 +51,7 @@ class Wire:
     source: int
     target: int
     # Width and height of a text that stands beside the wire, near its target.
-    label: tuple[float, float] | None = None
+    label: Size | None = None
     weight: float = 1.0  # how much it wants to be short and straight
     is_back: bool = False  # against the flow on purpose, as the feedback of a loop is
 
@@ -134,144 +133,132 @@ class Kind(IntEnum):
     GROUP = 1
     IN_PORT = 2
     OUT_PORT = 3
-    # Where a long wire passes a rank.
-    BEND = 4
-    # A bend with a text beside it.
-    LABEL = 5
-    # Holds a wire against the flow to its two ends while the ranks are ordered; then gone.
-    HUB = 6
+    BEND = 4  # where a long wire passes a rank
+    LABEL = 5  # a bend with a text beside it
 
 
-@dataclass(slots=True)
-class Joint:
-    """Where a wire leaves a vertex for a column of its own, within the gap above or below the vertex."""
+@dataclass(slots=True, eq=False)
+class Vertex:
+    """A thing with a place in one group: a box, a port or a bend. Stages fill it one after the other."""
 
-    vertex: int
-    # Sideways from the vertex's middle, and the bend it goes to; a lane has no bend, only an x.
-    shift: float
-    is_below: bool
-    is_turn: bool
-    bend: int = -1
-    lane: int = -1
-    column: float = 0.0
-    zone_top: float = 0.0
-    zone_bottom: float = 0.0
+    kind: Kind
+    # How far it reaches to either side of its middle, and its height.
+    left: float = 0.0
+    right: float = 0.0
+    height: float = 0.0
+    # The height at which wires leave it: less than its height where texts beside it are higher.
+    body: float = 0.0
+    order: int = 0  # boxes with a smaller one ran earlier
+    rank: int = 0
+    floats: bool = False  # stays close to its readers rather than to the top
+    # Who stands below it and above it, and by how many ranks at least.
+    after: list[tuple[Vertex, int]] = field(default_factory=list)
+    before: list[tuple[Vertex, int]] = field(default_factory=list)
+    above: list[Segment] = field(default_factory=list)
+    below: list[Segment] = field(default_factory=list)
+    place: int = 0  # in its row
+    block: int = -1  # what it moves with, and how far it is from the middle of that
+    offset: float = 0.0
+    x: float = 0.0
+    top: float = 0.0
+
+    @property
+    def is_box(self) -> bool:
+        return self.kind <= Kind.GROUP
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
 
 
-@dataclass(slots=True)
-class Chain:
-    """The column of bends that a net's wires share, or that a wire against the flow has for itself."""
+@dataclass(slots=True, eq=False)
+class Segment:
+    """A piece of a wire between neighbouring ranks. Wires of one net share segments."""
 
-    vertices: list[int] = field(default_factory=list)
-    # The segment that leads to each vertex; a chain against the flow has none to its first.
-    segments: list[int] = field(default_factory=list)
-    # Set where the chain is joined sideways to its source: against the flow, or far out in a lane.
-    start: Joint | None = None
-
-
-@dataclass(slots=True)
-class Course:
-    """A link, and how it runs through the part."""
-
+    start: Vertex
+    end: Vertex
     net: int
-    source: int
-    target: int
     weight: float
-    label: tuple[float, float] | None
-    is_back: bool
-    # Where it meets its ends, sideways from their middles, if these are groups.
+    score: float
+    # Where it meets its ends, sideways from their middles.
+    shift_out: float = 0.0
+    shift_in: float = 0.0
+    is_straight: bool = False
+    zone: tuple[float, float] | None = None  # top and bottom of where it moves sideways
+
+    @property
+    def start_x(self) -> float:
+        return self.start.x + self.shift_out
+
+    @property
+    def end_x(self) -> float:
+        return self.end.x + self.shift_in
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """Where a wire against the flow turns around: below its source, or above its target."""
+
+    vertex: Vertex
+    is_below: bool
+    shift: float = 0.0  # from the vertex's middle
+    column: float = 0.0  # the x of the wire beside everything else
+    top: float = 0.0
+    bottom: float = 0.0
+
+    @property
+    def x(self) -> float:
+        return self.vertex.x + self.shift
+
+
+@dataclass(slots=True, eq=False)
+class Link:
+    """The way of a wire, or of several that share it, inside one group: from a child or port to another."""
+
+    # Wires of one source share links, ports and bends; parallel wires are different nets.
+    net: int
+    source: Vertex
+    target: Vertex
+    weight: float
+    label: Size | None = None
+    is_back: bool = False
+    # Where it meets its ends if these are groups.
     source_shift: float = 0.0
     target_shift: float = 0.0
-    # Length of the longest way through it.
-    score: float = 0.0
     goes_up: bool = False
-    chain: Chain = field(default_factory=Chain)
-    # How many of the chain's vertices it passes, and the segments after them.
-    num_steps: int = 0
-    tail: list[int] = field(default_factory=list)
-    arrival: Joint | None = None
-    label_vertex: int = -1
+    score: float = 0.0  # length of the longest way through it
+    path: list[Segment] = field(default_factory=list)
+    label_vertex: Vertex | None = None
+    turns: tuple[Turn, Turn] | None = None  # at source and target, where it goes up
 
 
-class Part:
-    """Vertices, the segments between neighbouring ranks, and the courses made of them."""
+@dataclass(slots=True, eq=False)
+class Component:
+    """The vertices of a group that links connect. Bends and rows are added by the stages."""
 
-    __slots__ = (
-        "above", "below", "body", "courses", "floats", "height", "joints", "kind", "lane_widths", "left",
-        "num_crossings", "order", "place", "port_wish", "rank", "right", "rows", "segment_from",
-        "segment_in", "segment_net", "segment_out", "segment_score", "segment_to", "segment_weight",
-        "top", "x",
-    )  # fmt: skip
+    vertices: list[Vertex]
+    links: list[Link]
+    segments: list[Segment] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    rows: list[list[Vertex]] = field(default_factory=list)  # of each rank, from left to right
+    width: float = 0.0
+    bottom: float = 0.0
+    x: float = 0.0
+    y: float = 0.0
 
-    def __init__(self) -> None:
-        self.kind: list[Kind] = []
-        # How far a vertex reaches to either side of its middle, and its height.
-        self.left: list[float] = []
-        self.right: list[float] = []
-        self.height: list[float] = []
-        # The height at which wires leave it: less than its height where texts beside it are higher.
-        self.body: list[float] = []
-        self.order: list[int] = []
-        self.rank: list[int] = []
-        # Whether it stays close to its readers rather than to the top.
-        self.floats: list[bool] = []
-        self.courses: list[Course] = []
-        self.joints: list[Joint] = []
-        # Lanes run beside everything else, for wires that are too long for bends; a text may stand in one.
-        self.lane_widths: list[float] = []
-        # Segments, and the ids of those that end and begin at a vertex.
-        self.segment_from: list[int] = []
-        self.segment_to: list[int] = []
-        self.segment_out: list[float] = []
-        self.segment_in: list[float] = []
-        self.segment_weight: list[float] = []
-        self.segment_score: list[float] = []
-        self.segment_net: list[int] = []
-        self.above: list[list[int]] = []
-        self.below: list[list[int]] = []
-        # Vertices of each rank from left to right, and a vertex's place in its row.
-        self.rows: list[list[int]] = []
-        self.place: list[int] = []
-        # How many wires cross, and for ports the x that their order has to follow.
-        self.num_crossings = 0
-        self.port_wish: dict[int, float] = {}
-        self.x: list[float] = []
-        self.top: list[float] = []
-
-    def add_vertex(
-        self, kind: Kind, left: float, right: float, height: float, *, order: int = 0, rank: int = 0
-    ) -> int:
-        self.kind.append(kind)
-        self.left.append(left)
-        self.right.append(right)
-        self.height.append(height)
-        self.body.append(height)
-        self.order.append(order)
-        self.rank.append(rank)
-        self.floats.append(False)
-        self.above.append([])
-        self.below.append([])
-        return len(self.kind) - 1
+    def add_bend(self, kind: Kind, rank: int) -> Vertex:
+        bend = Vertex(kind, rank=rank)
+        self.vertices.append(bend)
+        return bend
 
     def add_segment(
-        self, start: int, end: int, course: Course, shift_out: float = 0.0, shift_in: float = 0.0
-    ) -> int:
-        segment = len(self.segment_from)
-        self.segment_from.append(start)
-        self.segment_to.append(end)
-        self.segment_out.append(shift_out)
-        self.segment_in.append(shift_in)
-        self.segment_weight.append(course.weight)
-        self.segment_score.append(course.score)
-        self.segment_net.append(course.net)
-        self.below[start].append(segment)
-        self.above[end].append(segment)
+        self, start: Vertex, end: Vertex, link: Link, shift_out: float = 0.0, shift_in: float = 0.0
+    ) -> Segment:
+        segment = Segment(start, end, link.net, link.weight, link.score, shift_out, shift_in)
+        self.segments.append(segment)
+        start.below.append(segment)
+        end.above.append(segment)
         return segment
-
-    def strengthen(self, segment: int, course: Course) -> None:
-        """Let a shared segment matter as much as the weightiest of the courses through it."""
-        here = (self.segment_weight[segment], self.segment_score[segment])
-        self.segment_weight[segment], self.segment_score[segment] = max(here, (course.weight, course.score))
 
 
 def connected_pieces(size: int, pairs: Iterable[tuple[int, int]]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from torcheer.graph.document import PassDocument
 from torcheer.graph.drawing.diagram import Group, Node, Part
@@ -13,6 +13,8 @@ from torcheer.graph.drawing.edges import Pair
 _LONGEST_UNIT = 6  # boxes side by side that repeat together, as a block and its downsampling do
 _MANY_ABREAST = 4
 Unit = Sequence[Part]
+Places = dict[Node, int]  # the leaves of a unit, numbered
+Wires = set[tuple[object, ...]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,96 +111,79 @@ class Folder:
         Units that do not lead to one another stand side by side, as experts do. A few of those are
         better seen, and so are functions: `normalize(q)` and `normalize(k)` are no repeat.
         """
-        places = [_places(unit) for unit in units]
-        first_inside, _ = self._wires(units[0], places[0], {})
-        expected: set[tuple[object, ...]] = set()
-        times = len(units)
-        for k in range(1, len(units)):
-            inside, outside = self._wires(units[k], places[k], places[k - 1])
-            if inside != first_inside or (k > 1 and outside != expected):
-                times = k
-                break
-            expected = outside
-        if any(len(wire) == 3 for wire in expected):
+        places = [{leaf: place for place, leaf in enumerate(_leaves(unit))} for unit in units]
+        inside, _ = self._wires(places[0], {})
+        wired = [self._wires(own, before) for before, own in pairwise(places)]
+        outside = wired[0][1]
+        if wired[0][0] != inside:
+            return 1
+        times = 1 + _num_equal(wired)
+        if any(len(wire) == 3 for wire in outside):
             # Single ops one behind the other are better seen.
-            return self._num_read_alike(units[:times], places) if any(map(_is_block, units[0])) else 1
+            return self._num_read_alike(places[:times]) if any(map(_is_block, units[0])) else 1
         if all(map(self._is_module, units[0])):
-            times = self._num_read_abreast(units[:times], places)
+            times = _num_equal([self._reads(own, {}, by_name=True) for own in places[:times]])
             return times if times >= _MANY_ABREAST else 1
         return 1
 
-    def _num_read_alike(self, units: Sequence[Unit], places: Sequence[dict[int, int]]) -> int:
+    def _num_read_alike(self, places: Sequence[Places]) -> int:
         """How many of a chain, from the first on, are read alike from outside.
 
         The last is also read for what it would hand on to a next one. So a chain ends at a block that is read
         by somebody who reads none of those before it.
         """
-        reads = [self._reads(units[k], places[k], places[k + 1]) for k in range(len(units) - 1)]
-        reads.append(self._reads(units[-1], places[len(units) - 1], {}))
-        times = 1
-        while times < len(units) and reads[times] == reads[0]:
-            times += 1
+        reads = [
+            self._reads(own, following) for own, following in zip(places, [*places[1:], {}], strict=True)
+        ]
+        times = _num_equal(reads)
+        if times == len(places):
+            return times
         handed_on = {read[0] for read in reads[0] if len(read) == 2}
         common = {read for read in reads[0] if len(read) == 3}
-        if times < len(units):
-            last = reads[times]
-            is_end = common <= last and all(read[0] in handed_on for read in last - common)
-            return times + 1 if is_end else times
-        return times
+        is_end = common <= reads[times] and all(read[0] in handed_on for read in reads[times] - common)
+        return times + 1 if is_end else times
 
-    def _num_read_abreast(self, units: Sequence[Unit], places: Sequence[dict[int, int]]) -> int:
-        first = self._reads(units[0], places[0], {}, by_name=True)
-        times = 1
-        while times < len(units) and self._reads(units[times], places[times], {}, by_name=True) == first:
-            times += 1
-        return times
-
-    def _reads(
-        self, unit: Unit, own: dict[int, int], following: dict[int, int], *, by_name: bool = False
-    ) -> set[tuple[object, ...]]:
+    def _reads(self, own: Places, following: Places, *, by_name: bool = False) -> Wires:
         """Who reads a unit from outside: the next unit (two long), or boxes of a kind (three long).
 
         By name, a box that is not the model's output is told from others of its kind.
         """
-        found: set[tuple[object, ...]] = set()
-        for leaf in _leaves(unit):
-            place = own[id(leaf)]
+        found: Wires = set()
+        for leaf, place in own.items():
             for index in leaf.stands_for:
                 for reader_op, argument in self._readers_of.get(index, ()):
                     reader = self._node_of.get(reader_op)
-                    if reader is None or id(reader) in own or (index, reader_op) in self.carried:
+                    if reader is None or reader in own or (index, reader_op) in self.carried:
                         continue
-                    if id(reader) in following:
+                    if reader in following:
                         found.add((place, "next"))
                         continue
                     is_told = by_name and self.document.ops[reader_op].kind != "output"
-                    kind: object = id(reader) if is_told else self._signature(reader)
-                    found.add((place, kind, _as_one_of_many(argument)))
+                    kind: object = reader if is_told else self._signature(reader)
+                    # Any item of a list: blocks whose outputs are put together are read alike.
+                    found.add((place, kind, argument.partition(".")[:2]))
         return found
 
     def _is_module(self, part: Part) -> bool:
         scopes = _own_scopes(part)
         return bool(scopes) and self.document.scopes[scopes[0]].address is not None
 
-    def _wires(
-        self, unit: Unit, own: dict[int, int], last: dict[int, int]
-    ) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]:
+    def _wires(self, own: Places, before: Places) -> tuple[Wires, Wires]:
         """The edges into the boxes of a unit: from itself, and from the unit before or elsewhere."""
-        inside: set[tuple[object, ...]] = set()
-        outside: set[tuple[object, ...]] = set()
-        for leaf in _leaves(unit):
-            place = own[id(leaf)]
+        inside: Wires = set()
+        outside: Wires = set()
+        for leaf, place in own.items():
             for index in leaf.stands_for:
                 for link in self.document.ops[index].parents:
                     source = self._node_of.get(link.op)
                     if source is None or (link.op, index) in self.carried:
                         continue
-                    if id(source) in own:
-                        inside.add((place, own[id(source)], link.argument))
-                    elif id(source) in last:
-                        outside.add((place, last[id(source)], link.argument))
+                    if source in own:
+                        inside.add((place, own[source], link.argument))
+                    elif source in before:
+                        outside.add((place, before[source], link.argument))
                     else:
-                        outside.add((place, "elsewhere", id(source), link.argument))
+                        outside.add((place, "elsewhere", source, link.argument))
         return inside, outside
 
     # --- folding -------------------------------------------------------------------------------
@@ -232,10 +217,9 @@ class Folder:
                             self.carried.add((link.op, index))
 
 
-def _as_one_of_many(argument: str) -> str:
-    """`0.*` for any item of a list: blocks whose outputs are put together are read alike."""
-    head, dot, _ = argument.partition(".")
-    return f"{head}.*" if dot else head
+def _num_equal(values: Sequence[object]) -> int:
+    """How many, from the first on, are equal to the first."""
+    return sum(1 for _ in takewhile(lambda value: value == values[0], values))
 
 
 def _is_block(part: Part) -> bool:
@@ -244,10 +228,6 @@ def _is_block(part: Part) -> bool:
 
 def _leaves(unit: Unit) -> list[Node]:
     return [leaf for part in unit for leaf in ([part] if isinstance(part, Node) else part.leaves())]
-
-
-def _places(unit: Unit) -> dict[int, int]:
-    return {id(leaf): place for place, leaf in enumerate(_leaves(unit))}
 
 
 def _own_scopes(part: Part) -> list[int]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import difflib
 import os
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -45,51 +42,11 @@ def read_target(text: str) -> Target:
         raise InputError(f"{text!r} names no training: write {EXAMPLE}, {WANTED}.")
     target = Target(where=where, name=name)
     if target.is_file:
-        path = Path(where)
-        if not path.is_file():
+        if not Path(where).is_file():
             raise InputError(f"there is no file {where}: write {EXAMPLE}.")
-        _look_for_name(path, name.partition(".")[0])
     elif not all(part.isidentifier() for part in where.split(".")):
         raise InputError(f"{where!r} is no module and no file that ends in .py: write {EXAMPLE}.")
     return target
-
-
-# --- what a file defines, without running it -----------------------------------------------------
-
-
-def _look_for_name(path: Path, name: str) -> None:
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, OSError):
-        return  # what is wrong with it is shown with its place when it is loaded
-    names = list(dict.fromkeys(_names_in(tree.body)))
-    if name in names or "*" in names:
-        return
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise InputError(f"{path} has no {name!r} that can be imported: it must be {WANTED}.{hint}")
-
-
-def _names_in(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """All names that the statements of a module may bind, also inside `if` and `try`; `*` for any."""
-    for statement in body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield statement.name
-            continue
-        if isinstance(statement, ast.If) and _is_main_guard(statement.test):
-            yield from _names_in(statement.orelse)
-            continue
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-                yield node.name
-            elif isinstance(node, ast.alias):
-                yield node.asname or node.name.partition(".")[0]
-
-
-def _is_main_guard(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
 # --- the target of a function -------------------------------------------------------------------------------
@@ -109,14 +66,16 @@ def target_of(made: Any) -> Target:
             f"{name!r} is defined inside a function, and {_WHY}: define it at the level of its module."
         )
     module = sys.modules.get(made.__module__)
-    if module is None or _found_in(module, name) != made:
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if module is None or found != made:
         raise InputError(f"{made.__module__} has another {name!r} or none, and {_WHY}: do not rename it.")
     return Target(where=_where(module, name), name=name)
 
 
 def _target_of_object(made: Any) -> Target:
-    modules = [sys.modules.get("__main__"), *sys.modules.values()]
-    for module in modules:
+    for module in [sys.modules.get("__main__"), *sys.modules.values()]:
         if not isinstance(module, ModuleType):  # some libraries put other things there
             continue
         for name, value in list(vars(module).items()):
@@ -143,10 +102,3 @@ def _where(module: ModuleType, name: str) -> str:
         )
     shown = os.path.relpath(file)
     return str(file) if shown.startswith(os.pardir) else shown
-
-
-def _found_in(module: ModuleType, name: str) -> Any:
-    found: Any = module
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found

@@ -6,9 +6,8 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from traceback import TracebackException
 from typing import Final
 
 from torcheer.training.control.control_commands import About, Fault, Value
@@ -27,16 +26,20 @@ _MAX_TRACE: Final = 40_000
 
 def fault_of(error: BaseException) -> Fault:
     """Frames of ours that led to the user's code are left out."""
-    kind = type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        place = f"{os.path.basename(error.filename)}, line {error.lineno}"
+    else:
+        place = place_of([(frame.filename, frame.lineno, frame.name) for frame in frames])
+    first = error.__traceback__
+    while first is not None and _is_ours(first.tb_frame.f_code.co_filename):
+        first = first.tb_next
     try:
-        told = TracebackException.from_exception(error, compact=True)
-        place = _place(told)
-        _leave_out_ours(told)
-        trace = "".join(told.format())
+        trace = "".join(traceback.format_exception(type(error), error, first or error.__traceback__))
     except Exception:  # an exception may do anything when it is asked for its text
-        place, trace = "", "".join(traceback.format_tb(error.__traceback__))
+        trace = "".join(traceback.format_tb(error.__traceback__))
     return Fault(
-        error=kind,
+        error=type(error).__name__,
         message=readable(text_of(error), _MAX_MESSAGE),
         place=place,
         trace=readable(trace, _MAX_TRACE),
@@ -80,33 +83,6 @@ def place_of(frames: Sequence[tuple[str, int | None, str]]) -> str:
     return f"{os.path.basename(file)}, line {line}{where}"
 
 
-def _place(told: TracebackException) -> str:
-    file, line = getattr(told, "filename", None), getattr(told, "lineno", None)  # of a SyntaxError
-    if file and line:
-        return f"{os.path.basename(file)}, line {line}"
-    return place_of([(frame.filename, frame.lineno, frame.name) for frame in told.stack])
-
-
-def _leave_out_ours(told: TracebackException) -> None:
-    for one in _chain(told):
-        frames = list(one.stack)
-        first = next((at for at, frame in enumerate(frames) if not _is_ours(frame.filename)), None)
-        if first is not None:
-            one.stack = traceback.StackSummary.from_list(frames[first:])
-
-
-def _chain(told: TracebackException | None) -> Iterator[TracebackException]:
-    seen = set()
-    waiting = [told]
-    while waiting:
-        one = waiting.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        waiting += [one.__cause__, one.__context__]
-
-
 def _is_ours(file: str) -> bool:
     """Also what leads from us to a module that is imported."""
     return file.startswith((_PACKAGE, "<frozen importlib", "<frozen runpy"))
@@ -117,7 +93,9 @@ def _is_ours(file: str) -> bool:
 
 def imported_sources() -> dict[str, int]:
     """All that this process has imported and that is not of a library, with the time of its last change."""
-    times = ((path, _time_of(path)) for path in _files() if is_file_of_the_user(path))
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    paths = (os.path.abspath(file) for file in files if isinstance(file, str) and file.endswith(".py"))
+    times = ((path, _time_of(path)) for path in paths if is_file_of_the_user(path))
     return {path: time for path, time in times if time is not None}
 
 
@@ -133,13 +111,6 @@ def chosen_values(
     begun = {field.name: field.value for field in about.fields} if about else {}
     begun.update(preset)
     return {name: value for name, value in values.items() if (name, value) not in begun.items()}
-
-
-def _files() -> Iterator[str]:
-    for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None)
-        if isinstance(path, str) and path.endswith(".py"):
-            yield os.path.abspath(path)
 
 
 def _time_of(path: str) -> int | None:

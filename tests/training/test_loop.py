@@ -348,7 +348,7 @@ def test_what_is_no_setup_and_no_parameters_is_refused(tmp_path: Path) -> None:
         "statistics": ({"loss": len}, "cannot be called 'loss'"),
         "is_done": (5, "is_done=5: give a function"),
         "layers": ("0", "layers='0': give a list"),
-        "plots": (["loss"], "plots is a list: give a dict"),
+        "plots": (["loss"], "give a dict by name"),
     }.items():
         with pytest.raises(InputError, match=message[1]):
             loop_in(tmp_path, **{wrong: message[0]}).init()

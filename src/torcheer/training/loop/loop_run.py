@@ -24,7 +24,7 @@ from torcheer.run import Run, reason_of
 from torcheer.training.distributed import set_epoch
 from torcheer.training.loop.item_errors import Judge, Seen, Tally, seen
 from torcheer.training.loop.loop_parameters import Parameters, kinds_of, values_of
-from torcheer.training.loop.setup import Setup, name_of
+from torcheer.training.loop.setup import Setup
 from torcheer.training.loop.tester import (
     Tested,
     Tester,
@@ -171,9 +171,9 @@ class LiveValues:
         self._scheduler = scheduler
         self._applied = parameters
         self._live = {
-            name: kind.about.live
+            name: kind.live
             for name, kind in kinds_of(type(parameters)).items()
-            if not isinstance(kind.about.live, bool)
+            if not isinstance(kind.live, bool)
         }
         for name, live in self._live.items():
             if isinstance(live, str):
@@ -430,7 +430,7 @@ class LoopRun:
             if is_last or (every is not None and self.epoch % every == 0):
                 tested = self._test_epoch(row, parameters, after_batch)
         if self.setup.is_done is not None and self.setup.is_done(self.epochs):
-            self.ended_by = name_of(self.setup.is_done)
+            self.ended_by = getattr(self.setup.is_done, "__name__", type(self.setup.is_done).__name__)
             if self.items is not None and not tested:  # a run ends with a test
                 tested = self._test_epoch(row, parameters, after_batch)
         elif is_last:

@@ -20,52 +20,31 @@ Row = Mapping[str, Any]
 Criterion = Callable[[Sequence[Row]], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _NoErrors:
-    num_epochs: int
-    column: str
-
-    def __call__(self, rows: Sequence[Row]) -> bool:
-        found = _numbers(rows, self.column)[-self.num_epochs :]
-        return len(found) == self.num_epochs and not any(found)
-
-    def __str__(self) -> str:
-        epochs = "an epoch" if self.num_epochs == 1 else f"{self.num_epochs} epochs"
-        return f"{epochs} without {self.column}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LossBelow:
-    limit: float
-    column: str
-
-    def __call__(self, rows: Sequence[Row]) -> bool:
-        found = _numbers(rows, self.column)
-        return bool(found) and found[-1] < self.limit
-
-    def __str__(self) -> str:
-        return f"{self.column} below {self.limit:g}"
-
-
 def no_errors_for(num_epochs: int, column: str = "errors") -> Criterion:
     """A run is done after so many epochs in a row without any error; `"test errors"` counts tests instead."""
     if isinstance(num_epochs, bool) or not isinstance(num_epochs, int) or num_epochs < 1:
         raise InputError(f"no_errors_for({num_epochs!r}): give the number of epochs, 1 or more.")
-    return _NoErrors(num_epochs=num_epochs, column=column)
+
+    def is_done(rows: Sequence[Row]) -> bool:
+        found = _numbers(rows, column)[-num_epochs:]
+        return len(found) == num_epochs and not any(found)
+
+    # The name is what ended the run, in words.
+    is_done.__name__ = f"{'an epoch' if num_epochs == 1 else f'{num_epochs} epochs'} without {column}"
+    return is_done
 
 
 def loss_below(limit: float, column: str = "loss") -> Criterion:
     """A run is done when the loss of an epoch is below a limit; `"test loss"` looks at the tests instead."""
     if isinstance(limit, bool) or not isinstance(limit, int | float) or limit != limit:
         raise InputError(f"loss_below({limit!r}): give a number.")
-    return _LossBelow(limit=float(limit), column=column)
 
+    def is_done(rows: Sequence[Row]) -> bool:
+        found = _numbers(rows, column)
+        return bool(found) and found[-1] < limit
 
-def name_of(criterion: Criterion) -> str:
-    """What ended a run, in words."""
-    if isinstance(criterion, _NoErrors | _LossBelow):
-        return str(criterion)
-    return getattr(criterion, "__name__", type(criterion).__name__)
+    is_done.__name__ = f"{column} below {limit:g}"
+    return is_done
 
 
 def _numbers(rows: Sequence[Row], column: str) -> list[float]:
@@ -138,30 +117,22 @@ class Setup:
         checked_loader(self.train, "train", num_passes=2)
         if self.test is not None:
             checked_loader(self.test, "test", num_passes=2)
-        if not (self.errors is None or self.errors == AUTOMATIC or callable(self.errors)):
-            raise InputError(
-                f"errors={self.errors!r}: give a function that says of each item whether it is wrong, 'auto' "
-                "or None."
-            )
-        _check_statistics(self.statistics)
-        for name in ("shapes", "netview", "plots"):
-            if not isinstance(getattr(self, name), Mapping | None):
-                raise InputError(f"{name} is a {type(getattr(self, name)).__name__}: give a dict, by name.")
-        for name in ("layers", "item_names"):
-            if isinstance(getattr(self, name), str) or not isinstance(getattr(self, name), Sequence | None):
-                raise InputError(f"{name}={getattr(self, name)!r}: give a list of names, or None.")
-        if self.is_done is not None and not callable(self.is_done):
-            raise InputError(
-                f"is_done={self.is_done!r}: give a function of the rows of the epochs so far, such as "
-                "tl.no_errors_for(5)."
-            )
-
-
-def _check_statistics(statistics: Any) -> None:
-    if not isinstance(statistics, Mapping):
-        raise InputError("statistics are functions of outputs and targets by name: {'cosine': function}.")
-    for name, function in statistics.items():
-        if not isinstance(name, str) or not callable(function):
-            raise InputError(f"the statistic {name!r} is no function: give {{'name': function}}.")
-        if name in _TAKEN:
-            raise InputError(f"a statistic cannot be called {name!r}, which is there already: another name.")
+        for name, kinds, wanted in (
+            ("errors", (Callable,), "a function that says of each item whether it is wrong, 'auto'"),
+            ("is_done", (Callable,), "a function of the rows of the epochs, such as tl.no_errors_for(5),"),
+            ("shapes", (Mapping,), "a dict by name"),
+            ("netview", (Mapping,), "a dict by name"),
+            ("plots", (Mapping,), "a dict by name"),
+            ("layers", (list, tuple), "a list of names"),
+            ("item_names", (list, tuple), "a list of names"),
+        ):
+            given = getattr(self, name)
+            if given is not None and given != AUTOMATIC and not isinstance(given, kinds):
+                raise InputError(f"{name}={given!r}: give {wanted} or None.")
+        for name, function in self.statistics.items():
+            if not callable(function):
+                raise InputError(f"the statistic {name!r} is no function: give {{'name': function}}.")
+            if name in _TAKEN:
+                raise InputError(
+                    f"a statistic cannot be called {name!r}, which is there already: another name."
+                )

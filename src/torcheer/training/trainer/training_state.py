@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # --- settings that a training was made with -----------------------------------------------------------------
 
-_PLAIN = (bool, int, float, str)
 _OF_SCHEDULER = "initial_lr"  # beside "lr", which says the same
 
 
@@ -36,10 +35,14 @@ def made_with(optimizer: Optimizer, loss: LossFunction | None) -> dict[str, Any]
 
 def plain_groups(optimizer: Optimizer) -> list[dict[str, Any]]:
     """Numbers and text, without the parameters."""
-    return [
-        {name: _plain(value) for name, value in group.items() if _is_plain(value)}
-        for group in optimizer.param_groups
-    ]
+    found = []
+    for group in optimizer.param_groups:
+        held = {
+            name: one.item() if isinstance(one, Tensor) and one.numel() == 1 else one
+            for name, one in group.items()
+        }
+        found.append({name: value for name, value in held.items() if _is_plain(value)})
+    return found
 
 
 def settings_in_use(made: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,16 +78,7 @@ def _value(group: Mapping[str, Any], name: str) -> Any:
 def _is_plain(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(_is_plain(one) for one in value)
-    return value is None or isinstance(value, _PLAIN) or (isinstance(value, Tensor) and value.numel() == 1)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_plain(one) for one in value)
-    if isinstance(value, Tensor):
-        return value.item()
-    # NumPy's numbers and the like are kinds of these; a checkpoint keeps just these.
-    return next((kind(value) for kind in _PLAIN if isinstance(value, kind)), None)
+    return isinstance(value, bool | int | float | str | None)
 
 
 # --- taking -------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 from torcheer.errors import InputError, ParameterError
@@ -180,9 +179,13 @@ class Kind:
         )
 
 
-@cache
+_KINDS: Final[dict[type, dict[str, Kind]]] = {}  # by class, as far as they were asked for
+
+
 def kinds_of(cls: type[Parameters]) -> dict[str, Kind]:
     """The fields of a class of parameters, in their order. Raises InputError for what no form can show."""
+    if cls in _KINDS:
+        return _KINDS[cls]
     for owner in cls.__mro__:
         own = inspect.get_annotations(owner) if issubclass(owner, Parameters) else {}
         if own and "__dataclass_fields__" not in owner.__dict__:
@@ -191,7 +194,8 @@ def kinds_of(cls: type[Parameters]) -> dict[str, Kind]:
                 "above it."
             )
     hints = typing.get_type_hints(cls)
-    return {field.name: _kind_of(cls, field.name, hints[field.name]) for field in dataclasses.fields(cls)}
+    names = [field.name for field in dataclasses.fields(cls)]
+    return _KINDS.setdefault(cls, {name: _kind_of(cls, name, hints[name]) for name in names})
 
 
 def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:

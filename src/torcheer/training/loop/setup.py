@@ -117,18 +117,16 @@ class Setup:
         checked_loader(self.train, "train", num_passes=2)
         if self.test is not None:
             checked_loader(self.test, "test", num_passes=2)
-        for name, kinds, wanted in (
-            ("errors", (Callable,), "a function that says of each item whether it is wrong, 'auto'"),
-            ("is_done", (Callable,), "a function of the rows of the epochs, such as tl.no_errors_for(5),"),
-            ("shapes", (Mapping,), "a dict by name"),
-            ("netview", (Mapping,), "a dict by name"),
-            ("plots", (Mapping,), "a dict by name"),
-            ("layers", (list, tuple), "a list of names"),
-            ("item_names", (list, tuple), "a list of names"),
-        ):
+        for name in ("errors", "is_done"):
             given = getattr(self, name)
-            if given is not None and given != AUTOMATIC and not isinstance(given, kinds):
-                raise InputError(f"{name}={given!r}: give {wanted} or None.")
+            if not (given is None or callable(given) or (name, given) == ("errors", AUTOMATIC)):
+                raise InputError(f"{name}={given!r}: give a function, such as tl.no_errors_for(5) is one.")
+        for name in ("shapes", "netview", "plots"):
+            if not isinstance(getattr(self, name), Mapping | None):
+                raise InputError(f"{name}={getattr(self, name)!r}: give a dict by name.")
+        for name in ("layers", "item_names"):
+            if not isinstance(getattr(self, name), list | tuple | None):
+                raise InputError(f"{name}={getattr(self, name)!r}: give a list of names, or None.")
         for name, function in self.statistics.items():
             if not callable(function):
                 raise InputError(f"the statistic {name!r} is no function: give {{'name': function}}.")

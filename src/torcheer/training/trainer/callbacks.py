@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -181,15 +181,6 @@ def _callback_of(one: Any) -> Callback:
         f"the callback {one!r} is a {type(one).__name__}: give a function of the training, which is called "
         "after each epoch, or an object with some of on_begin, on_step, on_epoch and on_end."
     )
-
-
-def methods_of(callbacks: list[Callback], name: str) -> list[Callable[[Training], object]]:
-    """The methods of this name that do something, so that those that do not cost nothing."""
-    return [
-        getattr(callback, name)
-        for callback in callbacks
-        if name in vars(callback) or getattr(type(callback), name) is not getattr(Callback, name)
-    ]
 
 
 # --- callbacks that end a training --------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,13 @@ from torch import nn
 
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError
-from torcheer.models import Batch, same_modes_after
+from torcheer.models import same_modes_after
 from torcheer.run import Run, folder_of
 from torcheer.training import distributed
 from torcheer.training.evaluation.evaluate import Measurer
 from torcheer.training.loss_functions import LossFunction, name_of
 from torcheer.training.metrics import metrics_of
-from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, methods_of, put_best_back
+from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, put_best_back
 from torcheer.training.trainer.fit_arguments import (
     Scheduling,
     checked_epochs,
@@ -39,7 +39,7 @@ from torcheer.training.trainer.training_state import (
     say_going_on,
     settings_in_use,
 )
-from torcheer.training.training_progress import FitBars, fit_progress
+from torcheer.training.training_progress import fit_progress
 
 if TYPE_CHECKING:
     from torcheer.training.checkpoint.periodic import Checkpoints
@@ -49,13 +49,12 @@ if TYPE_CHECKING:
 # Everybody is told, whatever the others do with it: a callback that raises costs no checkpoint and no figure.
 # What the first one raised goes on its way when all were told; what others raised is noted on it.
 
-Heard = Callable[[Training], object]  # a method of a callback
 
-
-def call_all(heard: Sequence[Heard], training: Training) -> None:
-    """Call each of them; then raise what the first raised, if one did."""
+def tell(listeners: Sequence[Callback], name: str, training: Training) -> None:
+    """Call this method of each of them; then raise what the first raised, if one did."""
     first: BaseException | None = None
-    for method in heard:
+    for listener in listeners:
+        method = getattr(listener, name)
         try:
             method(training)
         except BaseException as error:  # also Ctrl-C: the others are told first
@@ -73,40 +72,12 @@ def _note_on(first: BaseException, other: BaseException, where: str) -> None:
         first.add_note(line)
 
 
-class Listeners:
-    """The methods to call, looked up once."""
-
-    def __init__(self, training: Training, progress: Callback | None) -> None:
-        self._training = training
-        self._progress = progress
-        everyone = [*([] if progress is None else [progress]), *training.callbacks]
-        self.on_begin = methods_of(everyone, "on_begin")
-        self.on_step = methods_of(everyone, "on_step")
-        self.on_epoch = methods_of(everyone, "on_epoch")
-        self.on_end = methods_of(everyone, "on_end")
-        # Of several processes none may stop in the middle of an epoch: the others would wait for it.
-        self.may_stop_alone = not distributed.is_connected()
-
-    @property
-    def on_test_batch(self) -> Callable[[Batch, Any], None] | None:
-        progress, training = self._progress, self._training
-        if not isinstance(progress, FitBars):
-            return None
-        return lambda _batch, _outputs: progress.on_test_batch(training)
-
-    def agree_on_stop(self) -> None:
-        """Where one process stops, all do."""
-        if distributed.any_rank(self._training.stopped_by is not None):
-            self._training.stop("another process stopped")
-
-
 @contextmanager
-def listening(training: Training, progress: Callback | None) -> Iterator[Listeners]:
-    """Everybody is told of the beginning, and of the end, in whatever way it comes."""
-    listeners = Listeners(training, progress)
+def telling_begin_and_end(training: Training, listeners: Sequence[Callback]) -> Iterator[None]:
+    """Everybody is told of the end, in whatever way it comes."""
     try:
-        call_all(listeners.on_begin, training)
-        yield listeners
+        tell(listeners, "on_begin", training)
+        yield
     except BaseException as error:
         training.error = error
         if isinstance(error, KeyboardInterrupt):
@@ -117,12 +88,12 @@ def listening(training: Training, progress: Callback | None) -> Iterator[Listene
         _tell_end(listeners, training, None)
 
 
-def _tell_end(listeners: Listeners, training: Training, ended_by: BaseException | None) -> None:
+def _tell_end(listeners: Sequence[Callback], training: Training, ended_by: BaseException | None) -> None:
     """Whatever the callbacks do, the last checkpoint is written, and then the best weights are put back."""
     is_whole = ended_by is None or isinstance(ended_by, KeyboardInterrupt)
     try:
         try:
-            call_all(listeners.on_end, training)
+            tell(listeners, "on_end", training)
         finally:
             if is_whole:
                 put_best_back(training)
@@ -142,13 +113,21 @@ def batches_of(training: Training, interruption: Interruption) -> Iterator[Any]:
     # Where other processes read the data, nothing of this one changes meanwhile, and Ctrl-C need not wait.
     is_elsewhere = getattr(training.train_loader, "num_workers", 0) > 0
     batches = _batches(training)
-    if is_elsewhere:
-        batches = _from_workers(batches, training, interruption)
-    training.is_between_steps = is_elsewhere
-    for batch in batches:
+    while True:
+        training.is_between_steps = interruption.may_break = is_elsewhere
+        try:
+            batch = next(batches)
+        except StopIteration:
+            break
+        except Exception:
+            # Ctrl-C reaches the workers, too, and a loader complains about those that are gone.
+            if is_elsewhere and training.stopped_by == INTERRUPTED:
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            interruption.may_break = False
         training.is_between_steps = False
         yield batch
-        training.is_between_steps = is_elsewhere
     training.is_between_steps = True
     if not training.batches_done:
         raise InputError(
@@ -157,27 +136,12 @@ def batches_of(training: Training, interruption: Interruption) -> Iterator[Any]:
         )
 
 
-def _from_workers(batches: Iterator[Any], training: Training, interruption: Interruption) -> Iterator[Any]:
-    try:
-        interruption.may_break = True
-        for batch in batches:
-            interruption.may_break = False
-            yield batch
-            interruption.may_break = True
-    except Exception:
-        # Ctrl-C reaches the workers, too, and a loader complains about those that are gone.
-        if training.stopped_by == INTERRUPTED:
-            raise KeyboardInterrupt from None
-        raise
-    finally:
-        interruption.may_break = False
-
-
 def _batches(training: Training) -> Iterator[Any]:
     if training.order is not None:
-        return iter(training.order.epoch(training.epoch))
+        yield from training.order.epoch(training.epoch)
+        return
     distributed.set_epoch(training.train_loader, training.epoch)
-    return iter(training.train_loader)
+    yield from training.train_loader
 
 
 # --- the run ------------------------------------------------------------------------------------------------
@@ -317,51 +281,58 @@ def fit(
             "seed": seed,
         },
     )
+    bars = fit_progress(progress)
+    listeners = [*([] if bars is None else [bars]), *training.callbacks]
     with (
         returning_when_interrupted(training) as interruption,
         opened_run(run, training, is_resumed=went_on_from is not None) as training.run,
         same_modes_after(model),
         Recorder(training, settings) as recorder,
-        listening(training, fit_progress(progress)) as listeners,
+        telling_begin_and_end(training, listeners),
     ):
         say_going_on(went_on_from, training)
-        _train(training, recorder, scheduling, measurer, listeners, interruption)
+        for epoch in training.epochs_to_go():
+            training.begin_epoch(epoch)
+            recorder.begin_epoch()
+            model.train()
+            if not _train_epoch(training, recorder, scheduling, listeners, interruption):
+                break
+            with training.changing():
+                scheduling.after_step(stepper.flush())
+            values = recorder.train_figures()
+            if test_loader is not None:
+                seen = None if bars is None else lambda *_: bars.on_test_batch(training)
+                with interruption.breaking():
+                    values |= measurer.measure(test_loader, seen).named("test")
+            with training.changing():
+                scheduling.after_epoch(values)
+                recorder.end_epoch(values)
+                training.epochs_done += 1
+            tell(listeners, "on_epoch", training)
+            if distributed.any_rank(training.stopped_by is not None):  # where one process stops, all do
+                training.stop("another process stopped")
     return training.history
 
 
-def _train(
+def _train_epoch(
     training: Training,
     recorder: Recorder,
     scheduling: Scheduling,
-    measurer: Measurer,
-    listeners: Listeners,
+    listeners: Sequence[Callback],
     interruption: Interruption,
-) -> None:
-    """The cycle itself. What `stepper.step` does: zero_grad, forward, loss, backward, step."""
-    for epoch in training.epochs_to_go():
-        training.begin_epoch(epoch)
-        recorder.begin_epoch()
-        training.model.train()
+) -> bool:
+    """The cycle itself. What `stepper.step` does: zero_grad, forward, loss, backward, step.
 
-        for batch in batches_of(training, interruption):
-            stepped = training.stepper.step(batch)
-            recorder.after_step(stepped)
-            if scheduling.is_by_step:
-                scheduling.after_step(stepped.stepped)
-            training.is_between_steps = True
-            call_all(listeners.on_step, training)
-            if training.stopped_by is not None and listeners.may_stop_alone:
-                return
-
-        with training.changing():
-            scheduling.after_step(training.stepper.flush())
-        figures = recorder.train_figures()
-        if training.test_loader is not None:
-            with interruption.breaking():
-                figures |= measurer.measure(training.test_loader, listeners.on_test_batch).named("test")
-        with training.changing():
-            scheduling.after_epoch(figures)
-            recorder.end_epoch(figures)
-            training.epochs_done += 1
-        call_all(listeners.on_epoch, training)
-        listeners.agree_on_stop()
+    False where it was stopped.
+    """
+    # Of several processes none may stop in the middle of an epoch: the others would wait for it.
+    may_stop = not distributed.is_connected()
+    for batch in batches_of(training, interruption):
+        stepped = training.stepper.step(batch)
+        recorder.after_step(stepped)
+        scheduling.after_step(stepped.stepped)
+        training.is_between_steps = True
+        tell(listeners, "on_step", training)
+        if training.stopped_by is not None and may_stop:
+            return False
+    return True

@@ -155,7 +155,7 @@ def remove(
 ) -> None:
     """Remove runs from the disk. Nothing but their own files is ever removed."""
 
-    folders = dict.fromkeys(_folder_of(run).resolve() for run in runs)
+    folders = dict.fromkeys(folder_of(run).resolve() for run in runs)
     plans = [plan_removal(folder) for folder in folders]
     for plan in plans:
         check_removal(plan, force=force, files_only=files_only)
@@ -171,16 +171,14 @@ def remove(
         typer.echo(f"torcheer: {remove_run(plan)}", err=True)
 
 
-def _folder_of(run: Path) -> Path:
+def folder_of(run: Path) -> Path:
     """The folder that is meant: as it stands, or in `runs`."""
     inside = Path("runs") / run
     return inside if not run.exists() and inside.is_dir() else run
 
 
 def _opened(run: Path, follow_links: bool) -> SavedRun:
-    from torcheer.run import open_run
-
-    return open_run(_folder_of(run), follow_links=follow_links)
+    return open_run(folder_of(run), follow_links=follow_links)
 
 
 def _short_names(runs: Sequence[Path]) -> list[str]:

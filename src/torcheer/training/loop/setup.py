@@ -117,20 +117,17 @@ class Setup:
         checked_loader(self.train, "train", num_passes=2)
         if self.test is not None:
             checked_loader(self.test, "test", num_passes=2)
-        for name in ("errors", "is_done"):
-            given = getattr(self, name)
+        for name, given in (("errors", self.errors), ("is_done", self.is_done)):
             if not (given is None or callable(given) or (name, given) == ("errors", AUTOMATIC)):
-                raise InputError(f"{name}={given!r}: give a function, such as tl.no_errors_for(5) is one.")
-        for name in ("shapes", "netview", "plots"):
-            if not isinstance(getattr(self, name), Mapping | None):
-                raise InputError(f"{name}={getattr(self, name)!r}: give a dict by name.")
-        for name in ("layers", "item_names"):
-            if not isinstance(getattr(self, name), list | tuple | None):
-                raise InputError(f"{name}={getattr(self, name)!r}: give a list of names, or None.")
+                raise InputError(f"{name}={given!r}: give a function, or None.")
+        if not isinstance(self.plots, Mapping | None):
+            raise InputError(f"plots={self.plots!r}: give a dict by name.")
+        for name, names in (("layers", self.layers), ("item_names", self.item_names)):
+            if isinstance(names, str) or not isinstance(names, Sequence | None):
+                raise InputError(f"{name}={names!r}: give a list of names, or None.")
         for name, function in self.statistics.items():
-            if not callable(function):
-                raise InputError(f"the statistic {name!r} is no function: give {{'name': function}}.")
-            if name in _TAKEN:
+            if name in _TAKEN or not callable(function):
                 raise InputError(
-                    f"a statistic cannot be called {name!r}, which is there already: another name."
+                    f"a statistic cannot be called {name!r}, which is there already, or is no function: give "
+                    "{'another name': function}."
                 )

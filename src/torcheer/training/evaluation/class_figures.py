@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy
 import torch
@@ -92,24 +91,16 @@ class Chances:
         parts = torch.split(torch.from_numpy(self._scores), max(1, _MOST_KEPT // self.num_classes))
         return torch.cat([function(part.double()) for part in parts]).numpy()
 
-    def of_each(self, numbers: NDArray[numpy.int64]) -> Floats:
-        """For each item the chance of one class."""
-        if self._scores.ndim == 1:
-            return numpy.where(numbers == 1, self.of(1), self.of(0))
-        scores = self._scores[numpy.arange(len(numbers)), numbers].astype(numpy.float64)
+    def log_of_each(self, numbers: NDArray[numpy.int64]) -> Floats:
+        """For each item the logarithm of the chance of one class."""
         with numpy.errstate(all="ignore"):
-            return scores if self.are_given else numpy.exp(scores - self._log_totals)
-
-    def mean_surprise(self, targets: NDArray[numpy.int64]) -> float:
-        """The cross entropy: minus the logarithm of the chance of what is true, the mean over items."""
-        with numpy.errstate(all="ignore"):
-            if self.are_given:
-                return float(-numpy.log(self.of_each(targets)).mean())
             if self._scores.ndim == 1:
                 scores = self._scores.astype(numpy.float64)
-                return float(numpy.logaddexp(0, numpy.where(targets == 1, -scores, scores)).mean())
-            own = self._scores[numpy.arange(len(targets)), targets].astype(numpy.float64)
-            return float((self._log_totals - own).mean())
+                if self.are_given:
+                    return numpy.log(numpy.where(numbers == 1, scores, 1 - scores))
+                return -numpy.logaddexp(0, numpy.where(numbers == 1, -scores, scores))
+            own = self._scores[numpy.arange(len(numbers)), numbers].astype(numpy.float64)
+            return numpy.log(own) if self.are_given else own - self._log_totals
 
 
 # --- curves -------------------------------------------------------------------------------------------------
@@ -149,41 +140,35 @@ class RocCurve:
         return f"<RocCurve: {len(self.thresholds):,} thresholds, area {self.auc:.4g}>"
 
 
-class _Counts(NamedTuple):
-    thresholds: Floats  # from the highest on
-    true: Floats  # how many of those at or above it are yes
-    false: Floats  # and how many are not
-
-
 def pr_curve(truth: Truth, scores: Floats, names: Floats | None = None) -> PrCurve:
     """`names`: of the scores, as thresholds are called; themselves, where it is left out."""
-    counts = _counted(truth, scores, names)
-    num_yes = counts.true[-1] if len(counts.true) else 0.0
-    precision = counts.true / (counts.true + counts.false)
-    recall = counts.true / num_yes if num_yes else numpy.full(len(counts.true), numpy.nan)
+    thresholds, true, false = _counted(truth, scores, names)
+    num_yes = true[-1] if len(true) else 0.0
+    precision = true / (true + false)
+    recall = true / num_yes if num_yes else numpy.full(len(true), numpy.nan)
     steps = numpy.diff(recall, prepend=0.0)
     return PrCurve(
         precision=numpy.append(precision[::-1], 1.0),
         recall=numpy.append(recall[::-1], 0.0),
-        thresholds=counts.thresholds[::-1].copy(),
+        thresholds=thresholds[::-1].copy(),
         average_precision=float((steps * precision).sum()) if num_yes else float("nan"),
     )
 
 
 def roc_curve(truth: Truth, scores: Floats, names: Floats | None = None) -> RocCurve:
     """`names`: of the scores, as thresholds are called; themselves, where it is left out."""
-    counts = _counted(truth, scores, names)
-    true, false = numpy.append(0.0, counts.true), numpy.append(0.0, counts.false)
-    false_rate, true_rate = _shares(false), _shares(true)
+    thresholds, true, false = _counted(truth, scores, names)
+    true_rate, false_rate = _shares(numpy.append(0.0, true)), _shares(numpy.append(0.0, false))
     return RocCurve(
         false_positive_rate=false_rate,
         true_positive_rate=true_rate,
-        thresholds=numpy.append(numpy.inf, counts.thresholds),
+        thresholds=numpy.append(numpy.inf, thresholds),
         auc=float(numpy.trapezoid(true_rate, false_rate)),
     )
 
 
-def _counted(truth: Truth, scores: Floats, names: Floats | None) -> _Counts:
+def _counted(truth: Truth, scores: Floats, names: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Thresholds from the highest on, how many of those at or above each are yes, and how many are not."""
     # What is not a number is less than all that are: nothing speaks for it.
     is_none = numpy.isnan(scores)
     scores = numpy.where(is_none, -numpy.inf, scores)
@@ -192,7 +177,7 @@ def _counted(truth: Truth, scores: Floats, names: Floats | None) -> _Counts:
     ranked = scores[order]
     lasts = numpy.flatnonzero(numpy.append(ranked[1:] != ranked[:-1], True)) if len(ranked) else order
     true = numpy.cumsum(truth[order], dtype=numpy.float64)[lasts]
-    return _Counts(names[order][lasts], true, lasts + 1.0 - true)
+    return names[order][lasts], true, lasts + 1.0 - true
 
 
 def _shares(counts: Floats) -> Floats:
@@ -235,28 +220,16 @@ class MistakeTable(RowTable[Mistake]):
     """One row for each item that was wrong. `table.sort('sure', descending=True)`: the most certain first."""
 
 
-class Averages(NamedTuple):
-    """Of all classes together."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-def share_text(value: float) -> str:
-    return f"{value:.4f}"
-
-
 CLASS_COLUMNS = (
     Column(name="label", to_right=False),
-    *(Column(name=name, show=share_text) for name in ("precision", "recall", "f1")),
+    *(Column(name=name, show="{:.4f}".format) for name in ("precision", "recall", "f1")),
     Column(name="support"),
-    *(Column(name=name, show=share_text) for name in ("average_precision", "auc")),
+    *(Column(name=name, show="{:.4f}".format) for name in ("average_precision", "auc")),
 )
 MISTAKE_COLUMNS = (
     Column(name="index"),
     *(Column(name=name, to_right=False) for name in ("said", "target")),
-    Column(name="sure", show=share_text),
+    Column(name="sure", show="{:.4f}".format),
 )
 
 
@@ -277,12 +250,13 @@ def class_rows(confusion: Counts, labels: Sequence[str], unsaid: Counts | None =
     ]
 
 
-def averages(rows: Sequence[ClassRow], weights: Sequence[int] | None = None) -> Averages:
-    """The means over classes, each alike; with weights, by how many there are of each."""
+def averages(rows: Sequence[ClassRow], weights: Sequence[int] | None = None) -> list[float]:
+    """Precision, recall and f1 over classes, each alike; with weights, by how many there are of each."""
     if not rows or (weights is not None and not sum(weights)):
-        return Averages(0.0, 0.0, 0.0)
+        return [0.0, 0.0, 0.0]
     values = numpy.array([[row.precision, row.recall, row.f1] for row in rows])
-    return Averages(*numpy.average(values, axis=0, weights=weights).tolist())
+    found: list[float] = numpy.average(values, axis=0, weights=weights).tolist()
+    return found
 
 
 def _share(part: int, whole: int) -> float:

@@ -23,7 +23,6 @@ from torcheer.training.evaluation.predictions import ScoreKeeper
 from torcheer.training.evaluation.result import Evaluation
 from torcheer.training.loss_functions import (
     LossFunction,
-    LossKind,
     checked_function,
     is_sum,
     kind_of,
@@ -169,20 +168,18 @@ def evaluate(
     where = chosen_device(device, model)
     if device is not None:
         place(model, where)
-    kind = _kind_of(checked_function(loss), scores)
+    if scores not in (None, "logits", "probabilities"):
+        raise InputError(f"scores={scores!r}: give 'logits' or 'probabilities', or leave it out.")
+    kind = scores or kind_of(checked_function(loss))
     keeper = ScoreKeeper(kind, wants_loss=loss is None)
-
-    def seen(batch: Batch, outputs: Any) -> None:
-        keeper.take(outputs, batch.targets, batch.num_items)
-
     measurer = Measurer(model, device=where, loss=loss, metrics=metrics_of(metrics, loss, where))
-    measured = measurer.measure(loader, seen)
+    measured = measurer.measure(loader, keeper.take)
     is_sharded = distributed.is_sharded(loader)
     kept = keeper.gathered(is_sharded=is_sharded)
     chances = None if kept is None else Chances(kept.values, kind)
     found, name = measured.loss, name_of(loss)
     if found is None and kept is not None and chances is not None:
-        found, name = chances.mean_surprise(kept.targets), "cross entropy"
+        found, name = -float(chances.log_of_each(kept.targets).mean()), "cross entropy"
     elif found is None:
         found, name = keeper.unscored_loss(is_sharded=is_sharded)
     counts = None if keeper.is_shifted else keeper.counts
@@ -203,14 +200,6 @@ def evaluate(
     if run is not None and distributed.is_main():
         _log(evaluation, run, step)
     return evaluation
-
-
-def _kind_of(loss: LossFunction | None, scores: str | None) -> LossKind | None:
-    if scores is None:
-        return kind_of(loss)
-    if scores not in ("logits", "probabilities"):
-        raise InputError(f"scores={scores!r}: give 'logits' or 'probabilities', or leave it out.")
-    return "logits" if scores == "logits" else "probabilities"
 
 
 def _labels_of(given: Sequence[Any] | None, loader: Any, num_classes: int) -> tuple[str, ...]:

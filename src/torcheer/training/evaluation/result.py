@@ -99,7 +99,7 @@ class Evaluation:
     @property
     def macro_f1(self) -> float | None:
         """The mean of f1 over the classes, each alike."""
-        return averages(self.table.rows).f1 if self.has_classes else None
+        return averages(self.table.rows)[2] if self.has_classes else None
 
     def pr_curve(self, label: str | int) -> PrCurve:
         """Precision and recall of one class against all others, at every threshold."""
@@ -137,7 +137,7 @@ class Evaluation:
         scores = self._kept("single items")
         assert self.chances is not None
         is_said = scores.said != NOTHING
-        sure = numpy.where(is_said, self.chances.of_each(scores.said), numpy.nan)
+        sure = numpy.where(is_said, numpy.exp(self.chances.log_of_each(scores.said)), numpy.nan)
         rows = [
             Mistake(
                 index=int(scores.places[n]),
@@ -170,13 +170,28 @@ class Evaluation:
                 run.log_pr_curve(step, f"{name}/pr/{self.labels[number]}", truth, chances)
 
     def __str__(self) -> str:
-        return text_of(self)
+        parts = [_head(self)]
+        if self.has_classes:
+            table: Any = self.table
+            if len(table) > _MOST_ROWS:
+                table = (
+                    f"{table.sort('f1').head(_MOST_ROWS)}\nthe {_MOST_ROWS} worst of {len(table):,} classes"
+                )
+            parts += [str(table), *_foot(self)]
+        return "\n".join(parts)
 
     def __repr__(self) -> str:
-        return f"<Evaluation of {self.model}: {self.num_items:,} items, {_short(self.figures())}>"
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in self.figures().items())
+        return f"<Evaluation of {self.model}: {self.num_items:,} items, {figures}>"
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        parts = [f"<pre>{html.escape(_head(self))}</pre>"]
+        if self.has_classes:
+            parts.append(self.table._repr_html_())
+            parts.append(f"<pre>{html.escape(chr(10).join(_foot(self)))}</pre>")
+            if len(self.labels) <= _MOST_ROWS:
+                parts.append(_confusion_html(self))
+        return f"<div>{''.join(parts)}</div>"
 
     # --- inside --------------------------------------------------------------------------------------------
 
@@ -211,34 +226,9 @@ class Evaluation:
         raise InputError(f"there is no class {label!r}: {shown or 'there are no classes'}.")
 
 
-def _short(figures: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
-
-
 # --- as people read it --------------------------------------------------------------------------------------
 
-_MOST_ROWS = 30  # of classes that are shown; of more, the worst
-_MOST_SIDE = 30  # of a side of the confusion matrix
-
-
-def text_of(evaluation: Evaluation) -> str:
-    parts = [_head(evaluation)]
-    if evaluation.has_classes:
-        table: Any = evaluation.table
-        if len(table) > _MOST_ROWS:
-            table = f"{table.sort('f1').head(_MOST_ROWS)}\nthe {_MOST_ROWS} worst of {len(table):,} classes"
-        parts += [str(table), *_foot(evaluation)]
-    return "\n".join(parts)
-
-
-def html_of(evaluation: Evaluation) -> str:
-    parts = [f"<pre>{html.escape(_head(evaluation))}</pre>"]
-    if evaluation.has_classes:
-        parts.append(evaluation.table._repr_html_())
-        parts.append(f"<pre>{html.escape(chr(10).join(_foot(evaluation)))}</pre>")
-        if len(evaluation.labels) <= _MOST_SIDE:
-            parts.append(_confusion_html(evaluation))
-    return f"<div>{''.join(parts)}</div>"
+_MOST_ROWS = 30  # of classes that are shown; of more, the worst; and a side of the confusion matrix
 
 
 def _head(evaluation: Evaluation) -> str:
@@ -255,9 +245,8 @@ def _head(evaluation: Evaluation) -> str:
 def _foot(evaluation: Evaluation) -> Iterator[str]:
     rows = evaluation.table.rows
     for name, weights in (("macro", None), ("weighted", [row.support for row in rows])):
-        found = averages(rows, weights)
-        figures = f"precision {found.precision:.4f}, recall {found.recall:.4f}, f1 {found.f1:.4f}"
-        yield f"{name} averages: {figures}"
+        precision, recall, f1 = averages(rows, weights)
+        yield f"{name} averages: precision {precision:.4f}, recall {recall:.4f}, f1 {f1:.4f}"
     assert evaluation.confusion is not None
     wrong = evaluation.confusion.copy()
     numpy.fill_diagonal(wrong, 0)

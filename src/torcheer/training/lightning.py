@@ -22,12 +22,11 @@ from typing import Any
 
 from torch import Tensor
 
-from torcheer.inspector import Watcher
 from torcheer.models import moved
 from torcheer.run import GRAPH, Run, folder_of, pass_of
 from torcheer.training.distributed import names_of_rank
-from torcheer.training.model_snapshots import Often, Snapshots
-from torcheer.training.recorded_training import Recording, Watch, begin_watching, watch_options
+from torcheer.training.model_snapshots import Often, RecordingCallback
+from torcheer.training.recorded_training import Recording, Watch
 from torcheer.training.training_warning import warn
 
 # --- Lightning's own classes --------------------------------------------------------------------------------
@@ -150,7 +149,7 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         self, params: Any = None, metrics: Mapping[str, Any] | None = None, step: int | None = None
     ) -> None:
         if rank_zero_only.rank == 0 and (params or metrics):
-            self.run.log_hparams(_named(params), metrics, step=0 if step is None else step)
+            self.run.log_hparams(_named(params or {}), metrics, step=0 if step is None else step)
 
     def log_graph(self, model: Any, input_array: Any = None) -> None:
         if not self._log_graph or rank_zero_only.rank > 0:
@@ -196,15 +195,13 @@ def _next_version(folder: Path) -> int:
 
 
 def _named(params: Any) -> Any:
-    if params is None:
-        return {}
     return asdict(params) if is_dataclass(params) and not isinstance(params, type) else params
 
 
 # --- the callback -------------------------------------------------------------------------------------------
 
 
-class TorcheerCallback(*CALLBACKS):  # type: ignore[misc]
+class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
     """A callback of Lightning's: `Trainer(callbacks=[TorcheerCallback(watch="20/s")])`.
 
     It records into the run of the Trainer's `TorcheerLogger`. Where there is none, into one of its own, to
@@ -230,25 +227,12 @@ class TorcheerCallback(*CALLBACKS):  # type: ignore[misc]
         passes: Often = None,
         netview: Often = None,
     ) -> None:
-        super().__init__()
-        watch_options(watch)  # what makes no sense is told now, not when the training begins
-        self._snapshots = Snapshots(histograms=histograms, passes=passes, netview=netview)
-        self._watch = watch
+        super().__init__(watch, histograms=histograms, passes=passes, netview=netview)
         self._folder = None if run is None else str(folder_of(run))
         self._is_given = run is not None
-        self._recording: Recording | None = None
         self._own_run: Run | None = None  # the one that is recorded into, where nobody else writes it
         self._is_at_beginning = True  # of a step, which may take several batches
         self._loss: Any = None  # of the batches of this step
-
-    @property
-    def run(self) -> Run | None:
-        """Where it records, while it does."""
-        return None if self._recording is None else self._recording.run
-
-    @property
-    def watcher(self) -> Watcher | None:
-        return None if self._recording is None else self._recording.watcher
 
     # --- the beginning --------------------------------------------------------------------------------------
 
@@ -257,11 +241,9 @@ class TorcheerCallback(*CALLBACKS):  # type: ignore[misc]
             return
         self._end(None)
         first_step = _step_of(trainer)
-        recording = self._recording = self._opened(trainer, first_step if trainer.ckpt_path else None)
-        rank, optimizers = trainer.global_rank, trainer.optimizers
-        begin_watching(recording, self._watch, pl_module, optimizers, first_step=first_step, rank=rank)
-        if rank == 0 and self._snapshots.are_wanted:
-            self._snapshots.begin(pl_module, recording.run, recording.watcher)
+        recording = self._opened(trainer, first_step if trainer.ckpt_path else None)
+        rank = trainer.global_rank
+        self._begin(recording, pl_module, trainer.optimizers, first_step=first_step, rank=rank)
         self._is_at_beginning = True
 
     def _opened(self, trainer: Any, purge_step: int | None) -> Recording:
@@ -336,11 +318,8 @@ class TorcheerCallback(*CALLBACKS):  # type: ignore[misc]
         self._end(None)
 
     def _end(self, error: BaseException | None) -> None:
-        recording, self._recording = self._recording, None
         self._own_run = self._loss = None
-        self._snapshots.end()
-        if recording is not None:
-            recording.end(error)
+        super()._end(error)
 
     # --- in checkpoints -------------------------------------------------------------------------------------
 

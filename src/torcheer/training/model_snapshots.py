@@ -17,6 +17,7 @@ from torcheer.inspector import Watcher
 from torcheer.models import unwrapped
 from torcheer.netview import NetView
 from torcheer.run import Run
+from torcheer.training.recorded_training import Recording, Watch, begin_watching, watch_options
 from torcheer.training.training_warning import warn
 
 
@@ -203,3 +204,37 @@ def checked_often(name: str, often: Any) -> Often:
     if isinstance(often, bool) or not isinstance(often, int) or often < 1:
         raise InputError(f"{name} is {often!r}: give 'epoch', a number of steps, or None.")
     return often
+
+
+# --- callbacks of other trainers ----------------------------------------------------------------------------
+
+
+class RecordingCallback:
+    """What the callbacks of Lightning and transformers share: a run, a watcher, snapshots of the model."""
+
+    def __init__(self, watch: Watch, **often: Often) -> None:
+        watch_options(watch)  # what makes no sense is told now, not when the training begins
+        self._watch = watch
+        self._snapshots = Snapshots(**often)
+        self._recording: Recording | None = None  # in the middle of a training
+
+    @property
+    def run(self) -> Run | None:
+        """Open while the Trainer trains: `callback.run.log_text(step, "sample", text)`."""
+        return None if self._recording is None else self._recording.run
+
+    @property
+    def watcher(self) -> Watcher | None:
+        return None if self._recording is None else self._recording.watcher
+
+    def _begin(self, recording: Recording, model: Any, optimizer: Any, *, first_step: int, rank: int) -> None:
+        self._recording = recording
+        begin_watching(recording, self._watch, model, optimizer, first_step=first_step, rank=rank)
+        if rank == 0 and self._snapshots.are_wanted:
+            self._snapshots.begin(model, recording.run, recording.watcher)
+
+    def _end(self, error: BaseException | None) -> None:
+        recording, self._recording = self._recording, None
+        self._snapshots.end()
+        if recording is not None:
+            recording.end(error)

@@ -20,7 +20,7 @@ from torch import Tensor
 from torcheer.errors import InputError
 from torcheer.training.evaluation.predictions import IGNORED, class_dim_of, scores_in
 from torcheer.training.loop.setup import AUTOMATIC, ErrorFunction, Setup, Statistic
-from torcheer.training.loss_functions import LossFunction, is_sum, kind_of
+from torcheer.training.loss_functions import LossFunction, kind_of
 
 Form = Literal["classes", "bits", "signs", "values"]
 
@@ -54,16 +54,24 @@ class Judge:
         """Raises InputError where a function of the user's gives something else than truths."""
         scores = scores_in(outputs)
         if self._function is not None:
-            wrong = _checked(self._function(outputs, targets), num_items)
+            wrong = torch.as_tensor(self._function(outputs, targets))
+            if wrong.shape != (num_items,):
+                raise InputError(
+                    f"`errors` of the setup gives shape {tuple(wrong.shape)} for {num_items} items: return, "
+                    "for each item, whether it is wrong."
+                )
             form = self._form_of(scores, targets, num_items)
-            said = self._by_class(scores, targets) if form == "classes" else _NOTHING
-            return said._replace(wrong=wrong)
+            by_class = self._by_class(scores, targets) if form == "classes" else _NOTHING
+            return by_class._replace(wrong=wrong.detach().bool())
         if self._form is None:
             self._form = self._form_of(scores, targets, num_items)
-        if self._form == "values" or not _is_alike(self._form, scores, targets):
+        # A later batch may have something else in it: then nothing is said of it.
+        if self._form == "values" or not isinstance(scores, Tensor) or not isinstance(targets, Tensor):
             return _NOTHING
         if self._form == "classes":
             return self._by_class(scores, targets)
+        if scores.numel() != targets.numel():
+            return _NOTHING
         middle = 0.5 if self._form == "bits" else 0.0
         said = scores > (0.0 if self._kind == "logits" else middle)
         wrong = (said.reshape(targets.shape) != (targets > middle)) | scores.isnan().reshape(targets.shape)
@@ -99,23 +107,6 @@ class Judge:
         if wrong.shape[1] == 1:
             return Judged(wrong[:, 0], wanted.reshape(-1), said.reshape(-1))
         return Judged(wrong.any(1), None, None)
-
-
-def _is_alike(form: Form, scores: Any, targets: Any) -> bool:
-    """A later batch may have something else in it: then nothing is said of it."""
-    if not isinstance(scores, Tensor) or not isinstance(targets, Tensor):
-        return False
-    return form == "classes" or scores.numel() == targets.numel()
-
-
-def _checked(wrong: Any, num_items: int) -> Tensor:
-    found = torch.as_tensor(wrong)
-    if found.shape != (num_items,):
-        raise InputError(
-            f"`errors` of the setup gives shape {tuple(found.shape)} for {num_items} items: return, for each "
-            "item, whether it is wrong."
-        )
-    return found.detach().bool()
 
 
 # --- sums of an epoch or a test -----------------------------------------------------------------------------
@@ -207,10 +198,6 @@ class Tally:
     _statistics: dict[str, float] = field(default_factory=dict)
     _grad_norm: float = 0.0
     _num_norms: int = 0
-
-    @classmethod
-    def of(cls, setup: Setup) -> Tally:
-        return cls(is_sum(setup.loss))
 
     def add(self, batch: Seen, grad_norm: float | None = None) -> None:
         self.num_items += batch.num_items

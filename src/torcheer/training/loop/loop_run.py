@@ -33,7 +33,7 @@ from torcheer.training.loop.tester import (
     as_it_was_after,
     first_batch,
 )
-from torcheer.training.loss_functions import loss_in
+from torcheer.training.loss_functions import is_sum, loss_in
 from torcheer.training.trainer.fit_arguments import Scheduling, num_batches_of, optimizer_of
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
@@ -310,7 +310,7 @@ class LoopRun:
         self._scheduling = Scheduling(setup.scheduler, optimizer, self._figures())
         self._live = LiveValues(setup, optimizer, self._scheduling.scheduler, parameters)
         self._tester = Tester(setup, self._judge, self._stepper)
-        self._tally = Tally.of(setup)
+        self._tally = Tally(is_sum(setup.loss))
         total = None if self.num_trials is None else parameters.epochs * self.num_trials
         # Steps count its trials; what is known before the first has step 0.
         self.run = Run(folder, total_steps=total)
@@ -362,7 +362,7 @@ class LoopRun:
 
     def batches(self, epoch: int) -> Iterator[Any]:
         """Those of an epoch. The time that it takes to have them counts."""
-        self._tally, self._seconds = Tally.of(self.setup), 0.0
+        self._tally, self._seconds = Tally(is_sum(self.setup.loss)), 0.0
         set_epoch(self.setup.train, epoch)
         self.setup.model.train()
         start = time.perf_counter()

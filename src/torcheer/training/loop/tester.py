@@ -22,7 +22,7 @@ from torcheer.run import reason_of
 from torcheer.training.evaluation.predictions import scores_in
 from torcheer.training.loop.item_errors import Judge, Judged, Tally, each_of, item_of, seen
 from torcheer.training.loop.setup import Setup, Statistic
-from torcheer.training.loss_functions import loss_in
+from torcheer.training.loss_functions import is_sum, loss_in
 from torcheer.training.random_state import keeping_random_state
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
@@ -92,29 +92,21 @@ class TestItems:
 
     def item(self, number: Any) -> Any:
         """A batch of that item alone."""
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise InputError(f"item {number!r}: items of the test set are numbered from 0.")
-        if self.num_items is not None and number >= self.num_items:
-            raise self._missing(number)
-        if self._indices is not None:
+        is_number = isinstance(number, int) and not isinstance(number, bool) and number >= 0
+        if is_number and self._indices is not None and number < len(self._indices):
             loader = self._loader
             return loader.collate_fn([loader.dataset[self._indices[number]]])
         first = 0
-        for batch in self._loader:
+        for batch in self._loader if is_number and self._indices is None else ():
             num_items = self.num_in(batch)
             if number < first + num_items:
                 return item_of(batch, number - first, num_items)
             first += num_items
-        self.num_items = first
-        raise self._missing(number)
+        known = "" if self.num_items is None else f" of {self.num_items}"
+        raise InputError(f"there is no item {number!r}{known}: items of the test set are numbered from 0.")
 
     def num_in(self, batch: Any) -> int:
         return split(batch, whole=self._is_whole).num_items
-
-    def _missing(self, number: int) -> InputError:
-        return InputError(
-            f"there is no item {number}: the test set has {self.num_items} of them, numbered from 0."
-        )
 
 
 def first_batch(loader: Any) -> Any | None:
@@ -239,14 +231,11 @@ class Tested:
 
     def rows(self) -> list[dict[str, Any]]:
         """A tensor of several numbers stays one."""
-        return [
-            {name: _cell(column[row]) for name, column in self.columns.items()}
-            for row in range(self.num_items)
-        ]
-
-
-def _cell(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
+        columns = {
+            name: column.tolist() if isinstance(column, Tensor) and column.ndim == 1 else column
+            for name, column in self.columns.items()
+        }
+        return [{name: column[row] for name, column in columns.items()} for row in range(self.num_items)]
 
 
 class Tester:
@@ -269,13 +258,13 @@ class Tester:
     ) -> Tested:
         """`after_batch` says whether to stop. `look` is shown the first batch, while the model is tested."""
         start = time.perf_counter()
-        tally, parts = Tally.of(self._setup), list[Part]()
+        tally, parts = Tally(is_sum(self._setup.loss)), list[Part]()
         first: Batch | None = None
         is_whole = True
         with as_it_was_after(self._setup), torch.no_grad():
             self._setup.model.eval()
             for given in batches:
-                batch = self._taken(given)
+                batch = split(given, whole=self._setup.loss is None).moved_to(self._device)
                 first = first or batch
                 with self._autocast:
                     parts.append(self._columns(batch, tally))
@@ -297,9 +286,6 @@ class Tester:
             seconds=time.perf_counter() - start,
             is_whole=is_whole,
         )
-
-    def _taken(self, given: Any) -> Batch:
-        return split(given, whole=self._setup.loss is None).moved_to(self._device)
 
     def _columns(self, batch: Batch, tally: Tally) -> Part:
         setup, number = self._setup, batch.num_items

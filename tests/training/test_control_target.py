@@ -23,8 +23,13 @@ from torcheer.training import Loop
 from torcheer.training.control import Control
 from torcheer.training.control.controller import control
 from torcheer.training.control.executor import load_loop
-from torcheer.training.control.target import read_target, target_of
-from torcheer.training.control.user_faults import fault_of, have_changed, imported_sources
+from torcheer.training.control.user_code import (
+    fault_of,
+    have_changed,
+    imported_sources,
+    read_target,
+    target_of,
+)
 
 NAME = f"{small_loop.__name__}:loop"
 LOOP = small_loop.loop()
@@ -72,7 +77,7 @@ def test_a_training_is_loaded_from_a_module_and_from_a_file(tmp_path: Path) -> N
         "from __future__ import annotations\n"
         "from dataclasses import dataclass\nimport pickle\nimport beside\n"
         "from torcheer.training.loop.loop import Loop\n"
-        "from torcheer.training.loop.loop_parameters import Parameters\n"
+        "from torcheer.training.loop.setup import Parameters\n"
         "@dataclass(frozen=True)\nclass Mine(Parameters):\n    hidden: int = 3\n"
         "pickle.dumps(Mine())\n"
         "class Makers:\n    @staticmethod\n    def make(): return Loop(print, Mine(), name=beside.NAME)\n"

@@ -16,8 +16,8 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset, Weighte
 import torcheer as tl
 from tests.training.steppable import loop_in, without_times
 from torcheer.errors import InputError
-from torcheer.training.loop.item_errors import Judge
 from torcheer.training.loop.loop_run import Moment, is_due
+from torcheer.training.loop.tester import Judge
 
 INPUTS = torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
 TARGETS = (INPUTS[:, 0] > 0).long()

@@ -25,8 +25,7 @@ from torch import Tensor
 from torcheer.models import moved
 from torcheer.run import GRAPH, Run, folder_of, pass_of
 from torcheer.training.distributed import names_of_rank
-from torcheer.training.model_snapshots import Often, RecordingCallback
-from torcheer.training.recorded_training import Recording, Watch
+from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 from torcheer.training.training_warning import warn
 
 # --- Lightning's own classes --------------------------------------------------------------------------------

@@ -23,8 +23,7 @@ from typing import Any, Self
 
 from torcheer.run import Run, folder_of
 from torcheer.training.distributed import from_main, is_main, rank
-from torcheer.training.model_snapshots import Often, RecordingCallback
-from torcheer.training.recorded_training import Recording, Watch
+from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 
 try:
     _library: Any = importlib.import_module("transformers.trainer_callback")

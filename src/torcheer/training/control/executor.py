@@ -38,10 +38,17 @@ from torcheer.training.control.control_commands import (
     doing_of,
     why_not,
 )
-from torcheer.training.control.target import EXAMPLE, WANTED, Target
-from torcheer.training.control.user_faults import imported_sources, is_of_the_user, readable, text_of
+from torcheer.training.control.user_code import (
+    EXAMPLE,
+    WANTED,
+    Target,
+    imported_sources,
+    is_of_the_user,
+    readable,
+    text_of,
+)
 from torcheer.training.loop.loop import Loop
-from torcheer.training.loop.loop_parameters import Parameters, form_fields, with_values
+from torcheer.training.loop.setup import Parameters, form_fields, with_values
 from torcheer.training.training_warning import TrainingWarning
 
 # --- the user's code ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from torcheer.errors import InputError
 from torcheer.training.control.control_commands import REPORTS, Command, Report, Value, line_of
-from torcheer.training.control.user_faults import place_of
+from torcheer.training.control.user_code import place_of
 
 # --- what it printed last -----------------------------------------------------------------------------------
 

@@ -18,9 +18,8 @@ from torcheer.errors import InputError
 from torcheer.models import Batch, chosen_device, place, same_modes_after, split, unwrapped
 from torcheer.run import Run
 from torcheer.training import distributed
-from torcheer.training.evaluation.class_figures import Chances
 from torcheer.training.evaluation.predictions import ScoreKeeper
-from torcheer.training.evaluation.result import Evaluation
+from torcheer.training.evaluation.result import Chances, Evaluation
 from torcheer.training.loss_functions import (
     LossFunction,
     checked_function,

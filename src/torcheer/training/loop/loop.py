@@ -22,9 +22,8 @@ from torcheer.capture import seed_everything
 from torcheer.errors import InputError, ParameterError
 from torcheer.run import SavedRun, Table, open_run
 from torcheer.training.control.control_commands import Counters, Level, Plot, PlotLine, State
-from torcheer.training.loop.loop_parameters import Parameters, live_names, with_values
 from torcheer.training.loop.loop_run import LoopRun, Row, new_session
-from torcheer.training.loop.setup import Setup
+from torcheer.training.loop.setup import Parameters, Setup, live_names, with_values
 from torcheer.training.random_state import Tree, random_state, set_random_state
 from torcheer.training.trainer.interrupt import deferred
 from torcheer.training.training_progress import LoopBars

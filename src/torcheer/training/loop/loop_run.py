@@ -22,16 +22,18 @@ from torcheer.models import Batch, split
 from torcheer.netview import NetView
 from torcheer.run import Run, reason_of
 from torcheer.training.distributed import set_epoch
-from torcheer.training.loop.item_errors import Judge, Seen, Tally, seen
-from torcheer.training.loop.loop_parameters import Parameters, kinds_of, values_of
-from torcheer.training.loop.setup import Setup
+from torcheer.training.loop.setup import Parameters, Setup, kinds_of, values_of
 from torcheer.training.loop.tester import (
+    Judge,
+    Seen,
+    Tally,
     Tested,
     Tester,
     TestItems,
     arguments_of,
     as_it_was_after,
     first_batch,
+    seen,
 )
 from torcheer.training.loss_functions import is_sum, loss_in
 from torcheer.training.trainer.fit_arguments import Scheduling, num_batches_of, optimizer_of

@@ -22,11 +22,9 @@ from typing import Any
 
 from torch import Tensor
 
-from torcheer.models import moved
-from torcheer.run import GRAPH, Run, folder_of, pass_of
+from torcheer.run import Run, folder_of
 from torcheer.training.distributed import names_of_rank
 from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
-from torcheer.training.training_warning import warn
 
 # --- Lightning's own classes --------------------------------------------------------------------------------
 
@@ -72,7 +70,6 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
     - `version`: a number, or the folder's name; the next free number where it is left out. One that is there
       already goes on.
     - `prefix`: is put before each name, with a slash.
-    - `log_graph`: keep a pass of the model, where it has an `example_input_array`.
     - `comment`, `tags`, `total_steps`, `purge_step`, `max_bytes`: of the `tl.Run`.
     """
 
@@ -82,8 +79,6 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         name: str | None = "lightning",
         version: int | str | None = None,
         prefix: str = "",
-        *,
-        log_graph: bool = False,
         **run_options: Any,
     ) -> None:
         super().__init__()
@@ -91,7 +86,6 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         self._name = name or ""
         self._version = version
         self._prefix = f"{prefix}{self.group_separator}" if prefix else ""
-        self._log_graph = log_graph
         self._run_options = run_options
         self._run: Run | None = None
         self._num_logged = 0  # calls that named no step
@@ -149,19 +143,6 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
     ) -> None:
         if rank_zero_only.rank == 0 and (params or metrics):
             self.run.log_hparams(_named(params or {}), metrics, step=0 if step is None else step)
-
-    def log_graph(self, model: Any, input_array: Any = None) -> None:
-        if not self._log_graph or rank_zero_only.rank > 0:
-            return
-        inputs = getattr(model, "example_input_array", None) if input_array is None else input_array
-        if inputs is None:
-            warn("log_graph: the model has no example_input_array: set it to what forward takes.")
-            return
-        try:
-            device = getattr(model, "device", None)
-            self.run.log_pass(0, GRAPH, pass_of(model, inputs if device is None else moved(inputs, device)))
-        except Exception as error:  # a look at the model must not end its training
-            warn(f"log_graph: {type(error).__name__}: {error}")
 
     def take_back(self, first_step: int) -> None:
         """What earlier sessions logged from this step on: a training that goes on logs it anew."""

@@ -28,7 +28,7 @@ from torcheer.training.loss_functions import (
     loss_in,
     name_of,
 )
-from torcheer.training.metrics import Gathered, Metric, metrics_of, weighted_mean
+from torcheer.training.metrics import Metric, array_of, metrics_of, weighted_mean
 from torcheer.training.random_state import keeping_random_state
 from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
 
@@ -80,7 +80,8 @@ class Measurer:
 
     def measure(self, loader: Any, seen: Seen | None = None) -> Measured:
         """Modes, gradients and random state are as they were, afterwards."""
-        losses, items = Gathered(), Gathered()
+        losses: list[float | Tensor] = []
+        items: list[float | Tensor] = []
         for metric in self._metrics.values():
             metric.reset()
         with (
@@ -100,7 +101,7 @@ class Measurer:
                     metric.update(outputs, taken.targets, taken.num_items)
                 if seen is not None:
                     seen(taken, outputs)
-        return self._together(losses.array(), items.array(), loader)
+        return self._together(array_of(losses), array_of(items), loader)
 
     def _run(self, batch: Any) -> tuple[Batch, Any]:
         # A model that takes its inputs by name may compute its loss from the labels among them.

@@ -156,8 +156,6 @@ def seen(setup: Setup, judge: Judge, outputs: Any, targets: Any, loss: Tensor, n
 
 def mean_of(name: str, value: Any) -> float:
     found = torch.as_tensor(value)
-    if not found.numel():
-        return float("nan")
     if found.is_complex() or found.ndim > 1:
         raise InputError(
             f"the statistic {name!r} gives shape {tuple(found.shape)}: return one number for each item, or "

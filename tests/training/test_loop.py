@@ -328,7 +328,7 @@ def test_a_loss_that_is_no_number_is_told_once_and_the_training_goes_on(tmp_path
 def test_what_is_no_setup_and_no_parameters_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="setup is 3"):
         tl.Loop(3)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="parameters are <class .*give a function"):
+    with pytest.raises(InputError, match=r"parameters are <class .*give a function"):
         tl.Loop(setup, Parameters)  # type: ignore[type-var]
     unready = loop_in(tmp_path, lambda p: {})  # type: ignore[arg-type, return-value]
     with pytest.raises(InputError, match="the setup returned a dict"):

@@ -25,7 +25,6 @@ from torcheer.training.distributed import set_epoch
 from torcheer.training.loop.setup import Parameters, Setup, kinds_of, values_of
 from torcheer.training.loop.tester import (
     Judge,
-    Seen,
     Tally,
     Tested,
     Tester,
@@ -35,7 +34,7 @@ from torcheer.training.loop.tester import (
     first_batch,
     seen,
 )
-from torcheer.training.loss_functions import is_sum, loss_in
+from torcheer.training.loss_functions import loss_in
 from torcheer.training.trainer.fit_arguments import Scheduling, num_batches_of, optimizer_of
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
@@ -312,7 +311,7 @@ class LoopRun:
         self._scheduling = Scheduling(setup.scheduler, optimizer, self._figures())
         self._live = LiveValues(setup, optimizer, self._scheduling.scheduler, parameters)
         self._tester = Tester(setup, self._judge, self._stepper)
-        self._tally = Tally(is_sum(setup.loss))
+        self._tally = Tally(setup)
         total = None if self.num_trials is None else parameters.epochs * self.num_trials
         # Steps count its trials; what is known before the first has step 0.
         self.run = Run(folder, total_steps=total)
@@ -364,7 +363,7 @@ class LoopRun:
 
     def batches(self, epoch: int) -> Iterator[Any]:
         """Those of an epoch. The time that it takes to have them counts."""
-        self._tally, self._seconds = Tally(is_sum(self.setup.loss)), 0.0
+        self._tally, self._seconds = Tally(self.setup), 0.0
         set_epoch(self.setup.train, epoch)
         self.setup.model.train()
         start = time.perf_counter()
@@ -391,26 +390,21 @@ class LoopRun:
             self.setup, self._judge, stepped.outputs, stepped.targets, stepped.loss, stepped.num_items
         )
         grad_norm = _number(stepped.grad_norm)
-        self._tally.add(found, grad_norm)
+        self._tally.add(found)
+        if grad_norm is not None:
+            self._tally.grad_norms.append(grad_norm)
         if is_due(parameters.plots_every, moment):
-            values = {
-                "loss": found.loss,
-                "errors": found.num_wrong,
-                "accuracy": found.accuracy,
-                **found.statistics,
-                "grad_norm": grad_norm,
-                "lr": lr,
-            }
+            values = {**found.figures, "grad_norm": grad_norm, "lr": lr}
             known = {f"train/{name}": value for name, value in values.items() if value is not None}
             self.run.log(self.step, known)
-        self._tell_nan(found)
+        self._tell_nan(found.figures["loss"])
         self._seconds += time.perf_counter() - start
 
-    def _tell_nan(self, found: Seen) -> None:
-        if not self._was_nan and not math.isfinite(found.loss):
+    def _tell_nan(self, loss: float) -> None:
+        if not self._was_nan and not math.isfinite(loss):
             self._was_nan = True
             warn(
-                f"the loss is {found.loss} at trial {self.step} of run {self.number}, and weights that are "
+                f"the loss is {loss} at trial {self.step} of run {self.number}, and weights that are "
                 "NaN once stay so. The training goes on; a smaller learning rate or clip_norm may help."
             )
 
@@ -423,7 +417,8 @@ class LoopRun:
         self._total_seconds += self._seconds
         figures = self._tally.figures()
         row: Row = {"run": self.number, "epoch": self.epoch, **figures}
-        row |= {"grad norm": self._tally.grad_norm, "seconds": self._seconds}
+        norms = self._tally.grad_norms
+        row |= {"grad norm": sum(norms) / len(norms) if norms else None, "seconds": self._seconds}
         self.epochs.append(row)
         every, is_last = parameters.test_every, self.epoch == parameters.epochs
         tested: dict[str, float] = {}

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, Literal, NamedTuple
 
@@ -126,32 +126,25 @@ class Judge:
 # --- sums of an epoch or a test -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """One batch: what the model did with it, as plain numbers."""
+class Seen(NamedTuple):
+    """One batch, and what the model did with it."""
 
     num_items: int
-    loss: float  # as the loss function has it
+    figures: dict[str, float]  # the loss as its function has it, errors, accuracy, means of the statistics
     judged: Judged
-    statistics: Mapping[str, float]  # means over the items
-
-    @property
-    def num_wrong(self) -> int | None:
-        return None if self.judged.wrong is None else int(self.judged.wrong.sum())
-
-    @property
-    def accuracy(self) -> float | None:
-        wrong = self.num_wrong
-        return None if wrong is None or not self.num_items else (self.num_items - wrong) / self.num_items
 
 
 def seen(setup: Setup, judge: Judge, outputs: Any, targets: Any, loss: Tensor, num_items: int) -> Seen:
+    figures = {"loss": loss.item()}
     with torch.no_grad():
         statistics = {
             name: mean_of(name, function(outputs, targets)) for name, function in setup.statistics.items()
         }
         judged = judge.judged(outputs, targets, num_items)
-    return Seen(num_items=num_items, loss=loss.item(), judged=judged, statistics=statistics)
+    if judged.wrong is not None and num_items:
+        figures["errors"] = int(judged.wrong.sum())
+        figures["accuracy"] = (num_items - figures["errors"]) / num_items
+    return Seen(num_items, figures | statistics, judged)
 
 
 def mean_of(name: str, value: Any) -> float:
@@ -198,45 +191,37 @@ def each_of(function: Statistic, outputs: Any, targets: Any, num_items: int) -> 
     return torch.tensor(values, dtype=torch.float64)
 
 
-@dataclass(slots=True)
 class Tally:
     """The sums of an epoch, or of a test, as it goes."""
 
-    is_summed: bool  # the loss of a batch is the sum over its items, not their mean
-    num_items: int = 0
-    num_batches: int = 0
-    _loss: float = 0.0
-    _errors: int | None = 0
-    _statistics: dict[str, float] = field(default_factory=dict)
-    _grad_norm: float = 0.0
-    _num_norms: int = 0
+    def __init__(self, setup: Setup) -> None:
+        self.num_items = self.num_batches = 0
+        self.grad_norms: list[float] = []  # of the trials that changed the weights
+        self._sums: dict[str, float] = {}
+        # These are sums over the items of a batch, and no means.
+        self._summed = {"errors", *(["loss"] if is_sum(setup.loss) else [])}
 
-    def add(self, batch: Seen, grad_norm: float | None = None) -> None:
+    def add(self, batch: Seen) -> None:
+        found = {
+            name: value * (1 if name in self._summed else batch.num_items)
+            for name, value in batch.figures.items()
+        }
+        # What one batch has not, all of them have not.
+        known = self._sums if self.num_batches else dict.fromkeys(found, 0)
+        self._sums = {name: known[name] + value for name, value in found.items() if name in known}
         self.num_items += batch.num_items
         self.num_batches += 1
-        self._loss += batch.loss * (1 if self.is_summed else batch.num_items)
-        wrong = batch.num_wrong
-        self._errors = None if self._errors is None or wrong is None else self._errors + wrong
-        for name, value in batch.statistics.items():
-            self._statistics[name] = self._statistics.get(name, 0.0) + value * batch.num_items
-        if grad_norm is not None:
-            self._grad_norm += grad_norm
-            self._num_norms += 1
-
-    @property
-    def grad_norm(self) -> float | None:
-        """The mean over the trials that changed the weights."""
-        return self._grad_norm / self._num_norms if self._num_norms else None
 
     def figures(self) -> dict[str, float]:
         """Loss, errors, accuracy and the statistics: those that there are."""
         if not self.num_items:
             return {}
-        found: dict[str, float] = {"loss": self._loss / self.num_items}
-        if self._errors is not None:
-            found["errors"] = self._errors
-            found["accuracy"] = (self.num_items - self._errors) / self.num_items
-        return found | {name: value / self.num_items for name, value in self._statistics.items()}
+        found = {
+            name: total if name == "errors" else total / self.num_items for name, total in self._sums.items()
+        }
+        if "errors" in found:
+            found["accuracy"] = (self.num_items - found["errors"]) / self.num_items
+        return found
 
 
 @contextmanager
@@ -469,7 +454,7 @@ class Tester:
     ) -> Tested:
         """`after_batch` says whether to stop. `look` is shown the first batch, while the model is tested."""
         start = time.perf_counter()
-        tally, parts = Tally(is_sum(self._setup.loss)), list[Part]()
+        tally, parts = Tally(self._setup), list[Part]()
         first: Batch | None = None
         is_whole = True
         with as_it_was_after(self._setup), torch.no_grad():
@@ -511,7 +496,7 @@ class Tester:
             columns |= {"target": judged.targets.cpu(), "answer": judged.answers.cpu()}
         columns |= self._each({} if setup.loss is None else {"loss": setup.loss}, outputs, batch)
         if setup.loss is None and number == 1:
-            columns["loss"] = torch.tensor([found.loss], dtype=torch.float64)
+            columns["loss"] = torch.tensor([found.figures["loss"]], dtype=torch.float64)
         if judged.wrong is not None:
             columns["error"] = judged.wrong.long().cpu()
         return columns | self._each(setup.statistics, outputs, batch)

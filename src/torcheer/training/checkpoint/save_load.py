@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import operator
 import os
 import platform
 import re
@@ -337,19 +338,14 @@ def write_tree(path: PathLike, tree: Mapping[str, Any]) -> Path:
 
 
 def _position_of(position: Mapping[str, Any] | int | None) -> Tree:
-    if isinstance(position, int) and not isinstance(position, bool):
-        position = {"step": position}
-    if not isinstance(position, Mapping | None):
+    given = {"step": position} if isinstance(position, int) else position or {}
+    try:
+        found = dict(given)
+        return found | {name: operator.index(found[name]) for name in ("step", "epoch") if name in found}
+    except (TypeError, ValueError):
         raise InputError(
             f"position is {position!r}: give a step, or a dict such as {{'step': 1200, 'epoch': 3}}."
-        )
-    found = dict(position or {})
-    for name in ("step", "epoch"):
-        if not isinstance(found.get(name, 0), int | numpy.integer | Tensor):
-            raise InputError(f"position[{name!r}] is {found[name]!r}: give a whole number.")
-        if name in found:
-            found[name] = int(found[name])
-    return found
+        ) from None
 
 
 def _loader_in(loader: Any) -> Any:

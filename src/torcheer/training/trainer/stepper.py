@@ -126,8 +126,11 @@ class Stepper:
         self.device = chosen_device(device, model)
         if device is not None:
             place(model, self.device, optimizer)
-        self.clip_norm = _checked_norm(clip_norm)
-        self.accumulate = _checked_number(accumulate)
+        if clip_norm is not None and not clip_norm > 0:
+            raise InputError(f"clip_norm={clip_norm!r}: give a number above 0, or None not to clip.")
+        if not isinstance(accumulate, int) or accumulate < 1:
+            raise InputError(f"accumulate={accumulate!r}: give the number of batches to a step, 1 or more.")
+        self.clip_norm, self.accumulate = clip_norm, accumulate
         self.measure_norm = measure_norm
         self.num_waiting = 0  # batches whose gradients are not in the weights yet
         # In what the model is run, in training and in tests.
@@ -246,17 +249,3 @@ def needs_closure(optimizer: Optimizer) -> bool:
     except (TypeError, ValueError):
         return False
     return closure is not None and closure.default is inspect.Parameter.empty
-
-
-def _checked_norm(clip_norm: float | None) -> float | None:
-    if clip_norm is None:
-        return None
-    if isinstance(clip_norm, bool) or not isinstance(clip_norm, int | float) or not clip_norm > 0:
-        raise InputError(f"clip_norm={clip_norm!r}: give a number above 0, or None not to clip.")
-    return float(clip_norm)
-
-
-def _checked_number(accumulate: int) -> int:
-    if isinstance(accumulate, bool) or not isinstance(accumulate, int) or accumulate < 1:
-        raise InputError(f"accumulate={accumulate!r}: give the number of batches to a step, 1 or more.")
-    return accumulate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -271,15 +271,10 @@ class _Mean:
 def _listed(optimizer: Any) -> list[Any]:
     if optimizer is None:
         return []
-    given = [optimizer] if hasattr(optimizer, "param_groups") else optimizer
-    if not isinstance(given, Iterable) or isinstance(given, str):
-        raise InputError(
-            f"optimizer is a {type(optimizer).__name__}: give a torch.optim.Optimizer, or a list."
-        )
-    listed = list(given)
+    listed = list(optimizer) if isinstance(optimizer, list | tuple) else [optimizer]
     for one in listed:
         if not hasattr(one, "param_groups"):
-            raise InputError(f"one of the optimizers is a {type(one).__name__}: give torch.optim.Optimizers.")
+            raise InputError(f"an optimizer is a {type(one).__name__}: give torch.optim.Optimizers.")
     return listed
 
 

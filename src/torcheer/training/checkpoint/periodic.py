@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,7 @@ from torcheer.training.checkpoint.save_load import (
 )
 from torcheer.training.checkpoint.state_tree import encoded
 from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
+from torcheer.training.data_order import DataOrder
 from torcheer.training.loss_functions import LossFunction, name_of
 from torcheer.training.random_state import random_state
 from torcheer.training.trainer.callbacks import Callback, Training
@@ -122,14 +124,10 @@ def own_states(training: Training, but: Callback) -> Tree:
 
 def training_tree(training: Training, states: Sequence[Tree], keeping: Mapping[str, Any]) -> Tree:
     """`states`: what `own_states` gave in each process. `keeping`: what is said about the best checkpoint."""
-    position = {
-        "step": training.steps_done,
-        "epoch": training.epochs_done,
-        "batch": training.batches_done,
-    }
+    done = {"step": training.steps_done, "epoch": training.epochs_done, "batch": training.batches_done}
     return {
         **tree_of(_parts_of(training)),
-        "position": position,
+        "position": done,
         "metrics": figures_of(training),
         "extra": None,
         "keeping": dict(keeping),
@@ -153,12 +151,8 @@ def figures_of(training: Training) -> dict[str, float]:
 
 
 def _parts_of(training: Training) -> Parts:
-    return Parts(
-        model=training.model,
-        optimizer=training.optimizer,
-        scheduler=training.scheduler,
-        scaler=training.scaler,
-    )
+    names = ("model", "optimizer", "scheduler", "scaler")
+    return Parts(**{name: getattr(training, name) for name in names})
 
 
 # --- putting back -------------------------------------------------------------------------------------------
@@ -173,7 +167,7 @@ def load_training(training: Training, checkpoint: Checkpoint, tree: Tree) -> Non
         )
     parts = _parts_of(training)
     if "scaler" not in tree:  # begins anew where autocast was turned on since
-        parts = Parts(model=parts.model, optimizer=parts.optimizer, scheduler=parts.scheduler)
+        parts = replace(parts, scaler=None)
     with all_or_nothing(checkpoint, training.train_loader, training.model, training.test_loader):
         check_fits(str(checkpoint.path), tree, parts)
         if "scheduler" in tree and parts.scheduler is None:
@@ -186,6 +180,9 @@ def load_training(training: Training, checkpoint: Checkpoint, tree: Tree) -> Non
         training.load_state_dict(tree["training"][rank])
         _load_callbacks(training, tree["callbacks"][rank])
         load_parts(tree, parts)  # last: what it does it takes back where something fails
+    was = tree["training"][rank].get("made_with")
+    if was:
+        _take_settings(training, was, checkpoint.path)
 
 
 def _load_callbacks(training: Training, stored: list[list[Any]]) -> None:
@@ -204,11 +201,7 @@ def _load_callbacks(training: Training, stored: list[list[Any]]) -> None:
 
 def checkpoints_of(given: Any) -> Checkpoints | None:
     """Checkpoints as they are; a folder means those of every epoch."""
-    if given is None:
-        return None
-    from torcheer.training.checkpoint.periodic import Checkpoints
-
-    if isinstance(given, Checkpoints):
+    if given is None or isinstance(given, Checkpoints):
         return given
     if isinstance(given, str | os.PathLike):
         return Checkpoints(given)
@@ -217,27 +210,12 @@ def checkpoints_of(given: Any) -> Checkpoints | None:
     )
 
 
-def resumed(checkpoints: Checkpoints | None, training: Training) -> Path | None:
-    """Put back what the newest checkpoint has: which one. None where the training begins anew."""
-    if checkpoints is None:
-        return None
-    from torcheer.training.data_order import DataOrder
-
-    training.order = DataOrder(training.train_loader, renew_workers=True)
+def _take_settings(training: Training, was: Mapping[str, Any], path: Path) -> None:
+    """Those of the checkpoint hold; say where others are given now."""
     given = training.made_with
-    training.made_with = {}
-    path = checkpoints.resume(training)
-    was, training.made_with = training.made_with, given
-    if path is not None and was:
-        training.made_with = {**was, "loss": given["loss"]}
-        if distributed.is_main():
-            _tell_differences(was, given, training, path)
-    return path
-
-
-def _tell_differences(
-    was: Mapping[str, Any], given: Mapping[str, Any], training: Training, path: Path
-) -> None:
+    training.made_with = {**was, "loss": given["loss"]}
+    if not distributed.is_main():
+        return
     changed = "; ".join(differences(was, given, training.optimizer))
     if changed:
         warn(
@@ -292,9 +270,15 @@ class Checkpoints(Callback):
         mode: Mode | None = None,
         resume: bool = True,
     ) -> None:
-        self.folder = _checked_folder(folder)
+        if not isinstance(folder, str | os.PathLike) or os.path.isfile(folder):
+            raise InputError(f"{folder!r} is no folder: name one, such as 'checkpoints', to keep them in.")
+        if keep_last is not None and (not isinstance(keep_last, int) or keep_last < 1):
+            raise InputError(
+                f"keep_last={keep_last!r}: give how many checkpoints to keep, 1 or more, or None for all."
+            )
+        self.folder = Path(folder)
         self.every = every
-        self.keep_last = _checked_number(keep_last)
+        self.keep_last = keep_last
         self.best = best
         self.mode: Mode = "min" if best is None else mode_of(best, mode)
         self._may_resume = resume
@@ -307,6 +291,7 @@ class Checkpoints(Callback):
 
     def resume(self, training: Training) -> Path | None:
         """Put the training back to the newest checkpoint: which. None where there is none: it begins anew."""
+        training.order = DataOrder(training.train_loader, renew_workers=True)
         self._written, self._best_value = None, None
         found = distributed.from_main(self._prepared() if distributed.is_main() else None)
         if not found:
@@ -434,24 +419,6 @@ class Checkpoints(Callback):
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
-
-
-def _checked_folder(folder: Any) -> Path:
-    if not isinstance(folder, str | os.PathLike):
-        raise InputError(f"folder is a {type(folder).__name__}: give its path, such as 'checkpoints'.")
-    if os.path.isfile(folder):
-        raise InputError(f"{os.fspath(folder)} is a file: name a folder, in which checkpoints are kept.")
-    return Path(folder)
-
-
-def _checked_number(keep_last: Any) -> int | None:
-    if keep_last is None or (
-        isinstance(keep_last, int) and not isinstance(keep_last, bool) and keep_last > 0
-    ):
-        return keep_last
-    raise InputError(
-        f"keep_last={keep_last!r}: give how many checkpoints to keep, 1 or more, or None for all."
-    )
 
 
 def _seconds_of(every: Any) -> float | None:

@@ -145,7 +145,6 @@ class Training:
             setattr(self, name, int(state[name]))
         self.history.load_state_dict(state["history"])
         self.stepper.load_state_dict(state["stepper"])
-        self.made_with = dict(state.get("made_with", self.made_with))
         for name, metric in self.metrics.items():
             metric.load_state_dict(state["metrics"].get(name, {}))
 

@@ -22,7 +22,6 @@ from torcheer.training import distributed
 from torcheer.training.checkpoint.periodic import (
     checkpoints_of,
     made_with,
-    resumed,
     say_going_on,
     settings_in_use,
 )
@@ -431,7 +430,7 @@ def fit(
     )
     if seed is not None:
         seed_everything(seed + distributed.rank())
-    went_on_from = resumed(kept, training)
+    went_on_from = None if kept is None else kept.resume(training)
     settings = settings_of(
         training,
         {

@@ -141,7 +141,9 @@ class Stepper:
 
     def step(self, batch: Any, *, is_last: bool = False) -> Stepped:
         """One batch. `is_last`: of its epoch, so that the gradients gathered so far are used."""
-        taken = split(batch, whole=self.loss is None).moved_to(self.device)
+        taken = split(batch, whole=self.loss is None)
+        if self.device.type != "cpu":  # where data are already: to ask each of them takes its time
+            taken = taken.moved_to(self.device)
         if self._needs_closure:
             return self._step_with_closure(taken)
         if self.num_waiting == 0:

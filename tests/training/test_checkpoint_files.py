@@ -28,7 +28,7 @@ from torcheer.training import (
     load_checkpoint,
     save_checkpoint,
 )
-from torcheer.training.checkpoint.checkpoint_files import DOCUMENT, VERSION
+from torcheer.training.checkpoint.save_load import DOCUMENT, VERSION
 
 # --- one file -----------------------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ def test_what_was_there_stays_when_writing_fails(
         raise OSError(28, "No space left on device")
 
     if stage == "write":
-        monkeypatch.setattr("torcheer.training.checkpoint.checkpoint_files.file_tensor", fail)
+        monkeypatch.setattr("torcheer.training.checkpoint.save_load.file_tensor", fail)
     else:
         monkeypatch.setattr(wholefile.os, stage, fail)
     with pytest.raises(OSError, match="No space left"):
@@ -277,8 +277,9 @@ def test_a_damaged_checkpoint_is_passed_over_and_set_aside(tmp_path: Path) -> No
 def test_a_checkpoint_of_a_newer_torcheer_is_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.training.checkpoint.save_load.VERSION", 2)
-    fit_with(tmp_path, epochs=1)
+    with monkeypatch.context() as newer:
+        newer.setattr("torcheer.training.checkpoint.save_load.VERSION", 2)
+        fit_with(tmp_path, epochs=1)
 
     with pytest.raises(FileFormatError, match="Update torcheer"):
         fit_with(tmp_path, epochs=2)
@@ -320,7 +321,7 @@ def test_a_full_disk_is_told_and_does_not_end_the_training(
     def fail(*_: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("torcheer.training.checkpoint.checkpoint_files.file_tensor", fail)
+    monkeypatch.setattr("torcheer.training.checkpoint.save_load.file_tensor", fail)
 
     with pytest.warns(TrainingWarning, match=r"checkpoint of step 2 was not written .*No space left"):
         assert fit_with(tmp_path, epochs=1).num_steps == 2
@@ -347,8 +348,8 @@ def test_what_cannot_be_kept_is_refused_before_the_first_step(tmp_path: Path) ->
             "keeps the best 'test/accuracy', and an",
         ),
         (lambda path: fit_with(None, callbacks=[Checkpoints(path)]), "give them to fit as checkpoints="),
-        (lambda path: Checkpoints(3), "folder is a int: give its path"),
-        (lambda path: Checkpoints(__file__), "is a file: name a folder"),
+        (lambda path: Checkpoints(3), "3 is no folder"),
+        (lambda path: Checkpoints(__file__), "is no folder: name one"),
         (lambda path: Checkpoints(path, every="often"), "give 'epoch', a number of steps, or a time"),
         (lambda path: Checkpoints(path, every=0), "every=0: give 'epoch'"),
         (lambda path: Checkpoints(path, keep_last=0), "keep_last=0: give how many"),

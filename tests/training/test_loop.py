@@ -326,9 +326,9 @@ def test_a_loss_that_is_no_number_is_told_once_and_the_training_goes_on(tmp_path
 
 
 def test_what_is_no_setup_and_no_parameters_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="setup is a int"):
+    with pytest.raises(InputError, match="setup is 3"):
         tl.Loop(3)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="parameters are the class Parameters"):
+    with pytest.raises(InputError, match=r"parameters are <class .*give a function"):
         tl.Loop(setup, Parameters)  # type: ignore[type-var]
     unready = loop_in(tmp_path, lambda p: {})  # type: ignore[arg-type, return-value]
     with pytest.raises(InputError, match="the setup returned a dict"):
@@ -348,7 +348,7 @@ def test_what_is_no_setup_and_no_parameters_is_refused(tmp_path: Path) -> None:
         "statistics": ({"loss": len}, "cannot be called 'loss'"),
         "is_done": (5, "is_done=5: give a function"),
         "layers": ("0", "layers='0': give a list"),
-        "plots": (["loss"], "plots is a list: give a dict"),
+        "plots": (["loss"], "give a dict by name"),
     }.items():
         with pytest.raises(InputError, match=message[1]):
             loop_in(tmp_path, **{wrong: message[0]}).init()
@@ -370,7 +370,7 @@ def test_how_far_it_is_stands_on_a_terminal(tmp_path: Path, monkeypatch: pytest.
     loop.shows_progress = True
     loop.run()
     assert "runs" in terminal.getvalue()
-    assert "0/2  -:-- left" in terminal.getvalue()
+    assert "0/2" in terminal.getvalue()
 
 
 def test_a_loop_that_is_closed_begins_anew(tmp_path: Path) -> None:

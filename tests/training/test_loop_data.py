@@ -16,8 +16,8 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset, Weighte
 import torcheer as tl
 from tests.training.steppable import loop_in, without_times
 from torcheer.errors import InputError
-from torcheer.training.loop.item_errors import Judge
 from torcheer.training.loop.loop_run import Moment, is_due
+from torcheer.training.loop.tester import Judge
 
 INPUTS = torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
 TARGETS = (INPUTS[:, 0] > 0).long()
@@ -98,7 +98,7 @@ def test_however_the_batches_come_the_numbers_are_the_same(tmp_path: Path) -> No
         assert item["target"] == TARGETS[6]
         assert item["name (layer)"].shape == (4,)  # a column of that name is there already
         assert torch.allclose(item["Output"], loop.tests[6]["Output"])
-        with pytest.raises(InputError, match="there is no item 7: the test set has 7"):
+        with pytest.raises(InputError, match="there is no item 7 of 7"):
             loop.test_item(7)
 
     assert rows["list"] == rows["stream"] == rows["by name"] == rows["loader"]

@@ -9,7 +9,7 @@ import pytest
 
 import torcheer as tl
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.loop.loop_parameters import form_fields, with_values
+from torcheer.training.loop.setup import form_fields, with_values
 
 
 @dataclass(frozen=True)

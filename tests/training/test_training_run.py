@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.training.fitted import Terminal
 from torcheer.training import TrainingWarning, training_run
-from torcheer.training.model_snapshots import Calls, Snapshots
+from torcheer.training.recorded_training import Calls, Snapshots
 
 
 class Loop:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from torcheer.cli.runs import RunArgument
+from torcheer.cli.runs import RunArgument, folder_of
 from torcheer.errors import InputError
 from torcheer.graph import PARTS, Progress
 from torcheer.learn import MAX_SOURCE, Example
@@ -147,11 +147,10 @@ def video(
     """Make a video of a tensor of a run over its steps."""
     from torcheer.video import make_video
 
-    before = _stamp(output)
     with Progress(f"{layer} → {output}", None, PARTS) as progress:
         try:
             made = make_video(
-                _folder_of(run),
+                folder_of(run),
                 layer,
                 output,
                 size=_pixels(size),
@@ -163,27 +162,13 @@ def video(
                 progress=progress.reach,
             )
         except KeyboardInterrupt:
-            left = f": {output} holds the frames so far" if _stamp(output) not in (None, before) else ""
+            left = f": {output} holds the frames so far" if output.exists() else ""
             typer.echo(f"torcheer: stopped{left}", err=True)
             raise typer.Exit(130) from None
         except OSError as error:
             raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}.") from error
     left_out = f", {made.num_left_out} records left out" if made.num_left_out else ""
     typer.echo(f"torcheer: wrote {made.path}: {made.series}, {made.num_frames} frames{left_out}", err=True)
-
-
-def _stamp(path: Path) -> int | None:
-    """When it was written; None where it is not there."""
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return None
-
-
-def _folder_of(run: Path) -> Path:
-    """As it stands, or in `runs`."""
-    inside = Path("runs") / run
-    return inside if not run.exists() and inside.is_dir() else run
 
 
 def _pixels(size: str) -> tuple[int, int]:

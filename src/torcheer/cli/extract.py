@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, Final
 
 import typer
@@ -36,32 +35,32 @@ def load_function(target: str) -> Callable[[], Any]:
         ) from error
     function = getattr(module, function_name, None)
     if function is None:
-        raise InputError(f"{module_name} has no {function_name!r}.{_functions_of(module)}")
+        raise InputError(f"{module_name} has no {function_name!r}.")
     if not callable(function):
         raise InputError(f"{target} is a {type(function).__name__}: name a function that takes nothing.")
     return function  # type: ignore[no-any-return]
 
 
-def _functions_of(module: ModuleType) -> str:
-    own = [
-        name
-        for name, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
-    ]
-    return f" It has {', '.join(own)}." if own else ""
+def called(target: str, wanted: str, sizes: Sequence[int]) -> tuple[Any, ...]:
+    """What `package.module:function` returns: a tuple of one of these sizes."""
+    must = f"{target} must be a function that takes nothing and returns {wanted}"
+    function = load_function(target)
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise InputError(f"{must}: {error}.") from error
+    except ValueError:  # nobody can tell what it takes
+        pass
+    found = function()
+    if not isinstance(found, tuple) or len(found) not in sizes:
+        raise InputError(f"{must}.")
+    return found
 
 
 def load_target(target: str) -> tuple[Any, Any, Any]:
-    """Call `package.module:function`; it gives (model, input_args) or (model, input_args, input_kwargs)."""
-    function = load_function(target)
-    wanted = f"{target} must be a function that takes nothing and returns (model, input_args)"
-    try:
-        result = function()
-    except TypeError as error:
-        raise InputError(f"{wanted}: {error}.") from error
-    if not isinstance(result, tuple) or len(result) not in (2, 3):
-        raise InputError(f"{wanted} or (model, input_args, input_kwargs).")
-    return (*result, None) if len(result) == 2 else result
+    """It gives (model, input_args) or (model, input_args, input_kwargs)."""
+    found = called(target, "(model, input_args) or (model, input_args, input_kwargs)", (2, 3))
+    return found[0], found[1], found[2] if len(found) > 2 else None
 
 
 _TARGET: Final = re.compile(r"[\w.]+:[A-Za-z_]\w*")  # a function, and no layer: rnn:2 is one
@@ -160,7 +159,7 @@ def extract(
         )
     from torcheer.features import extract as extract_features
 
-    model, data = model_and_data(target)
+    model, data = called(target, "(model, data)", (2,))
     features = extract_features(
         model,
         data,
@@ -177,28 +176,13 @@ def extract(
 def _listed(target: str, layers: Sequence[str] | None, options: dict[str, Any]) -> str:
     from torcheer.features import layers_text
 
-    model, data = model_and_data(target)
+    model, data = called(target, "(model, data)", (2,))
     return layers_text(model, data, **options, **({"layers": _wanted(layers)} if layers else {}))
 
 
 def _wanted(layers: Sequence[str]) -> Any:
     names = split_names(layers)
     return names[0] if names in (["all"], ["modules"]) else names
-
-
-def model_and_data(target: str) -> tuple[Any, Any]:
-    wanted = f"{target} must be a function that takes nothing and returns (model, data)"
-    function = load_function(target)
-    try:
-        inspect.signature(function).bind()
-    except TypeError as error:
-        raise InputError(f"{wanted}: {error}.") from error
-    except ValueError:
-        pass  # nobody can tell what it takes
-    found = function()
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise InputError(f"{wanted}.")
-    return found
 
 
 def split_names(given: Sequence[str]) -> list[str]:

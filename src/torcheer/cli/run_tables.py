@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +21,6 @@ from torcheer.graph import readable_bytes
 from torcheer.run import (
     Alarm,
     Gap,
-    Kind,
     Plain,
     SavedRun,
     Scalars,
@@ -39,50 +38,10 @@ from torcheer.run import (
 _HIGHER_IS_BETTER: Final = re.compile(r"acc|f1|auc|iou|precision|recall|score|bleu|psnr|ssim", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
-    """A run in a list. Times are seconds since 1970."""
-
-    name: str
-    path: str
-    source: str
-    state: str
-    reason: str
-    started: float
-    updated: float
-    seconds: float  # from the first session to the last thing written
-    last_step: int | None
-    total_steps: int | None
-    loss_name: str
-    last_loss: float | None
-    num_series: int
-    num_points: int
-    num_records: int
-    num_bytes: int
-    num_dropped: int
-    num_thinned: int
-    comment: str
-    tags: tuple[str, ...]
-    host: str
-    note: str
+Row = dict[str, Any]  # of a run or a series, as programs get it; times are seconds since 1970
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesRow:
-    """A series of a run."""
-
-    kind: Kind
-    name: str
-    count: int
-    last_step: int
-    last_value: float | None
-    num_bad: int
-    first_bad_step: int | None
-    curve: str  # of a scalar
-    description: str
-
-
-def list_rows(folder: Path, sort: str, *, follow_links: bool = False) -> tuple[list[RunRow], str]:
+def list_rows(folder: Path, sort: str, *, follow_links: bool = False) -> tuple[list[Row], str]:
     """All runs of a folder, and what should be known of the search."""
     rows = []
     links = links_within(folder, follow_links=follow_links)
@@ -91,66 +50,44 @@ def list_rows(folder: Path, sort: str, *, follow_links: bool = False) -> tuple[l
         name = folder.resolve().name if found.name == "." else found.name
         with SavedRun(found.path, links=links) as run:
             rows.append(list_row(name, run))
-    orders: dict[str, Callable[[RunRow], Any]] = {
-        "updated": lambda row: (row.state != "running", -row.updated),
-        "started": lambda row: -row.started,
-        "step": lambda row: -(row.last_step or 0),
-        "name": lambda row: row.name,
+    orders: dict[str, Callable[[Row], Any]] = {
+        "updated": lambda row: (row["state"] != "running", -row["updated"]),
+        "started": lambda row: -row["started"],
+        "step": lambda row: -(row["last_step"] or 0),
+        "name": lambda row: row["name"],
     }
     return sorted(rows, key=orders[sort]), links_note(all_found.num_links_out)
 
 
-def list_row(name: str, run: SavedRun) -> RunRow:
-    status = run.status()
-    series = run.reader().series()
+def list_row(name: str, run: SavedRun) -> Row:
+    status, series = run.status(), run.reader().series()
     loss = loss_of(key.name for key in series if key.kind == "scalar")
-    return RunRow(
-        name=name,
-        path=str(run.path),
-        source=status.source,
-        state=status.state,
-        reason=status.reason,
-        started=status.started,
-        updated=status.updated,
-        seconds=max(status.updated - status.started, 0.0) if status.started else 0.0,
-        last_step=status.last_step,
-        total_steps=status.total_steps,
-        loss_name=loss,
-        last_loss=series[SeriesKey("scalar", loss)].last_value if loss else None,
-        num_series=status.num_series,
-        num_points=status.num_points,
-        num_records=status.num_records,
-        num_bytes=status.num_bytes,
-        num_dropped=status.num_dropped,
-        num_thinned=status.num_thinned,
-        comment=status.comment,
-        tags=status.tags,
-        host=status.host,
-        note=status.note,
-    )
+    return {
+        "name": name,
+        "path": str(run.path),
+        **asdict(status),
+        # From the first session to the last thing written.
+        "seconds": max(status.updated - status.started, 0.0) if status.started else 0.0,
+        "loss_name": loss,
+        "last_loss": series[SeriesKey("scalar", loss)].last_value if loss else None,
+    }
 
 
-def series_rows(run: SavedRun) -> list[SeriesRow]:
+def series_rows(run: SavedRun) -> list[Row]:
     """Scalars first, in the order in which people look at them; then the rest by kind."""
     series = run.reader().series()
     scalars = by_interest([key.name for key in series if key.kind == "scalar"])
     others = sorted((key for key in series if key.kind != "scalar"), key=lambda key: key.kind)
-    rows = []
-    for key in [*(SeriesKey("scalar", name) for name in scalars), *others]:
-        entry = series[key]
-        row = SeriesRow(
-            kind=key.kind,
-            name=key.name,
-            count=entry.count,
-            last_step=entry.last_step,
-            last_value=entry.last_value,
-            num_bad=entry.num_bad,
-            first_bad_step=entry.first_bad_step,
-            curve=sparkline(run.reader().points(key.name).values) if key.kind == "scalar" else "",
-            description=entry.description,
-        )
-        rows.append(row)
-    return rows
+    names = ("count", "last_step", "last_value", "num_bad", "first_bad_step", "description")
+    return [
+        {
+            "kind": key.kind,
+            "name": key.name,
+            **{name: getattr(series[key], name) for name in names},
+            "curve": sparkline(run.reader().points(key.name).values) if key.kind == "scalar" else "",
+        }
+        for key in [*(SeriesKey("scalar", name) for name in scalars), *others]
+    ]
 
 
 def best_of(scalars: Scalars) -> tuple[float, int] | None:
@@ -181,22 +118,22 @@ def print_json(rows: object) -> None:
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
 
 
-def print_list(rows: Sequence[RunRow]) -> None:
+def print_list(rows: Sequence[Row]) -> None:
     table = _table("run", "state", ">step", ">duration", ">updated", ">loss", ">size")
     for row in rows:
-        state, style = _STATES[row.state]
+        state, style = _STATES[row["state"]]
         table.add_row(
-            plain(row.name),
+            plain(row["name"]),
             Text(state, style=style),
             _steps(row),
-            duration(row.seconds) if row.started else "–",
-            ago(row.updated),
-            f"{number(row.last_loss)} {plain(row.loss_name)}" if row.loss_name else "–",
-            readable_bytes(row.num_bytes),
+            duration(row["seconds"]) if row["started"] else "–",
+            ago(row["updated"]),
+            f"{number(row['last_loss'])} {plain(row['loss_name'])}" if row["loss_name"] else "–",
+            readable_bytes(row["num_bytes"]),
         )
     console = _console()
     console.print(table)
-    remarks = [f"{plain(row.name)}: {remark}" for row in rows for remark in _remarks(row)]
+    remarks = [f"{plain(row['name'])}: {remark}" for row in rows for remark in _remarks(row)]
     if remarks:
         console.print()
     for remark in remarks:
@@ -204,20 +141,20 @@ def print_list(rows: Sequence[RunRow]) -> None:
 
 
 def print_run(
-    row: RunRow, hparams: Mapping[str, Plain], series: Sequence[SeriesRow], watch_lines: Sequence[str] = ()
+    row: Row, hparams: Mapping[str, Plain], series: Sequence[Row], watch_lines: Sequence[str] = ()
 ) -> None:
     console = _console()
-    state, style = _STATES[row.state]
-    console.print(Text.assemble((plain(row.path), "bold"), "  ", (state, style)))
+    state, style = _STATES[row["state"]]
+    console.print(Text.assemble((plain(row["path"]), "bold"), "  ", (state, style)))
     facts = {
         "step": _steps(row),
-        "started": _date(row.started),
-        "duration": duration(row.seconds) if row.started else "",
-        "updated": ago(row.updated),
-        "host": plain(row.host),
-        "size": readable_bytes(row.num_bytes),
-        "comment": plain(row.comment),
-        "tags": ", ".join(map(plain, row.tags)),
+        "started": _date(row["started"]),
+        "duration": duration(row["seconds"]) if row["started"] else "",
+        "updated": ago(row["updated"]),
+        "host": plain(row["host"]),
+        "size": readable_bytes(row["num_bytes"]),
+        "comment": plain(row["comment"]),
+        "tags": ", ".join(map(plain, row["tags"])),
         "hparams": ", ".join(f"{plain(name)}={_value(value)}" for name, value in hparams.items()),
     }
     grid = Table.grid(padding=(0, 2))
@@ -234,14 +171,14 @@ def print_run(
     console.print()
     table = _table("series", "kind", ">count", ">last step", ">last value", "curve")
     for item in series:
-        if item.kind in _SAID_ABOVE:
+        if item["kind"] in _SAID_ABOVE:
             continue
         table.add_row(
-            plain(item.name),
-            item.kind,
-            f"{item.count:,}",
-            str(item.last_step),
-            number(item.last_value) if item.kind == "scalar" else "",
+            plain(item["name"]),
+            item["kind"],
+            f"{item['count']:,}",
+            str(item["last_step"]),
+            number(item["last_value"]) if item["kind"] == "scalar" else "",
             _curve(item),
         )
     console.print(table)
@@ -286,13 +223,13 @@ def _differing(of_runs: Sequence[Mapping[str, Plain]]) -> dict[str, list[str]]:
     return {name: values for name, values in rows.items() if len(set(values)) > 1}
 
 
-def _remarks(row: RunRow) -> list[str]:
-    remarks = [plain(row.reason)] if row.reason else []
-    if row.num_dropped:
-        remarks.append(f"{row.num_dropped:,} dropped: what could not be kept was told when it happened")
-    if row.num_thinned:
-        remarks.append(f"{row.num_thinned:,} old records thinned, to keep within max_bytes")
-    return [*remarks, plain(row.note)] if row.note else remarks
+def _remarks(row: Row) -> list[str]:
+    remarks = [plain(row["reason"])] if row["reason"] else []
+    if row["num_dropped"]:
+        remarks.append(f"{row['num_dropped']:,} dropped: what could not be kept was told when it happened")
+    if row["num_thinned"]:
+        remarks.append(f"{row['num_thinned']:,} old records thinned, to keep within max_bytes")
+    return [*remarks, plain(row["note"])] if row["note"] else remarks
 
 
 def plain(text: str) -> str:
@@ -329,15 +266,17 @@ def _date(moment: float) -> str:
         return ""
 
 
-def _steps(row: RunRow) -> str:
-    if row.last_step is None:
+def _steps(row: Row) -> str:
+    if row["last_step"] is None:
         return "–"
-    return str(row.last_step) if row.total_steps is None else f"{row.last_step} / {row.total_steps}"
+    return (
+        str(row["last_step"]) if row["total_steps"] is None else f"{row['last_step']} / {row['total_steps']}"
+    )
 
 
-def _curve(item: SeriesRow) -> Text:
-    bad = f"  {item.num_bad:,} NaN or ∞, first at step {item.first_bad_step}" if item.num_bad else ""
-    return Text.assemble(item.curve, (bad, "red"))
+def _curve(item: Row) -> Text:
+    bad = f"  {item['num_bad']:,} NaN or ∞, first at step {item['first_bad_step']}" if item["num_bad"] else ""
+    return Text.assemble(item["curve"], (bad, "red"))
 
 
 def _value(value: Plain) -> str:

@@ -6,8 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TextIO
 
@@ -15,7 +13,7 @@ import typer
 
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
-from torcheer.run import LOCK_ENDING, PART_ENDING, State, is_event_file, is_part, open_run
+from torcheer.run import LOCK_ENDING, PART_ENDING, is_event_file, is_part, open_run
 
 if TYPE_CHECKING:
     from torcheer.run import SavedRun
@@ -154,33 +152,28 @@ def remove(
     ] = False,
 ) -> None:
     """Remove runs from the disk. Nothing but their own files is ever removed."""
-
-    folders = dict.fromkeys(_folder_of(run).resolve() for run in runs)
-    plans = [plan_removal(folder) for folder in folders]
-    for plan in plans:
-        check_removal(plan, force=force, files_only=files_only)
+    folders = list(dict.fromkeys(folder_of(run).resolve() for run in runs))
+    about = [_checked(folder, force=force, files_only=files_only) for folder in folders]
     if not yes:
-        for plan in plans:
-            typer.echo(plan.description)
+        for line in about:
+            typer.echo(line)
         typer.confirm(
-            "Remove for good?" if len(plans) == 1 else f"Remove these {len(plans)} for good?", abort=True
+            "Remove for good?" if len(folders) == 1 else f"Remove these {len(folders)} for good?", abort=True
         )
-    for plan in plans:
+    for folder in folders:
         # Once more: somebody may have resumed it while the question stood there.
-        check_removal(plan, force=force, files_only=files_only)
-        typer.echo(f"torcheer: {remove_run(plan)}", err=True)
+        _checked(folder, force=force, files_only=files_only)
+        typer.echo(f"torcheer: {_remove(folder)}", err=True)
 
 
-def _folder_of(run: Path) -> Path:
+def folder_of(run: Path) -> Path:
     """The folder that is meant: as it stands, or in `runs`."""
     inside = Path("runs") / run
     return inside if not run.exists() and inside.is_dir() else run
 
 
 def _opened(run: Path, follow_links: bool) -> SavedRun:
-    from torcheer.run import open_run
-
-    return open_run(_folder_of(run), follow_links=follow_links)
+    return open_run(folder_of(run), follow_links=follow_links)
 
 
 def _short_names(runs: Sequence[Path]) -> list[str]:
@@ -194,28 +187,8 @@ _RECENT_SECONDS: Final = 60  # event files that were written to since may be wri
 _SHOWN: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removal:
-    """What would go, and what else is there."""
-
-    folder: Path
-    state: State
-    updated: float
-    files: tuple[Path, ...]
-    others: tuple[str, ...]  # names in the folder that are no files of the run
-
-    @property
-    def description(self) -> str:
-        num_bytes = 0
-        for path in self.files:
-            with suppress(OSError):
-                num_bytes += path.stat().st_size
-        return f"{self.folder}: {self.state}, {len(self.files)} files, {readable_bytes(num_bytes)}"
-
-
-def plan_removal(folder: Path) -> Removal:
-    with open_run(folder) as run:
-        status = run.status()
+def _files_in(folder: Path) -> tuple[list[Path], list[str]]:
+    """The run's own files, and the names of what else is there."""
     files, others = [], []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -223,35 +196,32 @@ def plan_removal(folder: Path) -> Removal:
                 files.append(folder / entry.name)
             else:
                 others.append(entry.name)
-    return Removal(
-        folder=folder,
-        state=status.state,
-        updated=status.updated,
-        files=tuple(sorted(files)),
-        others=tuple(sorted(others)),
-    )
+    return files, sorted(others)
 
 
-def check_removal(plan: Removal, *, force: bool, files_only: bool) -> None:
-    """InputError where it should not be done; nothing was removed then."""
-    is_recent = plan.state == "unknown" and time.time() - plan.updated < _RECENT_SECONDS
-    if not force and (plan.state == "running" or is_recent):
+def _checked(folder: Path, *, force: bool, files_only: bool) -> str:
+    """What would go, in words. InputError where it should not be done; nothing was removed then."""
+    with open_run(folder) as run:
+        status = run.status()
+    files, others = _files_in(folder)
+    is_recent = status.state == "unknown" and time.time() - status.updated < _RECENT_SECONDS
+    if not force and (status.state == "running" or is_recent):
         what = "was written to a moment ago" if is_recent else "is being written"
+        raise InputError(f"{folder} {what}: stop the training first, or say --force. Nothing was removed.")
+    if others and not files_only:
+        shown = ", ".join(map(repr, others[:_SHOWN]))
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         raise InputError(
-            f"{plan.folder} {what}: stop the training first, or say --force. Nothing was removed."
+            f"{folder} holds what is not the run's own: {shown}{more}. Move it away, or say --files-only to "
+            "remove the run's own files and leave the rest. Nothing was removed."
         )
-    if plan.others and not files_only:
-        shown = ", ".join(map(repr, plan.others[:_SHOWN]))
-        more = f" and {len(plan.others) - _SHOWN} more" if len(plan.others) > _SHOWN else ""
-        raise InputError(
-            f"{plan.folder} holds what is not the run's own: {shown}{more}. Move it away, or say "
-            "--files-only to remove the run's own files and leave the rest. Nothing was removed."
-        )
+    return f"{folder}: {status.state}, {len(files)} files, {readable_bytes(status.num_bytes)}"
 
 
-def remove_run(plan: Removal) -> str:
+def _remove(folder: Path) -> str:
     """What was done, in a sentence."""
-    for path in plan.files:
+    files, _ = _files_in(folder)
+    for path in files:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
@@ -259,10 +229,10 @@ def remove_run(plan: Removal) -> str:
                 f"{path} cannot be removed ({error.strerror}): see that you may write to its folder."
             ) from error
     try:
-        plan.folder.rmdir()
+        folder.rmdir()
     except OSError:  # there is something else in it, or it is a link
-        return f"removed {len(plan.files)} files of {plan.folder}; the folder stays"
-    return f"removed {plan.folder}"
+        return f"removed {len(files)} files of {folder}; the folder stays"
+    return f"removed {folder}"
 
 
 def _is_own(name: str) -> bool:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from torcheer.training.evaluation.evaluate import evaluate
     from torcheer.training.evaluation.result import Evaluation
     from torcheer.training.loop.loop import Loop
-    from torcheer.training.loop.loop_parameters import Parameters, parameter
-    from torcheer.training.loop.setup import Setup, loss_below, no_errors_for
+    from torcheer.training.loop.setup import Parameters, Setup, loss_below, no_errors_for, parameter
     from torcheer.training.recorded_training import TrainingRun, training_run
     from torcheer.training.trainer.callbacks import Callback, EarlyStopping, StopOnNonFinite, Training
     from torcheer.training.trainer.fit import fit

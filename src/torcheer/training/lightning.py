@@ -22,13 +22,9 @@ from typing import Any
 
 from torch import Tensor
 
-from torcheer.inspector import Watcher
-from torcheer.models import moved
-from torcheer.run import GRAPH, Run, folder_of, pass_of
+from torcheer.run import Run, folder_of
 from torcheer.training.distributed import names_of_rank
-from torcheer.training.model_snapshots import Often, Snapshots
-from torcheer.training.recorded_training import Recording, Watch, begin_watching, watch_options
-from torcheer.training.training_warning import warn
+from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 
 # --- Lightning's own classes --------------------------------------------------------------------------------
 
@@ -74,7 +70,6 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
     - `version`: a number, or the folder's name; the next free number where it is left out. One that is there
       already goes on.
     - `prefix`: is put before each name, with a slash.
-    - `log_graph`: keep a pass of the model, where it has an `example_input_array`.
     - `comment`, `tags`, `total_steps`, `purge_step`, `max_bytes`: of the `tl.Run`.
     """
 
@@ -84,8 +79,6 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         name: str | None = "lightning",
         version: int | str | None = None,
         prefix: str = "",
-        *,
-        log_graph: bool = False,
         **run_options: Any,
     ) -> None:
         super().__init__()
@@ -93,7 +86,6 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         self._name = name or ""
         self._version = version
         self._prefix = f"{prefix}{self.group_separator}" if prefix else ""
-        self._log_graph = log_graph
         self._run_options = run_options
         self._run: Run | None = None
         self._num_logged = 0  # calls that named no step
@@ -150,20 +142,7 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         self, params: Any = None, metrics: Mapping[str, Any] | None = None, step: int | None = None
     ) -> None:
         if rank_zero_only.rank == 0 and (params or metrics):
-            self.run.log_hparams(_named(params), metrics, step=0 if step is None else step)
-
-    def log_graph(self, model: Any, input_array: Any = None) -> None:
-        if not self._log_graph or rank_zero_only.rank > 0:
-            return
-        inputs = getattr(model, "example_input_array", None) if input_array is None else input_array
-        if inputs is None:
-            warn("log_graph: the model has no example_input_array: set it to what forward takes.")
-            return
-        try:
-            device = getattr(model, "device", None)
-            self.run.log_pass(0, GRAPH, pass_of(model, inputs if device is None else moved(inputs, device)))
-        except Exception as error:  # a look at the model must not end its training
-            warn(f"log_graph: {type(error).__name__}: {error}")
+            self.run.log_hparams(_named(params or {}), metrics, step=0 if step is None else step)
 
     def take_back(self, first_step: int) -> None:
         """What earlier sessions logged from this step on: a training that goes on logs it anew."""
@@ -196,15 +175,13 @@ def _next_version(folder: Path) -> int:
 
 
 def _named(params: Any) -> Any:
-    if params is None:
-        return {}
     return asdict(params) if is_dataclass(params) and not isinstance(params, type) else params
 
 
 # --- the callback -------------------------------------------------------------------------------------------
 
 
-class TorcheerCallback(*CALLBACKS):  # type: ignore[misc]
+class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
     """A callback of Lightning's: `Trainer(callbacks=[TorcheerCallback(watch="20/s")])`.
 
     It records into the run of the Trainer's `TorcheerLogger`. Where there is none, into one of its own, to
@@ -230,25 +207,12 @@ class TorcheerCallback(*CALLBACKS):  # type: ignore[misc]
         passes: Often = None,
         netview: Often = None,
     ) -> None:
-        super().__init__()
-        watch_options(watch)  # what makes no sense is told now, not when the training begins
-        self._snapshots = Snapshots(histograms=histograms, passes=passes, netview=netview)
-        self._watch = watch
+        super().__init__(watch, histograms=histograms, passes=passes, netview=netview)
         self._folder = None if run is None else str(folder_of(run))
         self._is_given = run is not None
-        self._recording: Recording | None = None
         self._own_run: Run | None = None  # the one that is recorded into, where nobody else writes it
         self._is_at_beginning = True  # of a step, which may take several batches
         self._loss: Any = None  # of the batches of this step
-
-    @property
-    def run(self) -> Run | None:
-        """Where it records, while it does."""
-        return None if self._recording is None else self._recording.run
-
-    @property
-    def watcher(self) -> Watcher | None:
-        return None if self._recording is None else self._recording.watcher
 
     # --- the beginning --------------------------------------------------------------------------------------
 
@@ -257,11 +221,9 @@ class TorcheerCallback(*CALLBACKS):  # type: ignore[misc]
             return
         self._end(None)
         first_step = _step_of(trainer)
-        recording = self._recording = self._opened(trainer, first_step if trainer.ckpt_path else None)
-        rank, optimizers = trainer.global_rank, trainer.optimizers
-        begin_watching(recording, self._watch, pl_module, optimizers, first_step=first_step, rank=rank)
-        if rank == 0 and self._snapshots.are_wanted:
-            self._snapshots.begin(pl_module, recording.run, recording.watcher)
+        recording = self._opened(trainer, first_step if trainer.ckpt_path else None)
+        rank = trainer.global_rank
+        self._begin(recording, pl_module, trainer.optimizers, first_step=first_step, rank=rank)
         self._is_at_beginning = True
 
     def _opened(self, trainer: Any, purge_step: int | None) -> Recording:
@@ -336,11 +298,8 @@ class TorcheerCallback(*CALLBACKS):  # type: ignore[misc]
         self._end(None)
 
     def _end(self, error: BaseException | None) -> None:
-        recording, self._recording = self._recording, None
         self._own_run = self._loss = None
-        self._snapshots.end()
-        if recording is not None:
-            recording.end(error)
+        super()._end(error)
 
     # --- in checkpoints -------------------------------------------------------------------------------------
 

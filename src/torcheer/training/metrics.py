@@ -8,7 +8,6 @@ metrics={"f1": torchmetrics.F1Score(…)}              anything with update, com
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -31,48 +30,22 @@ from torcheer.training.loss_functions import LossFunction, LossKind, kind_of
 
 # --- numbers of any device ----------------------------------------------------------------------------------
 
-_MOST_PENDING = 1024
-
-
-class Gathered:
-    """A row of numbers. To read one from a GPU means to wait for it, so they are read together, later."""
-
-    def __init__(self) -> None:
-        self._numbers = array("d")
-        self._pending: list[float | Tensor] = []
-
-    def append(self, value: float | Tensor) -> None:
-        self._pending.append(value)
-        if len(self._pending) >= _MOST_PENDING:
-            self._settle()
-
-    def array(self) -> NDArray[numpy.float64]:
-        self._settle()
-        return numpy.array(self._numbers, dtype=numpy.float64)
-
-    def set(self, values: Any) -> None:
-        self._pending = []
-        self._numbers = array("d", numpy.asarray(values, dtype=numpy.float64).tobytes())
-
-    def __len__(self) -> int:
-        return len(self._numbers) + len(self._pending)
-
-    def _settle(self) -> None:
-        pending, self._pending = self._pending, []
-        self._numbers.extend(numbers_of(pending))
-
 
 def numbers_of(values: Sequence[float | Tensor]) -> list[float]:
-    """As plain numbers, with one wait for all that are tensors."""
+    """As plain numbers. To read one from a GPU means to wait for it, so they are read together."""
     waited_for = [value for value in values if isinstance(value, Tensor) and not value.is_cpu]
     if not waited_for:
         return [float(value) for value in values]
-    devices = {value.device for value in waited_for}
-    alike = [value.detach().reshape(()).float() for value in waited_for]
-    numbers = iter(torch.stack(alike if len(devices) == 1 else [one.cpu() for one in alike]).tolist())
+    device = waited_for[0].device
+    alike = [value.detach().reshape(()).to(device, torch.float32) for value in waited_for]
+    numbers = iter(torch.stack(alike).tolist())
     return [
         next(numbers) if isinstance(value, Tensor) and not value.is_cpu else float(value) for value in values
     ]
+
+
+def array_of(values: Sequence[float | Tensor]) -> NDArray[numpy.float64]:
+    return numpy.array(numbers_of(values), dtype=numpy.float64)
 
 
 # --- metrics ------------------------------------------------------------------------------------------------
@@ -113,19 +86,17 @@ class Averaged:
         return number
 
     def compute(self) -> float:
-        return weighted_mean(self._values.array(), self._weights.array())
+        return weighted_mean(array_of(self._values), array_of(self._weights))
 
     def reset(self) -> None:
-        self._values, self._weights = Gathered(), Gathered()
+        self._values: list[float | Tensor] = []
+        self._weights: list[float | Tensor] = []
 
     def state_dict(self) -> dict[str, Any]:
-        return {"values": self._values.array(), "weights": self._weights.array()}
+        return {"values": array_of(self._values), "weights": array_of(self._weights)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.reset()
-        if state:
-            self._values.set(state["values"])
-            self._weights.set(state["weights"])
+        self._values, self._weights = (list(state.get(name, ())) for name in ("values", "weights"))
 
 
 class Counted:
@@ -214,8 +185,10 @@ def _metric(name: str, one: Any, kind: LossKind | None, device: torch.device) ->
 def named_metric(name: str, kind: LossKind | None) -> Callable[[Any, Any], Any]:
     if name in ("accuracy", "acc"):
         return partial(_accuracy, kind)
-    if name in ("mae", "mse"):
-        return _mae if name == "mae" else _mse
+    if name == "mae":
+        return lambda outputs, targets: _difference(outputs, targets).abs().mean()
+    if name == "mse":
+        return lambda outputs, targets: _difference(outputs, targets).square().mean()
     top = _TOP.fullmatch(name)
     if top is not None:
         return partial(_top, int(top[1]), kind)
@@ -273,14 +246,6 @@ def ranks_of(scores: Tensor, targets: Tensor) -> Tensor:
     return ranks.masked_fill(scores.isnan().any(1), torch.iinfo(ranks.dtype).max)
 
 
-def _mae(outputs: Any, targets: Any) -> Tensor:
-    return _difference(outputs, targets).abs().mean()
-
-
-def _mse(outputs: Any, targets: Any) -> Tensor:
-    return _difference(outputs, targets).square().mean()
-
-
 def _difference(outputs: Any, targets: Any) -> Tensor:
     values = scores_in(outputs)
     if not isinstance(values, Tensor) or not isinstance(targets, Tensor) or values.numel() != targets.numel():
@@ -302,9 +267,4 @@ def _checked(value: Any) -> float | Tensor:
     try:
         return float(value)
     except (TypeError, ValueError):
-        what = (
-            f"a tensor of shape {tuple(value.shape)}"
-            if isinstance(value, Tensor)
-            else f"a {type(value).__name__}"
-        )
-        raise InputError(f"a metric gives {what}: return one number.") from None
+        raise InputError(f"a metric gives a value of {_shape(value)}: return one number.") from None

@@ -172,29 +172,18 @@ class LoopBars:
     def __init__(self, num_done: int) -> None:
         """`num_done`: runs that are over already."""
         self._bars = _bars(2)
-        self._pace, self._runs = Pace(), Pace()
+        self._pace = Pace()
         self._num_done = num_done
-        self._lengths: list[int] = []  # in epochs, of the runs that are over
         self.close = self._bars.close
 
     def show(self, at: Counters) -> None:
         """To be called after every trial."""
-        has_ended = at.run > self._num_done
-        if has_ended:
+        if at.run > self._num_done:
             self._num_done = at.run
-            self._lengths.append(at.epoch)
             self._bars.write(f"run {at.run}/{at.num_runs}: {at.epoch} epochs, {at.step:,} trials")
         if self._bars.is_due():
-            # A run is taken to be as long as those before it.
-            length = sum(self._lengths) / len(self._lengths) if self._lengths else at.num_epochs
-            part = 0.0 if has_ended or not length else min(at.epoch / length, 0.99)
-            self._draw(at, at.run + part)
-
-    def _draw(self, at: Counters, num_done: float) -> None:
-        self._pace.note(at.step)
-        self._runs.note(round(1000 * num_done))
-        left = clock_text(self._runs.seconds_left(round(1000 * ((at.num_runs or 0) - num_done))))
-        self._bars.set(0, "runs", f"{at.run}/{at.num_runs}  {left} left", done=num_done, total=at.num_runs)
-        epochs = f"{at.epoch}/{at.num_epochs}  {rate_text(self._pace.rate, 'trials')}"
-        self._bars.set(1, "epochs", epochs, done=at.epoch, total=at.num_epochs)
-        self._bars.draw()
+            self._pace.note(at.step)
+            epochs = f"{at.epoch}/{at.num_epochs}  {rate_text(self._pace.rate, 'trials')}"
+            self._bars.set(0, "runs", f"{at.run}/{at.num_runs}", done=at.run, total=at.num_runs)
+            self._bars.set(1, "epochs", epochs, done=at.epoch, total=at.num_epochs)
+            self._bars.draw()

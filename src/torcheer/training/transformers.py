@@ -21,11 +21,9 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
-from torcheer.inspector import Watcher
 from torcheer.run import Run, folder_of
 from torcheer.training.distributed import from_main, is_main, rank
-from torcheer.training.model_snapshots import Often, Snapshots
-from torcheer.training.recorded_training import Recording, Watch, begin_watching, watch_options
+from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 
 try:
     _library: Any = importlib.import_module("transformers.trainer_callback")
@@ -40,10 +38,11 @@ except ModuleNotFoundError as error:
 __all__ = ["TorcheerCallback"]
 
 _PHASES = ("eval", "test")  # what does not begin with one of these is of the training
+_Trainer: Any = (_library.TrainerCallback, _library.ExportableState)
 _open: weakref.WeakSet[Recording] = weakref.WeakSet()
 
 
-class TorcheerCallback(_library.TrainerCallback, _library.ExportableState):  # type: ignore[misc]
+class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
     """A callback of transformers' Trainer: `Trainer(..., callbacks=[TorcheerCallback("runs/a")])`.
 
     The run has what the Trainer logs, at its own steps: `train/loss`, `train/learning_rate`, `eval/loss`, and
@@ -73,15 +72,12 @@ class TorcheerCallback(_library.TrainerCallback, _library.ExportableState):  # t
         comment: str = "",
         tags: tuple[str, ...] | list[str] | str = (),
     ) -> None:
-        watch_options(watch)  # what makes no sense is told now, not when the training begins
-        self._given = None if run is None else str(folder_of(run))
-        self._watch = watch
-        self._words: dict[str, Any] = {"comment": comment, "tags": tags}
         snapshots = {"histograms": histograms, "passes": passes, "netview": netview}
-        self._snapshots = Snapshots(**snapshots)
+        super().__init__(watch, **snapshots)
+        self._given = None if run is None else str(folder_of(run))
+        self._words: dict[str, Any] = {"comment": comment, "tags": tags}
         self._arguments = {"run": self._given, "watch": watch, **snapshots, **self._words}
         self._folder = self._given
-        self._recording: Recording | None = None  # in the middle of a training
         self._is_first_of_epoch = True
         self._is_looking_away = False
         self._is_untouched = True  # by a training: what was evaluated before it belongs to the same run
@@ -90,15 +86,6 @@ class TorcheerCallback(_library.TrainerCallback, _library.ExportableState):  # t
     def path(self) -> str | None:
         """The folder of the run, as soon as there is one."""
         return self._folder
-
-    @property
-    def run(self) -> Run | None:
-        """Open while the Trainer trains: `callback.run.log_text(step, "sample", text)`."""
-        return None if self._recording is None else self._recording.run
-
-    @property
-    def watcher(self) -> Watcher | None:
-        return None if self._recording is None else self._recording.watcher
 
     # --- the training ---------------------------------------------------------------------------------------
 
@@ -113,10 +100,10 @@ class TorcheerCallback(_library.TrainerCallback, _library.ExportableState):  # t
         first_step = state.global_step + 1
         purge_step = first_step if state.global_step else None
         run = self._opened(purge_step=purge_step, total_steps=state.max_steps or None)
-        recording = self._recording = Recording(run)
+        recording = Recording(run)
         _open.add(recording)
         weakref.finalize(self, recording.end, _not_ended()).atexit = False  # too late: see below
-        begin_watching(recording, self._watch, model, optimizer, first_step=first_step, rank=rank())
+        self._begin(recording, model, optimizer, first_step=first_step, rank=rank())
         if state.is_world_process_zero:
             # All arguments of the Trainer, without the secrets among them.
             settings = args.to_sanitized_dict() if hasattr(args, "to_sanitized_dict") else vars(args)
@@ -124,8 +111,6 @@ class TorcheerCallback(_library.TrainerCallback, _library.ExportableState):  # t
             config: Any = getattr(model, "config", None)
             if hasattr(config, "to_json_string"):
                 run.log_text(state.global_step, "model_config", config.to_json_string())
-            if self._snapshots.are_wanted:
-                self._snapshots.begin(model, run, recording.watcher)
         self._look_away(getattr(args, "eval_on_start", False))
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -205,12 +190,6 @@ class TorcheerCallback(_library.TrainerCallback, _library.ExportableState):  # t
 
     def _opened(self, **options: Any) -> Run:
         return Run(self._folder, rank=rank(), **self._words, **options)
-
-    def _end(self, error: BaseException | None) -> None:
-        recording, self._recording = self._recording, None
-        self._snapshots.end()
-        if recording is not None:
-            recording.end(error)
 
     def __enter__(self) -> Self:
         return self

@@ -13,8 +13,7 @@ import re
 import struct
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -210,13 +209,94 @@ def _numpy_type(text: str) -> numpy.dtype[Any]:
 
 MAX_DEPTH = 40
 _LONG = 32  # numbers in a row from here on are kept as a tensor
-_PLAIN = frozenset((NoneType, bool))
 _INT64 = range(-(2**63), 2**63)
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _FACTORIES: dict[str, Callable[[], Any]] = {kind.__name__: kind for kind in (dict, float, int, list, set)}
 
 Path = tuple[str, ...]
 Inner = Callable[[Any, str], Any]  # an inner value and its name
+
+
+# --- one entry for each class -------------------------------------------------------------------------------
+
+
+class Codec(NamedTuple):
+    """How what JSON does not know is written behind a tag, and read again."""
+
+    tag: str
+    write: Callable[[Any, Inner], Any]
+    read: Callable[[Any], Any]
+    holds_nodes: bool = False  # whether there are other nodes in it
+
+
+def _pairs(value: Mapping[Any, Any], inner: Inner) -> list[Any]:
+    return [[inner(key, "key"), inner(one, str(key))] for key, one in value.items()]
+
+
+def _items(value: Iterable[Any], inner: Inner) -> list[Any]:
+    return [inner(one, str(number)) for number, one in enumerate(value)]
+
+
+def _read_float(text: str) -> float:
+    """Its bits: not all NaNs have the same. Older files name infinity and the common NaN."""
+    if text in _FLOATS:
+        return _FLOATS[text]
+    (value,) = struct.unpack(">d", bytes.fromhex(text))
+    return float(value)
+
+
+def _write_default(value: defaultdict[Any, Any], inner: Inner) -> Any:
+    factory: Any = value.default_factory
+    name = getattr(factory, "__name__", "")
+    if factory is not None and _FACTORIES.get(name) is not factory:
+        inner(factory, "default_factory")  # is refused there, by its name
+    return [name or None, _pairs(value, inner)]
+
+
+def _read_default(inner: list[Any]) -> defaultdict[Any, Any]:
+    name, pairs = inner
+    return defaultdict(None if name is None else _FACTORIES[name], pairs)
+
+
+# By exact class: a subclass may hold what its parent does not.
+_CODECS: dict[type, Codec] = {
+    int: Codec("$int", lambda value, _: f"{value:x}", lambda text: int(text, 16)),
+    float: Codec("$float", lambda value, _: struct.pack(">d", value).hex(), _read_float),
+    complex: Codec(
+        "$complex",
+        lambda value, inner: [inner(value.real, "real"), inner(value.imag, "imag")],
+        lambda parts: complex(*parts),
+        True,
+    ),
+    str: Codec(
+        "$text",
+        lambda value, _: value.encode("utf-16-le", "surrogatepass").hex(),
+        lambda text: bytes.fromhex(text).decode("utf-16-le", "surrogatepass"),
+    ),
+    bytes: Codec(
+        "$bytes",
+        lambda value, _: base64.b64encode(value).decode(),
+        lambda text: base64.b64decode(text, validate=True),
+    ),
+    tuple: Codec("$tuple", _items, tuple, True),
+    set: Codec("$set", _items, set, True),
+    frozenset: Codec("$frozenset", _items, frozenset, True),
+    deque: Codec(
+        "$deque",
+        lambda value, inner: [value.maxlen, _items(value, inner)],
+        lambda parts: deque(parts[1], maxlen=parts[0]),
+        True,
+    ),
+    dict: Codec("$dict", _pairs, dict, True),
+    OrderedDict: Codec("$ordered", _pairs, OrderedDict, True),
+    Counter: Codec("$counter", _pairs, lambda pairs: Counter(dict(pairs)), True),
+    defaultdict: Codec("$defaultdict", _write_default, _read_default, True),
+    torch.Size: Codec("$size", lambda value, _: list(value), torch.Size),
+    torch.dtype: Codec("$dtype", lambda value, _: str(value), _DTYPES.__getitem__),
+    torch.device: Codec("$device", lambda value, _: str(value), torch.device),
+}
+_BY_TAG = {codec.tag: codec for codec in _CODECS.values()}
+_BY_TAG["$scalar"] = Codec("$scalar", lambda value, _: None, read_scalar)  # written by `TensorTable`
 
 
 # --- to JSON ------------------------------------------------------------------------------------------------
@@ -234,15 +314,13 @@ class _TreeWriter:
         self._open: list[int] = []  # the containers that are being written: one inside itself has no end
 
     def node(self, value: Any, path: Path) -> Any:
-        kind = type(value)
-        if kind in _PLAIN or (kind is int and value in _INT64) or (kind is float and math.isfinite(value)):
+        if _is_plain(value):
             return value
         if isinstance(value, Tensor):
             return self.tensors.add(value, _name(path))
         if isinstance(value, numpy.ndarray | numpy.generic):
             return self.tensors.add_numpy(value, _name(path))
-        write = _WRITERS.get(kind)
-        if write is None:
+        if type(value) not in _CODECS and type(value) is not list:
             raise _cannot_be_kept(value, path)
         if id(value) in self._open:
             raise InputError(
@@ -251,19 +329,44 @@ class _TreeWriter:
         if len(path) > MAX_DEPTH:
             raise InputError(f"'{'.'.join(path[:4])}…' is nested over {MAX_DEPTH} deep: keep it flatter.")
         self._open.append(id(value))
-        node = self._numbers(value, path) or write(value, lambda inner, name: self.node(inner, (*path, name)))
+        node = self._written(value, path)
         self._open.pop()
         return node
 
-    def _numbers(self, value: Any, path: Path) -> Any:
-        """Many numbers in a row, as they stand in a random state or a history, as one tensor."""
-        if not isinstance(value, list | tuple) or len(value) < _LONG:
-            return None
-        tensor = numbers_in(value)
-        if tensor is None:
-            return None
-        name = self.tensors.add(tensor, _name(path))["$tensor"]
-        return {"$numbers": [type(value).__name__, name]}
+    def _written(self, value: Any, path: Path) -> Any:
+        def inner(one: Any, name: str) -> Any:
+            return self.node(one, (*path, name))
+
+        if isinstance(value, list | tuple) and len(value) >= _LONG:
+            # As they stand in a random state or a history: one tensor.
+            tensor = numbers_in(value)
+            if tensor is not None:
+                return {"$numbers": [type(value).__name__, self.tensors.add(tensor, _name(path))["$tensor"]]}
+        if type(value) is list:
+            return _items(value, inner)
+        if type(value) is dict and all(type(key) is str and _is_plain_key(key) for key in value):
+            return {key: inner(one, key) for key, one in value.items()}
+        codec = _CODECS[type(value)]
+        return {codec.tag: codec.write(value, inner)}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON knows it."""
+    kind = type(value)
+    if kind is str:
+        return _is_whole(value)
+    if kind is float:
+        return math.isfinite(value)
+    return value is None or kind is bool or (kind is int and value in _INT64)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether UTF-8 can say it: half a character it cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _is_plain_key(key: str) -> bool:
+    return not key.startswith("$") and _is_whole(key)
 
 
 def _name(path: Path) -> str:
@@ -278,66 +381,6 @@ def _cannot_be_kept(value: Any, path: Path) -> InputError:
     if path[0] in ("model", "optimizer", "scheduler", "scaler", "callbacks"):
         do = f"Leave it out of the {path[0].removesuffix('s')}'s state_dict(), and make it anew on loading."
     return InputError(f"a checkpoint cannot keep '{'.'.join(path)}': it is {what}. Nothing was written. {do}")
-
-
-def _write_float(value: float, inner: Inner) -> Any:
-    """Only those that JSON does not know. Not all NaNs have the same bits."""
-    bits = struct.pack(">d", value)
-    named = next((name for name, one in _FLOATS.items() if struct.pack(">d", one) == bits), None)
-    return {"$float": named or bits.hex()}
-
-
-def _write_text(value: str, inner: Inner) -> Any:
-    return value if _is_whole(value) else {"$text": value.encode("utf-16-le", "surrogatepass").hex()}
-
-
-def _is_whole(text: str) -> bool:
-    """Whether UTF-8 can say it: half a character it cannot."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _write_dict(value: dict[Any, Any], inner: Inner) -> Any:
-    if all(type(key) is str and not key.startswith("$") and _is_whole(key) for key in value):
-        return {key: inner(one, key) for key, one in value.items()}
-    return {"$dict": _pairs(value, inner)}
-
-
-def _pairs(value: Mapping[Any, Any], inner: Inner) -> list[Any]:
-    return [[inner(key, "key"), inner(one, str(key))] for key, one in value.items()]
-
-
-def _items(value: Iterable[Any], inner: Inner) -> list[Any]:
-    return [inner(one, str(number)) for number, one in enumerate(value)]
-
-
-def _write_default(value: defaultdict[Any, Any], inner: Inner) -> Any:
-    factory: Any = value.default_factory
-    name = getattr(factory, "__name__", "")
-    if factory is not None and _FACTORIES.get(name) is not factory:
-        inner(factory, "default_factory")  # is refused there, by its name
-    return {"$defaultdict": [name or None, _pairs(value, inner)]}
-
-
-# By exact class: a subclass may hold what its parent does not.
-_WRITERS: dict[type, Callable[[Any, Inner], Any]] = {
-    int: lambda value, inner: {"$int": f"{value:x}"},
-    float: _write_float,
-    complex: lambda value, inner: {"$complex": [inner(value.real, "real"), inner(value.imag, "imag")]},
-    str: _write_text,
-    bytes: lambda value, inner: {"$bytes": base64.b64encode(value).decode()},
-    list: _items,
-    tuple: lambda value, inner: {"$tuple": _items(value, inner)},
-    set: lambda value, inner: {"$set": _items(value, inner)},
-    frozenset: lambda value, inner: {"$frozenset": _items(value, inner)},
-    deque: lambda value, inner: {"$deque": [value.maxlen, _items(value, inner)]},
-    dict: _write_dict,
-    OrderedDict: lambda value, inner: {"$ordered": _pairs(value, inner)},
-    Counter: lambda value, inner: {"$counter": _pairs(value, inner)},
-    defaultdict: _write_default,
-    torch.Size: lambda value, inner: {"$size": list(value)},
-    torch.dtype: lambda value, inner: {"$dtype": str(value)},
-    torch.device: lambda value, inner: {"$device": str(value)},
-}
 
 
 # --- and back -----------------------------------------------------------------------------------------------
@@ -369,10 +412,10 @@ class _TreeReader:
             return {key: self.value(one, depth + 1) for key, one in node.items()}
         if tag in _TENSOR_READERS:
             return _TENSOR_READERS[tag](self, inner)
-        if len(node) > 1 or tag not in _READERS:
+        if len(node) > 1 or tag not in _BY_TAG:
             raise ValueError(f"it has something of an unknown kind, {tag[:40]!r}")
-        make, holds_nodes = _READERS[tag]
-        return make(self.value(inner, depth + 1) if holds_nodes else inner)
+        codec = _BY_TAG[tag]
+        return codec.read(self.value(inner, depth + 1) if codec.holds_nodes else inner)
 
     def tensor(self, name: Any) -> Tensor:
         if type(name) is str:
@@ -388,8 +431,7 @@ class _TreeReader:
 
     def numbers(self, inner: Any) -> Any:
         kind, name = inner
-        numbers = self._tensors[name].tolist()
-        return {"list": list, "tuple": tuple}[kind](numbers)
+        return {"list": list, "tuple": tuple}[kind](self._tensors[name].tolist())
 
     def sparse(self, inner: Any) -> Tensor:
         indices, values, size, is_coalesced = inner
@@ -407,38 +449,4 @@ _TENSOR_READERS: dict[str, Callable[[_TreeReader, Any], Any]] = {
     "$sparse": _TreeReader.sparse,
     "$array": _TreeReader.array,
     "$numbers": _TreeReader.numbers,
-}
-
-
-def _read_float(text: str) -> float:
-    if text in _FLOATS:
-        return _FLOATS[text]
-    (value,) = struct.unpack(">d", bytes.fromhex(text))
-    return float(value)
-
-
-def _read_default(inner: list[Any]) -> defaultdict[Any, Any]:
-    name, pairs = inner
-    return defaultdict(None if name is None else _FACTORIES[name], pairs)
-
-
-# By tag: how it is made, and whether there are other nodes in it.
-_READERS: dict[str, tuple[Callable[[Any], Any], bool]] = {
-    "$int": (lambda text: int(text, 16), False),
-    "$float": (_read_float, False),
-    "$complex": (lambda parts: complex(*parts), True),
-    "$text": (lambda text: bytes.fromhex(text).decode("utf-16-le", "surrogatepass"), False),
-    "$bytes": (lambda text: base64.b64decode(text, validate=True), False),
-    "$tuple": (tuple, True),
-    "$set": (set, True),
-    "$frozenset": (frozenset, True),
-    "$deque": (lambda parts: deque(parts[1], maxlen=parts[0]), True),
-    "$dict": (dict, True),
-    "$ordered": (OrderedDict, True),
-    "$counter": (lambda pairs: Counter(dict(pairs)), True),
-    "$defaultdict": (_read_default, True),
-    "$size": (torch.Size, False),
-    "$dtype": (_DTYPES.__getitem__, False),
-    "$device": (torch.device, False),
-    "$scalar": (read_scalar, False),
 }

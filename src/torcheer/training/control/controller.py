@@ -34,8 +34,7 @@ from torcheer.training.control.control_commands import (
     why_not,
 )
 from torcheer.training.control.process import TrainingProcess, command_line, crash_place, wait_for_all
-from torcheer.training.control.target import read_target, target_of
-from torcheer.training.control.user_faults import chosen_values, have_changed
+from torcheer.training.control.user_code import chosen_values, have_changed, read_target, target_of
 
 if TYPE_CHECKING:
     from torcheer.training.loop.loop import Loop

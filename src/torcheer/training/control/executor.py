@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import SimpleQueue
@@ -39,10 +38,17 @@ from torcheer.training.control.control_commands import (
     doing_of,
     why_not,
 )
-from torcheer.training.control.target import EXAMPLE, WANTED, Target
-from torcheer.training.control.user_faults import imported_sources, is_of_the_user, readable, text_of
+from torcheer.training.control.user_code import (
+    EXAMPLE,
+    WANTED,
+    Target,
+    imported_sources,
+    is_of_the_user,
+    readable,
+    text_of,
+)
 from torcheer.training.loop.loop import Loop
-from torcheer.training.loop.loop_parameters import Parameters, form_fields, with_values
+from torcheer.training.loop.setup import Parameters, form_fields, with_values
 from torcheer.training.training_warning import TrainingWarning
 
 # --- the user's code ----------------------------------------------------------------------------------------
@@ -103,19 +109,13 @@ def _module_of_file(path: Path) -> ModuleType:
 def _is_taken(path: Path) -> bool:
     if path.stem in sys.modules:
         return True
-    try:
-        found = importlib.util.find_spec(path.stem)
-    except (ImportError, ValueError):
-        return False
+    found = importlib.util.find_spec(path.stem)
     return found is not None and found.origin != str(path)
-
-
-_CHOICES: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def leave_a_core_free() -> None:
     """For the page and its server, which torch's threads would fight with. Who chose a number keeps it."""
-    if not any(os.environ.get(name) for name in _CHOICES):
+    if not os.environ.get("OMP_NUM_THREADS") and not os.environ.get("MKL_NUM_THREADS"):
         torch.set_num_threads(max(1, min(torch.get_num_threads(), _num_cores() - 1)))
 
 
@@ -164,7 +164,6 @@ class Executor:
         self._num_taken = 0
         self._is_stop_wanted = self._is_over = False
         self._commands: SimpleQueue[Command | None] = SimpleQueue()
-        self._live: deque[SetLive] = deque()
         self._counters = loop.counters
         self._runs: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()  # of warnings, see `note`
@@ -182,27 +181,20 @@ class Executor:
             reason = why_not(command, self._state, self._doing)
             if reason:
                 self._report(RefusalReport(message=reason))
-                self._tell()
-            elif isinstance(command, Stop):
-                self._stop()
-            elif not isinstance(command, SetLive):
+            elif isinstance(command, SetLive):  # which a loop takes in any thread
+                self._set_live(command)
+                self._look()
+            elif not isinstance(command, Stop):
                 self._state = "starting" if isinstance(command, Init) else "busy"
                 self._doing = doing_of(command)
                 self._is_stop_wanted = False
-                self._tell()
+            elif self._state == "busy":
+                self._state = "stopping"
+                self._is_stop_wanted = True
+                self._loop.stop()
+            self._tell()
+            if not reason and not isinstance(command, Stop | SetLive):
                 self._commands.put(command)
-            elif self._state in ("busy", "stopping"):
-                self._live.append(command)
-                self._tell()
-            else:
-                self._commands.put(command)
-
-    def _stop(self) -> None:
-        if self._state == "busy":
-            self._state = "stopping"
-            self._is_stop_wanted = True
-            self._loop.stop()
-        self._tell()
 
     def end(self) -> None:
         """Nobody gives commands any more: the main thread is to come back after this trial."""
@@ -226,8 +218,7 @@ class Executor:
             finally:
                 self._look()  # also where it raised: how far it came is the last report
                 self._tell()
-            if not isinstance(command, SetLive):  # beside which something else may be under way by now
-                self._settle()
+            self._settle()
 
     def _carry_out(self, command: Command) -> None:
         loop = self._loop
@@ -242,10 +233,6 @@ class Executor:
                 loop.test_item(item)
             case TestAll():
                 loop.test_all()
-            case SetLive():
-                self._set_live(command)
-            case Stop():
-                pass  # it was heeded when it came
 
     def _init(self, command: Init) -> None:
         values = self._preset | dict(command.values)
@@ -302,30 +289,19 @@ class Executor:
 
     def _settle(self) -> None:
         """What was under way is over."""
-        while True:
-            with self._lock:
-                if not self._live:  # what came too late for the last trial is for the next one
-                    self._look()
-                    self._state = "new" if self._is_new else "done" if self._loop.is_done else "ready"
-                    self._doing = ""
-                    self._tell()
-                    return
-            self._take_up_live()
+        with self._lock:
+            self._look()
+            self._state = "new" if self._is_new else "done" if self._loop.is_done else "ready"
+            self._doing = ""
+            self._tell()
 
     def _after_trial(self) -> None:
-        if self._live:
-            self._take_up_live()
         if self._is_stop_wanted:  # it may have come before the loop began
             self._loop.stop()
         self._counters = self._loop.counters
         if len(self._loop.runs) != len(self._runs):
             self._look()
         self._news.set()
-
-    def _take_up_live(self) -> None:
-        while self._live:
-            self._set_live(self._live.popleft())
-        self._look()
 
     def _look(self) -> None:
         loop = self._loop

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 
 from torcheer.errors import InputError
 from torcheer.training.control.control_commands import REPORTS, Command, Report, Value, line_of
-from torcheer.training.control.user_faults import place_of
+from torcheer.training.control.user_code import place_of
 
 # --- what it printed last -----------------------------------------------------------------------------------
 
@@ -41,10 +40,8 @@ def _last_lines(printed: bytes) -> str:
 _WORKER: Final = "torcheer.training.control.worker"
 _MAX_LINE_BYTES: Final = 16 << 20
 _READ_BYTES: Final = 1 << 16
-_LOOK_SECONDS: Final = 0.1  # where the system cannot tell of the end of a process
 _SEND_SECONDS: Final = 2.0
-_WORDS_SECONDS: Final = 0.5  # after the end, for what it printed last
-_MUTE_SECONDS: Final = 10.0  # for a process that says no more
+_WORDS_SECONDS: Final = 0.5  # after the end, for what it said and printed last
 _TERM_SECONDS: Final = 1.5  # between asking it to end and killing it
 
 
@@ -75,15 +72,10 @@ class TrainingProcess:
 
     def __init__(self, line: Sequence[str], listener: Listener) -> None:
         self._listener = listener
+        pipe = subprocess.PIPE
         try:
-            self._process = subprocess.Popen(
-                line,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                process_group=0,  # Ctrl-C in the terminal is for us
-            )
+            # A process group of its own: Ctrl-C in the terminal is for us.
+            self._process = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
         except OSError as error:
             raise InputError(f"no process can be started for the training: {error}.") from error
         self.pid = self._process.pid
@@ -91,6 +83,7 @@ class TrainingProcess:
         self._sending = threading.Lock()
         self._unsent = b""
         self._has_spoken = False
+        self._garbage = ""  # what it sent that is no report
         self._printed = b""  # the end of it
         process = self._process
         assert process.stdin is not None
@@ -98,15 +91,13 @@ class TrainingProcess:
         assert process.stderr is not None
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         os.set_blocking(self._stdin.fileno(), False)
-        self._printing = self._start(self._pass_on_prints, "prints")
-        self._start(self._listen, "reports")
+        self._reading = [self._start(self._pass_on_prints, "prints"), self._start(self._listen, "reports")]
+        self._start(self._wait, "end")
 
     def _start(self, work: Callable[[], None], name: str) -> threading.Thread:
         thread = threading.Thread(target=work, name=f"torcheer {name} of {self.pid}", daemon=True)
         thread.start()
         return thread
-
-    # --- speaking ------------------------------------------------------------------------------------
 
     def send(self, command: Command) -> None:
         """Pass a command on. InputError where the process does not take it."""
@@ -117,10 +108,11 @@ class TrainingProcess:
                 try:
                     self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
                 except BlockingIOError:
-                    if not _wait_for([self._stdin.fileno()], select.POLLOUT, end - time.monotonic()):
+                    if time.monotonic() > end:
                         raise InputError(
                             "the training takes no commands: it may hang. Abort ends its process."
                         ) from None
+                    time.sleep(0.01)
                 except (OSError, ValueError):
                     raise InputError(
                         "the process of the training has just ended: Init starts another one."
@@ -142,49 +134,28 @@ class TrainingProcess:
         if not self.is_over.wait(_TERM_SECONDS):
             self._process.kill()
 
-    # --- listening -----------------------------------------------------------------------------------
-
-    def _listen(self) -> None:
-        garbage = ""
-        try:
-            self._hear_all()
-        except ValueError as error:  # msgspec's errors are ValueErrors
-            garbage = str(error)
-            self._process.kill()
-        try:
-            code = self._process.wait(_MUTE_SECONDS)
-        except subprocess.TimeoutExpired:  # it goes on where nobody hears of it
-            garbage = "it closed its pipe"
-            self._process.kill()
-            code = self._process.wait()
-        self._printing.join(_WORDS_SECONDS)  # what the training has started may hold the pipe open
-        self.let_end()
-        self._stdout.close()
-        self.is_over.set()
-        self._listener.ended(self, _words_for(code, garbage))
-
     def last_lines(self) -> str:
         return _last_lines(self._printed)
 
-    def _hear_all(self) -> None:
-        """Until it has ended and said all. What the training has started may hold the pipe open longer."""
-        pipe, rest = self._stdout.fileno(), b""
-        with _end_of(self._process) as end:
-            while True:
-                ready = _wait_for([pipe, end], select.POLLIN, None if end >= 0 else _LOOK_SECONDS)
-                if pipe not in ready:
-                    if ready or self._process.poll() is not None:
-                        return
-                    continue
-                data = os.read(pipe, _READ_BYTES)
-                if not data:
-                    return
-                *lines, rest = (rest + data).split(b"\n")
-                for line in lines:
+    def _listen(self) -> None:
+        try:
+            with self._stdout as pipe:
+                while (line := pipe.readline(_MAX_LINE_BYTES)).endswith(b"\n"):
                     self._has_spoken = True
                     self._listener.heard(self, REPORTS.decode(line))
-                if len(rest) > _MAX_LINE_BYTES:
-                    raise ValueError(f"a line of more than {_MAX_LINE_BYTES:,} bytes")
+            if len(line) == _MAX_LINE_BYTES:
+                raise ValueError(f"a line of more than {_MAX_LINE_BYTES:,} bytes")
+        except ValueError as error:  # msgspec's errors are ValueErrors
+            self._garbage = str(error)
+            self._process.kill()
+
+    def _wait(self) -> None:
+        code = self._process.wait()
+        for thread in self._reading:  # what the training has started may hold the pipes open longer
+            thread.join(_WORDS_SECONDS)
+        self.let_end()
+        self.is_over.set()
+        self._listener.ended(self, _words_for(code, self._garbage))
 
     def _pass_on_prints(self) -> None:
         with self._stderr as pipe:
@@ -210,39 +181,12 @@ def _print(data: bytes) -> None:
         buffer.flush()
 
 
-def _wait_for(descriptors: Sequence[int], event: int, seconds: float | None) -> Collection[int]:
-    """Those where there is something, or where the other side is gone; none after so long."""
-    poll = select.poll()  # `select` knows no descriptors above 1,023
-    for descriptor in descriptors:
-        if descriptor >= 0:
-            poll.register(descriptor, event)
-    return [found for found, _ in poll.poll(None if seconds is None else max(0.0, 1000 * seconds))]
-
-
-@contextmanager
-def _end_of(process: subprocess.Popen[bytes]) -> Iterator[int]:
-    """A descriptor that can be read once the process has ended; -1 where the system has no such thing."""
-    try:
-        descriptor = os.pidfd_open(process.pid)
-    except (AttributeError, OSError):
-        yield -1
-        return
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
 # --- what a page is told of its end -------------------------------------------------------------------------
 
 _SIGNALS: Final[Mapping[int, str]] = {
     signal.SIGKILL: "it was killed (SIGKILL), by somebody, or by the system because memory was short.",
-    signal.SIGTERM: "it was told to end (SIGTERM).",
     signal.SIGSEGV: "it crashed (SIGSEGV): compiled code touched memory that is not its own.",
-    signal.SIGABRT: "it gave up (SIGABRT): compiled code found something that cannot be.",
     signal.SIGBUS: "it crashed (SIGBUS): shared memory may be full, as with many workers of a DataLoader.",
-    signal.SIGFPE: "it crashed (SIGFPE): compiled code divided by zero.",
-    signal.SIGILL: "it crashed (SIGILL): compiled code is for another processor.",
 }
 _NO_REPORT: Final = (
     "it was ended, since it sent what is no report ({garbage}): does the training write to a file descriptor "

@@ -25,8 +25,7 @@ import msgspec
 
 from torcheer.errors import InputError
 from torcheer.training.control.control_commands import COMMANDS, Command, FaultReport, Report, line_of
-from torcheer.training.control.target import read_target
-from torcheer.training.control.user_faults import fault_of, is_of_the_user
+from torcheer.training.control.user_code import fault_of, is_of_the_user, read_target
 
 if TYPE_CHECKING:
     from torcheer.training.control.executor import Executor

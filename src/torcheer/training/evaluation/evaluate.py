@@ -18,19 +18,17 @@ from torcheer.errors import InputError
 from torcheer.models import Batch, chosen_device, place, same_modes_after, split, unwrapped
 from torcheer.run import Run
 from torcheer.training import distributed
-from torcheer.training.evaluation.class_figures import Chances
 from torcheer.training.evaluation.predictions import ScoreKeeper
-from torcheer.training.evaluation.result import Evaluation
+from torcheer.training.evaluation.result import Chances, Evaluation
 from torcheer.training.loss_functions import (
     LossFunction,
-    LossKind,
     checked_function,
     is_sum,
     kind_of,
     loss_in,
     name_of,
 )
-from torcheer.training.metrics import Gathered, Metric, metrics_of, weighted_mean
+from torcheer.training.metrics import Metric, array_of, metrics_of, weighted_mean
 from torcheer.training.random_state import keeping_random_state
 from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
 
@@ -82,7 +80,8 @@ class Measurer:
 
     def measure(self, loader: Any, seen: Seen | None = None) -> Measured:
         """Modes, gradients and random state are as they were, afterwards."""
-        losses, items = Gathered(), Gathered()
+        losses: list[float | Tensor] = []
+        items: list[float | Tensor] = []
         for metric in self._metrics.values():
             metric.reset()
         with (
@@ -102,7 +101,7 @@ class Measurer:
                     metric.update(outputs, taken.targets, taken.num_items)
                 if seen is not None:
                     seen(taken, outputs)
-        return self._together(losses.array(), items.array(), loader)
+        return self._together(array_of(losses), array_of(items), loader)
 
     def _run(self, batch: Any) -> tuple[Batch, Any]:
         # A model that takes its inputs by name may compute its loss from the labels among them.
@@ -169,20 +168,18 @@ def evaluate(
     where = chosen_device(device, model)
     if device is not None:
         place(model, where)
-    kind = _kind_of(checked_function(loss), scores)
+    if scores not in (None, "logits", "probabilities"):
+        raise InputError(f"scores={scores!r}: give 'logits' or 'probabilities', or leave it out.")
+    kind = scores or kind_of(checked_function(loss))
     keeper = ScoreKeeper(kind, wants_loss=loss is None)
-
-    def seen(batch: Batch, outputs: Any) -> None:
-        keeper.take(outputs, batch.targets, batch.num_items)
-
     measurer = Measurer(model, device=where, loss=loss, metrics=metrics_of(metrics, loss, where))
-    measured = measurer.measure(loader, seen)
+    measured = measurer.measure(loader, keeper.take)
     is_sharded = distributed.is_sharded(loader)
     kept = keeper.gathered(is_sharded=is_sharded)
     chances = None if kept is None else Chances(kept.values, kind)
     found, name = measured.loss, name_of(loss)
     if found is None and kept is not None and chances is not None:
-        found, name = chances.mean_surprise(kept.targets), "cross entropy"
+        found, name = -float(chances.log_of_each(kept.targets).mean()), "cross entropy"
     elif found is None:
         found, name = keeper.unscored_loss(is_sharded=is_sharded)
     counts = None if keeper.is_shifted else keeper.counts
@@ -203,14 +200,6 @@ def evaluate(
     if run is not None and distributed.is_main():
         _log(evaluation, run, step)
     return evaluation
-
-
-def _kind_of(loss: LossFunction | None, scores: str | None) -> LossKind | None:
-    if scores is None:
-        return kind_of(loss)
-    if scores not in ("logits", "probabilities"):
-        raise InputError(f"scores={scores!r}: give 'logits' or 'probabilities', or leave it out.")
-    return "logits" if scores == "logits" else "probabilities"
 
 
 def _labels_of(given: Sequence[Any] | None, loader: Any, num_classes: int) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from torcheer.errors import InputError
+from torcheer.models import Batch
 from torcheer.training import distributed
 from torcheer.training.loss_functions import LossKind
 
@@ -25,7 +26,6 @@ Form = Literal["classes", "one score", "bits", "values"]
 class Answers(NamedTuple):
     """Outputs and targets side by side, a row for each answer."""
 
-    form: Form
     scores: Tensor  # (answers, classes), or (answers,) where there is one score for yes or no
     targets: Tensor  # (answers,): the number of a class, or 0 and 1
     is_counted: Tensor  # for each row that there was, whether it is still there
@@ -75,7 +75,7 @@ def answers_of(outputs: Tensor, targets: Tensor, form: Form, kind: LossKind | No
     """A row for each answer; those whose target is to be ignored are left out."""
     if form != "classes":
         every = torch.ones(outputs.numel(), dtype=torch.bool, device=outputs.device)
-        return Answers(form, outputs.reshape(-1), targets.reshape(-1), every)
+        return Answers(outputs.reshape(-1), targets.reshape(-1), every)
     dim = class_dim_of(outputs, targets, kind)
     assert dim is not None
     if targets.is_floating_point():
@@ -83,7 +83,7 @@ def answers_of(outputs: Tensor, targets: Tensor, form: Form, kind: LossKind | No
     scores = outputs if outputs.ndim == 2 else outputs.movedim(dim, -1).reshape(-1, outputs.shape[dim])
     targets = targets.reshape(-1)
     is_counted = targets != IGNORED
-    return Answers(form, scores[is_counted], targets[is_counted], is_counted)
+    return Answers(scores[is_counted], targets[is_counted], is_counted)
 
 
 NOTHING = -1  # what is said with scores that are no numbers
@@ -95,20 +95,11 @@ def said_class(scores: Tensor) -> Tensor:
 
 
 def said_yes_or_no(scores: Tensor, kind: LossKind | None) -> Tensor:
-    """1 or 0; `NOTHING` where the score is NaN."""
-    return says_yes(scores, kind).long().masked_fill(scores.isnan(), NOTHING)
-
-
-def says_yes(scores: Tensor, kind: LossKind | None) -> Tensor:
-    """Whether one score says yes: a logit above 0, or a chance above a half."""
-    return scores > (0.5 if are_chances(scores, kind) else 0.0)
-
-
-def are_chances(scores: Tensor, kind: LossKind | None) -> bool:
-    """Whether single scores are between 0 and 1 by what the loss takes, or else by their values."""
-    if kind in ("logits", "probabilities"):
-        return kind == "probabilities"
-    return not bool(((scores < 0) | (scores > 1)).any())  # what is NaN does not say
+    """1 or 0 for one score: a logit above 0, or a chance above a half; `NOTHING` where the score is NaN."""
+    are_chances = kind == "probabilities"
+    if kind not in ("logits", "probabilities"):  # by their values; what is NaN does not say
+        are_chances = not bool(((scores < 0) | (scores > 1)).any())
+    return (scores > (0.5 if are_chances else 0.0)).long().masked_fill(scores.isnan(), NOTHING)
 
 
 def _is_alike(outputs: Tensor, targets: Tensor) -> bool:
@@ -157,8 +148,8 @@ class ScoreKeeper:
         self._places: list[Tensor] = []
         self._num_items = 0
 
-    def take(self, outputs: Any, targets: Any, num_items: int) -> None:
-        scores = scores_in(outputs)
+    def take(self, batch: Batch, outputs: Any) -> None:
+        scores, targets, num_items = scores_in(outputs), batch.targets, batch.num_items
         form = form_of(scores, targets, self._kind)
         if self._wants_loss and form != "classes":
             self._add_squares(scores, targets)

@@ -22,9 +22,8 @@ from torcheer.capture import seed_everything
 from torcheer.errors import InputError, ParameterError
 from torcheer.run import SavedRun, Table, open_run
 from torcheer.training.control.control_commands import Counters, Level, Plot, PlotLine, State
-from torcheer.training.loop.loop_parameters import Parameters, live_names, with_values
 from torcheer.training.loop.loop_run import LoopRun, Row, new_session
-from torcheer.training.loop.setup import Setup
+from torcheer.training.loop.setup import Parameters, Setup, live_names, with_values
 from torcheer.training.random_state import Tree, random_state, set_random_state
 from torcheer.training.trainer.interrupt import deferred
 from torcheer.training.training_progress import LoopBars
@@ -99,14 +98,11 @@ class Loop(Generic[P]):
         folder: str | os.PathLike[str] = "runs",
         seed: int = 0,
     ) -> None:
-        if not callable(setup) or isinstance(setup, type):
-            raise InputError(
-                f"setup is {_what(setup)}: give a function of the parameters that returns a tl.Setup."
-            )
         parameters = Parameters() if parameters is None else parameters  # type: ignore[assignment]
-        if not isinstance(parameters, Parameters):
+        if not callable(setup) or not isinstance(parameters, Parameters):
             raise InputError(
-                f"parameters are {_what(parameters)}: give an object of a class that inherits tl.Parameters."
+                f"setup is {setup!r}, and parameters are {parameters!r}: give a function of the parameters "
+                "that returns a tl.Setup, and an object of a class that inherits tl.Parameters."
             )
         self.name = str(name or "loop")
         self.folder: str | os.PathLike[str] = folder
@@ -448,7 +444,3 @@ class Loop(Generic[P]):
     def _check_free(self) -> None:
         if self._is_busy:
             raise InputError(f"the loop {self.name} is at work: stop() ends that after its trial.")
-
-
-def _what(given: Any) -> str:
-    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"

@@ -22,16 +22,17 @@ from torcheer.models import Batch, split
 from torcheer.netview import NetView
 from torcheer.run import Run, reason_of
 from torcheer.training.distributed import set_epoch
-from torcheer.training.loop.item_errors import Judge, Seen, Tally, seen
-from torcheer.training.loop.loop_parameters import Parameters, kinds_of, values_of
-from torcheer.training.loop.setup import Setup, name_of
+from torcheer.training.loop.setup import Parameters, Setup, kinds_of, values_of
 from torcheer.training.loop.tester import (
+    Judge,
+    Tally,
     Tested,
     Tester,
     TestItems,
     arguments_of,
     as_it_was_after,
     first_batch,
+    seen,
 )
 from torcheer.training.loss_functions import loss_in
 from torcheer.training.trainer.fit_arguments import Scheduling, num_batches_of, optimizer_of
@@ -171,9 +172,9 @@ class LiveValues:
         self._scheduler = scheduler
         self._applied = parameters
         self._live = {
-            name: kind.about.live
+            name: kind.live
             for name, kind in kinds_of(type(parameters)).items()
-            if not isinstance(kind.about.live, bool)
+            if not isinstance(kind.live, bool)
         }
         for name, live in self._live.items():
             if isinstance(live, str):
@@ -310,7 +311,7 @@ class LoopRun:
         self._scheduling = Scheduling(setup.scheduler, optimizer, self._figures())
         self._live = LiveValues(setup, optimizer, self._scheduling.scheduler, parameters)
         self._tester = Tester(setup, self._judge, self._stepper)
-        self._tally = Tally.of(setup)
+        self._tally = Tally(setup)
         total = None if self.num_trials is None else parameters.epochs * self.num_trials
         # Steps count its trials; what is known before the first has step 0.
         self.run = Run(folder, total_steps=total)
@@ -362,7 +363,7 @@ class LoopRun:
 
     def batches(self, epoch: int) -> Iterator[Any]:
         """Those of an epoch. The time that it takes to have them counts."""
-        self._tally, self._seconds = Tally.of(self.setup), 0.0
+        self._tally, self._seconds = Tally(self.setup), 0.0
         set_epoch(self.setup.train, epoch)
         self.setup.model.train()
         start = time.perf_counter()
@@ -389,26 +390,21 @@ class LoopRun:
             self.setup, self._judge, stepped.outputs, stepped.targets, stepped.loss, stepped.num_items
         )
         grad_norm = _number(stepped.grad_norm)
-        self._tally.add(found, grad_norm)
+        self._tally.add(found)
+        if grad_norm is not None:
+            self._tally.grad_norms.append(grad_norm)
         if is_due(parameters.plots_every, moment):
-            values = {
-                "loss": found.loss,
-                "errors": found.num_wrong,
-                "accuracy": found.accuracy,
-                **found.statistics,
-                "grad_norm": grad_norm,
-                "lr": lr,
-            }
+            values = {**found.figures, "grad_norm": grad_norm, "lr": lr}
             known = {f"train/{name}": value for name, value in values.items() if value is not None}
             self.run.log(self.step, known)
-        self._tell_nan(found)
+        self._tell_nan(found.figures["loss"])
         self._seconds += time.perf_counter() - start
 
-    def _tell_nan(self, found: Seen) -> None:
-        if not self._was_nan and not math.isfinite(found.loss):
+    def _tell_nan(self, loss: float) -> None:
+        if not self._was_nan and not math.isfinite(loss):
             self._was_nan = True
             warn(
-                f"the loss is {found.loss} at trial {self.step} of run {self.number}, and weights that are "
+                f"the loss is {loss} at trial {self.step} of run {self.number}, and weights that are "
                 "NaN once stay so. The training goes on; a smaller learning rate or clip_norm may help."
             )
 
@@ -421,7 +417,8 @@ class LoopRun:
         self._total_seconds += self._seconds
         figures = self._tally.figures()
         row: Row = {"run": self.number, "epoch": self.epoch, **figures}
-        row |= {"grad norm": self._tally.grad_norm, "seconds": self._seconds}
+        norms = self._tally.grad_norms
+        row |= {"grad norm": sum(norms) / len(norms) if norms else None, "seconds": self._seconds}
         self.epochs.append(row)
         every, is_last = parameters.test_every, self.epoch == parameters.epochs
         tested: dict[str, float] = {}
@@ -430,7 +427,7 @@ class LoopRun:
             if is_last or (every is not None and self.epoch % every == 0):
                 tested = self._test_epoch(row, parameters, after_batch)
         if self.setup.is_done is not None and self.setup.is_done(self.epochs):
-            self.ended_by = name_of(self.setup.is_done)
+            self.ended_by = getattr(self.setup.is_done, "__name__", type(self.setup.is_done).__name__)
             if self.items is not None and not tested:  # a run ends with a test
                 tested = self._test_epoch(row, parameters, after_batch)
         elif is_last:

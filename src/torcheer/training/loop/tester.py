@@ -1,4 +1,14 @@
-"""Test a model item by item during its training, and leave everything as it was."""
+"""Test a model item by item during its training, and leave everything as it was.
+
+Which items are wrong:
+
+    classes           the highest score is not that of the target, at any place of the item
+    bits, 0 or 1      any unit is on the wrong side of 0.5, or of 0 where the loss takes logits
+    bits, -1 or 1     any unit has the wrong sign
+    other targets     nothing is right or wrong: there are no errors
+
+What it is, the first batch of a run decides. A function of yours in the setup decides otherwise.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,13 +29,199 @@ from torcheer.errors import InputError
 from torcheer.models import Batch, detached, named_root, split
 from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, signature_of
 from torcheer.run import reason_of
-from torcheer.training.evaluation.predictions import scores_in
-from torcheer.training.loop.item_errors import Judge, Judged, Tally, each_of, item_of, seen
-from torcheer.training.loop.setup import Setup, Statistic
-from torcheer.training.loss_functions import loss_in
+from torcheer.training.evaluation.predictions import IGNORED, class_dim_of, scores_in
+from torcheer.training.loop.setup import AUTOMATIC, ErrorFunction, Setup, Statistic
+from torcheer.training.loss_functions import LossFunction, is_sum, kind_of, loss_in
 from torcheer.training.random_state import keeping_random_state
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
+
+Form = Literal["classes", "bits", "signs", "values"]
+
+
+class Judged(NamedTuple):
+    """What is to be said of each item of a batch. None: nothing can be said."""
+
+    wrong: Tensor | None  # bool
+    targets: Tensor | None  # the numbers of classes
+    answers: Tensor | None
+
+
+_NOTHING: Final = Judged(None, None, None)
+
+
+class Judge:
+    """Decides over the batches of one run. `errors`: `"auto"`, a function of outputs and targets, or None."""
+
+    def __init__(self, errors: str | ErrorFunction | None, loss: LossFunction | None) -> None:
+        self._function = errors if callable(errors) else None
+        self._kind = kind_of(loss)
+        self._has_loss = loss is not None
+        self._form: Form | None = None if errors == AUTOMATIC else "values"
+
+    @property
+    def may_judge(self) -> bool:
+        """False where it is clear that nothing is right or wrong."""
+        return self._function is not None or self._form != "values"
+
+    def judged(self, outputs: Any, targets: Any, num_items: int) -> Judged:
+        """Raises InputError where a function of the user's gives something else than truths."""
+        scores = scores_in(outputs)
+        if self._function is not None:
+            wrong = torch.as_tensor(self._function(outputs, targets))
+            if wrong.shape != (num_items,):
+                raise InputError(
+                    f"`errors` of the setup gives shape {tuple(wrong.shape)} for {num_items} items: return, "
+                    "for each item, whether it is wrong."
+                )
+            form = self._form_of(scores, targets, num_items)
+            by_class = self._by_class(scores, targets) if form == "classes" else _NOTHING
+            return by_class._replace(wrong=wrong.detach().bool())
+        if self._form is None:
+            self._form = self._form_of(scores, targets, num_items)
+        # A later batch may have something else in it: then nothing is said of it.
+        if self._form == "values" or not isinstance(scores, Tensor) or not isinstance(targets, Tensor):
+            return _NOTHING
+        if self._form == "classes":
+            return self._by_class(scores, targets)
+        if scores.numel() != targets.numel():
+            return _NOTHING
+        middle = 0.5 if self._form == "bits" else 0.0
+        said = scores > (0.0 if self._kind == "logits" else middle)
+        wrong = (said.reshape(targets.shape) != (targets > middle)) | scores.isnan().reshape(targets.shape)
+        return Judged(wrong.reshape(num_items, -1).any(1), None, None)
+
+    def _form_of(self, scores: Any, targets: Any, num_items: int) -> Form:
+        if not isinstance(scores, Tensor) or not isinstance(targets, Tensor) or not targets.numel():
+            return "values"
+        if not scores.ndim or len(scores) != num_items or not targets.ndim or len(targets) != num_items:
+            return "values"
+        if not self._has_loss and scores.ndim > 2:
+            return "values"  # a model of language shifts its targets by one place
+        if class_dim_of(scores, targets, self._kind) is not None:
+            return "classes"
+        if scores.numel() != targets.numel() or scores.is_complex() or targets.is_complex():
+            return "values"
+        if bool(((targets == 0) | (targets == 1)).all()):
+            return "bits"
+        return "signs" if bool((targets.abs() == 1).all()) else "values"
+
+    def _by_class(self, scores: Tensor, targets: Tensor) -> Judged:
+        dim = class_dim_of(scores, targets, self._kind)
+        if dim is None:
+            return _NOTHING
+        wanted = targets.argmax(dim) if targets.is_floating_point() else targets
+        said = scores.argmax(dim).reshape(wanted.shape)
+        # NaN says nothing, though argmax takes it for the highest.
+        wrong = ((said != wanted) | scores.isnan().any(dim).reshape(wanted.shape)) & (wanted != IGNORED)
+        if wanted.ndim == 1:
+            return Judged(wrong, wanted, said)
+        wrong = wrong.reshape(len(wrong), -1)
+        # (items, 1) is one class for each item, too.
+        if wrong.shape[1] == 1:
+            return Judged(wrong[:, 0], wanted.reshape(-1), said.reshape(-1))
+        return Judged(wrong.any(1), None, None)
+
+
+# --- sums of an epoch or a test -----------------------------------------------------------------------------
+
+
+class Seen(NamedTuple):
+    """One batch, and what the model did with it."""
+
+    num_items: int
+    figures: dict[str, float]  # the loss as its function has it, errors, accuracy, means of the statistics
+    judged: Judged
+
+
+def seen(setup: Setup, judge: Judge, outputs: Any, targets: Any, loss: Tensor, num_items: int) -> Seen:
+    figures = {"loss": loss.item()}
+    with torch.no_grad():
+        statistics = {
+            name: mean_of(name, function(outputs, targets)) for name, function in setup.statistics.items()
+        }
+        judged = judge.judged(outputs, targets, num_items)
+    if judged.wrong is not None and num_items:
+        figures["errors"] = int(judged.wrong.sum())
+        figures["accuracy"] = (num_items - figures["errors"]) / num_items
+    return Seen(num_items, figures | statistics, judged)
+
+
+def mean_of(name: str, value: Any) -> float:
+    found = torch.as_tensor(value)
+    if found.is_complex() or found.ndim > 1:
+        raise InputError(
+            f"the statistic {name!r} gives shape {tuple(found.shape)}: return one number for each item, or "
+            "their mean."
+        )
+    return float(found.detach().double().mean())
+
+
+def item_of(value: Any, number: int, num_items: int) -> Any:
+    """One item of something that a batch holds, or a model gave for it, as if it were alone."""
+    if isinstance(value, Tensor):
+        return value[number : number + 1] if value.ndim and len(value) == num_items else value
+    if isinstance(value, Mapping):
+        return {key: item_of(part, number, num_items) for key, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(item_of(part, number, num_items) for part in value))
+    if isinstance(value, tuple) or (
+        isinstance(value, list) and any(isinstance(one, Tensor) for one in value)
+    ):
+        return type(value)(item_of(part, number, num_items) for part in value)
+    if isinstance(value, list) and len(value) == num_items:
+        return value[number : number + 1]
+    return value
+
+
+def each_of(function: Statistic, outputs: Any, targets: Any, num_items: int) -> Tensor | None:
+    """The value of each item: of a function that gives means, by calling it for each. None: it cannot."""
+    whole = torch.as_tensor(function(outputs, targets)).detach()
+    if whole.shape == (num_items,):
+        return whole.double().cpu()
+    if num_items == 1:
+        return whole.double().cpu().reshape(-1)[:1]
+    try:
+        values = [
+            float(function(item_of(outputs, number, num_items), item_of(targets, number, num_items)))
+            for number in range(num_items)
+        ]
+    except Exception:  # it wants more than one item, or something that cannot be taken apart
+        return None
+    return torch.tensor(values, dtype=torch.float64)
+
+
+class Tally:
+    """The sums of an epoch, or of a test, as it goes."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.num_items = self.num_batches = 0
+        self.grad_norms: list[float] = []  # of the trials that changed the weights
+        self._sums: dict[str, float] = {}
+        # These are sums over the items of a batch, and no means.
+        self._summed = {"errors", *(["loss"] if is_sum(setup.loss) else [])}
+
+    def add(self, batch: Seen) -> None:
+        found = {
+            name: value * (1 if name in self._summed else batch.num_items)
+            for name, value in batch.figures.items()
+        }
+        # What one batch has not, all of them have not.
+        known = self._sums if self.num_batches else dict.fromkeys(found, 0)
+        self._sums = {name: known[name] + value for name, value in found.items() if name in known}
+        self.num_items += batch.num_items
+        self.num_batches += 1
+
+    def figures(self) -> dict[str, float]:
+        """Loss, errors, accuracy and the statistics: those that there are."""
+        if not self.num_items:
+            return {}
+        found = {
+            name: total if name == "errors" else total / self.num_items for name, total in self._sums.items()
+        }
+        if "errors" in found:
+            found["accuracy"] = (self.num_items - found["errors"]) / self.num_items
+        return found
 
 
 @contextmanager
@@ -92,29 +288,21 @@ class TestItems:
 
     def item(self, number: Any) -> Any:
         """A batch of that item alone."""
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise InputError(f"item {number!r}: items of the test set are numbered from 0.")
-        if self.num_items is not None and number >= self.num_items:
-            raise self._missing(number)
-        if self._indices is not None:
+        is_number = isinstance(number, int) and not isinstance(number, bool) and number >= 0
+        if is_number and self._indices is not None and number < len(self._indices):
             loader = self._loader
             return loader.collate_fn([loader.dataset[self._indices[number]]])
         first = 0
-        for batch in self._loader:
+        for batch in self._loader if is_number and self._indices is None else ():
             num_items = self.num_in(batch)
             if number < first + num_items:
                 return item_of(batch, number - first, num_items)
             first += num_items
-        self.num_items = first
-        raise self._missing(number)
+        known = "" if self.num_items is None else f" of {self.num_items}"
+        raise InputError(f"there is no item {number!r}{known}: items of the test set are numbered from 0.")
 
     def num_in(self, batch: Any) -> int:
         return split(batch, whole=self._is_whole).num_items
-
-    def _missing(self, number: int) -> InputError:
-        return InputError(
-            f"there is no item {number}: the test set has {self.num_items} of them, numbered from 0."
-        )
 
 
 def first_batch(loader: Any) -> Any | None:
@@ -239,14 +427,11 @@ class Tested:
 
     def rows(self) -> list[dict[str, Any]]:
         """A tensor of several numbers stays one."""
-        return [
-            {name: _cell(column[row]) for name, column in self.columns.items()}
-            for row in range(self.num_items)
-        ]
-
-
-def _cell(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
+        columns = {
+            name: column.tolist() if isinstance(column, Tensor) and column.ndim == 1 else column
+            for name, column in self.columns.items()
+        }
+        return [{name: column[row] for name, column in columns.items()} for row in range(self.num_items)]
 
 
 class Tester:
@@ -269,13 +454,13 @@ class Tester:
     ) -> Tested:
         """`after_batch` says whether to stop. `look` is shown the first batch, while the model is tested."""
         start = time.perf_counter()
-        tally, parts = Tally.of(self._setup), list[Part]()
+        tally, parts = Tally(self._setup), list[Part]()
         first: Batch | None = None
         is_whole = True
         with as_it_was_after(self._setup), torch.no_grad():
             self._setup.model.eval()
             for given in batches:
-                batch = self._taken(given)
+                batch = split(given, whole=self._setup.loss is None).moved_to(self._device)
                 first = first or batch
                 with self._autocast:
                     parts.append(self._columns(batch, tally))
@@ -298,9 +483,6 @@ class Tester:
             is_whole=is_whole,
         )
 
-    def _taken(self, given: Any) -> Batch:
-        return split(given, whole=self._setup.loss is None).moved_to(self._device)
-
     def _columns(self, batch: Batch, tally: Tally) -> Part:
         setup, number = self._setup, batch.num_items
         outputs, layers = self._layers.run(batch)
@@ -314,7 +496,7 @@ class Tester:
             columns |= {"target": judged.targets.cpu(), "answer": judged.answers.cpu()}
         columns |= self._each({} if setup.loss is None else {"loss": setup.loss}, outputs, batch)
         if setup.loss is None and number == 1:
-            columns["loss"] = torch.tensor([found.loss], dtype=torch.float64)
+            columns["loss"] = torch.tensor([found.figures["loss"]], dtype=torch.float64)
         if judged.wrong is not None:
             columns["error"] = judged.wrong.long().cpu()
         return columns | self._each(setup.statistics, outputs, batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -51,16 +51,6 @@ class Callback:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take up what `state_dict` gave."""
-
-
-class FunctionCallback(Callback):
-    """A plain function, called after each epoch."""
-
-    def __init__(self, function: Callable[[Training], object]) -> None:
-        self.function = function
-
-    def on_epoch(self, training: Training) -> None:
-        self.function(training)
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -155,7 +145,6 @@ class Training:
             setattr(self, name, int(state[name]))
         self.history.load_state_dict(state["history"])
         self.stepper.load_state_dict(state["stepper"])
-        self.made_with = dict(state.get("made_with", self.made_with))
         for name, metric in self.metrics.items():
             metric.load_state_dict(state["metrics"].get(name, {}))
 
@@ -163,48 +152,34 @@ class Training:
         return f"<Training of {type(self.model).__name__}: epoch {self.epoch}, {self.steps_done} steps done>"
 
 
+class _Foreign(Callback):
+    """A function, called after each epoch; or an object of another class that has some of the methods."""
+
+    def __init__(self, inner: Any) -> None:
+        names = (*_METHODS, "state_dict", "load_state_dict")
+        methods = {name: getattr(inner, name) for name in names if hasattr(inner, name)}
+        vars(self).update(methods or {"on_epoch": inner})
+
+
 def callbacks_of(given: Any) -> list[Callback]:
     """Callbacks as they are; a function is called after each epoch."""
-    if isinstance(given, Callback) or callable(given):
-        given = [given]
-    if not isinstance(given, Iterable):
+    listed = [given] if isinstance(given, Callback) or callable(given) else given
+    if not isinstance(listed, Iterable):
         raise InputError(f"callbacks is a {type(given).__name__}: give a list of callbacks or functions.")
-    return [_callback_of(one) for one in given]
+    return [_callback_of(one) for one in listed]
 
 
 def _callback_of(one: Any) -> Callback:
-    if isinstance(one, type):
-        raise InputError(f"the callback {one.__name__} is a class: give an object of it, {one.__name__}().")
     if isinstance(one, Callback):
         return one
-    if any(callable(getattr(one, name, None)) for name in _METHODS):
+    if isinstance(one, type):
+        raise InputError(f"the callback {one.__name__} is a class: give an object of it, {one.__name__}().")
+    if callable(one) or any(hasattr(one, name) for name in _METHODS):
         return _Foreign(one)
-    if callable(one):
-        return FunctionCallback(one)
     raise InputError(
         f"the callback {one!r} is a {type(one).__name__}: give a function of the training, which is called "
         "after each epoch, or an object with some of on_begin, on_step, on_epoch and on_end."
     )
-
-
-class _Foreign(Callback):
-    """An object of another class that has some of the methods."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-        for name in (*_METHODS, "state_dict", "load_state_dict"):
-            method = getattr(inner, name, None)
-            if callable(method):
-                setattr(self, name, method)
-
-
-def methods_of(callbacks: list[Callback], name: str) -> list[Callable[[Training], object]]:
-    """The methods of this name that do something, so that those that do not cost nothing."""
-    return [
-        getattr(callback, name)
-        for callback in callbacks
-        if name in vars(callback) or getattr(type(callback), name) is not getattr(Callback, name)
-    ]
 
 
 # --- callbacks that end a training --------------------------------------------------------------------------

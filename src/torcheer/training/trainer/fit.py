@@ -1,25 +1,34 @@
-"""`tl.fit`: train a model, from the first epoch to the last."""
+"""`tl.fit`: train a model, from the first epoch to the last, and write down what happens to it."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import perf_counter, time
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError
-from torcheer.models import Batch, same_modes_after
-from torcheer.run import Run, folder_of
+from torcheer.models import same_modes_after
+from torcheer.run import Run, RunAccess, RunReader, folder_of
 from torcheer.training import distributed
+from torcheer.training.checkpoint.periodic import (
+    checkpoints_of,
+    made_with,
+    say_going_on,
+    settings_in_use,
+)
 from torcheer.training.evaluation.evaluate import Measurer
-from torcheer.training.loss_functions import LossFunction, name_of
-from torcheer.training.metrics import metrics_of
-from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, methods_of, put_best_back
+from torcheer.training.loss_functions import LossFunction, is_sum, name_of
+from torcheer.training.metrics import metrics_of, numbers_of, weighted_mean
+from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, put_best_back
 from torcheer.training.trainer.fit_arguments import (
     Scheduling,
     checked_epochs,
@@ -29,33 +38,184 @@ from torcheer.training.trainer.fit_arguments import (
     optimizer_of,
 )
 from torcheer.training.trainer.interrupt import INTERRUPTED, Interruption, returning_when_interrupted
-from torcheer.training.trainer.step_recorder import Recorder
-from torcheer.training.trainer.stepper import Stepper
+from torcheer.training.trainer.stepper import Stepped, Stepper
 from torcheer.training.trainer.training_history import History
-from torcheer.training.trainer.training_state import (
-    checkpoints_of,
-    made_with,
-    resumed,
-    say_going_on,
-    settings_in_use,
-)
-from torcheer.training.training_progress import FitBars, fit_progress
+from torcheer.training.training_progress import fit_progress
+from torcheer.training.training_warning import warn
 
 if TYPE_CHECKING:
     from torcheer.training.checkpoint.periodic import Checkpoints
+
+_WORDS = re.compile(r"[\w/ ]+")
+_INTERVAL_SECONDS = 0.2  # after which a run has a step, at the latest
+_MOST_STEPS = 256  # whose notes are kept, where nobody waits for them
+LOSS, LR, NORM, ITEMS = "train/loss", "train/lr", "train/grad_norm", "train/items"
+
+
+class Recorder:
+    """Writes down what happens to a training, until it is closed.
+
+    Of a step, only what must be taken at once is taken at once: the rest is done for many together, a few
+    times a second. Whoever reads the history meanwhile finds all of it there.
+    """
+
+    def __init__(self, training: Training, settings: Mapping[str, Any]) -> None:
+        self._training = training
+        self._run = training.run
+        self._prefix = next(iter(distributed.names_of_rank({"": None})))
+        self._is_read_at_once = training.device.type == "cpu"  # where nobody has to wait for a number
+        self._is_broken = False  # the loss was no number once, and that was said
+        self._began = perf_counter()
+        self._due = 0.0
+        self._begin_notes()
+        training.history.steps.before_reading = self.flush
+        if self._run is not None and distributed.is_main():
+            self._run.log_hparams(settings)
+            _lay_out(self._run, training.figures)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.flush()
+        history = self._training.history
+        history.steps.before_reading = None
+        if self._run is not None and distributed.is_main() and len(history):
+            came = {name: float(history[name][-1]) for name in history.names}
+            self._run.log_hparams({}, came, step=self._training.step)
+
+    # --- steps ---------------------------------------------------------------------------------------------
+
+    def _begin_notes(self) -> None:
+        """Of steps that are not written down yet."""
+        self._steps: list[tuple[float | Tensor, float | Tensor, int]] = []  # loss, learning rate, items
+        self._times: list[float] = []
+        self._more: dict[str, dict[int, float | Tensor]] = {}  # what not every step has, by its place above
+
+    def after_step(self, stepped: Stepped) -> None:
+        training = self._training
+        training.stepped = stepped
+        training.batches_done += 1
+        training.steps_done += 1
+        loss = stepped.own_loss.item() if self._is_read_at_once else stepped.loss
+        rate = training.optimizer.param_groups[0].get("lr", math.nan)
+        self._steps.append((loss, rate, stepped.num_items))
+        if stepped.grad_norm is not None or training.metrics:
+            self._note_more(stepped)
+        if self._run is not None:
+            now = time()
+            self._times.append(now)
+            if now >= self._due:
+                self.flush()
+                self._due = now + _INTERVAL_SECONDS
+        elif len(self._steps) >= _MOST_STEPS:
+            self.flush()
+
+    def _note_more(self, stepped: Stepped) -> None:
+        place = len(self._steps) - 1
+        if stepped.grad_norm is not None:
+            self._more.setdefault(NORM, {})[place] = stepped.grad_norm
+        for name, metric in self._training.metrics.items():
+            value = metric.update(stepped.outputs, stepped.targets, stepped.num_items)
+            if value is not None:
+                self._more.setdefault(f"train/{name}", {})[place] = value
+
+    def flush(self) -> None:
+        """Write down all steps that were made."""
+        steps, times, num_steps = self._steps, self._times, len(self._steps)
+        if not num_steps:
+            return
+        losses, rates, items = (numbers_of(column) for column in zip(*steps, strict=True))
+        more = {
+            name: dict(zip(noted, numbers_of(list(noted.values())), strict=True))
+            for name, noted in self._more.items()
+        }
+        self._begin_notes()
+        columns = {name: [noted.get(n, math.nan) for n in range(num_steps)] for name, noted in more.items()}
+        self._training.history.steps.extend({LOSS: losses, LR: rates, **columns, ITEMS: items}, num_steps)
+        first = self._training.steps_done - num_steps
+        if self._run is not None:
+            prefix = self._prefix
+            for n, when in enumerate(times):
+                values = {prefix + LOSS: losses[n], prefix + LR: rates[n]}
+                values |= {prefix + name: noted[n] for name, noted in more.items() if n in noted}
+                RunAccess(self._run).put_scalars(first + n, when, values)
+        broken = next((n for n, loss in enumerate(losses) if not math.isfinite(loss)), None)
+        if broken is not None:
+            self._say_broken(losses[broken], first + broken)
+
+    # --- epochs --------------------------------------------------------------------------------------------
+
+    def begin_epoch(self) -> None:
+        self._began = perf_counter()
+
+    def train_figures(self) -> dict[str, float]:
+        """The means over the epoch that ends, of all ranks together."""
+        training = self._training
+        first = training.steps_done - training.batches_done
+        steps = training.history.steps
+        losses, items = steps.tail(LOSS, first), steps.tail(ITEMS, first)
+        means = {"loss": weighted_mean(losses / items if is_sum(training.stepper.loss) else losses, items)}
+        means |= {name: metric.compute() for name, metric in training.metrics.items()}
+        return distributed.mean_over_ranks(
+            {f"train/{name}": value for name, value in means.items()}, weight=float(items.sum())
+        )
+
+    def end_epoch(self, figures: Mapping[str, float]) -> None:
+        """What an epoch came to: `train/…` of its batches, `test/…` after it."""
+        training = self._training
+        training.history.add_epoch(figures, step=training.step, seconds=perf_counter() - self._began)
+        if self._run is not None and distributed.is_main():
+            # In a run, what is named train/… has a point for each step.
+            named = {
+                "epoch/" + name.removeprefix("train/") if name.startswith("train/") else name: value
+                for name, value in figures.items()
+            }
+            self._run.log(training.step, named)
+
+    def _say_broken(self, loss: float, step: int) -> None:
+        if not self._is_broken:
+            self._is_broken = True
+            warn(
+                f"the loss is {loss} at step {step}: from here on the weights are most likely broken, too. "
+                "The training goes on; tl.StopOnNonFinite() among the callbacks ends it, clip_norm=1.0 or "
+                "a smaller learning rate may prevent it."
+            )
+
+
+def _lay_out(run: Run, figures: tuple[str, ...]) -> None:
+    """Have each figure of the test in one chart with that of the training. A layout that is there stays."""
+    names = [name.removeprefix("test/") for name in figures if name.startswith("test/")]
+    pairs = {name: ["Multiline", [_pattern(f"epoch/{name}"), _pattern(f"test/{name}")]] for name in names}
+    if pairs and not _has_layout(run):
+        run.log_layout({"epochs": pairs})
+
+
+def _pattern(name: str) -> str:
+    """The names of a layout are patterns of how a name begins: top1 is no top10. Others are names as well."""
+    return f"{name}$" if _WORDS.fullmatch(name) else name
+
+
+def _has_layout(run: Run) -> bool:
+    run.flush()
+    try:
+        with closing(RunReader(run.path)) as reader:
+            return any(key.kind == "layout" for key in reader.series())
+    except Exception:  # a folder that cannot be read is no reason to end a training
+        return True
+
 
 # --- callbacks and progress ---------------------------------------------------------------------------------
 #
 # Everybody is told, whatever the others do with it: a callback that raises costs no checkpoint and no figure.
 # What the first one raised goes on its way when all were told; what others raised is noted on it.
 
-Heard = Callable[[Training], object]  # a method of a callback
 
-
-def call_all(heard: Sequence[Heard], training: Training) -> None:
-    """Call each of them; then raise what the first raised, if one did."""
+def tell(listeners: Sequence[Callback], name: str, training: Training) -> None:
+    """Call this method of each of them; then raise what the first raised, if one did."""
     first: BaseException | None = None
-    for method in heard:
+    for listener in listeners:
+        method = getattr(listener, name)
         try:
             method(training)
         except BaseException as error:  # also Ctrl-C: the others are told first
@@ -73,40 +233,12 @@ def _note_on(first: BaseException, other: BaseException, where: str) -> None:
         first.add_note(line)
 
 
-class Listeners:
-    """The methods to call, looked up once."""
-
-    def __init__(self, training: Training, progress: Callback | None) -> None:
-        self._training = training
-        self._progress = progress
-        everyone = [*([] if progress is None else [progress]), *training.callbacks]
-        self.on_begin = methods_of(everyone, "on_begin")
-        self.on_step = methods_of(everyone, "on_step")
-        self.on_epoch = methods_of(everyone, "on_epoch")
-        self.on_end = methods_of(everyone, "on_end")
-        # Of several processes none may stop in the middle of an epoch: the others would wait for it.
-        self.may_stop_alone = not distributed.is_connected()
-
-    @property
-    def on_test_batch(self) -> Callable[[Batch, Any], None] | None:
-        progress, training = self._progress, self._training
-        if not isinstance(progress, FitBars):
-            return None
-        return lambda _batch, _outputs: progress.on_test_batch(training)
-
-    def agree_on_stop(self) -> None:
-        """Where one process stops, all do."""
-        if distributed.any_rank(self._training.stopped_by is not None):
-            self._training.stop("another process stopped")
-
-
 @contextmanager
-def listening(training: Training, progress: Callback | None) -> Iterator[Listeners]:
-    """Everybody is told of the beginning, and of the end, in whatever way it comes."""
-    listeners = Listeners(training, progress)
+def telling_begin_and_end(training: Training, listeners: Sequence[Callback]) -> Iterator[None]:
+    """Everybody is told of the end, in whatever way it comes."""
     try:
-        call_all(listeners.on_begin, training)
-        yield listeners
+        tell(listeners, "on_begin", training)
+        yield
     except BaseException as error:
         training.error = error
         if isinstance(error, KeyboardInterrupt):
@@ -117,12 +249,12 @@ def listening(training: Training, progress: Callback | None) -> Iterator[Listene
         _tell_end(listeners, training, None)
 
 
-def _tell_end(listeners: Listeners, training: Training, ended_by: BaseException | None) -> None:
+def _tell_end(listeners: Sequence[Callback], training: Training, ended_by: BaseException | None) -> None:
     """Whatever the callbacks do, the last checkpoint is written, and then the best weights are put back."""
     is_whole = ended_by is None or isinstance(ended_by, KeyboardInterrupt)
     try:
         try:
-            call_all(listeners.on_end, training)
+            tell(listeners, "on_end", training)
         finally:
             if is_whole:
                 put_best_back(training)
@@ -142,13 +274,21 @@ def batches_of(training: Training, interruption: Interruption) -> Iterator[Any]:
     # Where other processes read the data, nothing of this one changes meanwhile, and Ctrl-C need not wait.
     is_elsewhere = getattr(training.train_loader, "num_workers", 0) > 0
     batches = _batches(training)
-    if is_elsewhere:
-        batches = _from_workers(batches, training, interruption)
-    training.is_between_steps = is_elsewhere
-    for batch in batches:
+    while True:
+        training.is_between_steps = interruption.may_break = is_elsewhere
+        try:
+            batch = next(batches)
+        except StopIteration:
+            break
+        except Exception:
+            # Ctrl-C reaches the workers, too, and a loader complains about those that are gone.
+            if is_elsewhere and training.stopped_by == INTERRUPTED:
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            interruption.may_break = False
         training.is_between_steps = False
         yield batch
-        training.is_between_steps = is_elsewhere
     training.is_between_steps = True
     if not training.batches_done:
         raise InputError(
@@ -157,27 +297,12 @@ def batches_of(training: Training, interruption: Interruption) -> Iterator[Any]:
         )
 
 
-def _from_workers(batches: Iterator[Any], training: Training, interruption: Interruption) -> Iterator[Any]:
-    try:
-        interruption.may_break = True
-        for batch in batches:
-            interruption.may_break = False
-            yield batch
-            interruption.may_break = True
-    except Exception:
-        # Ctrl-C reaches the workers, too, and a loader complains about those that are gone.
-        if training.stopped_by == INTERRUPTED:
-            raise KeyboardInterrupt from None
-        raise
-    finally:
-        interruption.may_break = False
-
-
 def _batches(training: Training) -> Iterator[Any]:
     if training.order is not None:
-        return iter(training.order.epoch(training.epoch))
+        yield from training.order.epoch(training.epoch)
+        return
     distributed.set_epoch(training.train_loader, training.epoch)
-    return iter(training.train_loader)
+    yield from training.train_loader
 
 
 # --- the run ------------------------------------------------------------------------------------------------
@@ -305,7 +430,7 @@ def fit(
     )
     if seed is not None:
         seed_everything(seed + distributed.rank())
-    went_on_from = resumed(kept, training)
+    went_on_from = None if kept is None else kept.resume(training)
     settings = settings_of(
         training,
         {
@@ -317,51 +442,58 @@ def fit(
             "seed": seed,
         },
     )
+    bars = fit_progress(progress)
+    listeners = [*([] if bars is None else [bars]), *training.callbacks]
     with (
         returning_when_interrupted(training) as interruption,
         opened_run(run, training, is_resumed=went_on_from is not None) as training.run,
         same_modes_after(model),
         Recorder(training, settings) as recorder,
-        listening(training, fit_progress(progress)) as listeners,
+        telling_begin_and_end(training, listeners),
     ):
         say_going_on(went_on_from, training)
-        _train(training, recorder, scheduling, measurer, listeners, interruption)
+        for epoch in training.epochs_to_go():
+            training.begin_epoch(epoch)
+            recorder.begin_epoch()
+            model.train()
+            if not _train_epoch(training, recorder, scheduling, listeners, interruption):
+                break
+            with training.changing():
+                scheduling.after_step(stepper.flush())
+            values = recorder.train_figures()
+            if test_loader is not None:
+                seen = None if bars is None else lambda *_: bars.on_test_batch(training)
+                with interruption.breaking():
+                    values |= measurer.measure(test_loader, seen).named("test")
+            with training.changing():
+                scheduling.after_epoch(values)
+                recorder.end_epoch(values)
+                training.epochs_done += 1
+            tell(listeners, "on_epoch", training)
+            if distributed.any_rank(training.stopped_by is not None):  # where one process stops, all do
+                training.stop("another process stopped")
     return training.history
 
 
-def _train(
+def _train_epoch(
     training: Training,
     recorder: Recorder,
     scheduling: Scheduling,
-    measurer: Measurer,
-    listeners: Listeners,
+    listeners: Sequence[Callback],
     interruption: Interruption,
-) -> None:
-    """The cycle itself. What `stepper.step` does: zero_grad, forward, loss, backward, step."""
-    for epoch in training.epochs_to_go():
-        training.begin_epoch(epoch)
-        recorder.begin_epoch()
-        training.model.train()
+) -> bool:
+    """The cycle itself. What `stepper.step` does: zero_grad, forward, loss, backward, step.
 
-        for batch in batches_of(training, interruption):
-            stepped = training.stepper.step(batch)
-            recorder.after_step(stepped)
-            if scheduling.is_by_step:
-                scheduling.after_step(stepped.stepped)
-            training.is_between_steps = True
-            call_all(listeners.on_step, training)
-            if training.stopped_by is not None and listeners.may_stop_alone:
-                return
-
-        with training.changing():
-            scheduling.after_step(training.stepper.flush())
-        figures = recorder.train_figures()
-        if training.test_loader is not None:
-            with interruption.breaking():
-                figures |= measurer.measure(training.test_loader, listeners.on_test_batch).named("test")
-        with training.changing():
-            scheduling.after_epoch(figures)
-            recorder.end_epoch(figures)
-            training.epochs_done += 1
-        call_all(listeners.on_epoch, training)
-        listeners.agree_on_stop()
+    False where it was stopped.
+    """
+    # Of several processes none may stop in the middle of an epoch: the others would wait for it.
+    may_stop = not distributed.is_connected()
+    for batch in batches_of(training, interruption):
+        stepped = training.stepper.step(batch)
+        recorder.after_step(stepped)
+        scheduling.after_step(stepped.stepped)
+        training.is_between_steps = True
+        tell(listeners, "on_step", training)
+        if training.stopped_by is not None and may_stop:
+            return False
+    return True

@@ -73,28 +73,17 @@ def num_batches_of(loader: Any) -> int | None:
 
 def optimizer_of(given: Any, model: nn.Module) -> Optimizer:
     """An optimizer as it is, or what a function makes of the parameters of the model."""
-    if isinstance(given, list | tuple | dict):
-        raise InputError(
-            f"optimizer is a {type(given).__name__}, and fit steps one: give the parameters to one "
-            "optimizer, in groups with settings of their own; or step several in a loop of yours, in "
-            "tl.training_run."
-        )
     own = {id(parameter) for parameter in model.parameters()}
     if not own:
         raise InputError("the model has no parameters, so there is nothing to train.")
-    if not _is_optimizer(given):
-        if not callable(given):
-            what = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
-            raise InputError(
-                f"optimizer is {what}: give an optimizer, or a function that makes one of parameters, such "
-                "as torch.optim.Adam or functools.partial(torch.optim.SGD, lr=0.1)."
-            )
-        given = given(model.parameters())
-        if not _is_optimizer(given):
-            raise InputError(
-                f"the function given as optimizer makes a {type(given).__name__}, not an optimizer."
-            )
-    optimizer: Optimizer = given
+    is_made = callable(given) and not hasattr(given, "param_groups")
+    optimizer = given(model.parameters()) if is_made else given
+    if not all(hasattr(optimizer, name) for name in ("step", "zero_grad", "param_groups")):
+        what = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+        raise InputError(
+            f"optimizer is {what}: give an optimizer, or a function that makes one of parameters, such as "
+            "torch.optim.Adam or functools.partial(torch.optim.SGD, lr=0.1)."
+        )
     held = [one for group in optimizer.param_groups for one in group["params"]]
     if not any(id(one) in own for one in held):
         raise InputError(
@@ -106,15 +95,7 @@ def optimizer_of(given: Any, model: nn.Module) -> Optimizer:
             f"all {len(held)} parameters of the optimizer are frozen: set requires_grad to True for those "
             "that are to be trained."
         )
-    return optimizer
-
-
-def _is_optimizer(given: Any) -> bool:
-    if isinstance(given, type):
-        return False
-    return isinstance(given, Optimizer) or all(
-        hasattr(given, name) for name in ("step", "zero_grad", "param_groups")
-    )
+    return optimizer  # type: ignore[no-any-return]
 
 
 # --- when the learning rate changes -------------------------------------------------------------------------
@@ -141,10 +122,6 @@ class Schedule:
 
 def by_step(scheduler: Any) -> Schedule:
     """Step it whenever the weights were changed, and not once an epoch."""
-    if isinstance(scheduler, ReduceLROnPlateau):
-        raise InputError(
-            "ReduceLROnPlateau looks at a figure of an epoch: tl.by_epoch(scheduler, 'test/loss')."
-        )
     return Schedule(scheduler=scheduler, is_by_step=True)
 
 
@@ -159,15 +136,12 @@ class Scheduling:
     def __init__(self, given: Any, optimizer: Optimizer, figures: Sequence[str]) -> None:
         """`figures`: those that an epoch will have."""
         made = _made(given, optimizer)
-        schedule = made if isinstance(made, Schedule) else None
-        scheduler = _scheduler_of(
-            made if schedule is None else _made(schedule.scheduler, optimizer), optimizer
-        )
-        self.scheduler = scheduler
-        self.is_by_step = isinstance(scheduler, _BY_STEP) if schedule is None else schedule.is_by_step
+        is_said = isinstance(made, Schedule)
+        self.scheduler = _scheduler_of(_made(made.scheduler, optimizer) if is_said else made, optimizer)
+        self.is_by_step = made.is_by_step if is_said else isinstance(self.scheduler, _BY_STEP)
         self.metric: str | None = None  # the figure of an epoch that it looks at
-        if isinstance(scheduler, ReduceLROnPlateau):
-            self.metric = _looked_at(scheduler, None if schedule is None else schedule.metric, figures)
+        if isinstance(self.scheduler, ReduceLROnPlateau):
+            self.metric = _looked_at(self.scheduler, made.metric if is_said else None, figures)
 
     def after_step(self, did_step: bool) -> None:
         """`did_step`: whether the weights were changed."""
@@ -208,11 +182,6 @@ def _made(given: Any, optimizer: Optimizer) -> Any:
 def _scheduler_of(given: Any, optimizer: Optimizer) -> Any:
     if given is None:
         return None
-    if isinstance(given, list | tuple):
-        raise InputError(
-            f"scheduler is a {type(given).__name__}: put several into one, with "
-            "torch.optim.lr_scheduler.ChainedScheduler or SequentialLR."
-        )
     if isinstance(given, type) or not callable(getattr(given, "step", None)):
         raise InputError(
             f"scheduler is a {type(given).__name__}: give one of torch.optim.lr_scheduler, made with the "

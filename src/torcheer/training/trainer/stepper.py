@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from torcheer.errors import InputError
-from torcheer.models import Batch, chosen_device, detached, num_items_of, place, split
+from torcheer.models import Batch, chosen_device, detached, place, split
 from torcheer.training.loss_functions import LossFunction, check_loss, checked_function, loss_in
 
 # --- gradients ----------------------------------------------------------------------------------------------
@@ -39,22 +38,8 @@ def norm_of(gradients: list[Tensor]) -> Tensor | None:
     """The 2-norm of all of them together, as clip_grad_norm_ says it; None where there are none."""
     if not gradients:
         return None
-    try:
-        norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-        return norm
-    except (RuntimeError, TypeError, NotImplementedError):
-        # On several devices, sparse, or of a kind that has no fast way.
-        return _norm_one_by_one(gradients)
-
-
-def _norm_one_by_one(gradients: list[Tensor]) -> Tensor:
-    norms = [
-        torch.linalg.vector_norm(gradient.coalesce().values() if gradient.is_sparse else gradient)
-        for gradient in gradients
-    ]
-    together = torch.stack([norm.to(norms[0].device, torch.float32) for norm in norms])
-    norm: Tensor = torch.linalg.vector_norm(together)
-    return norm
+    dense = [gradient.coalesce().values() if gradient.is_sparse else gradient for gradient in gradients]
+    return nn.utils.get_total_norm(dense)
 
 
 def scale(gradients: list[Tensor], factor: float) -> None:
@@ -83,9 +68,6 @@ def half_precision(
     # Small gradients would vanish in float16: the loss is made larger, and the gradients smaller again.
     scaler = torch.amp.GradScaler(device.type) if dtype == torch.float16 else None
     return torch.autocast(device.type, dtype=dtype), scaler
-
-
-_PAIRS = (list, tuple)
 
 
 class Stepped:
@@ -144,39 +126,24 @@ class Stepper:
         self.device = chosen_device(device, model)
         if device is not None:
             place(model, self.device, optimizer)
-        self.clip_norm = _checked_norm(clip_norm)
-        self.accumulate = _checked_number(accumulate)
+        if clip_norm is not None and not clip_norm > 0:
+            raise InputError(f"clip_norm={clip_norm!r}: give a number above 0, or None not to clip.")
+        if not isinstance(accumulate, int) or accumulate < 1:
+            raise InputError(f"accumulate={accumulate!r}: give the number of batches to a step, 1 or more.")
+        self.clip_norm, self.accumulate = clip_norm, accumulate
         self.measure_norm = measure_norm
         self.num_waiting = 0  # batches whose gradients are not in the weights yet
-        self._is_half = autocast is not None
         # In what the model is run, in training and in tests.
         self.autocast, self.scaler = half_precision(autocast, self.device)
         self._needs_closure = needs_closure(optimizer)
         if self._needs_closure:
             self._check_closure()
-        self._is_plain = self._is_step_plain()
 
     def step(self, batch: Any, *, is_last: bool = False) -> Stepped:
         """One batch. `is_last`: of its epoch, so that the gradients gathered so far are used."""
-        if not self._is_plain or not isinstance(batch, _PAIRS) or len(batch) != 2:
-            return self._step_otherwise(batch, is_last)
-        # The cycle as everybody knows it. All else in this class is for what is asked for beside it.
-        inputs, targets = batch
-        self.optimizer.zero_grad()
-        outputs = self.model(inputs)
-        loss = self.loss(outputs, targets)  # type: ignore[misc]
-        try:
-            loss.backward()
-        except (RuntimeError, AttributeError):
-            check_loss(loss)  # says in our words what is wrong with it, if it is the loss
-            raise
-        grad_norm = self._measured_norm() if self.measure_norm else None
-        self.optimizer.step()
-        return Stepped(inputs, targets, outputs, loss, num_items_of(inputs), grad_norm)
-
-    def _step_otherwise(self, batch: Any, is_last: bool) -> Stepped:
-        """The same cycle on any device, with any batch, in half precision, over several batches."""
-        taken = split(batch, whole=self.loss is None).moved_to(self.device)
+        taken = split(batch, whole=self.loss is None)
+        if self.device.type != "cpu":  # where data are already: to ask each of them takes its time
+            taken = taken.moved_to(self.device)
         if self._needs_closure:
             return self._step_with_closure(taken)
         if self.num_waiting == 0:
@@ -190,17 +157,6 @@ class Stepper:
         else:
             stepped.grad_norm, stepped.stepped = self._update()
         return stepped
-
-    def _is_step_plain(self) -> bool:
-        """Whether nothing is asked for beside the cycle itself, as nearly always: then no detour is taken."""
-        return (
-            self.loss is not None
-            and self.device.type == "cpu"
-            and not self._is_half
-            and self.clip_norm is None
-            and self.accumulate == 1
-            and not self._needs_closure
-        )
 
     def flush(self) -> bool:
         """Use what is gathered of an accumulation that got no further. False: there was nothing."""
@@ -262,17 +218,12 @@ class Stepper:
         return first[0]
 
     def _check_closure(self) -> None:
-        name = type(self.optimizer).__name__
-        for is_asked, what in (
-            (self.accumulate > 1, "accumulate"),
-            (self.clip_norm is not None, "clip_norm"),
-            (self.scaler is not None, "autocast='float16'"),
-        ):
-            if is_asked:
-                raise InputError(
-                    f"{name} computes the loss several times a step to find its way, and {what} would lead "
-                    f"it astray: leave {what} out, or take another optimizer."
-                )
+        asked = {"accumulate": self.accumulate > 1, "clip_norm": self.clip_norm, "autocast": self.scaler}
+        for what in (name for name, value in asked.items() if value):
+            raise InputError(
+                f"{type(self.optimizer).__name__} computes the loss several times a step to find its way, "
+                f"and {what} would lead it astray: leave {what} out, or take another optimizer."
+            )
 
     # --- for checkpoints -----------------------------------------------------------------------------------
 
@@ -300,17 +251,3 @@ def needs_closure(optimizer: Optimizer) -> bool:
     except (TypeError, ValueError):
         return False
     return closure is not None and closure.default is inspect.Parameter.empty
-
-
-def _checked_norm(clip_norm: float | None) -> float | None:
-    if clip_norm is None:
-        return None
-    if isinstance(clip_norm, bool) or not isinstance(clip_norm, int | float) or not clip_norm > 0:
-        raise InputError(f"clip_norm={clip_norm!r}: give a number above 0, or None not to clip.")
-    return math.inf if clip_norm == math.inf else float(clip_norm)
-
-
-def _checked_number(accumulate: int) -> int:
-    if isinstance(accumulate, bool) or not isinstance(accumulate, int) or accumulate < 1:
-        raise InputError(f"accumulate={accumulate!r}: give the number of batches to a step, 1 or more.")
-    return accumulate

@@ -89,9 +89,6 @@ class Columns:
             for name, values in state["columns"].items()
         }
 
-    def __repr__(self) -> str:
-        return f"<{len(self):,} rows of {', '.join(self._columns) or 'nothing'}>"
-
 
 # --- which figure is better ---------------------------------------------------------------------------------
 

@@ -43,8 +43,8 @@ def log_call(
 ) -> tuple[Any, dict[Any, Any]]:
     """A step, as it was given, and values by name. Raises InputError where the call cannot be understood.
 
-    `log(step=3, loss=0.1)` and `log({"loss": 0.1}, step=3)` are good, too. Where a step stands first, "step" is
-    a name as any other.
+    `log(step=3, loss=0.1)` and `log({"loss": 0.1}, step=3)` are good, too. Where a step stands first, "step"
+    is a name as any other.
     """
     if isinstance(step, Mapping) and values is None:
         step, values = NOT_GIVEN, step

@@ -55,7 +55,7 @@ param = _factories.param
 # Read when they are asked for: nn and optim stand on all of this.
 _ROOMS: Final = ("nn", "optim")
 _ELSEWHERE: Final = {
-    "functional": "torcheer.autograd.functional",
+    "functional": "torcheer.autograd.nn",
     "checkpoint": "torcheer.autograd.activation_checkpoint",
     "gradcheck": "torcheer.autograd.gradient_check",
 }
@@ -108,8 +108,7 @@ def __getattr__(name: str) -> Any:
     if name == "autograd":  # `torch.autograd.grad` of a script that moved over
         return sys.modules[__name__]
     if name in _ELSEWHERE:
-        module = importlib.import_module(_ELSEWHERE[name])
-        return module if name == "functional" else getattr(module, name)
+        return getattr(importlib.import_module(_ELSEWHERE[name]), name)
     if _is_torchs(name):
         return getattr(_torch, name)
     raise AttributeError(

@@ -35,24 +35,9 @@ def rsub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
     return sub(other, a, alpha=alpha)
 
 
-@call("mul", "multiply", "__mul__", "__rmul__", replace=True)
-def mul(a: Any, other: Any) -> Any:
-    return rules.mul(a, other)
-
-
-@call("true_divide", "__truediv__")
-def div(a: Any, other: Any) -> Any:
-    return rules.div(a, other)
-
-
 @call("__rdiv__", "__rtruediv__")
 def rdiv(a: Any, other: Any) -> Any:
     return rules.div(other, a)
-
-
-@call("pow", "__pow__", replace=True)
-def power(a: Any, exponent: Any) -> Any:
-    return rules.power(a, exponent)
 
 
 @call("float_power")
@@ -178,28 +163,21 @@ def gather(a: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
 @call("matmul", "__matmul__", "linalg_matmul", replace=True)
 def matmul(a: Tensor, other: Tensor) -> Any:
     """Vectors count as matrices of one row or column; a single matrix on the right is there for all items."""
-    b = other
-    rows, columns = tuple(a.shape), tuple(b.shape)
+    rows, columns = tuple(a.shape), tuple(other.shape)
     if not rows or not columns:
         raise InputError("a matrix product needs vectors or matrices, not single numbers: use a * b.")
-    if len(rows) == 1:
-        a = rules.reshape(a, shape=(1, *rows))
-    if len(columns) == 1:
-        b = rules.reshape(b, shape=(*columns, 1))
-    if len(rows) > 2 and len(b.shape) == 2:
-        flat = (
-            rules.matmul(rules.reshape(a, shape=(-1, rows[-1])), b) if _product(rows) else rules.matmul(a, b)
-        )
-        result = rules.reshape(flat, shape=(*rows[:-1], b.shape[-1]))
+    left = rules.reshape(a, shape=(1, *rows)) if len(rows) == 1 else a
+    right = rules.reshape(other, shape=(*columns, 1)) if len(columns) == 1 else other
+    if len(rows) > 2 and len(columns) < 3 and 0 not in rows:
+        flat = rules.matmul(rules.reshape(left, shape=(-1, rows[-1])), right)
+        result = rules.reshape(flat, shape=(*rows[:-1], right.shape[-1]))
     else:
-        result = rules.matmul(a, b)
-    shape = tuple(result.shape)
-    if len(rows) == 1 or len(columns) == 1:
-        kept = (
-            shape[:-2] + (() if len(rows) == 1 else shape[-2:-1]) + (() if len(columns) == 1 else shape[-1:])
-        )
-        return rules.reshape(result, shape=kept)
-    return result
+        result = rules.matmul(left, right)
+    if len(rows) > 1 and len(columns) > 1:
+        return result
+    shape = list(result.shape)
+    shape[len(shape) - 2 :] = [*shape[-2:-1][: len(rows) - 1], *shape[-1:][: len(columns) - 1]]
+    return rules.reshape(result, shape=tuple(shape))
 
 
 @call("__rmatmul__")
@@ -261,10 +239,3 @@ def _named(dim: int | None, name: str) -> int:
     if dim is None:
         raise InputError(f"say over which dimension: {name}(x, dim=-1).")
     return dim
-
-
-def _product(sizes: Sequence[int]) -> int:
-    result = 1
-    for size in sizes:
-        result *= size
-    return result

@@ -5,11 +5,10 @@ Also sorts out what such calls are given: sizes, dimensions, indices, and flags 
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -62,35 +61,18 @@ def plain_key(key: Any) -> Any:
     return plain(key) if isinstance(key, Tensor) else key
 
 
-def not_in_place(inplace: bool, name: str) -> None:
-    """`inplace=True` cannot be: the value before is what the gradient is made of."""
-    if inplace:
-        raise InputError(
-            f"{name}(…, inplace=True) writes over its input, which the gradient needs: leave it out."
-        )
-
-
-def needs_dims(a: Tensor, num_dims: int, name: str, instead: str) -> None:
-    """Some products are of vectors or matrices only."""
-    if len(a.shape) != num_dims:
-        raise InputError(
-            f"{name} takes tensors of {num_dims} dimensions, and this has the shape {tuple(a.shape)}: "
-            f"use {instead}."
-        )
-
-
 def recipe(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """A rule for this very call, in which only the gradient is left open."""
-    path = path_of(func, name)
-    names = _names_of_inputs(path, max(1, len(args)))
-    options = ", **options" if kwargs else ""
-    function = f"lambda g, c, {', '.join(names)}{options}: g * ..."
+    names = ["a", "b", *(f"x{place}" for place in range(2, len(args)))][: max(1, len(args))]
+    inputs = ", ".join(names + ["**options"] * bool(kwargs))
     # Inputs have their gradients by place: each up to the last tensor has one.
     last = max((place for place, one in enumerate(args) if isinstance(one, Tensor)), default=0)
-    ways = ", ".join(rf"{one}=({function}, r'\bar c \cdot ...')" for one in names[: last + 1])
+    ways = ", ".join(
+        rf"{one}=(lambda g, c, {inputs}: g * ..., r'\bar c \cdot ...')" for one in names[: last + 1]
+    )
     return (
         "    from torcheer.autograd import rule\n"
-        f"    rule({name!r}, forward={path},  # the op itself, on ordinary tensors\n"
+        f"    rule({name!r}, forward=lambda {inputs}: {path_of(func, name)}({inputs}),  # the op itself\n"
         f"         {ways})  # its gradient, a formula"
     )
 
@@ -104,20 +86,10 @@ def path_of(func: Any, name: str) -> str:
     return ".".join([*itself, *there, ("torch.Tensor", name)][0])
 
 
-def _names_of_inputs(path: str, count: int) -> list[str]:
-    """As the function has them, where it says; most of torch's do not."""
-    home, _, here = path.rpartition(".")
-    try:
-        found = list(inspect.signature(getattr(sys.modules.get(home), here)).parameters)
-    except (AttributeError, TypeError, ValueError):
-        found = []
-    return [*found, *["a", "b", *(f"x{place}" for place in range(2, count))][len(found) :]][:count]
-
-
 Handler = Callable[..., Any]
 H = TypeVar("H", bound=Handler)
 
-CALLS: Final[dict[str, Handler]] = {}  # filled by rules.py and composed/
+CALLS: Final[dict[str, Handler | Asking]] = {}  # filled by rules.py and composed/
 _found: Final[dict[Any, Handler]] = {}  # for torch's functions, as they are met
 
 # Questions about a tensor, and ops whose results are no smooth function of it: done as on an ordinary tensor.
@@ -150,8 +122,14 @@ PLAIN: Final = frozenset(
 )
 
 
-def call(*names: str, replace: bool = False) -> Callable[[H], H]:
-    """Say that these calls of torch's lead to a function of ours.
+class Asking(NamedTuple):
+    """A handler that has torch's own function say what to do: it gets it first."""
+
+    handler: Handler
+
+
+def call(*names: str, replace: bool = False, asks: bool = False) -> Callable[[H], H]:
+    """Say that these calls of torch's lead to a function of ours; one that `asks` gets torch's own first.
 
     A name belongs to one function: of two, the order of imports would decide. `replace`: this one is to take
     the place of what the names lead to so far, as a function that sorts out arguments does of a row of the
@@ -159,24 +137,14 @@ def call(*names: str, replace: bool = False) -> Callable[[H], H]:
     """
 
     def register(handler: H) -> H:
-        taken = [name for name in dict.fromkeys(names) if name in CALLS]
+        taken = [name for name in names if name in CALLS]
         if taken and not replace:
-            raise InputError(
-                f"{taken[0]} leads to {_words_for(CALLS[taken[0]])} already, and would lead to "
-                f"{_words_for(handler)}: enter it once, or pass replace=True to take its place."
-            )
-        CALLS.update(dict.fromkeys(names, handler))
+            raise InputError(f"{taken[0]} leads to a function already: enter it once, or pass replace=True.")
+        CALLS.update(dict.fromkeys(names, Asking(handler) if asks else handler))
         _found.clear()  # a call that was refused before may have its rule now
         return handler
 
     return register
-
-
-def _words_for(handler: Handler) -> str:
-    if isinstance(handler, partial):
-        return repr(handler.args[0]) if handler.args else repr(handler.func)
-    home, name = getattr(handler, "__module__", ""), getattr(handler, "__qualname__", repr(handler))
-    return f"{home}.{name}" if home else name
 
 
 def name_of(func: Any) -> str:
@@ -197,10 +165,13 @@ def handler_of(func: Any) -> Handler:
 
 
 def settled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments as our functions take them: the first one by its place, and nothing to write into."""
-    rest = {name: value for name, value in kwargs.items() if name != "out"}
-    if not args and "input" in rest:
-        return (rest.pop("input"),), rest
+    """Arguments as our functions take them: operands by their places, and nothing to write into."""
+    rest = {name: value for name, value in kwargs.items() if name not in ("out", "inplace")}
+    if kwargs.get("inplace"):
+        raise InputError("inplace=True writes over its input, which the gradient needs: leave it out.")
+    for name in ("input", "other", "exponent"):
+        if name in rest:
+            args = (*args, rest.pop(name))
     return args, rest
 
 
@@ -219,6 +190,8 @@ def _look_up(func: Any) -> Handler:
     name = name_of(func)
     found = CALLS.get(f"Tensor.{name}") if _is_method(func) else None
     found = found or CALLS.get(name)
+    if isinstance(found, Asking):
+        return partial(found.handler, func)
     if found is not None:
         return found
     if name in PLAIN:
@@ -307,6 +280,17 @@ def _without_rule(func: Any, name: str) -> Handler:
 def wants_gradient(value: Any) -> bool:
     """Whether there is a tracer in it that requires a gradient."""
     return any(getattr(one, "_node", None) is not None for one in tensors_in(value))
+
+
+def replaced(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Arguments with others in place of their tensors, in the same order."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: replaced(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [replaced(one, change) for one in value]
+    return value
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:

@@ -12,9 +12,10 @@ _USED: Final = """
     abs add amax amin arange as_tensor asin atan atan2 atleast_1d atleast_2d atleast_3d broadcast_shapes cat
     ceil chunk clamp clamp_min clone cos cummax cummin cumsum diagonal div einsum embedding_renorm_ empty
     empty_like erf erfc exp expm1 eye flip floor full full_like gather isinf isnan isneginf isposinf
-    kthvalue log log1p log_softmax logsumexp matmul max maximum mean median min
-    minimum mode movedim mul nanmedian neg ones ones_like permute pow promote_types randn randperm relu
-    repeat_interleave reshape roll round sigmoid sign sin softmax sort sqrt square squeeze stack sum tanh
+     log log1p log_softmax logsumexp matmul max maximum mean median min
+    minimum movedim mul neg ones ones_like permute pow promote_types randn randperm relu
+    repeat_interleave reshape roll round sigmoid sign sin softmax sort split sqrt square squeeze
+    stack sum tanh
     tensor topk trunc unravel_index where zeros zeros_like nn.functional
     nn.functional.adaptive_avg_pool1d nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d
     nn.functional.avg_pool2d nn.functional.conv2d nn.functional.conv_transpose2d nn.functional.fold
@@ -26,7 +27,8 @@ _USED: Final = """
 
 # What nn and optim stand on: layers that compute with our tensors, and steps that move them.
 _LAYERS: Final = """
-    nn nn.Module nn.Parameter nn.Sequential nn.init nn.utils optim optim.Optimizer optim.lr_scheduler
+    nn nn.Module nn.Parameter nn.Sequential nn.init nn.utils optim optim.Adam optim.Optimizer optim.SGD
+    optim.lr_scheduler
 """
 
 # How a call on a tracer comes to us, and how a tracer is an ordinary tensor inside of a rule.

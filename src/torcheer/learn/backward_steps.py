@@ -200,6 +200,7 @@ DISPLAYS: Final[Mapping[str, Display]] = {
     "lstm_state": _general(x="through the output gate", m="output gate"),
     "gru_state": _general(x="through the gates", y="through the gates", h="update gate"),
     "matmul": Display("matrix", {"a": "g · {b}ᵀ", "b": "{a}ᵀ · g"}),
+    "einsum": _general(a="times the others"),
     "linear": Display("matrix", {"x": "g · {w}", "w": "gᵀ · {x}", "b": "sum of g"}),
     "conv2d": _general(x="g spread by {w}", w="{x} met by g", b="sum of g"),
     "conv_transpose2d": _general(x="g met by {w}", w="g met by {x}", b="sum of g"),

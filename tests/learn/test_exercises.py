@@ -22,7 +22,7 @@ def verdict(exercise: str, symbol: str, answer: str) -> Verdict:
 
 @pytest.mark.parametrize("task", TASKS, ids=BY_ID)
 def test_every_solution_is_right(task: Task) -> None:
-    verdicts = judge(task, {symbol: sought.solution for symbol, sought in task.holes.items()})
+    verdicts = judge(task, {symbol: sought[0] for symbol, sought in task.holes.items()})
 
     assert [one.symbol for one in verdicts] == list(task.holes)
     assert all(one.is_right for one in verdicts), verdicts
@@ -34,7 +34,7 @@ def test_every_exercise_has_hints_shapes_and_a_text(task: Task) -> None:
     assert task.text
     assert len(task.shapes) >= 2
     for sought in task.holes.values():
-        assert 2 <= len(sought.hints) <= 3
+        assert 3 <= len(sought) <= 4
     lines = given(task)
     assert all(any(line.startswith(f"{name}: ") for line in lines) for name in ("g", "c", *task.shapes[0]))
 
@@ -42,7 +42,7 @@ def test_every_exercise_has_hints_shapes_and_a_text(task: Task) -> None:
 @pytest.mark.parametrize("task", TASKS, ids=BY_ID)
 @pytest.mark.parametrize("answer", ["g", "c", "1.0", "0 * g", "g * 2"])
 def test_answers_that_say_nothing_are_right_only_where_that_is_the_rule(task: Task, answer: str) -> None:
-    is_rule = {symbol for symbol, sought in task.holes.items() if sought.solution == answer}
+    is_rule = {symbol for symbol, sought in task.holes.items() if sought[0] == answer}
 
     right = {one.symbol for one in judge(task, dict.fromkeys(task.holes, answer)) if one.is_right}
 
@@ -132,7 +132,6 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
         ("product", "a", "g *", "not complete, or not Python"),
         ("product", "a", "g * z", "There is no z here; given are g, c, a, b."),
         ("product", "a", "gb", "There is no gb here; given are g, c, a, b. Did you mean g * b?"),
-        ("attention", "q", "gsk", "Did you mean gs * k?"),
         ("product", "a", "b^2", "write b ** 2"),
         ("product", "a", "b²", "write b ** 2"),
         ("product", "a", "2a*g", "write 2 * a"),
@@ -205,7 +204,7 @@ def test_hints_use_only_names_that_are_given(task: Task) -> None:
     known = {"g", "c", *task.shapes[0], *task.helpers, *"e i j k n".split()}  # and places, and counts
 
     for sought in task.holes.values():
-        for hint in sought.hints:
+        for hint in sought[1:]:
             assert set(re.findall(r"\b([b-hj-z])\b(?=[ .)\[]* *[-+*/@])", hint)) <= known, hint
 
 

@@ -18,7 +18,6 @@ from torcheer.learn.lesson_document import Fault, Verdict, broadcast, digits, nu
 
 _ROUNDS: Final = 2  # for each choice of shapes
 _CLOSE: Final = 1e-8
-_FACTOR: Final = "right up to a factor:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +103,6 @@ def judge_one(task: Task, symbol: str, answer: str, trials: list[Trial]) -> Verd
         except Fault as fault:
             return _verdict(symbol, _so_far(number, trial) + fault.message, None, None)
         message = what_is_wrong(symbol, answer, got, trial)
-        if message.startswith(_FACTOR):
-            message = _factor_message(symbol, answer, message, trials[number ^ 1], _factor(got, wanted))
         if message:
             return _verdict(symbol, _so_far(number, trial) + message, got, wanted)
     first = trials[0]
@@ -127,17 +124,6 @@ def _so_far(number: int, trial: Trial) -> str:
         inputs = ", ".join(f"{name} = {_numbers(trial.variables[name])}" for name in trial.shapes)
         return f"right for the numbers above, but not for {inputs}: "
     return f"right for the shapes above, but not for {_shapes(trial)}: "
-
-
-def _factor_message(symbol: str, answer: str, message: str, other: Trial, factor: float | None) -> str:
-    """A factor that is another one for other numbers is more than a factor: something is missing."""
-    try:
-        again = _factor(_as_floats(evaluate(answer, other.variables)), other.wanted[symbol])
-    except Fault:
-        again = None
-    if factor is not None and again is not None and abs(factor - again) < _CLOSE * abs(factor):
-        return message
-    return "right up to a factor that depends on the inputs: is all of what arrives (g) in it?"
 
 
 def what_is_wrong(symbol: str, answer: str, got: Tensor, trial: Trial) -> str:
@@ -212,26 +198,17 @@ def _summed(value: Tensor, like: Tensor) -> Tensor:
 def _nearly(got: Tensor, wanted: Tensor, g: Tensor) -> str:
     if _same(got, -wanted):
         return "right up to the sign: turn it."
-    factor = _factor(got, wanted)
-    if factor is not None:
-        return f"{_FACTOR} it is {digits(factor)} times what is wanted."
-    if got.dim() == 2 and got.shape[0] == got.shape[1] and _same(got.T, wanted):
-        return "right but for a transposition: turn it round, with .T."
     if _fits(g, got) and _same(got * g, wanted):
         return "this is the local slope; what arrives (g) has to be multiplied with it."
-    return ""
-
-
-def _factor(got: Tensor, wanted: Tensor) -> float | None:
-    """By which all of it is too large, if there is one."""
-    if got.shape != wanted.shape or not bool((wanted != 0).any()):
-        return None
     factor = float((got * wanted).sum() / (wanted * wanted).sum())
-    if not factor or not _same(got, factor * wanted):
-        return None
-    # A single number is some multiple of any other: that says something only if it is a plain multiple.
-    is_plain = any(abs(factor * times - round(factor * times)) < _CLOSE for times in (1, 2, 3, 4))
-    return factor if wanted.numel() > 1 or is_plain else None
+    if factor and _same(got, factor * wanted):
+        if any(abs(factor * times - round(factor * times)) < _CLOSE for times in range(1, 13)):
+            return f"right up to a factor: it is {digits(factor)} times what is wanted."
+        if wanted.numel() > 1:
+            return "right up to a factor that depends on the inputs: is all of what arrives (g) in it?"
+    if got.dim() == 2 and got.shape[0] == got.shape[1] and _same(got.T, wanted):
+        return "right but for a transposition: turn it round, with .T."
+    return ""
 
 
 def _where(symbol: str, got: Tensor, wanted: Tensor) -> str:

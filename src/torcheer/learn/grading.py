@@ -202,7 +202,9 @@ def _nearly(got: Tensor, wanted: Tensor, g: Tensor) -> str:
         return "this is the local slope; what arrives (g) has to be multiplied with it."
     factor = float((got * wanted).sum() / (wanted * wanted).sum())
     if factor and _same(got, factor * wanted):
-        if any(abs(factor * times - round(factor * times)) < _CLOSE for times in range(1, 13)):
+        # A plain one, such as 2, 1/3 or a root of 2; any other comes from the numbers of the example.
+        multiples = [one * times for one in (factor, factor * factor) for times in range(1, 13)]
+        if any(abs(one - round(one)) < _CLOSE for one in multiples):
             return f"right up to a factor: it is {digits(factor)} times what is wanted."
         if wanted.numel() > 1:
             return "right up to a factor that depends on the inputs: is all of what arrives (g) in it?"

@@ -92,10 +92,10 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
         ("tanh", "a", "g * (1 - c)", "elements are wrong)"),
         ("relu", "a", "g", "elements are wrong)"),
         ("twice", "a", "g * 2 * a", "elements are wrong)"),
-        ("bias", "b", "g", "It has the shape 3×2, and b has 2 elements: almost. b was used many "
+        ("bias", "b", "g", "It has 3×2 elements, and b has 2 elements: almost. b was used many "
                         "times"),
         ("bias", "b", "g.sum(dim=1)", "It has 3 elements, and b has 2 elements"),
-        ("bias", "b", "g.sum()", "It is a single number, and b has 2 elements: too much was summed: b keeps "
+        ("bias", "b", "g.sum()", "It has a single number, and b has 2 elements: too much was summed: b keeps "
                                  "one number for each column"),
         ("bias", "b", "g.sum(dim=0, keepdim=True)", "leave out keepdim, or reshape"),
         ("bias", "b", "g[0] + g[1] + g[2]", "Right for the shapes above, but not for x of 4×3, b of 3: at "
@@ -103,7 +103,7 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
         ("bias", "b", "g[2] + g[1] + g[0] + 0 * x[0] @ T.zeros(2, 2)", "Right for the shapes above, but not "
                                                                       "for x of 4×3, b of 3: 3 @ 2×2"),
         ("difference", "a", "g.sum()", "each element of a has a gradient of its own"),
-        ("difference", "a", "1.0", "It is a single number, and a has 3 elements: each element of a gets"),
+        ("difference", "a", "1.0", "It has a single number, and a has 3 elements: each element of a gets"),
         ("product", "a", "g * T.tensor(0.79)", "Right for the numbers above, but not for a = −1.11, "
                                                "b = 1.69: at a"),
         ("bias", "b", "g * 2", "there is a sum over the dimensions that it does not have"),
@@ -113,7 +113,7 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
                                                             "of 3×4"),
         ("mse", "y", "g * 2 * (y - t) / 6", "Right for the shapes above, but not for y of 4×1"),
         ("mse", "y", "g * (y - t) * 2", "Right up to a factor: it is 6 times"),
-        ("matmul", "a", "b @ g.T", "It has the shape 3×2, and a has 2×3: only turn it round, with .T"),
+        ("matmul", "a", "b @ g.T", "It has 3×2 elements, and a has 2×3 elements: only turn it round, with .T"),
         ("matmul", "a", "g @ b", "2×4 @ 3×4 does not fit"),
         ("linear", "w", "x.T @ g", "only turn it round"),
         ("softmax", "x", "c * (1 - c) * g", "elements are wrong)"),
@@ -124,11 +124,11 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
                                                                                       "factor: it is 3"),
         ("centring", "x", "g", "elements are wrong)"),
         ("scaling", "x", "r * g", "elements are wrong)"),
-        ("embedding", "w", "g", "It has the shape 3×2, and w has 4×2"),
+        ("embedding", "w", "g", "It has 3×2 elements, and w has 4×2 elements"),
         ("attention-scores", "q", "g @ k", "Right up to a factor: it is 1.414 times"),
         ("attention-scores", "k", "g @ q", "does not fit"),
         ("attention-weights", "s", "g @ v.T", "elements are wrong)"),
-        ("attention", "q", "gs @ v", "It has the shape 3×3, and q has 3×2"),
+        ("attention", "q", "gs @ v", "It has 3×3 elements, and q has 3×2 elements"),
         ("product", "a", "g *", "not complete, or not Python"),
         ("product", "a", "g * z", "There is no z here; given are g, c, a, b."),
         ("product", "a", "gb", "There is no gb here; given are g, c, a, b. Did you mean g * b?"),

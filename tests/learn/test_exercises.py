@@ -95,8 +95,8 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
         ("bias", "b", "g", "It has 3×2 elements, and b has 2 elements: almost. b was used many "
                         "times"),
         ("bias", "b", "g.sum(dim=1)", "It has 3 elements, and b has 2 elements"),
-        ("bias", "b", "g.sum()", "It has a single number, and b has 2 elements: too much was summed: b keeps "
-                                 "one number for each column"),
+        ("bias", "b", "g.sum()", "It has a single number, and b has 2 elements: too much was summed: each "
+                                 "element of b"),
         ("bias", "b", "g.sum(dim=0, keepdim=True)", "leave out keepdim, or reshape"),
         ("bias", "b", "g[0] + g[1] + g[2]", "Right for the shapes above, but not for x of 4×3, b of 3: at "
                                             "b[2]"),
@@ -113,7 +113,7 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
                                                             "of 3×4"),
         ("mse", "y", "g * 2 * (y - t) / 6", "Right for the shapes above, but not for y of 4×1"),
         ("mse", "y", "g * (y - t) * 2", "Right up to a factor: it is 6 times"),
-        ("matmul", "a", "b @ g.T", "It has 3×2 elements, and a has 2×3 elements: only turn it round, with .T"),
+        ("matmul", "a", "b @ g.T", "and a has 2×3 elements: only turn it round, with .T"),
         ("matmul", "a", "g @ b", "2×4 @ 3×4 does not fit"),
         ("linear", "w", "x.T @ g", "only turn it round"),
         ("softmax", "x", "c * (1 - c) * g", "elements are wrong)"),

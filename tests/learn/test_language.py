@@ -251,7 +251,7 @@ def test_several_names_and_chains_of_names() -> None:
         ("x = T.param(3)\ny = T.sum(x 0)", 2, "or a comma between arguments"),
         ("T.mse_loss(T.ones(2), T.ones(2), “mean”)", 1, "“ is a typographic quote, which is not read"),
         ("x = √2", 1, "the sign √ is not read here"),
-        ("0.0 ** -1", 1, "0 ** (−1) divides by 0"),
+        ("0.0 ** -1", 1, "0.0 ** (-1) divides by 0"),
         ("for i in range(65):\n    x = 1", 1, "at most 64 rounds"),
         ("T.param(2, 3) @ T.param(2, 3)", 1, "2×3 @ 2×3 does not fit"),
         ("T.param(2, 3) + T.param(2)", 1, "3 meets 2"),

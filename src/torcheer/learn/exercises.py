@@ -1,4 +1,4 @@
-"""Exercises: rules with a hole to fill. No torch in here.
+"""Exercises: rules with a hole to fill, and what a student has filled in. No torch in here.
 
 Each has a forward line in the language of the page. An answer is an expression over what arrives (g), what
 came out (c), the inputs, and what is given beside them.
@@ -6,12 +6,19 @@ came out (c), the inputs, and what is given beside them.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import BinaryIO, Final
 
+import msgspec
+
+from torcheer.errors import InputError
 from torcheer.learn.lesson_document import Exercise, Hole, shape_text
+from torcheer.tensorfile import write_atomically
 
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
@@ -78,6 +85,76 @@ def given(task: Task) -> list[str]:
         lines.append(f"{name}: {size}{what}: {numbers[name]}")
     lines += [f"{name}: {expression} = {numbers[name]}" for name, expression in task.helpers.items()]
     return lines
+
+
+# --- how far a student has come: one small file ----------------------------------------------------------
+
+_VERSION: Final = 1
+_MAX_BYTES: Final = 1_000_000  # a larger file is none of ours
+
+Answers = dict[str, dict[str, Typed]]  # by exercise and symbol
+
+
+class _File(msgspec.Struct, kw_only=True):
+    version: int
+    answers: Answers
+
+
+class Progress:
+    """Kept in a file if there is a place for one; else it lasts as long as the program."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._answers = {} if path is None else _read(path)
+        self.note = ""  # why nothing is kept
+
+    def of(self, exercise_id: str) -> Mapping[str, Typed]:
+        return self._answers.get(exercise_id, {})
+
+    def note_answers(self, exercise_id: str, typed: Mapping[str, Typed]) -> None:
+        """Remember what was typed. What was right once stays so until it is typed anew."""
+        self._answers[exercise_id] = {**self._answers.get(exercise_id, {}), **typed}
+        self._write()
+
+    def reset(self) -> None:
+        self._answers = {}
+        self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        data = msgspec.json.encode(_File(version=_VERSION, answers=self._answers))
+
+        def put(file: BinaryIO) -> None:
+            file.write(data)
+
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(self._path, "the progress", put, "learn.json")
+            self.note = ""
+        except (OSError, InputError) as error:
+            # The exercises go on; only that nothing outlives the program.
+            self.note = f"progress cannot be kept: {error}"
+
+
+def _read(path: Path) -> Answers:
+    """What is in the file. One that cannot be understood is put aside, not overwritten."""
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise msgspec.DecodeError("too large")
+        read = msgspec.json.decode(path.read_bytes(), type=_File)
+        if read.version != _VERSION:
+            raise msgspec.ValidationError("of another version")
+        return read.answers
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        with contextlib.suppress(OSError):  # the last one only
+            os.replace(path, path.with_name(f"{path.name}.damaged"))
+        return {}
+    except OSError:
+        return {}
+
+
+# --- the exercises ----------------------------------------------------------------------------------------
 
 
 def _task(

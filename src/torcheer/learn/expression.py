@@ -38,7 +38,6 @@ from torcheer.learn.lesson_document import (
     broadcast,
     check_number,
     check_shape,
-    digits,
     shape_text,
 )
 
@@ -158,7 +157,7 @@ class Expressions:
         if name == "pow" and is_number(right) and abs(right) > MAX_EXPONENT:
             raise Fault(f"an exponent is at most {MAX_EXPONENT} here.")
         if is_number(left) and is_number(right):
-            return _of_numbers(operate, name, left, right)
+            return _of_numbers(tree, operate, name, left, right)
         return self._of_two(tree, name, operate, left, right)
 
     def _of_two(
@@ -342,28 +341,21 @@ def first_sentence(error: BaseException) -> str:
     return str(error).partition("\n")[0][:300] or type(error).__name__
 
 
-def _of_numbers(operate: Callable[[Any, Any], Any], name: str, left: Any, right: Any) -> int | float:
+def _of_numbers(
+    tree: ast.expr, operate: Callable[[Any, Any], Any], name: str, left: Any, right: Any
+) -> int | float:
     if name in ("matmul", "and", "or"):
         raise Fault(f"{name} wants tensors, not numbers.")
     try:
         result = operate(left, right)
     except ZeroDivisionError:
-        raise Fault(f"{_written(name, left, right)} divides by 0, and that gives no number.") from None
+        raise Fault(f"{_text(tree)} divides by 0, and that gives no number.") from None
     except ArithmeticError:
-        raise Fault(f"{_written(name, left, right)} is too large to be computed.") from None
+        raise Fault(f"{_text(tree)} is too large to be computed.") from None
     if not is_number(result):
-        raise Fault(f"{_written(name, left, right)} is no real number.")
+        raise Fault(f"{_text(tree)} is no real number.")
     check_number(result, "the result")
     return result  # type: ignore[no-any-return]
-
-
-def _written(name: str, left: float, right: float) -> str:
-    sign = "**" if name == "pow" else "/" if name == "div" else name
-    return " ".join((_in_brackets(left), sign, _in_brackets(right)))
-
-
-def _in_brackets(value: float) -> str:
-    return digits(value) if value >= 0 else f"({digits(value)})"
 
 
 def _is_function(name: str) -> bool:

@@ -15,7 +15,6 @@ import torch as _torch
 from torcheer.autograd import capitalised_names as _seed_aliases
 from torcheer.autograd import composed as _composed
 from torcheer.autograd import factories as _factories
-from torcheer.autograd import signatures as _signatures
 from torcheer.autograd.engine import Node, Rule, Way, apply, grad, newest_first, tracer, walk_back
 from torcheer.autograd.factories import drawn
 from torcheer.autograd.modes import Recording as _Recording

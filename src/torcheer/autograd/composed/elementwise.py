@@ -12,7 +12,6 @@ from torch import Tensor
 
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
-from torcheer.autograd.signatures import cast, softmax, to
 from torcheer.autograd.torch_calls import call, plain, wants_gradient
 from torcheer.errors import AutogradError, InputError
 
@@ -32,6 +31,53 @@ def finely(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(a.to(torch.float32), *args, **kwargs).to(kind)
 
     return inside
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------
+
+
+@call("add", "__add__", "__radd__", replace=True)
+def add(a: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return rules.add(a, other if alpha == 1 else other * alpha)
+
+
+@call("sub", "subtract", "__sub__", replace=True)
+def sub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return rules.sub(a, other if alpha == 1 else other * alpha)
+
+
+@call("rsub", "__rsub__")
+def rsub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return sub(other, a, alpha=alpha)
+
+
+@call("__rdiv__", "__rtruediv__")
+def rdiv(a: Any, other: Any) -> Any:
+    return rules.div(other, a)
+
+
+@call("float_power")
+def float_power(a: Any, exponent: Any) -> Any:
+    """Always in double."""
+    base, high = (cast(one, torch.float64) if isinstance(one, Tensor) else one for one in (a, exponent))
+    return rules.power(base, high)
+
+
+@call("__rpow__")
+def rpow(a: Any, other: Any) -> Any:
+    return rules.power(other, a)
+
+
+@call("where", replace=True)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    if input is None:
+        return torch.where(plain(condition))  # the places where it holds
+    return rules.where(input, other, mask=plain(condition))
+
+
+@call("Tensor.where")
+def method_where(a: Tensor, condition: Tensor, other: Any) -> Any:
+    return rules.where(a, other, mask=plain(condition))
 
 
 # --- in one line -----------------------------------------------------------------------------------------
@@ -267,6 +313,20 @@ def _like(value: Any, a: Any) -> Tensor:
 # --- types and devices -----------------------------------------------------------------------------------
 
 
+def cast(a: Tensor, dtype: torch.dtype) -> Any:
+    return a if a.dtype == dtype else rules.cast(a, dtype=dtype)
+
+
+@call("to", replace=True)
+def to(a: Tensor, *args: Any, **kwargs: Any) -> Any:
+    with as_plain():
+        target = a.to(*args, **kwargs) if not args or not isinstance(args[0], Tensor) else args[0]
+        dtype, device = target.dtype, target.device
+        if (dtype, device) == (a.dtype, a.device) and not kwargs.get("copy"):
+            return a
+    return rules.cast(a, dtype=dtype, device=device, copy=True)
+
+
 def _to_type(dtype: torch.dtype) -> Callable[..., Any]:
     return lambda a, memory_format=None: cast(a, dtype)
 
@@ -354,14 +414,9 @@ def gumbel_softmax(a: Tensor, tau: float = 1, hard: bool = False, eps: float = 1
     """A choice at random by these logits, soft enough to have a gradient; a hard one has that of the soft."""
     with as_plain():
         noise = -torch.empty_like(plain(a)).exponential_().log()
-    soft = softmax((a + noise) / tau, dim)
+    soft = rules.softmax((a + noise) / tau, dim=dim)
     if not hard:
         return soft
     with as_plain():
         chosen = torch.zeros_like(plain(soft)).scatter_(dim, plain(soft).argmax(dim, keepdim=True), 1.0)
     return chosen - soft.detach() + soft
-
-
-@call("softmin")
-def softmin(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    return softmax(-a, dim, dtype=dtype)

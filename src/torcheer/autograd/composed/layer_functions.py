@@ -14,7 +14,6 @@ from torch import Tensor
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair, reached_by
-from torcheer.autograd.signatures import conv2d
 from torcheer.autograd.torch_calls import call
 from torcheer.errors import InputError
 
@@ -207,6 +206,28 @@ def _move(running: Tensor, batch: Tensor, momentum: float) -> None:
 
 
 # --- convolutions: a sequence is a picture of one row ----------------------------------------------------
+
+
+@call("conv2d", replace=True)
+def conv2d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    stride, dilation = pair(stride), pair(dilation)
+    if padding == "same":
+        whole = [step * (size - 1) for step, size in zip(dilation, weight.shape[-2:], strict=True)]
+        left, right = [one // 2 for one in whole], [one - one // 2 for one in whole]
+        x = torch.nn.functional.pad(x, (left[1], right[1], left[0], right[0]))
+    padding = (0, 0) if isinstance(padding, str) else pair(padding)
+    is_single = len(x.shape) == 3
+    x = rules.reshape(x, shape=(1, *x.shape)) if is_single else x
+    result = rules.conv2d(x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    return rules.reshape(result, shape=tuple(result.shape[1:])) if is_single else result
 
 
 @call("conv1d")

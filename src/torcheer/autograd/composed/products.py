@@ -11,8 +11,42 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.signatures import matmul
 from torcheer.autograd.torch_calls import broadcast, call, plain
+from torcheer.errors import InputError
+
+
+@call("matmul", "__matmul__", "linalg_matmul", replace=True)
+def matmul(a: Tensor, other: Tensor) -> Any:
+    """Vectors count as matrices of one row or column; a single matrix on the right is there for all items."""
+    rows, columns = tuple(a.shape), tuple(other.shape)
+    if not rows or not columns:
+        raise InputError("a matrix product needs vectors or matrices, not single numbers: use a * b.")
+    left = rules.reshape(a, shape=(1, *rows)) if len(rows) == 1 else a
+    right = rules.reshape(other, shape=(*columns, 1)) if len(columns) == 1 else other
+    if len(rows) > 2 and len(columns) < 3 and 0 not in rows:
+        flat = rules.matmul(rules.reshape(left, shape=(-1, rows[-1])), right)
+        result = rules.reshape(flat, shape=(*rows[:-1], right.shape[-1]))
+    else:
+        result = rules.matmul(left, right)
+    if len(rows) > 1 and len(columns) > 1:
+        return result
+    shape = list(result.shape)
+    shape[len(shape) - 2 :] = [*shape[-2:-1][: len(rows) - 1], *shape[-1:][: len(columns) - 1]]
+    return rules.reshape(result, shape=tuple(shape))
+
+
+@call("__rmatmul__")
+def rmatmul(a: Tensor, other: Tensor) -> Any:
+    return matmul(other, a)
+
+
+@call("linear", replace=True)
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
+    if len(weight.shape) == 1:  # one unit, whose dimension is left out
+        product = matmul(x, weight)
+        return product if bias is None else product + bias
+    return rules.linear(x, weight, bias)
+
 
 call("mm", "mv", "bmm", "dot", "vdot")(lambda a, other=None, **named: matmul(a, *_factors(named, other)))
 

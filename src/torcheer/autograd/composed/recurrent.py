@@ -14,7 +14,7 @@ from torch import Tensor
 
 from torcheer.autograd import rules
 from torcheer.autograd.composed.layer_functions import dropout
-from torcheer.autograd.signatures import linear
+from torcheer.autograd.composed.products import linear
 from torcheer.autograd.torch_calls import call
 from torcheer.errors import InputError
 

@@ -10,8 +10,60 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
+from torcheer.autograd.composed.elementwise import cast
 from torcheer.autograd.torch_calls import call, place_of, places_of, plain
 from torcheer.errors import InputError
+
+# --- in one row of the table -----------------------------------------------------------------------------
+
+
+@call("sum", replace=True)
+def total(a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None) -> Any:
+    a = a if dtype is None else cast(a, dtype)
+    return rules.total(a, dim=dim if axis is None else axis, keepdim=keepdim)
+
+
+@call("mean", replace=True)
+def mean(a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None) -> Any:
+    a = a if dtype is None else cast(a, dtype)
+    return rules.mean(a, dim=dim if axis is None else axis, keepdim=keepdim)
+
+
+@call("amax", replace=True)
+def amax(a: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
+    return rules.amax(a, dim=() if dim is None else dim, keepdim=keepdim)
+
+
+@call("logsumexp", "special_logsumexp", replace=True)
+def logsumexp(a: Tensor, dim: Any, keepdim: bool = False, *, axis: Any = None) -> Any:
+    return rules.logsumexp(a, dim=dim if axis is None else axis, keepdim=keepdim)
+
+
+@call("cumsum", replace=True)
+def cumsum(a: Tensor, dim: int, *, dtype: Any = None) -> Any:
+    return rules.cumsum(a if dtype is None else cast(a, dtype), dim=dim)
+
+
+@call("softmax", "special_softmax", "_softmax", replace=True)
+def softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    return rules.softmax(a if dtype is None else cast(a, dtype), dim=_named(dim, "softmax"))
+
+
+@call("log_softmax", "special_log_softmax", replace=True)
+def log_softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    return rules.log_softmax(a if dtype is None else cast(a, dtype), dim=_named(dim, "log_softmax"))
+
+
+@call("softmin")
+def softmin(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    return softmax(-a, dim, dtype=dtype)
+
+
+def _named(dim: int | None, name: str) -> int:
+    if dim is None:
+        raise InputError(f"say over which dimension: {name}(x, dim=-1).")
+    return dim
+
 
 # --- spread ----------------------------------------------------------------------------------------------
 

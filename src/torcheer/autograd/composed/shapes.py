@@ -14,7 +14,17 @@ from torch import Tensor
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair
-from torcheer.autograd.torch_calls import broadcast, call, place_of, plain, plain_key, replaced, tensors_in
+from torcheer.autograd.torch_calls import (
+    broadcast,
+    call,
+    place_of,
+    plain,
+    plain_key,
+    replaced,
+    sizes,
+    tensors_in,
+)
+from torcheer.errors import InputError
 
 # --- the same numbers in another order of dimensions, or in another shape -----------------------------------
 
@@ -22,8 +32,8 @@ from torcheer.autograd.torch_calls import broadcast, call, place_of, plain, plai
 @call(*"transpose swapaxes swapdims t T numpy_T mT adjoint mH H movedim moveaxis".split(), asks=True)
 def permuted(function: Callable[..., Tensor], a: Tensor, *args: Any, **named: Any) -> Any:
     """Where dimensions have the sizes 0, 1, 2, … the shape of the result is the permutation."""
-    sizes = torch.empty(tuple(range(len(a.shape))))
-    return rules.permute(a, dims=tuple(function(sizes, *args, **named).shape))
+    counted = torch.empty(tuple(range(len(a.shape))))
+    return rules.permute(a, dims=tuple(function(counted, *args, **named).shape))
 
 
 @call("unsqueeze", "squeeze", "flatten", "ravel", "unflatten", "view_as", "reshape_as", asks=True)
@@ -31,6 +41,43 @@ def reshaped(function: Callable[..., Tensor], a: Tensor, *args: Any, **named: An
     with as_plain():
         shape = function(torch.empty(a.shape, device="meta"), *args, **named).shape
     return rules.reshape(a, shape=tuple(shape))
+
+
+@call("reshape", "view", replace=True)
+def reshape(a: Tensor, *shape: Any, **named: Any) -> Any:
+    if len(shape) == 1 and isinstance(shape[0], torch.dtype):
+        raise InputError(
+            "view(dtype) shows the bytes of numbers as others, which has no gradient: use to(dtype)."
+        )
+    return rules.reshape(a, shape=sizes(shape, named))
+
+
+@call("permute", replace=True)
+def permute(a: Tensor, *dims: Any, **named: Any) -> Any:
+    return rules.permute(a, dims=sizes(dims, named))
+
+
+@call("expand", "broadcast_to", replace=True)
+def expand(a: Tensor, *shape: Any, **named: Any) -> Any:
+    named.pop("implicit", None)
+    return rules.expand(a, shape=sizes(shape, named))
+
+
+@call("flip", replace=True)
+def flip(a: Tensor, *dims: Any, **named: Any) -> Any:
+    return rules.flip(a, dims=sizes(dims, named))
+
+
+@call("clone", replace=True)
+def clone(a: Tensor, *, memory_format: Any = None) -> Any:
+    return rules.clone(a) if memory_format is None else rules.clone(a, memory_format=memory_format)
+
+
+@call("cat", "concat", "concatenate", replace=True)
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Any:
+    # torch passes over empty vectors, whatever the shape of the others.
+    parts = [one for one in tensors if tuple(one.shape) != (0,)] or list(tensors)
+    return rules.cat(*parts, dim=dim if axis is None else axis)
 
 
 @call("expand_as")
@@ -97,6 +144,16 @@ def _results(function: Callable[..., Any], args: Any, named: Any, sign: int) -> 
     with as_plain():
         found = function(*replaced(args, numbered), **replaced(named, numbered))
     return _One([found]) if isinstance(found, Tensor) else list(found)
+
+
+@call("__getitem__")
+def index(a: Tensor, key: Any) -> Any:
+    return rules.index(a, key=plain_key(key))
+
+
+@call("gather", replace=True)
+def gather(a: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
+    return rules.gather(a, dim=place_of(dim, len(a.shape)), index=plain(index))
 
 
 @call("masked_fill")

@@ -28,7 +28,7 @@ BY_NAME = {"__init__.py", "factories.py", "nn.py", "optim.py"}
 def test_a_file_uses_nothing_of_torch_that_is_not_on_the_list(file: str) -> None:
     unknown = [f"{file}:{line} {name}" for line, name in torch_uses(FILES[file]) if name not in WHITELIST]
 
-    assert not unknown, "add it to whitelist.py, if it only computes forward"
+    assert not unknown, "add it to the list in torch_calls.py, if it only computes forward"
 
 
 def test_everything_on_the_list_is_in_torch() -> None:

@@ -21,8 +21,7 @@ from torcheer.autograd.modes import Recording as _Recording
 from torcheer.autograd.modes import as_plain, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from torcheer.autograd.rules import RULES, rule
 from torcheer.autograd.torch_calls import CALLS as _CALLS
-from torcheer.autograd.torch_calls import tensors_in
-from torcheer.autograd.torch_whitelist import WHITELIST
+from torcheer.autograd.torch_calls import WHITELIST, tensors_in
 
 if TYPE_CHECKING:
     from torcheer.autograd.activation_checkpoint import checkpoint

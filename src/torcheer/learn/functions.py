@@ -309,8 +309,10 @@ FUNCTIONS: Final[dict[str, Function]] = {}
 MAKERS: Final[dict[str, Function]] = {}  # those of leaves: `run` gets a Maker first
 
 
-def _row(group: str, name: str, takes: str, run: Callable[..., Any]) -> None:
-    FUNCTIONS[name] = Function(name, parameters_of(takes), run, group)
+def _row(group: str, names: str, takes: str, run: Callable[..., Any] | None = None) -> None:
+    """Functions of torch's that take these in this order, unless `run` says what to do."""
+    for name in names.split():
+        FUNCTIONS[name] = Function(name, parameters_of(takes), run or _of_torch(name), group)
 
 
 def _maker(name: str, takes: str, run: Callable[..., tracer]) -> None:
@@ -327,38 +329,17 @@ def floats(*values: Any) -> list[Any]:
 
 
 def _of_torch(name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(torch, name, None) or getattr(F, name)
-    return found
-
-
-def _of_one(name: str) -> Callable[..., Any]:
-    op = _of_torch(name)
-    return lambda x: op(x)
-
-
-def _of_two(name: str) -> Callable[..., Any]:
-    op = _of_torch(name)
-    return lambda a, b: op(a, b)
-
-
-def _over_dims(name: str) -> Callable[..., Any]:
-    op = _of_torch(name)
-    return lambda x, dim, keepdim: op(x, dim=dim, keepdim=keepdim)
+    op: Callable[..., Any] = getattr(F, name, None) or getattr(torch, name)
+    return lambda **of: op(*of.values())
 
 
 def _loss(name: str) -> Callable[..., Any]:
-    op: Callable[..., Any] = getattr(F, name)  # torch itself has others by these names
+    op: Callable[..., Any] = getattr(F, name)
     return lambda a, b, reduction: op(*floats(a, b), reduction=reduction)
 
 
-def _pool(name: str) -> Callable[..., Any]:
-    op: Callable[..., Any] = getattr(F, name)
-    return lambda x, kernel_size, stride, padding: op(x, kernel_size, stride, padding)
-
-
 def _conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, **how: Any) -> Any:
-    x, weight, bias = floats(x, weight, bias)
-    return F.conv2d(x, weight, bias, **how)
+    return F.conv2d(*floats(x, weight, bias), **how)
 
 
 # fmt: off
@@ -374,80 +355,57 @@ _maker("arange", "start:number end:number=None step:number=1", Maker.arange)
 
 # --- element by element ----------------------------------------------------------------------------------
 
-for name in ("abs exp expm1 log log1p sqrt rsqrt square reciprocal neg sign floor ceil sin cos tan atan asin "
-             "tanh sigmoid relu silu gelu softplus logsigmoid erf").split():
-    _row("element by element", name, "x:tensor", _of_one(name))
-_row("element by element", "leaky_relu", "x:tensor slope:number=0.01",
-     lambda x, slope: F.leaky_relu(x, slope))
-_row("element by element", "clamp", "x:tensor min:number=None max:number=None",
-     lambda x, min, max: torch.clamp(x, min=min, max=max))
-for name in "add sub mul div pow".split():
-    _row("element by element", name, "a:tensor b:operand", _of_two(name))
-for name in "maximum minimum".split():
-    _row("element by element", name, "a:tensor b:tensor", _of_two(name))
-_row("element by element", "where", "mask:mask a:operand b:operand",
-     lambda mask, a, b: torch.where(mask, a, b))
-_row("element by element", "masked_fill", "x:tensor mask:mask value:number",
-     lambda x, mask, value: x.masked_fill(mask, value))
+_row("element by element", "abs exp expm1 log log1p sqrt rsqrt square reciprocal neg sign floor ceil sin cos "
+     "tan atan asin tanh sigmoid relu silu gelu softplus logsigmoid erf", "x:tensor")
+_row("element by element", "leaky_relu", "x:tensor slope:number=0.01")
+_row("element by element", "clamp", "x:tensor min:number=None max:number=None")
+_row("element by element", "add sub mul div pow", "a:tensor b:operand")
+_row("element by element", "maximum minimum", "a:tensor b:tensor")
+_row("element by element", "where", "mask:mask a:operand b:operand")
+_row("element by element", "masked_fill", "x:tensor mask:mask value:number")
 _row("element by element", "float", "x:tensor", lambda x: x.to(torch.float32))
-_row("element by element", "detach", "x:tensor", lambda x: x.detach())
-_row("element by element", "clone", "x:tensor", lambda x: torch.clone(x))
+_row("element by element", "detach clone", "x:tensor")
 
 # --- sums and their like ---------------------------------------------------------------------------------
 
-_row("sums", "sum", "x:tensor dim:dims=None keepdim:flag=False", _over_dims("sum"))
-_row("sums", "mean", "x:tensor dim:dims=None keepdim:flag=False", _over_dims("mean"))
-_row("sums", "amax", "x:tensor dim:dims=() keepdim:flag=False", _over_dims("amax"))
-_row("sums", "amin", "x:tensor dim:dims=() keepdim:flag=False", _over_dims("amin"))
-_row("sums", "max", "x:tensor", lambda x: torch.amax(x, dim=()))
-_row("sums", "min", "x:tensor", lambda x: torch.amin(x, dim=()))
-_row("sums", "var", "x:tensor dim:dims=None unbiased:flag=True keepdim:flag=False",
-     lambda x, dim, unbiased, keepdim: torch.var(x, dim=dim, unbiased=unbiased, keepdim=keepdim))
-_row("sums", "std", "x:tensor dim:dims=None unbiased:flag=True keepdim:flag=False",
-     lambda x, dim, unbiased, keepdim: torch.std(x, dim=dim, unbiased=unbiased, keepdim=keepdim))
-_row("sums", "logsumexp", "x:tensor dim:dims keepdim:flag=False", _over_dims("logsumexp"))
-_row("sums", "cumsum", "x:tensor dim:dim", lambda x, dim: torch.cumsum(x, dim))
-_row("sums", "softmax", "x:tensor dim:dim", lambda x, dim: torch.softmax(x, dim))
-_row("sums", "log_softmax", "x:tensor dim:dim", lambda x, dim: torch.log_softmax(x, dim))
-_row("sums", "argmax", "x:tensor dim:dim=None", lambda x, dim: torch.argmax(x, dim))
+_row("sums", "sum mean", "x:tensor dim:dims=None keepdim:flag=False")
+_row("sums", "amax amin", "x:tensor dim:dims=() keepdim:flag=False")
+_row("sums", "max min", "x:tensor")
+_row("sums", "var std", "x:tensor dim:dims=None unbiased:flag=True keepdim:flag=False")
+_row("sums", "logsumexp", "x:tensor dim:dims keepdim:flag=False")
+_row("sums", "cumsum softmax log_softmax", "x:tensor dim:dim")
+_row("sums", "argmax", "x:tensor dim:dim=None")
 
 # --- shapes ----------------------------------------------------------------------------------------------
 
-for name in "reshape view".split():
-    _row("shapes", name, "x:tensor sizes:sizes", lambda x, sizes: x.reshape(sizes))
-_row("shapes", "flatten", "x:tensor start_dim:dim=0", lambda x, start_dim: torch.flatten(x, start_dim))
-_row("shapes", "transpose", "x:tensor dim0:dim dim1:dim",
-     lambda x, dim0, dim1: torch.transpose(x, dim0, dim1))
-_row("shapes", "permute", "x:tensor dims:sizes", lambda x, dims: torch.permute(x, dims))
-_row("shapes", "t", "x:tensor", lambda x: torch.t(x))
-_row("shapes", "squeeze", "x:tensor dim:dim", lambda x, dim: torch.squeeze(x, dim))
-_row("shapes", "unsqueeze", "x:tensor dim:dim", lambda x, dim: torch.unsqueeze(x, dim))
+_row("shapes", "reshape view", "x:tensor sizes:sizes", lambda x, sizes: x.reshape(sizes))
+_row("shapes", "flatten", "x:tensor start_dim:dim=0")
+_row("shapes", "transpose", "x:tensor dim0:dim dim1:dim")
+_row("shapes", "permute", "x:tensor dims:sizes")
+_row("shapes", "t", "x:tensor")
+_row("shapes", "squeeze unsqueeze", "x:tensor dim:dim")
 _row("shapes", "expand", "x:tensor sizes:sizes", lambda x, sizes: x.expand(sizes))
 _row("shapes", "repeat", "x:tensor sizes:sizes", lambda x, sizes: x.repeat(sizes))
-_row("shapes", "flip", "x:tensor dims:sizes", lambda x, dims: torch.flip(x, dims))
+_row("shapes", "flip", "x:tensor dims:sizes")
 _row("shapes", "cat", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.cat(floats(*tensors), dim))
 _row("shapes", "stack", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.stack(floats(*tensors), dim))
-_row("shapes", "tril", "x:tensor diagonal:dim=0", lambda x, diagonal: torch.tril(x, diagonal))
+_row("shapes", "tril", "x:tensor diagonal:dim=0")
 
 # --- some of the numbers ---------------------------------------------------------------------------------
 
-_row("picking", "gather", "x:tensor dim:dim index:index", lambda x, dim, index: torch.gather(x, dim, index))
-_row("picking", "embedding", "index:index weight:tensor", lambda index, weight: F.embedding(index, weight))
-_row("picking", "one_hot", "index:index num_classes:count",
-     lambda index, num_classes: F.one_hot(index, num_classes))
+_row("picking", "gather", "x:tensor dim:dim index:index")
+_row("picking", "embedding", "index:index weight:tensor")
+_row("picking", "one_hot", "index:index num_classes:count")
 
 # --- products and layers ---------------------------------------------------------------------------------
 
-for name in "matmul dot".split():
-    _row("layers", name, "a:tensor b:tensor", lambda a, b: torch.matmul(*floats(a, b)))
+_row("layers", "matmul dot", "a:tensor b:tensor", lambda a, b: torch.matmul(*floats(a, b)))
 _row("layers", "linear", "x:tensor weight:tensor bias:tensor=None",
      lambda x, weight, bias: F.linear(*floats(x, weight, bias)))
 _row("layers", "conv2d", "x:tensor weight:tensor bias:tensor=None stride:window=(1,1) padding:window=(0,0) "
      "dilation:window=(1,1)", _conv2d)
-for name in "max_pool2d avg_pool2d".split():
-    _row("layers", name, "x:tensor kernel_size:window stride:window=None padding:window=(0,0)", _pool(name))
-_row("layers", "layer_norm", "x:tensor shape:sizes weight:tensor=None bias:tensor=None eps:number=1e-05",
-     lambda x, shape, weight, bias, eps: F.layer_norm(x, shape, weight, bias, eps))
+_row("layers", "max_pool2d avg_pool2d", "x:tensor kernel_size:window stride:window=None padding:window=(0,0)")
+_row("layers", "layer_norm", "x:tensor shape:sizes weight:tensor=None bias:tensor=None eps:number=1e-05")
 _row("layers", "cross_entropy", "x:tensor target:tensor reduction:reduction='mean'",
      lambda x, target, reduction: F.cross_entropy(x, target, reduction=reduction))
 _row("layers", "nll_loss", "x:tensor target:index reduction:reduction='mean'",

@@ -239,13 +239,10 @@ def test_shapes_that_would_be_broadcast_are_warned_of() -> None:
 @pytest.mark.parametrize(
     ("do", "message"),
     [
-        (lambda x: F.cross_entropy(x, torch.tensor([0, 4, 0, 0, 0])), "no class 4: there are 3"),
-        (lambda x: F.cross_entropy(x, torch.zeros(5)), "no classes: use target.long()"),
         (lambda x: F.cross_entropy(x, torch.zeros(4).long()), r"\(5,\), not \(4,\)"),
         (lambda x: F.mse_loss(x, x, reduction="average"), "'none', 'mean' or 'sum'"),
         (lambda x: F.binary_cross_entropy(x * 9, Y), "from 0 to 1"),
         (lambda x: F.binary_cross_entropy_with_logits(x, Y[:2]), "must be alike"),
-        (lambda x: F.huber_loss(x, Y, delta=0.0), "above 0"),
         (lambda x: F.gaussian_nll_loss(x, Y, -WEIGHTS), "0 or more"),
     ],
 )

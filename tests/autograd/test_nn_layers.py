@@ -423,7 +423,6 @@ def test_gradients_of_gradients_go_through_norms_and_cells() -> None:
 @pytest.mark.parametrize(
     ("do", "message"),
     [
-        (lambda: nn.Dropout(1.5), "from 0 to 1"),
         (lambda: nn.BatchNorm1d(3)(torch.randn(1, 3)), "more than one item"),
         (lambda: nn.LayerNorm(4)(torch.randn(2, 3)), r"last dimensions are to be \(4,\)"),
         (lambda: nn.LSTM(3, 4, proj_size=2)(torch.randn(5, 2, 3)), "proj_size"),
@@ -445,6 +444,7 @@ def packed(x: Tensor) -> Any:
 @pytest.mark.parametrize(
     ("do", "message"),
     [
+        (lambda: nn.Dropout(1.5), "between 0 and 1"),
         (lambda: nn.Conv2d(3, 4, 3, groups=2), "divisible by groups"),
         (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), "zeros"),
         (lambda: nn.GroupNorm(4, 6), "divisible by"),

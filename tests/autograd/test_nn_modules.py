@@ -80,27 +80,15 @@ def test_a_model_may_set_its_attributes_before_it_calls_super_or_never_call_it()
 # --- state -----------------------------------------------------------------------------------------------
 
 
-def test_a_state_that_does_not_fit_says_why_and_changes_nothing() -> None:
+def test_a_state_that_does_not_fit_says_why() -> None:
     model = nested(nn)
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    state = {name: torch.full_like(value, 3) for name, value in before.items()}
+    state = {name: torch.full_like(value, 3) for name, value in model.state_dict().items()}
     del state["scale"]
     state["extra"] = torch.zeros(1)
-    state["heads.left.weight"] = torch.zeros(2, 5)
 
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(RuntimeError, match=r'(?s)Missing key.* "scale".*Unexpected key.* "extra"'):
         model.load_state_dict(state)
-
-    message = str(caught.value)
-    assert "missing: scale." in message
-    assert "unexpected: extra." in message
-    assert "heads.left.weight is (2, 4) here, and (2, 5) in the state" in message
-    assert all(torch.equal(model.state_dict()[name], value) for name, value in before.items())
-    with pytest.raises(InputError, match="other shapes"):
-        model.load_state_dict(state, strict=False)
-    del state["heads.left.weight"]
-    found = model.load_state_dict(state, strict=False)
-    assert found == (["scale", "heads.left.weight"], ["extra"])
+    assert model.load_state_dict(state, strict=False) == (["scale"], ["extra"])
     assert (model.blocks[0].first.weight.data == 3).all()
     assert model.scale.item() == 1
 
@@ -224,7 +212,7 @@ def test_a_module_without_a_forward_says_so() -> None:
     class Empty(nn.Module):
         pass
 
-    with pytest.raises(InputError, match="Empty does not say what it computes"):
+    with pytest.raises(NotImplementedError, match=r"Empty.* is missing the required"):
         Empty()(1)
 
 

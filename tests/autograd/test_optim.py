@@ -162,8 +162,8 @@ def test_a_closure_is_called_and_parameters_without_a_gradient_stay() -> None:
             lambda: optim.SGD([{"params": one} for one in [tracer([1.0])] * 2]),
             "more than one parameter group",
         ),
-        (lambda: optim.SGD([tracer([1.0])], nesterov=True), "nesterov"),
-        (lambda: optim.Adam([tracer([1.0])], betas=(1.0, 0.9)), "betas"),
+        (lambda: optim.SGD([tracer([1.0])], nesterov=True), "Nesterov"),
+        (lambda: optim.Adam([tracer([1.0])], betas=(1.0, 0.9)), "beta parameter"),
         (
             lambda: optim.SGD([tracer([1.0])]).load_state_dict(
                 optim.SGD(Linear(2, 2).parameters()).state_dict()

@@ -88,7 +88,7 @@ def test_a_slip_is_told(message: str, arguments: dict[str, Callable[..., Any]]) 
 def test_a_call_of_torchs_leads_to_one_function(name: str) -> None:
     before = CALLS[name]
 
-    with pytest.raises(InputError, match=r"already, and would lead to .*other.*replace=True"):
+    with pytest.raises(InputError, match=r"already.*replace=True"):
 
         @call("of_nobody", name)
         def other(a: Any) -> Any:
@@ -111,9 +111,7 @@ def test_a_row_of_the_table_is_entered_once() -> None:
     way = (lambda g, c, a: g * c, r"\bar c\,c")
     with pytest.raises(InputError, match="two rows for exp"):
         row("exp", torch.exp, a=way)
-    with pytest.raises(
-        InputError, match="tanh leads to <rule tanh> already, and would lead to <rule own_exp>"
-    ):
+    with pytest.raises(InputError, match="tanh leads to a function already"):
         row("own_exp", torch.exp, also="tanh", a=way)
 
     assert T.RULES["exp"] is before

@@ -188,6 +188,19 @@ def matrices(draw: Draw) -> Case:
     return Case([numbers(draw, (*before[0], high, inner)), numbers(draw, (*before[1], inner, wide))])
 
 
+def factors(draw: Draw) -> Case:
+    """Letters with a size each, some for each factor, of which some stay."""
+    sizes = {letter: draw(st.integers(0, 3)) for letter in "ijkl"}
+    terms = [
+        "".join(draw(st.permutations("ijkl"))[: draw(st.integers(0, 3))])
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    known = sorted({letter for term in terms for letter in term})
+    output = "".join(draw(st.permutations(known))[: draw(st.integers(0, len(known)))])
+    inputs = [numbers(draw, tuple(sizes[letter] for letter in term)) for term in terms]
+    return Case(inputs, options={"terms": tuple(terms), "output": output})
+
+
 def layer(draw: Draw) -> Case:
     items = shapes(draw, max_dims=2)
     inner, units = draw(st.integers(1, 3)), draw(st.integers(1, 3))
@@ -291,8 +304,9 @@ CASES: dict[str, Callable[[Draw], Case]] = {
     "reshape": reshaped, "permute": permuted, "expand": expanded, "flip": flipped, "clone": one(),
     "to": one(dtype=torch.float64, copy=True), "cat": joined,
     "index": indexed, "place": put, "gather": gathered, "scatter": scattered,
-    "matmul": matrices, "linear": layer, "conv2d": conv2d, "conv_transpose2d": conv_transpose2d,
-    "conv_weight": conv_weight, "unfold2d": unfolded, "fold2d": folded,
+    "matmul": matrices, "einsum": factors, "linear": layer,
+    "conv2d": conv2d, "conv_transpose2d": conv_transpose2d, "conv_weight": conv_weight,
+    "unfold2d": unfolded, "fold2d": folded,
     "standardise": standardised, "lstm_memory": cell(4, 1), "lstm_state": cell(4, 1),
     "gru_state": cell(3, 3, 1),
 }  # fmt: skip

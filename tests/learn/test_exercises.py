@@ -22,7 +22,7 @@ def verdict(exercise: str, symbol: str, answer: str) -> Verdict:
 
 @pytest.mark.parametrize("task", TASKS, ids=BY_ID)
 def test_every_solution_is_right(task: Task) -> None:
-    verdicts = judge(task, {symbol: sought.solution for symbol, sought in task.holes.items()})
+    verdicts = judge(task, {symbol: sought[0] for symbol, sought in task.holes.items()})
 
     assert [one.symbol for one in verdicts] == list(task.holes)
     assert all(one.is_right for one in verdicts), verdicts
@@ -34,7 +34,7 @@ def test_every_exercise_has_hints_shapes_and_a_text(task: Task) -> None:
     assert task.text
     assert len(task.shapes) >= 2
     for sought in task.holes.values():
-        assert 2 <= len(sought.hints) <= 3
+        assert 3 <= len(sought) <= 4
     lines = given(task)
     assert all(any(line.startswith(f"{name}: ") for line in lines) for name in ("g", "c", *task.shapes[0]))
 
@@ -42,7 +42,7 @@ def test_every_exercise_has_hints_shapes_and_a_text(task: Task) -> None:
 @pytest.mark.parametrize("task", TASKS, ids=BY_ID)
 @pytest.mark.parametrize("answer", ["g", "c", "1.0", "0 * g", "g * 2"])
 def test_answers_that_say_nothing_are_right_only_where_that_is_the_rule(task: Task, answer: str) -> None:
-    is_rule = {symbol for symbol, sought in task.holes.items() if sought.solution == answer}
+    is_rule = {symbol for symbol, sought in task.holes.items() if sought[0] == answer}
 
     right = {one.symbol for one in judge(task, dict.fromkeys(task.holes, answer)) if one.is_right}
 
@@ -92,18 +92,18 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
         ("tanh", "a", "g * (1 - c)", "elements are wrong)"),
         ("relu", "a", "g", "elements are wrong)"),
         ("twice", "a", "g * 2 * a", "elements are wrong)"),
-        ("bias", "b", "g", "It has the shape 3×2, and b has 2 elements: almost. b was used many "
+        ("bias", "b", "g", "It has 3×2 elements, and b has 2 elements: almost. b was used many "
                         "times"),
         ("bias", "b", "g.sum(dim=1)", "It has 3 elements, and b has 2 elements"),
-        ("bias", "b", "g.sum()", "It is a single number, and b has 2 elements: too much was summed: b keeps "
-                                 "one number for each column"),
+        ("bias", "b", "g.sum()", "It has a single number, and b has 2 elements: too much was summed: each "
+                                 "element of b"),
         ("bias", "b", "g.sum(dim=0, keepdim=True)", "leave out keepdim, or reshape"),
         ("bias", "b", "g[0] + g[1] + g[2]", "Right for the shapes above, but not for x of 4×3, b of 3: at "
                                             "b[2]"),
         ("bias", "b", "g[2] + g[1] + g[0] + 0 * x[0] @ T.zeros(2, 2)", "Right for the shapes above, but not "
                                                                       "for x of 4×3, b of 3: 3 @ 2×2"),
         ("difference", "a", "g.sum()", "each element of a has a gradient of its own"),
-        ("difference", "a", "1.0", "It is a single number, and a has 3 elements: each element of a gets"),
+        ("difference", "a", "1.0", "It has a single number, and a has 3 elements: each element of a gets"),
         ("product", "a", "g * T.tensor(0.79)", "Right for the numbers above, but not for a = −1.11, "
                                                "b = 1.69: at a"),
         ("bias", "b", "g * 2", "there is a sum over the dimensions that it does not have"),
@@ -113,7 +113,7 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
                                                             "of 3×4"),
         ("mse", "y", "g * 2 * (y - t) / 6", "Right for the shapes above, but not for y of 4×1"),
         ("mse", "y", "g * (y - t) * 2", "Right up to a factor: it is 6 times"),
-        ("matmul", "a", "b @ g.T", "It has the shape 3×2, and a has 2×3: only turn it round, with .T"),
+        ("matmul", "a", "b @ g.T", "and a has 2×3 elements: only turn it round, with .T"),
         ("matmul", "a", "g @ b", "2×4 @ 3×4 does not fit"),
         ("linear", "w", "x.T @ g", "only turn it round"),
         ("softmax", "x", "c * (1 - c) * g", "elements are wrong)"),
@@ -124,15 +124,14 @@ def test_there_are_several_ways_to_be_right(exercise: str, symbol: str, answer: 
                                                                                       "factor: it is 3"),
         ("centring", "x", "g", "elements are wrong)"),
         ("scaling", "x", "r * g", "elements are wrong)"),
-        ("embedding", "w", "g", "It has the shape 3×2, and w has 4×2"),
+        ("embedding", "w", "g", "It has 3×2 elements, and w has 4×2 elements"),
         ("attention-scores", "q", "g @ k", "Right up to a factor: it is 1.414 times"),
         ("attention-scores", "k", "g @ q", "does not fit"),
         ("attention-weights", "s", "g @ v.T", "elements are wrong)"),
-        ("attention", "q", "gs @ v", "It has the shape 3×3, and q has 3×2"),
+        ("attention", "q", "gs @ v", "It has 3×3 elements, and q has 3×2 elements"),
         ("product", "a", "g *", "not complete, or not Python"),
         ("product", "a", "g * z", "There is no z here; given are g, c, a, b."),
         ("product", "a", "gb", "There is no gb here; given are g, c, a, b. Did you mean g * b?"),
-        ("attention", "q", "gsk", "Did you mean gs * k?"),
         ("product", "a", "b^2", "write b ** 2"),
         ("product", "a", "b²", "write b ** 2"),
         ("product", "a", "2a*g", "write 2 * a"),
@@ -205,7 +204,7 @@ def test_hints_use_only_names_that_are_given(task: Task) -> None:
     known = {"g", "c", *task.shapes[0], *task.helpers, *"e i j k n".split()}  # and places, and counts
 
     for sought in task.holes.values():
-        for hint in sought.hints:
+        for hint in sought[1:]:
             assert set(re.findall(r"\b([b-hj-z])\b(?=[ .)\[]* *[-+*/@])", hint)) <= known, hint
 
 

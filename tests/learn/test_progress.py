@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torcheer.learn.exercises import Typed
-from torcheer.learn.student_progress import Progress
+from torcheer.learn.exercises import Progress, Typed
 
 RIGHT, WRONG = Typed(answer="g * b", is_right=True), Typed(answer="g", is_right=False)
 
@@ -107,7 +106,7 @@ def test_without_a_place_it_lasts_as_long_as_the_program() -> None:
 def test_lists_and_progress_need_no_torch() -> None:
     code = (
         "import sys\n"
-        "import torcheer.learn.examples, torcheer.learn.exercises, torcheer.learn.student_progress, "
+        "import torcheer.learn.examples, torcheer.learn.exercises, "
         "torcheer.learn.lesson_document\n"
         "import torcheer.app.lessons\n"
         "assert 'torch' not in sys.modules"

@@ -15,15 +15,13 @@ import torch as _torch
 from torcheer.autograd import capitalised_names as _seed_aliases
 from torcheer.autograd import composed as _composed
 from torcheer.autograd import factories as _factories
-from torcheer.autograd import signatures as _signatures
-from torcheer.autograd.engine import Node, Rule, Way, apply, grad, tracer, walk_back
-from torcheer.autograd.factories import drawn
+from torcheer.autograd.engine import Node, Rule, Way, apply, grad, newest_first, tracer, walk_back
+from torcheer.autograd.factories import drawn, param
 from torcheer.autograd.modes import Recording as _Recording
 from torcheer.autograd.modes import as_plain, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from torcheer.autograd.rules import RULES, rule
 from torcheer.autograd.torch_calls import CALLS as _CALLS
-from torcheer.autograd.torch_calls import tensors_in
-from torcheer.autograd.torch_whitelist import WHITELIST
+from torcheer.autograd.torch_calls import WHITELIST, tensors_in
 
 if TYPE_CHECKING:
     from torcheer.autograd.activation_checkpoint import checkpoint
@@ -31,69 +29,32 @@ if TYPE_CHECKING:
 
 _seed_aliases.install()
 
-tensor = _factories.factory("tensor")
-as_tensor = _factories.factory("as_tensor")
-from_numpy = _factories.factory("from_numpy")
-zeros = _factories.factory("zeros")
-ones = _factories.factory("ones")
-full = _factories.factory("full")
-empty = _factories.factory("empty")
-eye = _factories.factory("eye")
-rand = _factories.factory("rand")
-randn = _factories.factory("randn")
-normal = _factories.factory("normal")
-arange = _factories.factory("arange")
-linspace = _factories.factory("linspace")
-zeros_like = _factories.factory("zeros_like")
-ones_like = _factories.factory("ones_like")
-full_like = _factories.factory("full_like")
-empty_like = _factories.factory("empty_like")
-rand_like = _factories.factory("rand_like")
-randn_like = _factories.factory("randn_like")
-param = _factories.param
+globals().update({name: _factories.factory(name) for name in _factories.NAMES})
 
 # Read when they are asked for: nn and optim stand on all of this.
 _ROOMS: Final = ("nn", "optim")
 _ELSEWHERE: Final = {
-    "functional": "torcheer.autograd.functional",
+    "functional": "torcheer.autograd.nn",
     "checkpoint": "torcheer.autograd.activation_checkpoint",
     "gradcheck": "torcheer.autograd.gradient_check",
 }
 __all__ = [
     "RULES",
     "WHITELIST",
-    "arange",
-    "as_tensor",
     "checkpoint",
-    "empty",
-    "empty_like",
     "enable_grad",
-    "eye",
-    "from_numpy",
-    "full",
-    "full_like",
     "functional",
     "grad",
     "gradcheck",
     "is_grad_enabled",
-    "linspace",
     "nn",
     "no_grad",
-    "normal",
-    "ones",
-    "ones_like",
     "optim",
     "param",
-    "rand",
-    "rand_like",
-    "randn",
-    "randn_like",
     "rule",
     "set_grad_enabled",
-    "tensor",
     "tracer",
-    "zeros",
-    "zeros_like",
+    *_factories.NAMES,
 ]
 
 
@@ -108,8 +69,7 @@ def __getattr__(name: str) -> Any:
     if name == "autograd":  # `torch.autograd.grad` of a script that moved over
         return sys.modules[__name__]
     if name in _ELSEWHERE:
-        module = importlib.import_module(_ELSEWHERE[name])
-        return module if name == "functional" else getattr(module, name)
+        return getattr(importlib.import_module(_ELSEWHERE[name]), name)
     if _is_torchs(name):
         return getattr(_torch, name)
     raise AttributeError(

@@ -33,15 +33,6 @@ class GradcheckReport:
         return self.message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Difference:
-    """One element of one input."""
-
-    place: int  # of the input
-    number: int  # of the element
-    error: float
-
-
 def gradcheck(
     function: Callable[..., Any],
     inputs: Tensor | Sequence[Any],
@@ -58,97 +49,80 @@ def gradcheck(
     """
     given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     copies = [_leaf_of(one, place) for place, one in enumerate(given)]
-    leaves = [place for place, one in enumerate(copies) if isinstance(one, tracer)]
+    leaves = {place: one for place, one in enumerate(copies) if isinstance(one, tracer)}
     if not leaves:
         raise InputError("there is nothing to check: give at least one tensor of floats, of float64.")
-    check = _Check(function, copies, eps)
-    gradients = grad(check.mixture(), [copies[place] for place in leaves], allow_unused=True)
-    worst: _Difference | None = None
-    num_checked, largest = 0, 0.0
-    for place, gradient in zip(leaves, gradients, strict=True):
-        ours = torch.zeros(copies[place].numel()) if gradient is None else gradient.reshape(-1)
-        for number in _chosen(ours.numel()):
-            seen = float(check.mix(check.slope(place, number)))
-            found = _Difference(place=place, number=number, error=abs(float(ours[number]) - seen))
-            num_checked, largest = num_checked + 1, max(largest, found.error)
-            is_wrong = not found.error <= atol + rtol * abs(seen)
-            worst = found if is_wrong and (worst is None or found.error > worst.error) else worst
-    report = GradcheckReport(
-        is_right=worst is None,
-        message=_right(num_checked, largest) if worst is None else check.explained(worst),
-        num_checked=num_checked,
-        largest_error=largest,
-    )
-    if raise_exception and not report:
-        raise AutogradError(report.message)
-    return report
 
-
-class _Check:
-    """A function and its inputs, each a leaf of its own.
-
-    Where several numbers come out, a random mixture of them is looked at: one gradient then says whether any
-    of them is wrong, and no two errors cancel out. What is wrong is looked at by itself.
-    """
-
-    def __init__(self, function: Callable[..., Any], inputs: list[Any], eps: float) -> None:
-        self._function, self._inputs, self._eps = function, inputs, eps
-        with no_grad():
-            first, again = self._outputs(), self._outputs()
-        if not torch.equal(first.data.nan_to_num(), again.data.nan_to_num()):
-            raise InputError(
-                "the function gives something else each time, so differences say nothing: seed its random "
-                "numbers inside of it, or leave out dropout."
-            )
-        source = torch.Generator().manual_seed(0)
-        self._weights = torch.randn(first.numel(), generator=source, dtype=torch.float64).to(first.device)
-
-    def mixture(self) -> Any:
-        return self.mix(self._outputs())
-
-    def mix(self, outputs: Tensor) -> Any:
-        return (outputs * self._weights).sum()
-
-    def slope(self, place: int, number: int) -> Tensor:
-        """How much each output moves with one element of an input, which is put back afterwards."""
-        flat: Tensor = self._inputs[place].data.view(-1)
-        kept = float(flat[number])
-        moved: list[Tensor] = []
-        with no_grad():
-            for nudge in (self._eps, -self._eps):
-                flat[number] = kept + nudge
-                moved.append(self._outputs().data)
-        flat[number] = kept
-        return (moved[0] - moved[1]) / (2 * self._eps)
-
-    def explained(self, worst: _Difference) -> str:
-        """The output for which it is most wrong, with both slopes."""
-        leaf = self._inputs[worst.place]
-        seen = self.slope(worst.place, worst.number)
-        outputs = self._outputs()
-        numbers = _chosen(outputs.numel())
-        ours = torch.stack([self._gradient(outputs[one], leaf, worst.number) for one in numbers])
-        most = int((ours - seen[numbers]).abs().nan_to_num(torch.inf).argmax())
-        at = [int(one) for one in torch.unravel_index(torch.tensor(worst.number), leaf.shape)]
-        return (
-            f"output {numbers[most]} changes with input {worst.place} at {at} by {float(ours[most]):.6g}, "
-            f"our rules say, and by {float(seen[numbers[most]]):.6g}, differences say: a rule is wrong, or "
-            "the function has a kink there."
-        )
-
-    @staticmethod
-    def _gradient(output: Any, leaf: Any, number: int) -> Tensor:
-        if not output.requires_grad:
-            return torch.zeros((), dtype=torch.float64)
-        (gradient,) = grad(output, [leaf], retain_graph=True, allow_unused=True)
-        return torch.zeros((), dtype=torch.float64) if gradient is None else gradient.reshape(-1)[number]
-
-    def _outputs(self) -> Any:
+    def outputs() -> Any:
         """All floats that the function gives, in a row."""
-        floats = [one for one in tensors_in(self._function(*self._inputs)) if one.is_floating_point()]
+        floats = [one for one in tensors_in(function(*copies)) if one.is_floating_point()]
         if not floats:
             raise InputError("the function gives no tensor of floats, so it has no gradient.")
         return torch.cat([one.reshape(-1).to(torch.float64) for one in floats])
+
+    # The gradient of a random mixture of all outputs says whether any is wrong: no two errors cancel.
+    weights = _weights(outputs)
+    gradients = grad((outputs() * weights).sum(), list(leaves.values()), allow_unused=True)
+    errors: dict[tuple[int, int], float] = {}  # by input and element
+    worst: tuple[int, int] | None = None
+    for (place, leaf), gradient in zip(leaves.items(), gradients, strict=True):
+        ours = torch.zeros(leaf.numel()) if gradient is None else gradient.reshape(-1)
+        for number in _chosen(leaf.numel()):
+            seen = float((_slopes(outputs, leaf, number, eps) * weights).sum())
+            errors[place, number] = error = abs(float(ours[number]) - seen)
+            is_wrong = not error <= atol + rtol * abs(seen)
+            worst = (place, number) if is_wrong and (worst is None or error > errors[worst]) else worst
+    largest = max(errors.values(), default=0.0)
+    message = f"right: {len(errors)} gradients agree with differences; the largest error is {largest:.1e}."
+    if worst is not None:
+        message = _explained(outputs, leaves[worst[0]], *worst, eps)
+        if raise_exception:
+            raise AutogradError(message)
+    return GradcheckReport(
+        is_right=worst is None, message=message, num_checked=len(errors), largest_error=largest
+    )
+
+
+def _weights(outputs: Callable[[], Any]) -> Tensor:
+    with no_grad():
+        first, again = outputs().data, outputs().data
+    if not torch.equal(first.nan_to_num(), again.nan_to_num()):
+        raise InputError(
+            "the function gives something else each time, so differences say nothing: seed its random "
+            "numbers inside of it, or leave out dropout."
+        )
+    source = torch.Generator().manual_seed(0)
+    return torch.randn(first.numel(), generator=source, dtype=torch.float64).to(first.device)
+
+
+def _slopes(outputs: Callable[[], Any], leaf: tracer, number: int, eps: float) -> Tensor:
+    """How much each output moves with one element of an input, which is put back afterwards."""
+    flat = leaf.data.view(-1)
+    kept = float(flat[number])
+    moved: list[Tensor] = []
+    with no_grad():
+        for nudge in (eps, -eps):
+            flat[number] = kept + nudge
+            moved.append(outputs().data)
+    flat[number] = kept
+    return (moved[0] - moved[1]) / (2 * eps)
+
+
+def _explained(outputs: Callable[[], Any], leaf: tracer, place: int, number: int, eps: float) -> str:
+    """The output for which it is most wrong, with both slopes."""
+    seen, found = _slopes(outputs, leaf, number, eps), outputs()
+    numbers = _chosen(found.numel())
+    ours = torch.zeros(len(numbers), dtype=torch.float64)
+    for row, one in enumerate(numbers):
+        (gradient,) = grad(found[one], [leaf], retain_graph=True, allow_unused=True)
+        ours[row] = 0.0 if gradient is None else gradient.reshape(-1)[number]
+    most = int((ours - seen[numbers]).abs().nan_to_num(torch.inf).argmax())
+    at = [int(one) for one in torch.unravel_index(torch.tensor(number), leaf.shape)]
+    return (
+        f"output {numbers[most]} changes with input {place} at {at} by {float(ours[most]):.6g}, our rules "
+        f"say, and by {float(seen[numbers[most]]):.6g}, differences say: a rule is wrong, or there is "
+        "a kink."
+    )
 
 
 def _leaf_of(value: Any, place: int) -> Any:
@@ -166,7 +140,3 @@ def _chosen(num_elements: int) -> list[int]:
         return list(range(num_elements))
     source = torch.Generator().manual_seed(0)
     return sorted(torch.randperm(num_elements, generator=source)[:MAX_ELEMENTS].tolist())
-
-
-def _right(num_checked: int, largest: float) -> str:
-    return f"right: {num_checked} gradients agree with differences; the largest error is {largest:.1e}."

@@ -1,6 +1,6 @@
 """Layers and models, with torch's names: `import torcheer.autograd.nn as nn`.
 
-A dozen layers and losses stand here to be read. Every other one is torch's own class (`of_torch`): what it
+Some layers and a loss stand here to be read. Every other one is torch's own class (`of_torch`): what it
 computes with a tracer comes to our rules, as every call of torch's does, and its parameters become ours when
 they are set (`Module.register_parameter`).
 """
@@ -11,24 +11,45 @@ import functools
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, ClassVar, Final, Self, cast
 
 import torch
 from torch import Tensor
 
-from torcheer.autograd import functional as F
-from torcheer.autograd import functional as functional
 from torcheer.autograd.engine import tracer
-from torcheer.autograd.modes import as_plain, modes
+from torcheer.autograd.modes import as_plain, modes, tracing
+from torcheer.autograd.torch_calls import CALLS
 from torcheer.errors import AutogradError, InputError
 
 init, utils = torch.nn.init, torch.nn.utils
+functional: Any = ModuleType(
+    f"{__name__}.functional", "torch.nn.functional, for ordinary tensors and tracers."
+)
 
 # `import torcheer.autograd.nn.functional as F` finds them as well.
-sys.modules.update(
-    {f"{__name__}.functional": functional, f"{__name__}.init": init, f"{__name__}.utils": utils}
-)
+sys.modules.update({f"{__name__}.{one}": globals()[one] for one in ("functional", "init", "utils")})
+
+
+def _function(name: str) -> Any:
+    """One that leads to what calls of torch's by this name lead to; what it gives is a tracer."""
+    if name.startswith("_") or not hasattr(torch.nn.functional, name):
+        raise AttributeError(f"torch.nn.functional has no {name}, so neither is it here.")
+    function = getattr(torch.nn.functional, name)
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if not tracing():  # in the forward of a rule
+            return function(*args, **kwargs)
+        return tracer.__torch_function__(function, (), args, kwargs)
+
+    setattr(functional, name, called)
+    return called
+
+
+functional.__getattr__ = _function
+functional.__dir__ = lambda: sorted(name for name in CALLS if hasattr(torch.nn.functional, name))
 
 
 class Parameter(tracer):
@@ -61,12 +82,6 @@ class LayerCall:
         return repr(self.layer)
 
 
-def _no_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
-    raise InputError(
-        f"{type(self).__name__} does not say what it computes: give it a method forward(self, x)."
-    )
-
-
 def _no_backward_hook(self: Module, *args: Any, **kwargs: Any) -> Any:
     raise AutogradError("a module has no hooks on the way back here, a tensor has: x.register_hook(f).")
 
@@ -75,7 +90,6 @@ class Module(torch.nn.Module):
     """The base of all layers and models: torch's, with parameters of ours and a print form of its own."""
 
     is_one_layer: ClassVar[bool] = False  # shown as one layer although there are modules inside
-    forward: Callable[..., Any] = _no_forward
     register_backward_hook = register_full_backward_hook = _no_backward_hook
     register_full_backward_pre_hook = _no_backward_hook
 
@@ -120,33 +134,6 @@ class Module(torch.nn.Module):
         if not kwargs.get("keep_vars"):
             state.update({name: one.data for name, one in state.items() if isinstance(one, tracer)})
         return state
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:
-        """Take over the values of such a state, also of torch's. One that does not fit changes nothing."""
-        own = self.state_dict()
-        found = [
-            f"{what}: {', '.join(names)}"
-            for what, names in (
-                ("missing", [name for name in own if name not in state_dict]),
-                ("unexpected", [name for name in state_dict if name not in own]),
-            )
-            if strict and names
-        ]
-        wrong = [
-            f"{name} is {tuple(own[name].shape)} here, and {tuple(value.shape)} in the state"
-            for name, value in state_dict.items()
-            if isinstance(own.get(name), Tensor) and value.shape != own[name].shape
-        ]
-        if wrong:
-            found.append(f"other shapes: {'; '.join(wrong)}")
-        if found:
-            raise InputError(
-                f"this state is not of such a {type(self).__name__}: {'. '.join(found)}. Nothing was changed."
-                + ("" if wrong else " strict=False takes over what fits.")
-            )
-        return super().load_state_dict(state_dict, strict, assign)
 
     # --- printing it -------------------------------------------------------------------------------------
 
@@ -231,54 +218,10 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, x: Tensor) -> Any:
-        return F.linear(x, self.weight, self.bias)
+        return functional.linear(x, self.weight, self.bias)
 
     def __repr__(self) -> str:
         return f"Linear layer ({self.in_features} X {self.out_features})"
-
-
-class LayerNorm(Module):
-    """Each item by itself to mean 0 and variance 1, over its last dimensions; then a scale and a shift."""
-
-    def __init__(
-        self,
-        normalized_shape: int | Sequence[int],
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        self.weight = self.bias = None
-        if elementwise_affine:
-            self.weight = Parameter(torch.ones(shape, device=device, dtype=dtype))
-        if elementwise_affine and bias:
-            self.bias = Parameter(torch.zeros(shape, device=device, dtype=dtype))
-
-    def forward(self, x: Tensor) -> Any:
-        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def __repr__(self) -> str:
-        return f"LayerNorm {_size(self.normalized_shape)}"
-
-
-class Dropout(Module):
-    """While training, single numbers are left out by chance."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if not 0 <= p <= 1:
-            raise InputError(f"p is the chance to be left out, from 0 to 1, not {p}.")
-        self.p = p
-
-    def forward(self, x: Tensor) -> Any:
-        return F.dropout(x, self.p, self.training)
-
-    def extra_repr(self) -> str:
-        return str(self.p)
 
 
 class ReLU(Module):
@@ -288,21 +231,21 @@ class ReLU(Module):
         super().__init__()
 
     def forward(self, x: Tensor) -> Any:
-        return F.relu(x)
+        return functional.relu(x)
 
 
 class Tanh(Module):
     """Between -1 and 1."""
 
     def forward(self, x: Tensor) -> Any:
-        return F.tanh(x)
+        return functional.tanh(x)
 
 
 class Sigmoid(Module):
     """Between 0 and 1."""
 
     def forward(self, x: Tensor) -> Any:
-        return F.sigmoid(x)
+        return functional.sigmoid(x)
 
 
 class Softmax(Module):
@@ -313,7 +256,7 @@ class Softmax(Module):
         self.dim = dim
 
     def forward(self, x: Tensor) -> Any:
-        return F.softmax(x, self.dim)
+        return functional.softmax(x, self.dim)
 
     def extra_repr(self) -> str:
         return str(self.dim)
@@ -321,26 +264,7 @@ class Softmax(Module):
 
 class LogSoftmax(Softmax):
     def forward(self, x: Tensor) -> Any:
-        return F.log_softmax(x, self.dim)
-
-
-class Softmin(Softmax):
-    def forward(self, x: Tensor) -> Any:
-        return F.softmin(x, self.dim)
-
-
-class Flatten(Module):
-    """Several dimensions become one: of each item a vector, unless said otherwise."""
-
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
-
-    def forward(self, x: Tensor) -> Any:
-        return x.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        return "" if (self.start_dim, self.end_dim) == (1, -1) else f"{self.start_dim}, {self.end_dim}"
+        return functional.log_softmax(x, self.dim)
 
 
 class MSELoss(Module):
@@ -351,37 +275,7 @@ class MSELoss(Module):
         self.reduction = reduction
 
     def forward(self, input: Tensor, target: Tensor) -> Any:
-        return F.mse_loss(input, target, reduction=self.reduction)
-
-    def extra_repr(self) -> str:
-        return "" if self.reduction == "mean" else self.reduction
-
-
-class CrossEntropyLoss(Module):
-    """How surprising the true class is, of scores for each: the softmax is part of it."""
-
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        ignore_index: int = -100,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.register_buffer("weight", weight)
-        self.ignore_index, self.reduction, self.label_smoothing = ignore_index, reduction, label_smoothing
-
-    def forward(self, input: Tensor, target: Tensor) -> Any:
-        return F.cross_entropy(
-            input,
-            target,
-            self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
+        return functional.mse_loss(input, target, reduction=self.reduction)
 
     def extra_repr(self) -> str:
         return "" if self.reduction == "mean" else self.reduction
@@ -465,8 +359,9 @@ def _as_written(layer: Any) -> str:
     return f"{type(layer).__name__}({', '.join(texts)})"
 
 
-def _size(shape: Sequence[int]) -> str:
-    return str(shape[0]) if len(shape) == 1 else str(tuple(shape))
+def _last_dims(layer: Any) -> str:
+    shape = tuple(layer.normalized_shape)
+    return f"{type(layer).__name__} {shape[0] if len(shape) == 1 else shape}"
 
 
 def _recurrent(layer: Any) -> str:
@@ -485,7 +380,7 @@ _LINES: Final[dict[str, Callable[[Any], str]]] = {
     "Bilinear": _form("{0} layer ({1.in1_features} X {1.in2_features} X {1.out_features})"),
     "Embedding": _form("{0} {1.num_embeddings} -> {1.embedding_dim}"),
     "GroupNorm": _form("{0} {1.num_channels} in {1.num_groups} groups"),
-    "RMSNorm": lambda layer: f"{type(layer).__name__} {_size(layer.normalized_shape)}",
+    **dict.fromkeys(("LayerNorm", "RMSNorm"), _last_dims),
     "MultiheadAttention": _form("MultiHeadAttention {1.embed_dim} ({1.num_heads} heads)"),
     **dict.fromkeys(("RNN", "LSTM", "GRU"), _recurrent),
     **dict.fromkeys(("RNNCell", "LSTMCell", "GRUCell"), _form("{0} {1.input_size} -> {1.hidden_size}")),

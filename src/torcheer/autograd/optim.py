@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from torcheer.autograd.modes import as_plain, as_traced
-from torcheer.errors import InputError
 
 lr_scheduler = torch.optim.lr_scheduler
 sys.modules[f"{__name__}.lr_scheduler"] = lr_scheduler  # `import torcheer.autograd.optim.lr_scheduler`
@@ -25,8 +24,8 @@ Closure = Callable[[], Any]
 class Optimizer(torch.optim.Optimizer):
     """Parameters come in groups, and each group may have settings of its own; `defaults` fills in the others.
 
-    A new kind of optimizer says in `update` what one step does with one parameter. Those here take `foreach`
-    and `fused` for torch's sake, where they choose between ways to compute the same.
+    A new kind of optimizer says in `update` what one step does with one parameter. Those here have their
+    settings from torch's of the same name.
     """
 
     def step(self, closure: Closure | None = None) -> Any:
@@ -45,33 +44,8 @@ class Optimizer(torch.optim.Optimizer):
         raise NotImplementedError
 
 
-class SGD(Optimizer):
+class SGD(Optimizer, torch.optim.SGD):
     """p ← p - lr · g. With momentum, g is a sum of all gradients so far in which the older ones fade."""
-
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        momentum: float = 0.0,
-        dampening: float = 0.0,
-        weight_decay: float = 0.0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        fused: bool | None = None,
-    ) -> None:
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise InputError("nesterov looks ahead by the momentum: it needs one, and no dampening.")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         if group["weight_decay"]:
@@ -87,38 +61,11 @@ class SGD(Optimizer):
         param.add_(grad, alpha=-group["lr"])
 
 
-class Adam(Optimizer):
+class Adam(Optimizer, torch.optim.Adam):
     """p ← p - lr · m / (√v + eps), with the running means m of the gradient and v of its square.
 
     Both start at 0, which makes them too small at first: they are divided by how much they can have gathered.
     """
-
-    decays_weights_apart: ClassVar[bool] = False  # from the gradient: AdamW
-
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        fused: bool | None = None,
-    ) -> None:
-        if not all(0 <= beta < 1 for beta in betas):
-            raise InputError(f"betas are from 0 up to below 1, not {betas}.")
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         if not state:
@@ -129,11 +76,9 @@ class Adam(Optimizer):
                 state["max_exp_avg_sq"] = torch.zeros_like(param)
         state["step"] += 1
         step = int(state["step"])
-        (beta1, beta2), lr, decay = group["betas"], group["lr"], group["weight_decay"]
-        if decay and self.decays_weights_apart:
-            param.mul_(1 - lr * decay)
-        elif decay:
-            grad = grad.add(param, alpha=decay)
+        (beta1, beta2), lr = group["betas"], group["lr"]
+        if group["weight_decay"]:
+            grad = grad.add(param, alpha=group["weight_decay"])
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
@@ -141,27 +86,6 @@ class Adam(Optimizer):
             square = torch.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
         size = (square.sqrt() / math.sqrt(1 - beta2**step)).add_(group["eps"])
         param.addcdiv_(mean, size, value=-lr / (1 - beta1**step))
-
-
-class AdamW(Adam):
-    """Adam whose weight decay is a step by itself, not part of the gradient."""
-
-    decays_weights_apart = True
-
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        fused: bool | None = None,
-    ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
 
 # --- all others, which are torch's -----------------------------------------------------------------------

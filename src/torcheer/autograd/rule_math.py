@@ -70,6 +70,22 @@ def piece_of(whole: Tensor, which: int, parts: Sequence[Tensor], dim: int) -> Te
     return whole.narrow(dim, start, parts[which].shape[dim])
 
 
+def other_factors(
+    gradient: Tensor, which: int, parts: Sequence[Tensor], terms: Sequence[str], output: str
+) -> Tensor:
+    """The gradient times all other factors of an einsum; the same along what only this one has."""
+    others = [
+        (term, part) for place, (term, part) in enumerate(zip(terms, parts, strict=True)) if place != which
+    ]
+    known = {*output, *(letter for term, _ in others for letter in term)}
+    kept = "".join(letter for letter in terms[which] if letter in known)
+    left = ",".join([output, *(term for term, _ in others)])
+    product = torch.einsum(f"{left}->{kept}", gradient, *(part for _, part in others))
+    shape = parts[which].shape
+    apart = [size if letter in known else 1 for letter, size in zip(terms[which], shape, strict=True)]
+    return product.reshape(apart).expand(shape)
+
+
 def lstm_memory_of(gates: Tensor, c: Tensor) -> Tensor:
     i, f, g, _ = _quarters(gates)
     return torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -150,6 +166,14 @@ def _thirds(gates: Tensor) -> Sequence[Tensor]:
 Pair = tuple[int, int]
 
 
+def reached_by(x: Tensor, w: Tensor, stride: Pair, padding: Pair, dilation: Pair) -> list[int]:
+    """The size of the picture that the patches of all places reach."""
+    return [
+        (x.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w.shape[2 + i] - 1) + 1
+        for i in (0, 1)
+    ]
+
+
 def conv_transpose_to(
     x: Tensor,
     w: Tensor,
@@ -165,10 +189,7 @@ def conv_transpose_to(
 
     A stride above 1 leaves open how large the picture was: rows at its end that no patch reached get zeros.
     """
-    reached = [
-        (x.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w.shape[2 + i] - 1) + 1
-        for i in (0, 1)
-    ]
+    reached = reached_by(x, w, stride, padding, dilation)
     rest = (size[0] - reached[0], size[1] - reached[1])
     return F.conv_transpose2d(x, w, b, stride, padding, rest, groups, dilation)
 

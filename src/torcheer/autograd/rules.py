@@ -42,6 +42,7 @@ from torcheer.autograd.rule_math import (
     lstm_state_of,
     lstm_state_to_gates,
     lstm_state_to_memory,
+    other_factors,
     piece_of,
     placed,
     power_slope,
@@ -107,7 +108,7 @@ mul = row("mul", torch.mul, also="multiply __mul__ __rmul__",
     b=(lambda g, c, a, b: g * a, r"\bar c \cdot a"),
     words="Each factor is scaled by the other, and so is its gradient.")
 
-div = row("div", operator.truediv,
+div = row("div", operator.truediv, also="true_divide __truediv__",
     a=(lambda g, c, a, b: g / b, r"\frac{\bar c}{b}", "More of {a} raises the quotient, by 1 over {b}."),
     b=(lambda g, c, a, b: -g * c / b, r"-\frac{\bar c \cdot c}{b}",
        "More of {b} lowers the quotient, by the quotient itself over {b}."),
@@ -316,6 +317,12 @@ linear = row("linear", F.linear,
     b=(lambda g, c, x, w, b: g, r"\sum_{i} \bar c_{i}",
        "{b} was added for every item, so its gradient is the sum over all of them."),
     words="A weight's gradient is what arrives at its unit times what it carried there, over all items.")
+
+einsum = row("einsum", lambda *parts, terms, output: torch.einsum(f"{','.join(terms)}->{output}", *parts),
+    takes_many=True,
+    a=(lambda g, c, which, *parts, terms, output: other_factors(g, which, parts, terms, output),
+       r"\operatorname{einsum}(\bar c, \ldots)"),
+    words="The gradient is multiplied with all other factors, and summed over what {a} does not have.")
 
 # --- convolutions: three ops, each the gradient of the others --------------------------------------------
 

@@ -5,11 +5,10 @@ Also sorts out what such calls are given: sizes, dimensions, indices, and flags 
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -62,35 +61,18 @@ def plain_key(key: Any) -> Any:
     return plain(key) if isinstance(key, Tensor) else key
 
 
-def not_in_place(inplace: bool, name: str) -> None:
-    """`inplace=True` cannot be: the value before is what the gradient is made of."""
-    if inplace:
-        raise InputError(
-            f"{name}(…, inplace=True) writes over its input, which the gradient needs: leave it out."
-        )
-
-
-def needs_dims(a: Tensor, num_dims: int, name: str, instead: str) -> None:
-    """Some products are of vectors or matrices only."""
-    if len(a.shape) != num_dims:
-        raise InputError(
-            f"{name} takes tensors of {num_dims} dimensions, and this has the shape {tuple(a.shape)}: "
-            f"use {instead}."
-        )
-
-
 def recipe(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """A rule for this very call, in which only the gradient is left open."""
-    path = path_of(func, name)
-    names = _names_of_inputs(path, max(1, len(args)))
-    options = ", **options" if kwargs else ""
-    function = f"lambda g, c, {', '.join(names)}{options}: g * ..."
+    names = ["a", "b", *(f"x{place}" for place in range(2, len(args)))][: max(1, len(args))]
+    inputs = ", ".join(names + ["**options"] * bool(kwargs))
     # Inputs have their gradients by place: each up to the last tensor has one.
     last = max((place for place, one in enumerate(args) if isinstance(one, Tensor)), default=0)
-    ways = ", ".join(rf"{one}=({function}, r'\bar c \cdot ...')" for one in names[: last + 1])
+    ways = ", ".join(
+        rf"{one}=(lambda g, c, {inputs}: g * ..., r'\bar c \cdot ...')" for one in names[: last + 1]
+    )
     return (
         "    from torcheer.autograd import rule\n"
-        f"    rule({name!r}, forward={path},  # the op itself, on ordinary tensors\n"
+        f"    rule({name!r}, forward=lambda {inputs}: {path_of(func, name)}({inputs}),  # the op itself\n"
         f"         {ways})  # its gradient, a formula"
     )
 
@@ -104,20 +86,10 @@ def path_of(func: Any, name: str) -> str:
     return ".".join([*itself, *there, ("torch.Tensor", name)][0])
 
 
-def _names_of_inputs(path: str, count: int) -> list[str]:
-    """As the function has them, where it says; most of torch's do not."""
-    home, _, here = path.rpartition(".")
-    try:
-        found = list(inspect.signature(getattr(sys.modules.get(home), here)).parameters)
-    except (AttributeError, TypeError, ValueError):
-        found = []
-    return [*found, *["a", "b", *(f"x{place}" for place in range(2, count))][len(found) :]][:count]
-
-
 Handler = Callable[..., Any]
 H = TypeVar("H", bound=Handler)
 
-CALLS: Final[dict[str, Handler]] = {}  # filled by rules.py and composed/
+CALLS: Final[dict[str, Handler | Asking]] = {}  # filled by rules.py and composed/
 _found: Final[dict[Any, Handler]] = {}  # for torch's functions, as they are met
 
 # Questions about a tensor, and ops whose results are no smooth function of it: done as on an ordinary tensor.
@@ -150,8 +122,14 @@ PLAIN: Final = frozenset(
 )
 
 
-def call(*names: str, replace: bool = False) -> Callable[[H], H]:
-    """Say that these calls of torch's lead to a function of ours.
+class Asking(NamedTuple):
+    """A handler that has torch's own function say what to do: it gets it first."""
+
+    handler: Handler
+
+
+def call(*names: str, replace: bool = False, asks: bool = False) -> Callable[[H], H]:
+    """Say that these calls of torch's lead to a function of ours; one that `asks` gets torch's own first.
 
     A name belongs to one function: of two, the order of imports would decide. `replace`: this one is to take
     the place of what the names lead to so far, as a function that sorts out arguments does of a row of the
@@ -159,24 +137,14 @@ def call(*names: str, replace: bool = False) -> Callable[[H], H]:
     """
 
     def register(handler: H) -> H:
-        taken = [name for name in dict.fromkeys(names) if name in CALLS]
+        taken = [name for name in names if name in CALLS]
         if taken and not replace:
-            raise InputError(
-                f"{taken[0]} leads to {_words_for(CALLS[taken[0]])} already, and would lead to "
-                f"{_words_for(handler)}: enter it once, or pass replace=True to take its place."
-            )
-        CALLS.update(dict.fromkeys(names, handler))
+            raise InputError(f"{taken[0]} leads to a function already: enter it once, or pass replace=True.")
+        CALLS.update(dict.fromkeys(names, Asking(handler) if asks else handler))
         _found.clear()  # a call that was refused before may have its rule now
         return handler
 
     return register
-
-
-def _words_for(handler: Handler) -> str:
-    if isinstance(handler, partial):
-        return repr(handler.args[0]) if handler.args else repr(handler.func)
-    home, name = getattr(handler, "__module__", ""), getattr(handler, "__qualname__", repr(handler))
-    return f"{home}.{name}" if home else name
 
 
 def name_of(func: Any) -> str:
@@ -197,10 +165,13 @@ def handler_of(func: Any) -> Handler:
 
 
 def settled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments as our functions take them: the first one by its place, and nothing to write into."""
-    rest = {name: value for name, value in kwargs.items() if name != "out"}
-    if not args and "input" in rest:
-        return (rest.pop("input"),), rest
+    """Arguments as our functions take them: operands by their places, and nothing to write into."""
+    rest = {name: value for name, value in kwargs.items() if name not in ("out", "inplace")}
+    if kwargs.get("inplace"):
+        raise InputError("inplace=True writes over its input, which the gradient needs: leave it out.")
+    for name in ("input", "other", "exponent"):
+        if name in rest:
+            args = (*args, rest.pop(name))
     return args, rest
 
 
@@ -219,6 +190,8 @@ def _look_up(func: Any) -> Handler:
     name = name_of(func)
     found = CALLS.get(f"Tensor.{name}") if _is_method(func) else None
     found = found or CALLS.get(name)
+    if isinstance(found, Asking):
+        return partial(found.handler, func)
     if found is not None:
         return found
     if name in PLAIN:
@@ -309,6 +282,17 @@ def wants_gradient(value: Any) -> bool:
     return any(getattr(one, "_node", None) is not None for one in tensors_in(value))
 
 
+def replaced(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Arguments with others in place of their tensors, in the same order."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: replaced(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [replaced(one, change) for one in value]
+    return value
+
+
 def tensors_in(value: Any) -> Iterator[Tensor]:
     """All tensors of arguments, also those in lists."""
     if isinstance(value, Tensor):
@@ -318,3 +302,64 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
     elif isinstance(value, list | tuple):
         for one in value:
             yield from tensors_in(one)
+
+
+# --- all that is used of torch ------------------------------------------------------------------------------
+# What computes forward, layers and optimizers, and nothing of its autograd. A test reads the sources and
+# holds them against this list; whoever needs one more function adds it here.
+
+# What the engine and the rules are made of.
+_USED: Final = """
+    abs add amax amin arange as_tensor asin atan atan2 atleast_1d atleast_2d atleast_3d broadcast_shapes cat
+    ceil chunk clamp clamp_min clone cos cummax cummin cumsum diagonal div einsum embedding_renorm_ empty
+    empty_like erf erfc exp expm1 eye flip floor full full_like gather isinf isnan isneginf isposinf
+     log log1p log_softmax logsumexp matmul max maximum mean median min
+    minimum movedim mul neg ones ones_like permute pow promote_types randn randperm relu
+    repeat_interleave reshape roll round sigmoid sign sin softmax sort split sqrt square squeeze
+    stack sum tanh
+    tensor topk trunc unravel_index where zeros zeros_like nn.functional
+    nn.functional.adaptive_avg_pool1d nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d
+    nn.functional.avg_pool2d nn.functional.conv2d nn.functional.conv_transpose2d nn.functional.fold
+    nn.functional.interpolate nn.functional.linear nn.functional.max_pool1d nn.functional.max_pool2d
+    nn.functional.pad nn.functional.unfold Generator Tensor bfloat16 bool contiguous_format dtype finfo
+    float16 float32 float64 channels_last get_default_dtype get_rng_state int64 return_types
+    return_types.aminmax set_rng_state __file__
+"""
+
+# What nn and optim stand on: layers that compute with our tensors, and steps that move them.
+_LAYERS: Final = """
+    nn nn.Module nn.Parameter nn.Sequential nn.init nn.utils optim optim.Adam optim.Optimizer optim.SGD
+    optim.lr_scheduler
+"""
+
+# How a call on a tracer comes to us, and how a tracer is an ordinary tensor inside of a rule.
+_DISPATCH: Final = """
+    _C.DisableTorchFunctionSubclass _C._EnableTorchFunction _C._is_torch_function_enabled
+    _C._VariableFunctions
+"""
+
+# Of torch's own autograd only whether it is off: parameters may be written to where a script has it so.
+_MODES: Final = "is_grad_enabled no_grad"
+
+# What a script that moved over (`import torcheer.autograd as torch`) finds here as torch's own.
+_OFFERED: Final = """
+    Size device dtype Generator Tensor finfo iinfo layout memory_format strided contiguous_format
+    channels_last preserve_format float float16 float32 float64 double half bfloat16 bool uint8 int8 int16
+    int32 int64 short int long complex64 complex128 inf nan pi e newaxis FloatTensor DoubleTensor LongTensor
+    IntTensor BoolTensor ByteTensor manual_seed seed initial_seed get_rng_state set_rng_state
+    get_default_dtype set_default_dtype get_num_threads set_num_threads set_printoptions is_tensor
+    is_floating_point numel save load compile cuda backends random utils linalg special version __version__
+    testing accelerator mps cpu randint randint_like randperm bernoulli multinomial poisson tril_indices
+    triu_indices hann_window hamming_window argmax argmin argsort argwhere nonzero unique unique_consecutive
+    bincount histc histogram searchsorted bucketize count_nonzero any all isin eq ne lt le gt ge equal
+    allclose isclose greater greater_equal less less_equal not_equal isnan isinf isfinite isposinf isneginf
+    isreal logical_not logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor
+    heaviside signbit gcd lcm nextafter result_type can_cast promote_types broadcast_shapes is_nonzero
+    is_same_size logspace empty_strided
+"""
+
+WHITELIST: Final = tuple(
+    sorted(
+        {f"torch.{name}" for part in (_USED, _LAYERS, _DISPATCH, _MODES, _OFFERED) for name in part.split()}
+    )
+)

@@ -8,7 +8,7 @@ from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from torcheer.learn.examples import EXAMPLES
-    from torcheer.learn.exercises import TASKS, Typed, shown
+    from torcheer.learn.exercises import TASKS, Progress, Typed, shown
     from torcheer.learn.functions import functions_text
     from torcheer.learn.grading import judge
     from torcheer.learn.lesson import checks_of_source, lesson_of_source
@@ -22,6 +22,5 @@ if TYPE_CHECKING:
         NodeKind,
         Verdict,
     )
-    from torcheer.learn.student_progress import Progress
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

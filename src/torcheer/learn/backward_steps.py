@@ -51,7 +51,7 @@ def formula_of(
     assert node.rule is not None
     special = _SPECIAL.get((node.rule.name, symbol_of(node.rule, position)))
     right = special(node) if special is not None else node.rule.way(position).formula
-    letters = {letter: name_text(name) for letter, name in names.items()}
+    letters = {letter: rf"\name{{{name}}}" for letter, name in names.items()}
     letters["c"] = rf"\name{{{output}}}"
     for letter, given in zip(node.rule.symbols, node.inputs, strict=False):
         if not isinstance(given, Tensor) and given is not None and not node.rule.takes_many:
@@ -77,10 +77,6 @@ def summed(formula: str) -> str:
 
 def symbol_of(rule: Rule, position: int) -> str:
     return rule.symbols[0 if rule.takes_many else position]
-
-
-def name_text(name: str) -> str:
-    return rf"\name{{{name}}}"
 
 
 def number_text(value: Any) -> str:
@@ -111,17 +107,6 @@ _SPECIAL: Final[Mapping[tuple[str, str], Callable[[Node], str]]] = {
     ("pow", "a"): _power,
     ("mean", "a"): _mean,
 }
-
-
-def sum_reason(name: str, shape: tuple[int, ...], size: int, is_new: bool) -> str:
-    """Why there is a sum over a dimension."""
-    if is_new:
-        has = f"the shape {shape_text(shape)}" if shape else "a single number"
-        return (
-            f"{name} has {has} and was used for each of {size} along this dimension: what arrives at all of "
-            "them is added."
-        )
-    return f"{name} has one entry along this dimension, used for all {size}: what arrives at each is added."
 
 
 class Display(NamedTuple):
@@ -200,6 +185,7 @@ DISPLAYS: Final[Mapping[str, Display]] = {
     "lstm_state": _general(x="through the output gate", m="output gate"),
     "gru_state": _general(x="through the gates", y="through the gates", h="update gate"),
     "matmul": Display("matrix", {"a": "g · {b}ᵀ", "b": "{a}ᵀ · g"}),
+    "einsum": _general(a="times the others"),
     "linear": Display("matrix", {"x": "g · {w}", "w": "gᵀ · {x}", "b": "sum of g"}),
     "conv2d": _general(x="g spread by {w}", w="{x} met by g", b="sum of g"),
     "conv_transpose2d": _general(x="g met by {w}", w="g met by {x}", b="sum of g"),
@@ -412,9 +398,14 @@ def sums_of(raw: Tensor, contribution: Tensor, name: str) -> list[SumOver]:
     for dim, size in enumerate(raw.shape):
         is_new = dim < num_new
         if is_new or (shape[dim - num_new] == 1 and size != 1):
-            reason = sum_reason(name, shape, size, is_new)
+            has = f"has {_described(shape)} and was" if is_new else "has one entry along this dimension,"
+            reason = f"{name} {has} used for each of {size}: what arrives at all of them is added."
             found.append(SumOver(dim=dim, size=size, reason=reason))
     return found
+
+
+def _described(shape: tuple[int, ...]) -> str:
+    return f"the shape {shape_text(shape)}" if shape else "a single number"
 
 
 def jacobian_of(node: Node, position: int) -> Tensor | None:

@@ -13,21 +13,17 @@ def _example(id: str, title: str, about: str, source: str) -> Example:
     return Example(id=id, title=title, about=about, source=f"{_IMPORT}{source}")
 
 
+# fmt: off
 EXAMPLES: Final = (
-    _example(
-        "product",
-        "One product",
+    _example("product", "One product",
         "Each factor's gradient is the other factor: the smallest graph that has something to say.",
         """a = T.param(3.0)
 b = T.param(-2.0)
 
 loss = a * b
 loss.backward()
-""",
-    ),
-    _example(
-        "chain",
-        "The chain rule",
+"""),
+    _example("chain", "The chain rule",
         "Functions in a row: their slopes are multiplied, from the end to the beginning.",
         """x = T.param(0.5)
 
@@ -36,11 +32,8 @@ v = T.sin(u)
 w = v ** 2
 loss = T.exp(w)
 loss.backward()
-""",
-    ),
-    _example(
-        "fan-out",
-        "Used twice",
+"""),
+    _example("fan-out", "Used twice",
         "A value that is used in two places gets a gradient from both, and they add up.",
         """x = T.param([1.0, -2.0, 0.5])
 
@@ -48,11 +41,8 @@ a = x * x
 b = 3 * x
 loss = (a + b).sum()
 loss.backward()
-""",
-    ),
-    _example(
-        "broadcasting",
-        "Broadcasting",
+"""),
+    _example("broadcasting", "Broadcasting",
         "One row of biases is added to every item, so its gradient is the sum over all items.",
         """x = T.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]])
 w = T.param([2.0, -1.0])
@@ -62,11 +52,8 @@ scaled = x * w
 z = scaled + b
 loss = (z ** 2).mean()
 loss.backward()
-""",
-    ),
-    _example(
-        "two-layers",
-        "Two layers",
+"""),
+    _example("two-layers", "Two layers",
         "A small network with one hidden layer, and the error of what it says.",
         """x  = T.tensor([[0.5, -1.0, 2.0]])
 t  = T.tensor([[1.0, 0.0]])
@@ -82,11 +69,8 @@ e = y - t
 s = e ** 2
 loss = s.mean()
 loss.backward()
-""",
-    ),
-    _example(
-        "cross-entropy",
-        "Softmax and cross entropy",
+"""),
+    _example("cross-entropy", "Softmax and cross entropy",
         "Classes to choose from: the gradient of the scores is the probabilities minus what was right.",
         """x = T.tensor([[1.0, -0.5], [0.25, 2.0], [-1.0, 0.5]])
 W = T.param(2, 3, seed=4)
@@ -97,11 +81,8 @@ log_p = T.log_softmax(scores, dim=1)
 picked = log_p.gather(1, target.reshape(3, 1))
 loss = -picked.mean()
 loss.backward()
-""",
-    ),
-    _example(
-        "layer-norm",
-        "Layer norm, by hand",
+"""),
+    _example("layer-norm", "Layer norm, by hand",
         "Mean and spread depend on every element of a row, so each gradient takes something from the others.",
         """x = T.param([[1.0, 2.0, 4.0], [-1.0, 0.5, 0.0]])
 gain = T.param([1.0, 0.5, 2.0])
@@ -114,11 +95,8 @@ n = d / T.sqrt(var + 1e-5)
 y = n * gain
 loss = ((y - target) ** 2).sum()
 loss.backward()
-""",
-    ),
-    _example(
-        "recurrent",
-        "A recurrent step, four times",
+"""),
+    _example("recurrent", "A recurrent step, four times",
         "The same weights in every round: their gradient is the sum of what comes back from all of them.",
         """x = T.tensor([[1.0], [0.5], [-1.0], [0.25]])
 W = T.param([[0.5, -0.25]])
@@ -129,11 +107,8 @@ for step in range(4):
     h = T.tanh(x[step:step + 1] @ W + h @ U)
 loss = ((h - T.tensor([[0.5, -0.5]])) ** 2).sum()
 loss.backward()
-""",
-    ),
-    _example(
-        "convolution",
-        "A convolution",
+"""),
+    _example("convolution", "A convolution",
         "A kernel goes over a picture: each of its weights gathers a gradient from every place where it lay.",
         """picture = T.tensor([[[[0.0, 1.0, 2.0, 1.0],
                      [1.0, 3.0, 1.0, 0.0],
@@ -146,11 +121,8 @@ edges = T.conv2d(picture, kernel, bias)
 h = T.relu(edges)
 loss = h.mean()
 loss.backward()
-""",
-    ),
-    _example(
-        "embedding",
-        "Embeddings",
+"""),
+    _example("embedding", "Embeddings",
         "Rows are picked from a table: only those that were picked get a gradient, twice if picked twice.",
         """table = T.param(5, 3, seed=6)
 words = T.tensor([1, 3, 1])
@@ -160,11 +132,8 @@ rows = T.embedding(words, table)
 scores = rows @ w
 loss = T.sigmoid(scores).sum()
 loss.backward()
-""",
-    ),
-    _example(
-        "attention",
-        "A head of attention",
+"""),
+    _example("attention", "A head of attention",
         "Queries meet keys, softmax makes weights of that, and the weights mix the values.",
         """x  = T.randn(3, 4, seed=1)
 Wq = T.param(4, 2, seed=2)
@@ -179,6 +148,6 @@ weights = T.softmax(scores, dim=-1)
 out = weights @ v
 loss = (out ** 2).mean()
 loss.backward()
-""",
-    ),
+"""),
 )
+# fmt: on

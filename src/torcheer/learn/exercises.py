@@ -1,4 +1,4 @@
-"""Exercises: rules with a hole to fill. No torch in here.
+"""Exercises: rules with a hole to fill, and what a student has filled in. No torch in here.
 
 Each has a forward line in the language of the page. An answer is an expression over what arrives (g), what
 came out (c), the inputs, and what is given beside them.
@@ -6,23 +6,22 @@ came out (c), the inputs, and what is given beside them.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
 
+import msgspec
+
+from torcheer.errors import InputError
 from torcheer.learn.lesson_document import Exercise, Hole, shape_text
+from torcheer.tensorfile import write_atomically
 
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sought:
-    """One gradient to be found."""
-
-    solution: str
-    hints: Sequence[str]  # from vague to concrete
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +33,10 @@ class Task:
     text: str
     forward: str  # c = …
     shapes: Sequence[Shapes]  # the first is shown; an answer must be right for all
-    holes: Mapping[str, Sought]
-    helpers: Mapping[str, str] = field(
-        default_factory=dict
-    )  # given besides: name = expression over the inputs
-    places: Mapping[str, int] = field(default_factory=dict)  # inputs that are whole numbers below this
-    positive: frozenset[str] = frozenset()  # inputs that must not be zero or less
+    holes: Mapping[str, Sequence[str]]  # by symbol: an expression that is right, and hints
+    helpers: Mapping[str, str]  # given besides: name = expression over the inputs
+    places: Mapping[str, int]  # inputs that are whole numbers below this
+    positive: Sequence[str]  # inputs that must not be zero or less
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +53,12 @@ def shown(task: Task, typed: Mapping[str, Typed]) -> Exercise:
         Hole(
             symbol=symbol,
             formula=rf"\grad{{{symbol}}}",
-            hints=sought.hints,
-            solution=sought.solution,
+            hints=hints,
+            solution=solution,
             answer=typed[symbol].answer if symbol in typed else "",
             is_right=symbol in typed and typed[symbol].is_right,
         )
-        for symbol, sought in task.holes.items()
+        for symbol, (solution, *hints) in task.holes.items()
     ]
     return Exercise(
         id=task.id,
@@ -90,12 +87,93 @@ def given(task: Task) -> list[str]:
     return lines
 
 
-def _one(shape: Shape, *others: Shape, name: str = "a") -> list[Shapes]:
-    return [{name: one} for one in (shape, *others)]
+# --- how far a student has come: one small file ----------------------------------------------------------
+
+_VERSION: Final = 1
+_MAX_BYTES: Final = 1_000_000  # a larger file is none of ours
+
+Answers = dict[str, dict[str, Typed]]  # by exercise and symbol
 
 
-def _both(shape: Shape, *others: Shape) -> list[Shapes]:
-    return [{"a": one, "b": one} for one in (shape, *others)]
+class _File(msgspec.Struct, kw_only=True):
+    version: int
+    answers: Answers
+
+
+class Progress:
+    """Kept in a file if there is a place for one; else it lasts as long as the program."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._answers = {} if path is None else _read(path)
+        self.note = ""  # why nothing is kept
+
+    def of(self, exercise_id: str) -> Mapping[str, Typed]:
+        return self._answers.get(exercise_id, {})
+
+    def note_answers(self, exercise_id: str, typed: Mapping[str, Typed]) -> None:
+        """Remember what was typed. What was right once stays so until it is typed anew."""
+        self._answers[exercise_id] = {**self._answers.get(exercise_id, {}), **typed}
+        self._write()
+
+    def reset(self) -> None:
+        self._answers = {}
+        self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        data = msgspec.json.encode(_File(version=_VERSION, answers=self._answers))
+
+        def put(file: BinaryIO) -> None:
+            file.write(data)
+
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(self._path, "the progress", put, "learn.json")
+            self.note = ""
+        except (OSError, InputError) as error:
+            # The exercises go on; only that nothing outlives the program.
+            self.note = f"progress cannot be kept: {error}"
+
+
+def _read(path: Path) -> Answers:
+    """What is in the file. One that cannot be understood is put aside, not overwritten."""
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise msgspec.DecodeError("too large")
+        read = msgspec.json.decode(path.read_bytes(), type=_File)
+        if read.version != _VERSION:
+            raise msgspec.ValidationError("of another version")
+        return read.answers
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        with contextlib.suppress(OSError):  # the last one only
+            os.replace(path, path.with_name(f"{path.name}.damaged"))
+        return {}
+    except OSError:
+        return {}
+
+
+# --- the exercises ----------------------------------------------------------------------------------------
+
+
+def _task(
+    id: str, title: str, text: str, forward: str, shapes: Sequence[Shapes], *,
+    helpers: Mapping[str, str] | None = None, places: Mapping[str, int] | None = None,
+    positive: Sequence[str] = (), **holes: Sequence[str],
+) -> Task:  # fmt: skip
+    return Task(
+        id=id, title=title, text=text, forward=forward, shapes=shapes, holes=holes, helpers=helpers or {},
+        places=places or {}, positive=positive,
+    )  # fmt: skip
+
+
+def _one(*shapes: Shape, name: str = "a") -> list[Shapes]:
+    return [{name: shape} for shape in shapes]
+
+
+def _both(*shapes: Shape) -> list[Shapes]:
+    return [{"a": shape, "b": shape} for shape in shapes]
 
 
 _ATTENTION: Final = [
@@ -104,444 +182,176 @@ _ATTENTION: Final = [
     {"q": (1, 4), "k": (3, 4), "v": (3, 1)},
 ]
 
+# fmt: off
+# Of each gradient that is sought: an expression that is right, and hints, from vague to concrete.
 TASKS: Final[Sequence[Task]] = (
-    Task(
-        id="product",
-        title="A product of two numbers",
-        text="c is the product of a and b. If a grows by a little, c grows by b times as much.\n\n"
+    _task("product", "A product of two numbers",
+        "c is the product of a and b. If a grows by a little, c grows by b times as much.\n\n"
         "g says how much the loss changes with c. How much does it change with a, and with b?",
-        forward="c = a * b",
-        shapes=_both((), (3,)),
-        holes={
-            "a": Sought(
-                solution="g * b",
-                hints=[
-                    "How much does c change when a grows by 1?",
-                    "By b. And the loss changes g times as much as c.",
-                    "g times the other factor.",
-                ],
-            ),
-            "b": Sought(
-                solution="g * a",
-                hints=["The same as for a, with the roles changed.", "g times the other factor, which is a."],
-            ),
-        },
-    ),
-    Task(
-        id="difference",
-        title="A difference",
-        text="c is what is left of a when b is taken away.",
-        forward="c = a - b",
-        shapes=_both((3,), (2, 2)),
-        holes={
-            "a": Sought(
-                solution="g", hints=["c grows exactly as a does.", "So the gradient goes on unchanged."]
-            ),
-            "b": Sought(
-                solution="-g", hints=["When b grows, c shrinks by as much.", "So the sign turns: minus g."]
-            ),
-        },
-    ),
-    Task(
-        id="square",
-        title="A square",
-        text="A square is the product of a with itself: a gets a gradient from both factors.",
-        forward="c = a ** 2",
-        shapes=_one((3,), (), (2, 3)),
-        holes={
-            "a": Sought(
-                solution="2 * a * g",
-                hints=[
-                    "Write it as a * a: each factor gets g times the other.",
-                    "Both are a, and what arrives adds up.",
-                    "2 * a, times what arrives.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="quotient",
-        title="A quotient",
-        text="a is divided by b. The more there is above, the more comes out; the more below, the less.",
-        forward="c = a / b",
-        shapes=_both((3,), (2, 2)),
-        positive=frozenset({"b"}),
-        holes={
-            "a": Sought(
-                solution="g / b", hints=["c is a times one b-th.", "So a gets g times one b-th: g / b."]
-            ),
-            "b": Sought(
-                solution="-g * a / b ** 2",
-                hints=[
-                    "What is the derivative of 1/b?",
-                    "It is -1/b². And a stands before it.",
-                    "minus g, times a, over b squared; which is also -g * c / b.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="exp",
-        title="The exponential",
-        text="The exponential is the function that is its own slope.",
-        forward="c = T.exp(a)",
-        shapes=_one((3,), (2, 2)),
-        holes={
-            "a": Sought(
-                solution="g * c",
-                hints=[
-                    "What is the derivative of e to the a?",
-                    "It is itself, and that is known already: c.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="log",
-        title="The logarithm",
-        text="Steep near zero, ever flatter above.",
-        forward="c = T.log(a)",
-        shapes=_one((3,), (2, 2)),
-        positive=frozenset({"a"}),
-        holes={
-            "a": Sought(
-                solution="g / a",
-                hints=["What is the derivative of the logarithm?", "1/a. Times what arrives."],
-            ),
-        },
-    ),
-    Task(
-        id="sigmoid",
-        title="The sigmoid",
-        text="It leads from 0 to 1, steepest in the middle. Its slope can be had from its own value.",
-        forward="c = T.sigmoid(a)",
-        shapes=_one((3,), (2, 2)),
-        holes={
-            "a": Sought(
-                solution="g * c * (1 - c)",
-                hints=[
-                    "Its slope is 0 where c is 0 and where c is 1.",
-                    "It is c times (1 - c), a quarter at most.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="tanh",
-        title="The hyperbolic tangent",
-        text="It leads from -1 to 1. Where it is near either of them, little goes back: the unit is "
-        "saturated.",
-        forward="c = T.tanh(a)",
-        shapes=_one((3,), (2, 2)),
-        holes={
-            "a": Sought(
-                solution="g * (1 - c ** 2)",
-                hints=["Its slope is 1 in the middle, and 0 where c is -1 or 1.", "It is 1 minus c squared."],
-            ),
-        },
-    ),
-    Task(
-        id="relu",
-        title="The rectifier",
-        text="What is positive goes through, all else becomes 0. A comparison such as a > 0 gives a "
-        "mask, which counts "
-        "as 1 and 0 in a product.",
-        forward="c = T.relu(a)",
-        shapes=_one((4,), (3, 3)),
-        holes={
-            "a": Sought(
-                solution="g * (a > 0)",
-                hints=[
-                    "Where a is positive, c is a: what is the slope there? And elsewhere?",
-                    "1 and 0: the mask a > 0.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="twice",
-        title="Used twice",
-        text="a has a part in c by two ways. What comes back by both adds up.",
-        forward="c = a * a + 3 * a",
-        shapes=_one((3,), (2, 2)),
-        holes={
-            "a": Sought(
-                solution="g * (2 * a + 3)",
-                hints=["By a * a comes 2 * a * g. What comes by 3 * a?", "3 * g. Add both."],
-            ),
-        },
-    ),
-    Task(
-        id="bias",
-        title="A bias for every item",
-        text="b is added to each row of x: the same numbers are used many times. So each gets the "
-        "gradients of all its "
-        "uses.",
-        forward="c = x + b",
-        shapes=[{"x": (3, 2), "b": (2,)}, {"x": (4, 3), "b": (3,)}, {"x": (1, 2), "b": (2,)}],
-        holes={
-            "x": Sought(solution="g", hints=["Each element of x is used once.", "So it is g itself."]),
-            "b": Sought(
-                solution="g.sum(dim=0)",
-                hints=[
-                    "b[0] was added to every row: it gets what arrives at c[0, 0], c[1, 0], and so on.",
-                    "The sum over the rows.",
-                    "g.sum over dimension 0.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="mean",
-        title="A mean of each row",
-        text="c has one number for each row of x. Every element of a row has the same share in it. "
-        "x.size(1) is the length of a row, and g.unsqueeze(1) makes a column of g.",
-        forward="c = x.mean(dim=1)",
-        shapes=[{"x": (2, 3)}, {"x": (3, 4)}, {"x": (4, 1)}],
-        holes={
-            "x": Sought(
-                solution="g.unsqueeze(1).expand(x.shape) / x.size(1)",
-                hints=[
-                    "If one element grows by 1, by how much does the mean of its row?",
-                    "By one n-th, where n is the length of the row.",
-                    "Make a column of g, expand it to x.shape, and divide by x.size(1).",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="dot",
-        title="A dot product",
-        text="Two vectors become one number: element times element, all added up.",
-        forward="c = a @ b",
-        shapes=_both((3,), (5,)),
-        holes={
-            "a": Sought(
-                solution="g * b",
-                hints=["It is a sum of products a[i] * b[i].", "g is one number, and each a[i] meets b[i]."],
-            ),
-            "b": Sought(solution="g * a", hints=["The same with the roles changed.", "g times a."]),
-        },
-    ),
-    Task(
-        id="matmul",
-        title="A product of matrices",
-        text="c[i, j] is the sum of a[i, k] * b[k, j] over k. The shapes almost say it: what can be "
-        "multiplied with g so "
-        "that the result has the shape of a?",
-        forward="c = a @ b",
-        shapes=[{"a": (2, 3), "b": (3, 4)}, {"a": (3, 3), "b": (3, 3)}, {"a": (1, 4), "b": (4, 2)}],
-        holes={
-            "a": Sought(
-                solution="g @ b.T",
-                hints=[
-                    "a is 2×3, g is 2×4 and b is 3×4 (turned round 4×3).",
-                    "g times b turned round.",
-                    "g @ b.T",
-                ],
-            ),
-            "b": Sought(
-                solution="a.T @ g",
-                hints=["b is 3×4, a turned round is 3×2, g is 2×4.", "a turned round, times g."],
-            ),
-        },
-    ),
-    Task(
-        id="linear",
-        title="A linear layer",
-        text="As in torch, w has a row for each output and a column for each input, and the bias is "
-        "added to each item.",
-        forward="c = x @ w.T + b",
-        shapes=[
-            {"x": (2, 3), "w": (4, 3), "b": (4,)},
-            {"x": (3, 2), "w": (2, 2), "b": (2,)},
-            {"x": (1, 3), "w": (2, 3), "b": (2,)},
-        ],
-        holes={
-            "x": Sought(
-                solution="g @ w", hints=["A product with w.T: its other factor, turned round, is w.", "g @ w"]
-            ),
-            "w": Sought(
-                solution="g.T @ x",
-                hints=["w.T gets x.T @ g. And w?", "The same turned round: (x.T @ g).T, which is g.T @ x."],
-            ),
-            "b": Sought(
-                solution="g.sum(dim=0)",
-                hints=["b was added to each item.", "So it gets the sum over all items."],
-            ),
-        },
-    ),
-    Task(
-        id="mse",
-        title="The mean squared error",
-        text="How far y is from the target t, squared, on average over all elements. "
-        "y.size(0) * y.size(1) says how many there are.",
-        forward="c = ((y - t) ** 2).mean()",
-        shapes=[{"y": (2, 3), "t": (2, 3)}, {"y": (4, 1), "t": (4, 1)}, {"y": (3, 3), "t": (3, 3)}],
-        holes={
-            "y": Sought(
-                solution="g * 2 * (y - t) / (y.size(0) * y.size(1))",
-                hints=[
-                    "Three ops in a row: a difference, a square, a mean.",
-                    "The square gives 2 * (y - t), the mean divides by the number of elements.",
-                    "g * 2 * (y - t), over that number.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="softmax",
-        title="Softmax",
-        text="c has a share for each element of a row, and the shares of a row add up to 1. So no share "
-        "can grow without "
-        "others that shrink: every element of x has a part in every element of its row of c.",
-        forward="c = T.softmax(x, dim=-1)",
-        shapes=[{"x": (2, 3)}, {"x": (3, 4)}, {"x": (1, 2)}],
-        holes={
-            "x": Sought(
-                solution="c * (g - (g * c).sum(dim=-1, keepdim=True))",
-                hints=[
-                    "c[i] changes with x[j] by c[i] * ([i = j] - c[j]).",
-                    "Multiply with g[i] and sum over i: one part is g[j] * c[j], the other -c[j] times "
-                    "a sum.",
-                    "The sum is (g * c).sum(dim=-1, keepdim=True).",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="cross-entropy",
-        title="Cross entropy",
-        text="Scores for each class, and the class that is right. The loss is minus the logarithm of "
-        "the share that "
-        "softmax gives to it, on average over the items. T.one_hot(t, n) has a 1 where the right class is.",
-        forward="c = T.cross_entropy(x, t)",
-        shapes=[{"x": (3, 4), "t": (3,)}, {"x": (2, 5), "t": (2,)}, {"x": (1, 4), "t": (1,)}],
+        "c = a * b", _both((), (3,)),
+        a=("g * b", "How much does c change when a grows by 1?",
+           "By b. And the loss changes g times as much as c.", "g times the other factor."),
+        b=("g * a", "The same as for a, with the roles changed.", "g times the other factor, which is a.")),
+    _task("difference", "A difference",
+        "c is what is left of a when b is taken away.",
+        "c = a - b", _both((3,), (2, 2)),
+        a=("g", "c grows exactly as a does.", "So the gradient goes on unchanged."),
+        b=("-g", "When b grows, c shrinks by as much.", "So the sign turns: minus g.")),
+    _task("square", "A square",
+        "A square is the product of a with itself: a gets a gradient from both factors.",
+        "c = a ** 2", _one((3,), (), (2, 3)),
+        a=("2 * a * g", "Write it as a * a: each factor gets g times the other.",
+           "Both are a, and what arrives adds up.", "2 * a, times what arrives.")),
+    _task("quotient", "A quotient",
+        "a is divided by b. The more there is above, the more comes out; the more below, the less.",
+        "c = a / b", _both((3,), (2, 2)),
+        positive="b",
+        a=("g / b", "c is a times one b-th.", "So a gets g times one b-th: g / b."),
+        b=("-g * a / b ** 2", "What is the derivative of 1/b?", "It is -1/b². And a stands before it.",
+           "minus g, times a, over b squared; which is also -g * c / b.")),
+    _task("exp", "The exponential",
+        "The exponential is the function that is its own slope.",
+        "c = T.exp(a)", _one((3,), (2, 2)),
+        a=("g * c", "What is the derivative of e to the a?", "It is itself, and that is known already: c.")),
+    _task("log", "The logarithm",
+        "Steep near zero, ever flatter above.",
+        "c = T.log(a)", _one((3,), (2, 2)),
+        positive="a",
+        a=("g / a", "What is the derivative of the logarithm?", "1/a. Times what arrives.")),
+    _task("sigmoid", "The sigmoid",
+        "It leads from 0 to 1, steepest in the middle. Its slope can be had from its own value.",
+        "c = T.sigmoid(a)", _one((3,), (2, 2)),
+        a=("g * c * (1 - c)", "Its slope is 0 where c is 0 and where c is 1.",
+           "It is c times (1 - c), a quarter at most.")),
+    _task("tanh", "The hyperbolic tangent",
+        "It leads from -1 to 1. Where it is near either of them, little goes back: the unit is saturated.",
+        "c = T.tanh(a)", _one((3,), (2, 2)),
+        a=("g * (1 - c ** 2)", "Its slope is 1 in the middle, and 0 where c is -1 or 1.",
+           "It is 1 minus c squared.")),
+    _task("relu", "The rectifier",
+        "What is positive goes through, all else becomes 0. A comparison such as a > 0 gives a mask, "
+        "which counts as 1 and 0 in a product.",
+        "c = T.relu(a)", _one((4,), (3, 3)),
+        a=("g * (a > 0)", "Where a is positive, c is a: what is the slope there? And elsewhere?",
+           "1 and 0: the mask a > 0.")),
+    _task("twice", "Used twice",
+        "a has a part in c by two ways. What comes back by both adds up.",
+        "c = a * a + 3 * a", _one((3,), (2, 2)),
+        a=("g * (2 * a + 3)", "By a * a comes 2 * a * g. What comes by 3 * a?", "3 * g. Add both.")),
+    _task("bias", "A bias for every item",
+        "b is added to each row of x: the same numbers are used many times. So each gets the gradients of "
+        "all its uses.",
+        "c = x + b", [{"x": (3, 2), "b": (2,)}, {"x": (4, 3), "b": (3,)}, {"x": (1, 2), "b": (2,)}],
+        x=("g", "Each element of x is used once.", "So it is g itself."),
+        b=("g.sum(dim=0)",
+           "b[0] was added to every row: it gets what arrives at c[0, 0], c[1, 0], and so on.",
+           "The sum over the rows.", "g.sum over dimension 0.")),
+    _task("mean", "A mean of each row",
+        "c has one number for each row of x. Every element of a row has the same share in it. x.size(1) "
+        "is the length of a row, and g.unsqueeze(1) makes a column of g.",
+        "c = x.mean(dim=1)", _one((2, 3), (3, 4), (4, 1), name="x"),
+        x=("g.unsqueeze(1).expand(x.shape) / x.size(1)",
+           "If one element grows by 1, by how much does the mean of its row?",
+           "By one n-th, where n is the length of the row.",
+           "Make a column of g, expand it to x.shape, and divide by x.size(1).")),
+    _task("dot", "A dot product",
+        "Two vectors become one number: element times element, all added up.",
+        "c = a @ b", _both((3,), (5,)),
+        a=("g * b", "It is a sum of products a[i] * b[i].", "g is one number, and each a[i] meets b[i]."),
+        b=("g * a", "The same with the roles changed.", "g times a.")),
+    _task("matmul", "A product of matrices",
+        "c[i, j] is the sum of a[i, k] * b[k, j] over k. The shapes almost say it: what can be multiplied "
+        "with g so that the result has the shape of a?",
+        "c = a @ b", [{"a": (2, 3), "b": (3, 4)}, {"a": (3, 3), "b": (3, 3)}, {"a": (1, 4), "b": (4, 2)}],
+        a=("g @ b.T", "a is 2×3, g is 2×4 and b is 3×4 (turned round 4×3).", "g times b turned round.",
+           "g @ b.T"),
+        b=("a.T @ g", "b is 3×4, a turned round is 3×2, g is 2×4.", "a turned round, times g.")),
+    _task("linear", "A linear layer",
+        "As in torch, w has a row for each output and a column for each input, and the bias is added to "
+        "each item.",
+        "c = x @ w.T + b",
+        [{"x": (2, 3), "w": (4, 3), "b": (4,)}, {"x": (3, 2), "w": (2, 2), "b": (2,)},
+         {"x": (1, 3), "w": (2, 3), "b": (2,)}],
+        x=("g @ w", "A product with w.T: its other factor, turned round, is w.", "g @ w"),
+        w=("g.T @ x", "w.T gets x.T @ g. And w?", "The same turned round: (x.T @ g).T, which is g.T @ x."),
+        b=("g.sum(dim=0)", "b was added to each item.", "So it gets the sum over all items.")),
+    _task("mse", "The mean squared error",
+        "How far y is from the target t, squared, on average over all elements. y.size(0) * y.size(1) "
+        "says how many there are.",
+        "c = ((y - t) ** 2).mean()",
+        [{"y": (2, 3), "t": (2, 3)}, {"y": (4, 1), "t": (4, 1)}, {"y": (3, 3), "t": (3, 3)}],
+        y=("g * 2 * (y - t) / (y.size(0) * y.size(1))",
+           "Three ops in a row: a difference, a square, a mean.",
+           "The square gives 2 * (y - t), the mean divides by the number of elements.",
+           "g * 2 * (y - t), over that number.")),
+    _task("softmax", "Softmax",
+        "c has a share for each element of a row, and the shares of a row add up to 1. So no share can "
+        "grow without others that shrink: every element of x has a part in every element of its row of c.",
+        "c = T.softmax(x, dim=-1)", _one((2, 3), (3, 4), (1, 2), name="x"),
+        x=("c * (g - (g * c).sum(dim=-1, keepdim=True))",
+           "c[i] changes with x[j] by c[i] * ([i = j] - c[j]).",
+           "Multiply with g[i] and sum over i: one part is g[j] * c[j], the other -c[j] times a sum.",
+           "The sum is (g * c).sum(dim=-1, keepdim=True).")),
+    _task("cross-entropy", "Cross entropy",
+        "Scores for each class, and the class that is right. The loss is minus the logarithm of the share "
+        "that softmax gives to it, on average over the items. T.one_hot(t, n) has a 1 where the right "
+        "class is.",
+        "c = T.cross_entropy(x, t)",
+        [{"x": (3, 4), "t": (3,)}, {"x": (2, 5), "t": (2,)}, {"x": (1, 4), "t": (1,)}],
         places={"t": 4},
-        holes={
-            "x": Sought(
-                solution="g * (T.softmax(x, dim=1) - T.one_hot(t, x.size(1))) / x.size(0)",
-                hints=[
-                    "The loss of one item is logsumexp(x) - x[t]. What is the slope of either?",
-                    "softmax(x), minus 1 at the right class.",
-                    "And the mean over the items divides by x.size(0).",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="centring",
-        title="Layer norm: taking the mean away",
-        text="The first half of a layer norm: each row gets a mean of 0. An element has a part in the "
-        "mean of its row, "
-        "too, so it comes back by two ways.",
-        forward="c = x - x.mean(dim=1, keepdim=True)",
-        shapes=[{"x": (2, 3)}, {"x": (3, 4)}, {"x": (1, 2)}],
-        holes={
-            "x": Sought(
-                solution="g - g.mean(dim=1, keepdim=True)",
-                hints=[
-                    "By the first way comes g itself.",
-                    "By the mean comes minus one n-th of the sum of the row of g.",
-                    "Which is the mean of g over the row.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="scaling",
-        title="Layer norm: all of it",
-        text="Now the spread goes, too: r is one over the spread of each row. Gradients lose what would "
-        "only move a row "
-        "or stretch it, since neither changes what comes out.",
-        forward="c = T.layer_norm(x, x.size(1))",
-        shapes=[{"x": (2, 4)}, {"x": (3, 5)}, {"x": (1, 3)}],
+        x=("g * (T.softmax(x, dim=1) - T.one_hot(t, x.size(1))) / x.size(0)",
+           "The loss of one item is logsumexp(x) - x[t]. What is the slope of either?",
+           "softmax(x), minus 1 at the right class.", "And the mean over the items divides by x.size(0).")),
+    _task("centring", "Layer norm: taking the mean away",
+        "The first half of a layer norm: each row gets a mean of 0. An element has a part in the mean of "
+        "its row, too, so it comes back by two ways.",
+        "c = x - x.mean(dim=1, keepdim=True)", _one((2, 3), (3, 4), (1, 2), name="x"),
+        x=("g - g.mean(dim=1, keepdim=True)", "By the first way comes g itself.",
+           "By the mean comes minus one n-th of the sum of the row of g.",
+           "Which is the mean of g over the row.")),
+    _task("scaling", "Layer norm: all of it",
+        "Now the spread goes, too: r is one over the spread of each row. Gradients lose what would only "
+        "move a row or stretch it, since neither changes what comes out.",
+        "c = T.layer_norm(x, x.size(1))", _one((2, 4), (3, 5), (1, 3), name="x"),
         helpers={"r": "1 / T.sqrt(x.var(dim=1, unbiased=False, keepdim=True) + 1e-5)"},
-        holes={
-            "x": Sought(
-                solution="r * (g - g.mean(dim=1, keepdim=True) - c * (g * c).mean(dim=1, keepdim=True))",
-                hints=[
-                    "As for taking the mean away, but the whole is scaled by r.",
-                    "Besides the mean of g, the part of g that points along c goes, too.",
-                    "That part is c * (g * c).mean(dim=1, keepdim=True).",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="embedding",
-        title="Embeddings",
-        text="Rows of a table w are picked by their numbers i. A row that was picked twice gets both "
-        "gradients, one that "
-        "was not gets none. T.one_hot(i, n) is a matrix with a 1 in each row, where i points to.",
-        forward="c = T.embedding(i, w)",
-        shapes=[{"i": (3,), "w": (4, 2)}, {"i": (5,), "w": (4, 3)}],
+        x=("r * (g - g.mean(dim=1, keepdim=True) - c * (g * c).mean(dim=1, keepdim=True))",
+           "As for taking the mean away, but the whole is scaled by r.",
+           "Besides the mean of g, the part of g that points along c goes, too.",
+           "That part is c * (g * c).mean(dim=1, keepdim=True).")),
+    _task("embedding", "Embeddings",
+        "Rows of a table w are picked by their numbers i. A row that was picked twice gets both "
+        "gradients, one that was not gets none. T.one_hot(i, n) is a matrix with a 1 in each row, where i "
+        "points to.",
+        "c = T.embedding(i, w)", [{"i": (3,), "w": (4, 2)}, {"i": (5,), "w": (4, 3)}],
         places={"i": 4},
-        holes={
-            "w": Sought(
-                solution="T.one_hot(i, w.size(0)).T @ g",
-                hints=[
-                    "Picking rows is a product of matrices: T.one_hot(i, n) @ w.",
-                    "And the right factor of a product gets the left one, turned round, times g.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="attention-scores",
-        title="Attention: the scores",
-        text="Each query meets each key: their dot product, over the root of their length. "
-        "q.size(1) ** 0.5 is that root.",
-        forward="c = q @ k.T / q.size(1) ** 0.5",
-        shapes=[{name: one[name] for name in ("q", "k")} for one in _ATTENTION],
-        holes={
-            "q": Sought(
-                solution="g @ k / q.size(1) ** 0.5",
-                hints=["A product of matrices with k.T.", "k.T turned round is k; and the root stays below."],
-            ),
-            "k": Sought(
-                solution="g.T @ q / q.size(1) ** 0.5",
-                hints=["k.T gets q.T @ g, over the root.", "And k the same, turned round: g.T @ q."],
-            ),
-        },
-    ),
-    Task(
-        id="attention-weights",
-        title="Attention: weights and values",
-        text="Scores s become weights p by a softmax, and the weights mix the values. Go back one op at "
-        "a time: first to "
-        "v and to the weights, then from the weights to the scores.",
-        forward="c = T.softmax(s, dim=-1) @ v",
-        shapes=[{"s": (3, 4), "v": (4, 2)}, {"s": (2, 2), "v": (2, 3)}, {"s": (1, 3), "v": (3, 1)}],
+        w=("T.one_hot(i, w.size(0)).T @ g", "Picking rows is a product of matrices: T.one_hot(i, n) @ w.",
+           "And the right factor of a product gets the left one, turned round, times g.")),
+    _task("attention-scores", "Attention: the scores",
+        "Each query meets each key: their dot product, over the root of their length. q.size(1) ** 0.5 is "
+        "that root.",
+        "c = q @ k.T / q.size(1) ** 0.5", [{name: one[name] for name in ("q", "k")} for one in _ATTENTION],
+        q=("g @ k / q.size(1) ** 0.5", "A product of matrices with k.T.",
+           "k.T turned round is k; and the root stays below."),
+        k=("g.T @ q / q.size(1) ** 0.5", "k.T gets q.T @ g, over the root.",
+           "And k the same, turned round: g.T @ q.")),
+    _task("attention-weights", "Attention: weights and values",
+        "Scores s become weights p by a softmax, and the weights mix the values. Go back one op at a "
+        "time: first to v and to the weights, then from the weights to the scores.",
+        "c = T.softmax(s, dim=-1) @ v",
+        [{"s": (3, 4), "v": (4, 2)}, {"s": (2, 2), "v": (2, 3)}, {"s": (1, 3), "v": (3, 1)}],
         helpers={"p": "T.softmax(s, dim=-1)"},
-        holes={
-            "v": Sought(solution="p.T @ g", hints=["c is p @ v.", "p turned round, times g."]),
-            "s": Sought(
-                solution="p * (g @ v.T - (g @ v.T * p).sum(dim=-1, keepdim=True))",
-                hints=[
-                    "At the weights arrives g @ v.T.",
-                    "Put that into the rule of softmax, where c is p here.",
-                    "p * (g @ v.T - …), where … is the sum of g @ v.T * p over each row, with keepdim=True.",
-                ],
-            ),
-        },
-    ),
-    Task(
-        id="attention",
-        title="Attention: a whole head",
-        text="Scores, softmax and values at once. p are the weights, and gs is what arrives at the "
-        "scores before they "
-        "are divided: you found both before.",
-        forward="c = T.softmax(q @ k.T / q.size(1) ** 0.5, dim=-1) @ v",
-        shapes=_ATTENTION,
-        helpers={
-            "p": "T.softmax(q @ k.T / q.size(1) ** 0.5, dim=-1)",
-            "gs": "p * (g @ v.T - (g @ v.T * p).sum(dim=-1, keepdim=True)) / q.size(1) ** 0.5",
-        },
-        holes={
-            "v": Sought(solution="p.T @ g", hints=["c is p @ v.", "p turned round, times g."]),
-            "q": Sought(solution="gs @ k", hints=["The scores are q @ k.T.", "What arrives there, times k."]),
-            "k": Sought(solution="gs.T @ q", hints=["k.T gets q.T @ gs.", "And k the same, turned round."]),
-        },
-    ),
+        v=("p.T @ g", "c is p @ v.", "p turned round, times g."),
+        s=("p * (g @ v.T - (g @ v.T * p).sum(dim=-1, keepdim=True))", "At the weights arrives g @ v.T.",
+           "Put that into the rule of softmax, where c is p here.",
+           "p * (g @ v.T - …), where … is the sum of g @ v.T * p over each row, with keepdim=True.")),
+    _task("attention", "Attention: a whole head",
+        "Scores, softmax and values at once. p are the weights, and gs is what arrives at the scores "
+        "before they are divided: you found both before.",
+        "c = T.softmax(q @ k.T / q.size(1) ** 0.5, dim=-1) @ v", _ATTENTION,
+        helpers={"p": "T.softmax(q @ k.T / q.size(1) ** 0.5, dim=-1)",
+                 "gs": "p * (g @ v.T - (g @ v.T * p).sum(dim=-1, keepdim=True)) / q.size(1) ** 0.5"},
+        v=("p.T @ g", "c is p @ v.", "p turned round, times g."),
+        q=("gs @ k", "The scores are q @ k.T.", "What arrives there, times k."),
+        k=("gs.T @ q", "k.T gets q.T @ gs.", "And k the same, turned round.")),
 )
+# fmt: on

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from torch import Tensor
 
 from torcheer.autograd import Node
 from torcheer.errors import AutogradError, InputError
-from torcheer.learn.expression_values import Value, Values, new_nodes
+from torcheer.learn.expression_values import Values, new_nodes
 from torcheer.learn.lesson import lesson_of
 from torcheer.learn.lesson_document import Lesson, shape_text
 
@@ -36,49 +36,35 @@ def explain(
 
     Without, it shows in the notebook, if this is one, else in the browser. Returns where the file is.
     """
-    if path is not None:
-        _check_path(path)
     lesson = lesson_of_tensor(tensor, names, title)
     # The one call that points up: a page is made by the app, which stands above this room.
     page = importlib.import_module("torcheer.app")
     if path is not None:
-        written: str = page.write_lesson_page(lesson, path)
-        return written
-    shown: str | None = page.show_lesson(lesson, open_browser=open_browser)
-    return shown
-
-
-def _check_path(path: Any) -> None:
-    """Before anything is computed. What is no path at all is refused where files are written."""
-    if not isinstance(path, str | os.PathLike):
-        return
-    name = os.fsdecode(path)
-    if not name.lower().endswith((".html", ".htm")) and not os.path.isdir(name):
-        example = f"{os.path.splitext(name)[0] or 'lesson'}.html"
-        raise InputError(
-            f"explain() writes a page, and a browser wants a name in .html for it, not {name!r}: "
-            f"write explain({example!r})."
-        )
+        return cast(str, page.write_lesson_page(lesson, path))
+    return cast("str | None", page.show_lesson(lesson, open_browser=open_browser))
 
 
 def lesson_of_tensor(tensor: Any, names: Mapping[str, Any], title: str | None = None) -> Lesson:
     """The lesson, with what torch and differences say."""
     loss = _loss(tensor)
-    nodes = new_nodes(loss, ())
+    nodes = new_nodes(loss)
     _check(nodes)
     source = source_lines(nodes)
     values = Values(module_names(names))
     for node in nodes:
         values.add_node(node, source.line_of(node))
-    _name(values, names)
+    for name, tensor in tensor_names(names):
+        values.name(tensor, name)
+    for value in values.all:
+        value.kind = "input" if value.kind == "constant" and value.is_named else value.kind
     _read_lines(values, nodes, source)
     notes = ["Hooks of tensors are not called here."] if any(node.hooks for node in nodes) else []
-    value = values.of_node(loss)
+    end = values.of_node(loss)
     try:
         return lesson_of(
             values,
-            value,
-            title=title or (value.name if value.is_named else "An expression"),
+            end,
+            title=title or (end.name if end.is_named else "An expression"),
             lines=source.lines,
             first_line=source.first_line,
             has_checks=True,
@@ -114,9 +100,8 @@ def _check(nodes: Sequence[Node]) -> None:
     """What cannot be shown is said before anything is computed."""
     if len(nodes) > MAX_NODES:
         raise InputError(
-            f"{len(nodes):,} ops and parameters lead here, and a lesson has {MAX_NODES} at most: "
-            "explain a smaller "
-            "model, one item of the batch, or fewer steps of a loop."
+            f"{len(nodes):,} ops and parameters lead here, and a lesson has {MAX_NODES} at most: explain a "
+            "smaller model, one item of the batch, or fewer steps of a loop."
         )
     for node in nodes:
         if node.refill is not None:
@@ -125,18 +110,8 @@ def _check(nodes: Sequence[Node]) -> None:
     if gone:
         raise AutogradError(
             f"backward() has let go of the values at {gone[-1]}, which are large: call explain() before "
-            "backward(), "
-            "or backward(retain_graph=True)."
+            "backward(), or backward(retain_graph=True)."
         )
-
-
-def _name(values: Values, names: Mapping[str, Any]) -> None:
-    """By the variables of whoever asked; parameters by their module."""
-    for name, tensor in tensor_names(names):
-        values.name(tensor, name)
-    for value in values.all:
-        if value.kind == "constant" and value.is_named:
-            value.kind = "input"
 
 
 def _read_lines(values: Values, nodes: Sequence[Node], source: SourceLines) -> None:
@@ -149,11 +124,7 @@ def _read_lines(values: Values, nodes: Sequence[Node], source: SourceLines) -> N
         name, text = assigned(source.text_of(value.line)) if value.line else ("", "")
         value.text = value.text or text
         if name and not value.is_named:
-            _call(value, name)
-
-
-def _call(value: Value, name: str) -> None:
-    value.name, value.is_named = name, True
+            value.name, value.is_named = name, True
 
 
 _MAX_NAMES: Final = 2000  # variables that are looked at
@@ -241,9 +212,6 @@ class SourceLines:
         return self.lines[line - self.first_line].strip() if line else ""
 
 
-NOTHING: Final = SourceLines(path="", lines=[], first_line=1)
-
-
 def source_lines(nodes: Sequence[Node]) -> SourceLines:
     """The lines in which most of the ops stand, with those in between; of a long file, a part."""
     places = Counter((node.place[0].co_filename, node.place[1]) for node in nodes if node.place is not None)
@@ -254,16 +222,11 @@ def source_lines(nodes: Sequence[Node]) -> SourceLines:
         written = linecache.getlines(path)
         lines = sorted(line for name, line in places if name == path and line <= len(written))
         if lines:
-            first, last = _stretch(lines)
-            shown = [text.rstrip("\n") for text in written[first - 1 : last]]
+            # Where they are too far apart, as many as fit at the end.
+            first = next(line for line in lines if line > lines[-1] - _MAX_LINES)
+            shown = [text.rstrip("\n") for text in written[first - 1 : lines[-1]]]
             return SourceLines(path=path, lines=shown, first_line=first)
-    return NOTHING
-
-
-def _stretch(lines: Sequence[int]) -> tuple[int, int]:
-    """From the first to the last of them. Where they are too far apart, as many as fit at the end."""
-    near = [line for line in lines if line > lines[-1] - _MAX_LINES]
-    return near[0], near[-1]
+    return SourceLines(path="", lines=[], first_line=1)
 
 
 def assigned(line: str) -> tuple[str, str]:

@@ -26,20 +26,19 @@ from torcheer.learn.functions import (
     bind,
     check_size,
     described,
-    elementwise,
     floats,
     is_int,
     is_number,
-    product,
 )
 from torcheer.learn.lesson_document import (
     MAX_EXPONENT,
     MAX_OPS,
     Fault,
     NodeKind,
+    broadcast,
     check_number,
     check_shape,
-    digits,
+    shape_text,
 )
 
 NAMESPACE: Final = "T"  # how torcheer.autograd is called, unless it is imported by another name
@@ -107,7 +106,7 @@ class Expressions:
         """What it comes to."""
         reader = _READERS.get(type(tree))
         if reader is None:
-            raise Fault(f"{_name_of(tree)} cannot be used here: {_ALLOWED}.", tree.lineno)
+            raise Fault(f"`{_text(tree)}` cannot be used here: {_ALLOWED}.", tree.lineno)
         try:
             return reader(self, tree)
         except Fault as fault:
@@ -152,25 +151,27 @@ class Expressions:
         if isinstance(tree.op, ast.BitXor):
             raise Fault(f"a power is written with **: write {_text(tree.left)} ** {_text(tree.right)}.")
         if type(tree.op) not in _ARITHMETIC:
-            raise Fault(f"{_name_of(tree.op)} is not used here: + - * / ** @ are, and & | on masks.")
+            raise Fault(f"`{_text(tree)}` cannot be used here: + - * / ** @ can, and & | on masks.")
         name, operate = _ARITHMETIC[type(tree.op)]
         left, right = self.value(tree.left), self.value(tree.right)
         if name == "pow" and is_number(right) and abs(right) > MAX_EXPONENT:
             raise Fault(f"an exponent is at most {MAX_EXPONENT} here.")
         if is_number(left) and is_number(right):
-            return _of_numbers(operate, name, left, right)
-        self._check_operands(name, operate, left, right)
-        if name == "matmul":
-            left, right = floats(left, right)
-        return self._operate(tree, name, lambda: operate(left, right), (left, right))
+            return _of_numbers(tree, operate, name, left, right)
+        return self._of_two(tree, name, operate, left, right)
 
-    def _check_operands(self, name: str, operate: Callable[[Any, Any], Any], left: Any, right: Any) -> None:
+    def _of_two(
+        self, tree: ast.expr, name: str, operate: Callable[[Any, Any], Any], left: Any, right: Any
+    ) -> Any:
         for one in (left, right):
             if not isinstance(one, Tensor) and (name == "matmul" or not is_number(one)):
                 raise Fault(f"{name} wants tensors, not {described(one)}.")
-        of = {"a": left, "b": right}
-        work_each = product(of) if name == "matmul" else elementwise(of)
-        check_size(lambda a, b: operate(*floats(a, b)), of, work_each)
+        if name == "matmul":
+            _check_product(left, right)
+            left, right = floats(left, right)
+        else:
+            broadcast(*(tuple(one.shape) for one in (left, right) if isinstance(one, Tensor)))
+        return self._operate(tree, name, lambda a, b: operate(a, b), {"a": left, "b": right})
 
     def _unary(self, tree: ast.UnaryOp) -> Any:
         if type(tree.op) not in _SIGNS:
@@ -181,7 +182,7 @@ class Expressions:
             return operate(value)
         if not isinstance(value, Tensor):
             raise Fault(f"{name} wants a tensor or a number, not {described(value)}.")
-        return self._operate(tree, name, lambda: operate(value), (value,))
+        return self._operate(tree, name, lambda x: operate(x), {"x": value})
 
     def _compare(self, tree: ast.Compare) -> Any:
         if len(tree.ops) > 1 or type(tree.ops[0]) not in _COMPARISONS:
@@ -190,8 +191,7 @@ class Expressions:
         left, right = self.value(tree.left), self.value(tree.comparators[0])
         if is_number(left) and is_number(right):
             return bool(operate(left, right))
-        self._check_operands(name, operate, left, right)
-        return self._operate(tree, name, lambda: operate(left, right), (left, right))
+        return self._of_two(tree, name, operate, left, right)
 
     def _subscript(self, tree: ast.Subscript) -> Any:
         value, key = self.value(tree.value), self._key(self.value(tree.slice))
@@ -201,8 +201,7 @@ class Expressions:
             return value[key]
         if not isinstance(value, Tensor):
             raise Fault(f"{described(value)} has no parts.")
-        check_size(lambda value, key: value[key], {"value": value, "key": key})
-        return self._operate(tree, "index", lambda: value[key], (value,))
+        return self._operate(tree, "index", lambda x, key: x[key], {"x": value, "key": key})
 
     def _key(self, key: Any) -> Any:
         """Lists of numbers in a key are places, as in torch."""
@@ -228,7 +227,7 @@ class Expressions:
         read = ATTRIBUTES[tree.attr]
         if tree.attr in ("shape", "ndim"):
             return read(value)
-        return self._operate(tree, tree.attr, lambda: read(value), (value,))
+        return self._operate(tree, tree.attr, lambda x: read(x), {"x": value})
 
     def _call(self, tree: ast.Call) -> Any:
         named = {one.arg: one.value for one in tree.keywords if one.arg is not None}
@@ -276,9 +275,7 @@ class Expressions:
             return self._make(tree, made, args, values)
         assert function is not None
         bound = bind(name, function.parameters, args, values)
-        check_size(function.run, bound, function.fits(bound))
-        operands = list(tensors_in(tuple(bound.values())))
-        return self._operate(tree, name, lambda: function.run(**bound), operands)
+        return self._operate(tree, name, function.run, bound)
 
     def _make(self, tree: ast.Call, made: Function, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
         bound = bind(made.name, made.parameters, args, named)
@@ -313,11 +310,12 @@ class Expressions:
         if self._num_ops > MAX_OPS:
             raise Fault(f"more than {MAX_OPS} operations: take a smaller example, or fewer rounds.")
 
-    def _operate(self, tree: ast.expr, name: str, operate: Callable[[], Any], operands: Sequence[Any]) -> Any:
+    def _operate(self, tree: ast.expr, name: str, run: Callable[..., Any], of: Mapping[str, Any]) -> Any:
         """Do an op, with a sentence for what goes wrong, and note what it made."""
         self._count()
         try:
-            result = operate()
+            check_size(run, of)
+            result = run(**of)
         except _OF_AN_OP as error:
             raise Fault(f"{_text(tree)}: {first_sentence(error)}") from None
         if not isinstance(result, Tensor):
@@ -325,8 +323,17 @@ class Expressions:
         check_shape(result.shape, "the result")
         if not isinstance(result, tracer):
             result = tracer(result)
-        self.values.add_result(result, operands, name, _text(tree), tree.lineno)
+        self.values.add_result(result, list(tensors_in(tuple(of.values()))), name, _text(tree), tree.lineno)
         return result
+
+
+def _check_product(left: Tensor, right: Tensor) -> None:
+    inner, rows = left.shape[-1:], right.shape[-2 if right.dim() > 1 else 0 :][:1]
+    if not left.shape or not right.shape or inner != rows:
+        raise Fault(
+            f"{shape_text(left.shape)} @ {shape_text(right.shape)} does not fit: the last dimension of the "
+            "left must be as long as the second to last of the right, or the only one."
+        )
 
 
 def first_sentence(error: BaseException) -> str:
@@ -334,28 +341,21 @@ def first_sentence(error: BaseException) -> str:
     return str(error).partition("\n")[0][:300] or type(error).__name__
 
 
-def _of_numbers(operate: Callable[[Any, Any], Any], name: str, left: Any, right: Any) -> int | float:
+def _of_numbers(
+    tree: ast.expr, operate: Callable[[Any, Any], Any], name: str, left: Any, right: Any
+) -> int | float:
     if name in ("matmul", "and", "or"):
         raise Fault(f"{name} wants tensors, not numbers.")
     try:
         result = operate(left, right)
     except ZeroDivisionError:
-        raise Fault(f"{_written(name, left, right)} divides by 0, and that gives no number.") from None
+        raise Fault(f"{_text(tree)} divides by 0, and that gives no number.") from None
     except ArithmeticError:
-        raise Fault(f"{_written(name, left, right)} is too large to be computed.") from None
+        raise Fault(f"{_text(tree)} is too large to be computed.") from None
     if not is_number(result):
-        raise Fault(f"{_written(name, left, right)} is no real number.")
+        raise Fault(f"{_text(tree)} is no real number.")
     check_number(result, "the result")
     return result  # type: ignore[no-any-return]
-
-
-def _written(name: str, left: float, right: float) -> str:
-    sign = "**" if name == "pow" else "/" if name == "div" else name
-    return " ".join((_in_brackets(left), sign, _in_brackets(right)))
-
-
-def _in_brackets(value: float) -> str:
-    return digits(value) if value >= 0 else f"({digits(value)})"
 
 
 def _is_function(name: str) -> bool:
@@ -367,35 +367,10 @@ def _text(tree: ast.expr) -> str:
     return text if len(text) <= 120 else f"{text[:119]}…"
 
 
-def _name_of(tree: ast.AST) -> str:
-    return _WORDS.get(type(tree), type(tree).__name__)
-
-
 def _listed(names: Mapping[str, Any]) -> str:
     return ", ".join(f".{name}" for name in names)
 
 
-_WORDS: Final[Mapping[type[ast.AST], str]] = {
-    ast.Lambda: "lambda",
-    ast.ListComp: "a comprehension",
-    ast.SetComp: "a comprehension",
-    ast.DictComp: "a comprehension",
-    ast.GeneratorExp: "a comprehension",
-    ast.Dict: "a dictionary",
-    ast.Set: "a set",
-    ast.IfExp: "if … else",
-    ast.BoolOp: "`and` or `or`",
-    ast.JoinedStr: "a text",
-    ast.NamedExpr: ":=",
-    ast.Await: "await",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.Starred: "a star",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
 _READERS: Final[Mapping[type[ast.expr], Callable[[Expressions, Any], Any]]] = {
     ast.Constant: Expressions._constant,
     ast.Name: Expressions._name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,7 +16,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from torcheer.autograd import Node, as_plain
+from torcheer.autograd import Node, as_plain, newest_first
 from torcheer.learn.lesson_document import Cells, NodeKind
 
 
@@ -144,18 +144,9 @@ def plain(tensor: Tensor) -> Tensor:
         return tensor.detach().as_subclass(Tensor)
 
 
-def new_nodes(node: Node, known: Iterable[Node]) -> list[Node]:
+def new_nodes(node: Node, known: Container[Node] = ()) -> list[Node]:
     """The nodes that lead to this one and are not known, oldest first."""
-    known = known if isinstance(known, dict | set) else set(known)
-    found: set[Node] = set()
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if one in found or one in known:
-            continue
-        found.add(one)
-        waiting.extend(parent for parent in one.parents if parent is not None)
-    return sorted(found, key=lambda one: one.number)
+    return [one for one in reversed(newest_first([node])) if one not in known]
 
 
 def written(value: Value) -> str:
@@ -163,16 +154,10 @@ def written(value: Value) -> str:
     if value.kind != "op":
         return value.name
     names = [operand.name for operand in value.operands]
-    if value.node is not None and len(value.node.inputs) != len(names):
-        names = _with_numbers(value.node, names)
+    if value.node is not None:
+        left, inputs = list(names), value.node.inputs
+        names = [left.pop(0) if isinstance(one, Tensor) else f"{one}" for one in inputs if one is not None]
     return f"{value.rule}({', '.join(names)})"
-
-
-def _with_numbers(node: Node, names: Sequence[str]) -> list[str]:
-    left = list(names)
-    return [
-        left.pop(0) if isinstance(given, Tensor) else f"{given}" for given in node.inputs if given is not None
-    ]
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -7,7 +7,6 @@ sorted to parameters and checked, and a result that would be too large is refuse
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -21,11 +20,8 @@ from torcheer.learn.lesson_document import (
     MAX_DIMS,
     MAX_WINDOW,
     Fault,
-    broadcast,
     check_number,
     check_shape,
-    check_work,
-    shape_text,
 )
 
 _REQUIRED: Final = object()
@@ -115,23 +111,18 @@ def is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _if(test: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    return lambda value: value if test(value) else None
+
+
 def _tensor(value: Any) -> Any:
     if is_number(value):
         return tracer(torch.tensor(float(value)))
     return value if isinstance(value, Tensor) else None
 
 
-def _operand(value: Any) -> Any:
-    return value if isinstance(value, Tensor) or is_number(value) else None
-
-
-def _index(value: Any) -> Any:
-    is_whole = isinstance(value, Tensor) and not value.is_floating_point() and value.dtype != torch.bool
-    return value if is_whole else None
-
-
-def _mask(value: Any) -> Any:
-    return value if isinstance(value, Tensor) and value.dtype == torch.bool else None
+def _is_index(value: Any) -> bool:
+    return isinstance(value, Tensor) and not value.is_floating_point() and value.dtype != torch.bool
 
 
 def _tensors(value: Any) -> Any:
@@ -140,16 +131,14 @@ def _tensors(value: Any) -> Any:
     return None
 
 
-def _dim(value: Any) -> Any:
-    return value if is_int(value) and abs(value) <= MAX_DIMS else None
+def _is_dim(value: Any) -> bool:
+    return is_int(value) and abs(value) <= MAX_DIMS
 
 
 def _dims(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return (
-            tuple(value) if len(value) <= MAX_DIMS and all(_dim(one) is not None for one in value) else None
-        )
-    return _dim(value)
+    if isinstance(value, list | tuple) and len(value) <= MAX_DIMS and all(map(_is_dim, value)):
+        return tuple(value)
+    return value if _is_dim(value) else None
 
 
 def _sizes(value: Any) -> Any:
@@ -161,11 +150,8 @@ def _sizes(value: Any) -> Any:
     return tuple(values)
 
 
-def _sizes_or_numbers(value: Any) -> Any:
-    """What T.param takes: sizes, or the weights themselves."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return _sizes(value)
-    return _nested(value)
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, bool | int | float | list | tuple | Tensor)
 
 
 def _window(value: Any) -> Any:
@@ -174,46 +160,28 @@ def _window(value: Any) -> Any:
     return tuple(both) if fits and all(0 <= one <= MAX_WINDOW for one in both) else None
 
 
-def _number(value: Any) -> Any:
-    return value if is_number(value) else None
-
-
-def _count(value: Any) -> Any:
-    return value if is_int(value) and value >= 0 else None
-
-
-def _flag(value: Any) -> Any:
-    return value if isinstance(value, bool) else None
-
-
-def _nested(value: Any) -> Any:
-    return (
-        value
-        if isinstance(value, list | tuple | Tensor) or is_number(value) or isinstance(value, bool)
-        else None
-    )
-
-
-def _reduction(value: Any) -> Any:
-    return value if value in ("mean", "sum", "none") else None
-
-
 KINDS: Final[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
     "tensor": (_tensor, "a tensor"),
-    "operand": (_operand, "a tensor or a number"),
-    "index": (_index, "a tensor of whole numbers, such as T.tensor([0, 2]),"),
-    "mask": (_mask, "a mask, such as x > 0,"),
+    "operand": (_if(lambda value: isinstance(value, Tensor) or is_number(value)), "a tensor or a number"),
+    "index": (_if(_is_index), "a tensor of whole numbers, such as T.tensor([0, 2]),"),
+    "mask": (
+        _if(lambda value: isinstance(value, Tensor) and value.dtype == torch.bool),
+        "a mask, such as x > 0,",
+    ),
     "tensors": (_tensors, "a list of tensors"),
-    "dim": (_dim, "a dimension, such as 0 or -1,"),
+    "dim": (_if(_is_dim), "a dimension, such as 0 or -1,"),
     "dims": (_dims, "a dimension or several"),
     "sizes": (_sizes, "whole numbers"),
-    "param": (_sizes_or_numbers, "sizes, or rows of numbers,"),
+    "param": (
+        lambda value: _sizes(value) if is_int(value) else _if(_is_nested)(value),
+        "sizes, or rows of numbers,",
+    ),
     "window": (_window, f"a whole number from 0 to {MAX_WINDOW}, or two"),
-    "number": (_number, "a number"),
-    "count": (_count, "a whole number that is not negative"),
-    "flag": (_flag, "True or False"),
-    "numbers": (_nested, "numbers"),
-    "reduction": (_reduction, "'mean', 'sum' or 'none'"),
+    "number": (_if(is_number), "a number"),
+    "count": (_if(lambda value: is_int(value) and value >= 0), "a whole number that is not negative"),
+    "flag": (_if(lambda value: isinstance(value, bool)), "True or False"),
+    "numbers": (_if(_is_nested), "numbers"),
+    "reduction": (_if(lambda value: value in ("mean", "sum", "none")), "'mean', 'sum' or 'none'"),
 }
 
 
@@ -296,90 +264,17 @@ def _flat(values: Any, depth: int) -> Iterator[int | float]:
         )
 
 
-# --- sizes: whether arguments fit, and how large the result would be ----------------------------------------
+def check_size(run: Callable[..., Any], of: Mapping[str, Any]) -> None:
+    """Refuse a result that would be too large. It is computed on meta tensors, which hold no numbers.
 
-Bound = Mapping[str, Any]  # the arguments by name
-Fits = Callable[[Bound], int]
-
-
-def anything(of: Bound) -> int:
-    """Check nothing: torch says what does not fit. Return the multiplications for each number."""
-    return 1
-
-
-def elementwise(of: Bound) -> int:
-    broadcast(*(tuple(one.shape) for one in of.values() if isinstance(one, Tensor)))
-    return 1
-
-
-def product(of: Bound) -> int:
-    left, right = of["a"], of["b"]
-    if not left.shape or not right.shape:
-        raise Fault("a matrix product needs vectors or matrices, not single numbers: write a * b.")
-    inner, rows = left.shape[-1], right.shape[-2 if right.dim() > 1 else 0]
-    if inner != rows:
-        raise Fault(
-            f"{shape_text(left.shape)} @ {shape_text(right.shape)} does not fit: the last dimension of "
-            f"the left ({inner}) must be as long as the {'second to last' if right.dim() > 1 else 'one'} "
-            f"of the right ({rows})."
-        )
-    broadcast(left.shape[:-2], right.shape[:-2])
-    return int(inner)
-
-
-def linear(of: Bound) -> int:
-    x, weight = of["x"], of["weight"]
-    if weight.dim() != 2 or not x.shape or x.shape[-1] != weight.shape[1]:
-        raise Fault(
-            f"linear(x, weight): x of {shape_text(x.shape)} and weight of {shape_text(weight.shape)} do not "
-            "fit; weight has a row for each output and a column for each input."
-        )
-    return int(weight.shape[1])
-
-
-def embedded(of: Bound) -> int:
-    if of["weight"].dim() != 2:
-        raise Fault(f"a table of embeddings has rows and columns; this has {shape_text(of['weight'].shape)}.")
-    return 1
-
-
-def one_hot(of: Bound) -> int:
-    if of["num_classes"] < 1:
-        raise Fault("one_hot(index, num_classes) needs the number of classes, at least 1.")
-    return 1
-
-
-def convolved(of: Bound) -> int:
-    x, weight = of["x"], of["weight"]
-    if x.dim() not in (3, 4) or weight.dim() != 4:
-        raise Fault(
-            "conv2d(x, weight): x is items × channels × rows × columns, weight is channels out × "
-            f"channels in × rows × columns; these have {shape_text(x.shape)} and {shape_text(weight.shape)}."
-        )
-    if 0 in of["stride"] or 0 in of["dilation"]:
-        raise Fault("a stride and a dilation are at least 1.")
-    return math.prod(weight.shape[1:])
-
-
-def pooled(of: Bound) -> int:
-    if of["x"].dim() not in (3, 4):
-        raise Fault(f"pooling wants items × channels × rows × columns, not {shape_text(of['x'].shape)}.")
-    if 0 in of["kernel_size"]:
-        raise Fault("a window has at least one row and one column.")
-    if of["stride"] is not None and 0 in of["stride"]:
-        raise Fault("a stride and a dilation are at least 1.")
-    return math.prod(of["kernel_size"])
-
-
-def check_size(run: Callable[..., Any], of: Bound, work_each: int = 1) -> None:
-    """Refuse a result that would be too large. It is computed on meta tensors, which hold no numbers."""
+    What torch says of arguments that do not fit is raised here.
+    """
     with as_plain():
         try:
             result = run(**{name: _without_numbers(value) for name, value in of.items()})
-        except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError):
-            return  # a mask, which chooses some of what is there; or a mistake, which the op itself reports
+        except NotImplementedError:
+            return  # a mask, which chooses some of what is there
     check_shape(result.shape, "the result")
-    check_work(result.numel() * work_each, "the result")
 
 
 def _without_numbers(value: Any) -> Any:
@@ -399,7 +294,6 @@ class Function(NamedTuple):
     name: str
     parameters: tuple[Parameter, ...]
     run: Callable[..., Any]  # of its arguments by name
-    fits: Fits  # refuses what does not; multiplications for a number of the result
     group: str
 
     @property
@@ -415,14 +309,14 @@ FUNCTIONS: Final[dict[str, Function]] = {}
 MAKERS: Final[dict[str, Function]] = {}  # those of leaves: `run` gets a Maker first
 
 
-def _row(
-    group: str, name: str, takes: str, run: Callable[..., Any], fits: Callable[[Bound], int] = anything
-) -> None:
-    FUNCTIONS[name] = Function(name, parameters_of(takes), run, fits, group)
+def _row(group: str, names: str, takes: str, run: Callable[..., Any] | None = None) -> None:
+    """Functions of torch's that take these in this order, unless `run` says what to do."""
+    for name in names.split():
+        FUNCTIONS[name] = Function(name, parameters_of(takes), run or _of_torch(name), group)
 
 
 def _maker(name: str, takes: str, run: Callable[..., tracer]) -> None:
-    MAKERS[name] = Function(name, parameters_of(takes), run, anything, "tensors")
+    MAKERS[name] = Function(name, parameters_of(takes), run, "tensors")
 
 
 def floats(*values: Any) -> list[Any]:
@@ -435,38 +329,17 @@ def floats(*values: Any) -> list[Any]:
 
 
 def _of_torch(name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(torch, name, None) or getattr(F, name)
-    return found
-
-
-def _of_one(name: str) -> Callable[..., Any]:
-    op = _of_torch(name)
-    return lambda x: op(x)
-
-
-def _of_two(name: str) -> Callable[..., Any]:
-    op = _of_torch(name)
-    return lambda a, b: op(a, b)
-
-
-def _over_dims(name: str) -> Callable[..., Any]:
-    op = _of_torch(name)
-    return lambda x, dim, keepdim: op(x, dim=dim, keepdim=keepdim)
+    op: Callable[..., Any] = getattr(F, name, None) or getattr(torch, name)
+    return lambda **of: op(*of.values())
 
 
 def _loss(name: str) -> Callable[..., Any]:
-    op: Callable[..., Any] = getattr(F, name)  # torch itself has others by these names
+    op: Callable[..., Any] = getattr(F, name)
     return lambda a, b, reduction: op(*floats(a, b), reduction=reduction)
 
 
-def _pool(name: str) -> Callable[..., Any]:
-    op: Callable[..., Any] = getattr(F, name)
-    return lambda x, kernel_size, stride, padding: op(x, kernel_size, stride, padding)
-
-
 def _conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, **how: Any) -> Any:
-    x, weight, bias = floats(x, weight, bias)
-    return F.conv2d(x, weight, bias, **how)
+    return F.conv2d(*floats(x, weight, bias), **how)
 
 
 # fmt: off
@@ -482,88 +355,63 @@ _maker("arange", "start:number end:number=None step:number=1", Maker.arange)
 
 # --- element by element ----------------------------------------------------------------------------------
 
-for name in ("abs exp expm1 log log1p sqrt rsqrt square reciprocal neg sign floor ceil sin cos tan atan asin "
-             "tanh sigmoid relu silu gelu softplus logsigmoid erf").split():
-    _row("element by element", name, "x:tensor", _of_one(name))
-_row("element by element", "leaky_relu", "x:tensor slope:number=0.01",
-     lambda x, slope: F.leaky_relu(x, slope))
-_row("element by element", "clamp", "x:tensor min:number=None max:number=None",
-     lambda x, min, max: torch.clamp(x, min=min, max=max))
-for name in "add sub mul div pow".split():
-    _row("element by element", name, "a:tensor b:operand", _of_two(name), elementwise)
-for name in "maximum minimum".split():
-    _row("element by element", name, "a:tensor b:tensor", _of_two(name), elementwise)
-_row("element by element", "where", "mask:mask a:operand b:operand",
-     lambda mask, a, b: torch.where(mask, a, b), elementwise)
-_row("element by element", "masked_fill", "x:tensor mask:mask value:number",
-     lambda x, mask, value: x.masked_fill(mask, value), elementwise)
+_row("element by element", "abs exp expm1 log log1p sqrt rsqrt square reciprocal neg sign floor ceil sin cos "
+     "tan atan asin tanh sigmoid relu silu gelu softplus logsigmoid erf", "x:tensor")
+_row("element by element", "leaky_relu", "x:tensor slope:number=0.01")
+_row("element by element", "clamp", "x:tensor min:number=None max:number=None")
+_row("element by element", "add sub mul div pow", "a:tensor b:operand")
+_row("element by element", "maximum minimum", "a:tensor b:tensor")
+_row("element by element", "where", "mask:mask a:operand b:operand")
+_row("element by element", "masked_fill", "x:tensor mask:mask value:number")
 _row("element by element", "float", "x:tensor", lambda x: x.to(torch.float32))
-_row("element by element", "detach", "x:tensor", lambda x: x.detach())
-_row("element by element", "clone", "x:tensor", lambda x: torch.clone(x))
+_row("element by element", "detach clone", "x:tensor")
 
 # --- sums and their like ---------------------------------------------------------------------------------
 
-_row("sums", "sum", "x:tensor dim:dims=None keepdim:flag=False", _over_dims("sum"))
-_row("sums", "mean", "x:tensor dim:dims=None keepdim:flag=False", _over_dims("mean"))
-_row("sums", "amax", "x:tensor dim:dims=() keepdim:flag=False", _over_dims("amax"))
-_row("sums", "amin", "x:tensor dim:dims=() keepdim:flag=False", _over_dims("amin"))
-_row("sums", "max", "x:tensor", lambda x: torch.amax(x, dim=()))
-_row("sums", "min", "x:tensor", lambda x: torch.amin(x, dim=()))
-_row("sums", "var", "x:tensor dim:dims=None unbiased:flag=True keepdim:flag=False",
-     lambda x, dim, unbiased, keepdim: torch.var(x, dim=dim, unbiased=unbiased, keepdim=keepdim))
-_row("sums", "std", "x:tensor dim:dims=None unbiased:flag=True keepdim:flag=False",
-     lambda x, dim, unbiased, keepdim: torch.std(x, dim=dim, unbiased=unbiased, keepdim=keepdim))
-_row("sums", "logsumexp", "x:tensor dim:dims keepdim:flag=False", _over_dims("logsumexp"))
-_row("sums", "cumsum", "x:tensor dim:dim", lambda x, dim: torch.cumsum(x, dim))
-_row("sums", "softmax", "x:tensor dim:dim", lambda x, dim: torch.softmax(x, dim))
-_row("sums", "log_softmax", "x:tensor dim:dim", lambda x, dim: torch.log_softmax(x, dim))
-_row("sums", "argmax", "x:tensor dim:dim=None", lambda x, dim: torch.argmax(x, dim))
+_row("sums", "sum mean", "x:tensor dim:dims=None keepdim:flag=False")
+_row("sums", "amax amin", "x:tensor dim:dims=() keepdim:flag=False")
+_row("sums", "max min", "x:tensor")
+_row("sums", "var std", "x:tensor dim:dims=None unbiased:flag=True keepdim:flag=False")
+_row("sums", "logsumexp", "x:tensor dim:dims keepdim:flag=False")
+_row("sums", "cumsum softmax log_softmax", "x:tensor dim:dim")
+_row("sums", "argmax", "x:tensor dim:dim=None")
 
 # --- shapes ----------------------------------------------------------------------------------------------
 
-for name in "reshape view".split():
-    _row("shapes", name, "x:tensor sizes:sizes", lambda x, sizes: x.reshape(sizes))
-_row("shapes", "flatten", "x:tensor start_dim:dim=0", lambda x, start_dim: torch.flatten(x, start_dim))
-_row("shapes", "transpose", "x:tensor dim0:dim dim1:dim",
-     lambda x, dim0, dim1: torch.transpose(x, dim0, dim1))
-_row("shapes", "permute", "x:tensor dims:sizes", lambda x, dims: torch.permute(x, dims))
-_row("shapes", "t", "x:tensor", lambda x: torch.t(x))
-_row("shapes", "squeeze", "x:tensor dim:dim", lambda x, dim: torch.squeeze(x, dim))
-_row("shapes", "unsqueeze", "x:tensor dim:dim", lambda x, dim: torch.unsqueeze(x, dim))
+_row("shapes", "reshape view", "x:tensor sizes:sizes", lambda x, sizes: x.reshape(sizes))
+_row("shapes", "flatten", "x:tensor start_dim:dim=0")
+_row("shapes", "transpose", "x:tensor dim0:dim dim1:dim")
+_row("shapes", "permute", "x:tensor dims:sizes")
+_row("shapes", "t", "x:tensor")
+_row("shapes", "squeeze unsqueeze", "x:tensor dim:dim")
 _row("shapes", "expand", "x:tensor sizes:sizes", lambda x, sizes: x.expand(sizes))
 _row("shapes", "repeat", "x:tensor sizes:sizes", lambda x, sizes: x.repeat(sizes))
-_row("shapes", "flip", "x:tensor dims:sizes", lambda x, dims: torch.flip(x, dims))
+_row("shapes", "flip", "x:tensor dims:sizes")
 _row("shapes", "cat", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.cat(floats(*tensors), dim))
 _row("shapes", "stack", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.stack(floats(*tensors), dim))
-_row("shapes", "tril", "x:tensor diagonal:dim=0", lambda x, diagonal: torch.tril(x, diagonal))
+_row("shapes", "tril", "x:tensor diagonal:dim=0")
 
 # --- some of the numbers ---------------------------------------------------------------------------------
 
-_row("picking", "gather", "x:tensor dim:dim index:index", lambda x, dim, index: torch.gather(x, dim, index))
-_row("picking", "embedding", "index:index weight:tensor", lambda index, weight: F.embedding(index, weight),
-     embedded)
-_row("picking", "one_hot", "index:index num_classes:count",
-     lambda index, num_classes: F.one_hot(index, num_classes), one_hot)
+_row("picking", "gather", "x:tensor dim:dim index:index")
+_row("picking", "embedding", "index:index weight:tensor")
+_row("picking", "one_hot", "index:index num_classes:count")
 
 # --- products and layers ---------------------------------------------------------------------------------
 
-for name in "matmul dot".split():
-    _row("layers", name, "a:tensor b:tensor", lambda a, b: torch.matmul(*floats(a, b)), product)
+_row("layers", "matmul dot", "a:tensor b:tensor", lambda a, b: torch.matmul(*floats(a, b)))
 _row("layers", "linear", "x:tensor weight:tensor bias:tensor=None",
-     lambda x, weight, bias: F.linear(*floats(x, weight, bias)), linear)
+     lambda x, weight, bias: F.linear(*floats(x, weight, bias)))
 _row("layers", "conv2d", "x:tensor weight:tensor bias:tensor=None stride:window=(1,1) padding:window=(0,0) "
-     "dilation:window=(1,1)", _conv2d, convolved)
-for name in "max_pool2d avg_pool2d".split():
-    _row("layers", name, "x:tensor kernel_size:window stride:window=None padding:window=(0,0)", _pool(name),
-         pooled)
-_row("layers", "layer_norm", "x:tensor shape:sizes weight:tensor=None bias:tensor=None eps:number=1e-05",
-     lambda x, shape, weight, bias, eps: F.layer_norm(x, shape, weight, bias, eps))
+     "dilation:window=(1,1)", _conv2d)
+_row("layers", "max_pool2d avg_pool2d", "x:tensor kernel_size:window stride:window=None padding:window=(0,0)")
+_row("layers", "layer_norm", "x:tensor shape:sizes weight:tensor=None bias:tensor=None eps:number=1e-05")
 _row("layers", "cross_entropy", "x:tensor target:tensor reduction:reduction='mean'",
      lambda x, target, reduction: F.cross_entropy(x, target, reduction=reduction))
 _row("layers", "nll_loss", "x:tensor target:index reduction:reduction='mean'",
      lambda x, target, reduction: F.nll_loss(x, target, reduction=reduction))
 for name in "mse_loss l1_loss binary_cross_entropy_with_logits".split():
-    _row("layers", name, "a:tensor b:tensor reduction:reduction='mean'", _loss(name), elementwise)
+    _row("layers", name, "a:tensor b:tensor reduction:reduction='mean'", _loss(name))
 # fmt: on
 
 ATTRIBUTES: Final[Mapping[str, Callable[[Tensor], Any]]] = {

@@ -18,7 +18,6 @@ from torcheer.learn.lesson_document import Fault, Verdict, broadcast, digits, nu
 
 _ROUNDS: Final = 2  # for each choice of shapes
 _CLOSE: Final = 1e-8
-_FACTOR: Final = "right up to a factor:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,26 +96,19 @@ def _drawn(shape: tuple[int, ...], source: torch.Generator) -> Tensor:
 
 def judge_one(task: Task, symbol: str, answer: str, trials: list[Trial]) -> Verdict:
     """What is said of one answer, with the numbers of the first trial that it fails."""
+    first = None
     for number, trial in enumerate(trials):
         wanted = trial.wanted[symbol]
         try:
             got = _as_floats(evaluate(answer, trial.variables))
         except Fault as fault:
             return _verdict(symbol, _so_far(number, trial) + fault.message, None, None)
+        first = got if first is None else first
         message = what_is_wrong(symbol, answer, got, trial)
-        if message.startswith(_FACTOR):
-            message = _factor_message(symbol, answer, message, trials[number ^ 1], _factor(got, wanted))
         if message:
             return _verdict(symbol, _so_far(number, trial) + message, got, wanted)
-    first = trials[0]
-    got = _as_floats(evaluate(answer, first.variables))
-    return Verdict(
-        symbol=symbol,
-        is_right=True,
-        message="Right, for all inputs that were tried.",
-        got=cells_of(got),
-        wanted=cells_of(first.wanted[symbol]),
-    )
+    right = "Right, for all inputs that were tried."
+    return _verdict(symbol, right, first, trials[0].wanted[symbol], is_right=True)
 
 
 def _so_far(number: int, trial: Trial) -> str:
@@ -129,22 +121,12 @@ def _so_far(number: int, trial: Trial) -> str:
     return f"right for the shapes above, but not for {_shapes(trial)}: "
 
 
-def _factor_message(symbol: str, answer: str, message: str, other: Trial, factor: float | None) -> str:
-    """A factor that is another one for other numbers is more than a factor: something is missing."""
-    try:
-        again = _factor(_as_floats(evaluate(answer, other.variables)), other.wanted[symbol])
-    except Fault:
-        again = None
-    if factor is not None and again is not None and abs(factor - again) < _CLOSE * abs(factor):
-        return message
-    return "right up to a factor that depends on the inputs: is all of what arrives (g) in it?"
-
-
 def what_is_wrong(symbol: str, answer: str, got: Tensor, trial: Trial) -> str:
     """In a sentence; empty if it is right."""
     wanted, g = trial.wanted[symbol], plain(trial.variables["g"])
     if got.shape != wanted.shape:
-        return f"{_shapes_differ(symbol, got, wanted)}: {_of_shape(symbol, answer, got, wanted, g)}"
+        both = f"it has {_elements(got)}, and {symbol} has {_elements(wanted)}"
+        return f"{both}: {_of_shape(symbol, answer, got, wanted, g)}"
     if not bool(got.isfinite().all()):
         return "it gives something that is no finite number."
     if _same(got, wanted):
@@ -152,45 +134,28 @@ def what_is_wrong(symbol: str, answer: str, got: Tensor, trial: Trial) -> str:
     return _nearly(got, wanted, g) or _where(symbol, got, wanted)
 
 
-def _shapes_differ(symbol: str, got: Tensor, wanted: Tensor) -> str:
-    has = f"the shape {shape_text(got.shape)}" if got.dim() > 1 else _elements(got)
-    is_so = f"has {has}" if got.dim() else "is a single number"
-    should = f"has {shape_text(wanted.shape) if wanted.dim() > 1 else _elements(wanted)}"
-    return f"it {is_so}, and {symbol} {should if wanted.dim() else 'is a single number'}"
-
-
 def _elements(value: Tensor) -> str:
-    return f"{value.numel()} element{'' if value.numel() == 1 else 's'}"
+    count = shape_text(value.shape)
+    return count if not value.dim() else f"{count} element" if value.numel() == 1 else f"{count} elements"
 
 
 def _of_shape(symbol: str, answer: str, got: Tensor, wanted: Tensor, g: Tensor) -> str:
     """What may have led to a wrong shape."""
     if got.dim() == 2 and got.T.shape == wanted.shape:
         return "only turn it round, with .T." if _same(got.T, wanted) else "is something turned round?"
-    if got.numel() == wanted.numel() and _without_ones(got) == _without_ones(wanted):
+    if got.squeeze().shape == wanted.squeeze().shape:
         if got.dim() > wanted.dim():
             return "leave out keepdim, or reshape it."
         return "keepdim=True keeps a dimension of 1, and reshape() makes one."
     if got.numel() > wanted.numel() and _fits(wanted, got):
-        if _same(_summed(got, wanted), wanted):
+        if _same(got.sum_to_size(wanted.shape), wanted):
             return f"almost. {symbol} was used many times (broadcast), so sum over what it was used for."
         return f"{symbol} was broadcast, so there is a sum over the dimensions that it does not have."
     if got.numel() < wanted.numel() and _fits(got, wanted):
-        return _too_few(symbol, answer, got, wanted, g)
-    return "a gradient always has the shape of what it is the gradient of."
-
-
-def _without_ones(value: Tensor) -> list[int]:
-    return [size for size in value.shape if size != 1]
-
-
-def _too_few(symbol: str, answer: str, got: Tensor, wanted: Tensor, g: Tensor) -> str:
-    is_summed = got.numel() < g.numel() and any(word in answer for word in ("sum", "mean"))
-    if not is_summed:
+        if got.numel() < g.numel() and any(word in answer for word in ("sum", "mean")):
+            return f"too much was summed: each element of {symbol} has a gradient of its own."
         return f"each element of {symbol} gets a gradient; expand() makes copies."
-    if wanted.dim() == 1 and g.dim() == 2 and wanted.shape[0] == g.shape[1]:
-        return f"too much was summed: {symbol} keeps one number for each column."
-    return f"too much was summed: each element of {symbol} has a gradient of its own."
+    return "a gradient always has the shape of what it is the gradient of."
 
 
 def _fits(small: Tensor, large: Tensor) -> bool:
@@ -200,38 +165,22 @@ def _fits(small: Tensor, large: Tensor) -> bool:
         return False
 
 
-def _summed(value: Tensor, like: Tensor) -> Tensor:
-    num_new = value.dim() - like.dim()
-    dims = [*range(num_new)]
-    dims += [
-        num_new + place for place, size in enumerate(like.shape) if size == 1 != value.shape[num_new + place]
-    ]
-    return value.sum(dims, keepdim=True).reshape(like.shape)
-
-
 def _nearly(got: Tensor, wanted: Tensor, g: Tensor) -> str:
     if _same(got, -wanted):
         return "right up to the sign: turn it."
-    factor = _factor(got, wanted)
-    if factor is not None:
-        return f"{_FACTOR} it is {digits(factor)} times what is wanted."
-    if got.dim() == 2 and got.shape[0] == got.shape[1] and _same(got.T, wanted):
-        return "right but for a transposition: turn it round, with .T."
     if _fits(g, got) and _same(got * g, wanted):
         return "this is the local slope; what arrives (g) has to be multiplied with it."
-    return ""
-
-
-def _factor(got: Tensor, wanted: Tensor) -> float | None:
-    """By which all of it is too large, if there is one."""
-    if got.shape != wanted.shape or not bool((wanted != 0).any()):
-        return None
     factor = float((got * wanted).sum() / (wanted * wanted).sum())
-    if not factor or not _same(got, factor * wanted):
-        return None
-    # A single number is some multiple of any other: that says something only if it is a plain multiple.
-    is_plain = any(abs(factor * times - round(factor * times)) < _CLOSE for times in (1, 2, 3, 4))
-    return factor if wanted.numel() > 1 or is_plain else None
+    if factor and _same(got, factor * wanted):
+        # A plain one, such as 2, 1/3 or a root of 2; any other comes from the numbers of the example.
+        multiples = [one * times for one in (factor, factor * factor) for times in range(1, 13)]
+        if any(abs(one - round(one)) < _CLOSE for one in multiples):
+            return f"right up to a factor: it is {digits(factor)} times what is wanted."
+        if wanted.numel() > 1:
+            return "right up to a factor that depends on the inputs: is all of what arrives (g) in it?"
+    if got.dim() == 2 and got.shape[0] == got.shape[1] and _same(got.T, wanted):
+        return "right but for a transposition: turn it round, with .T."
+    return ""
 
 
 def _where(symbol: str, got: Tensor, wanted: Tensor) -> str:
@@ -257,10 +206,12 @@ def _shapes(trial: Trial) -> str:
     return ", ".join(f"{name} of {shape_text(shape)}" for name, shape in trial.shapes.items())
 
 
-def _verdict(symbol: str, message: str, got: Tensor | None, wanted: Tensor | None) -> Verdict:
+def _verdict(
+    symbol: str, message: str, got: Tensor | None, wanted: Tensor | None, *, is_right: bool = False
+) -> Verdict:
     return Verdict(
         symbol=symbol,
-        is_right=False,
+        is_right=is_right,
         message=message[:1].upper() + message[1:],
         got=None if got is None else cells_of(got),
         wanted=None if wanted is None else cells_of(wanted),

@@ -201,22 +201,8 @@ def evaluate(source: str, variables: Mapping[str, Any], dtype: torch.dtype = tor
 
 def _not_given(names: Sequence[str], name: str) -> str:
     """What is said of a name that an answer may not use; `gb` is what is written for g * b on paper."""
-    factors = _factors(name, names)
-    meant = f" Did you mean {' * '.join(factors)}?" if factors else ""
+    meant = f" Did you mean {' * '.join(name)}?" if set(name) <= set(names) else ""
     return f"there is no {name[:60]} here; given are {', '.join(names)}.{meant}"
-
-
-def _factors(name: str, names: Sequence[str]) -> list[str]:
-    """The names that this one is made of, one after the other; none if it is not."""
-    made: list[list[str] | None] = [[]]  # of the first signs, by how many they are
-    for end in range(1, len(name) + 1):
-        ways = (
-            [*before, one]
-            for one in names
-            if name.endswith(one, 0, end) and (before := made[end - len(one)]) is not None
-        )
-        made.append(next(ways, None))
-    return made[-1] or []
 
 
 class _Reader:
@@ -263,7 +249,8 @@ class _Reader:
                 )
             run = _RUNNERS.get(type(statement))
             if run is None:
-                raise Fault(f"{_called(statement)} is not used here: {_STATEMENTS}.", statement.lineno)
+                first, _, _ = ast.unparse(statement).partition("\n")
+                raise Fault(f"`{first[:60]}` is not used here: {_STATEMENTS}.", statement.lineno)
             try:
                 run(self, statement)
             except Fault as fault:
@@ -349,17 +336,6 @@ class _Reader:
         return result
 
 
-def _called(statement: ast.stmt) -> str:
-    return _KEYWORDS.get(type(statement), f"`{type(statement).__name__.lower()}`")
-
-
-_KEYWORDS: Final[Mapping[type[ast.stmt], str]] = {
-    ast.ImportFrom: f"importing anything but `import {_MODULE} as T`",
-    ast.FunctionDef: "`def`",
-    ast.ClassDef: "`class`",
-    ast.AnnAssign: "a type after a name",
-    ast.Delete: "`del`",
-}
 _RUNNERS: Final[Mapping[type[ast.stmt], Callable[[_Reader, Any], None]]] = {
     ast.Import: _Reader._import,
     ast.Assign: _Reader._assign,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,11 +20,9 @@ _MAX_WORK: Final = 40_000  # small ops, for the differences of all tensors toget
 _OF_A_SMALL_OP: Final = 5_000  # multiplications that take as long as calling it
 _STEP: Final = 1e-6
 _KINK: Final = 1e-3  # slopes from both sides that differ by more
-_TYPES: Final = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Differences:
+class Differences(NamedTuple):
     """Slopes of the loss by each element of one tensor, from both sides of it."""
 
     mean: Tensor
@@ -45,13 +42,8 @@ def checks_of(
         checks = []
         for node in nodes:
             if node in gradients:
-                value = values[numbers[node]]
-                slopes, note = replay.differences(node)
-                checks.append(
-                    _check(
-                        numbers[node], value.name, gradients[node], torch_says.get(node), slopes, note, scale
-                    )
-                )
+                number, both = numbers[node], (gradients[node], torch_says.get(node))
+                checks.append(_check(number, values[number].name, *both, *replay.differences(node), scale))
     return sorted(checks, key=lambda check: check.node)
 
 
@@ -109,10 +101,7 @@ class _Replay:
         """The slopes by one node, or why there are none."""
         size = node.value.numel()
         if size > MAX_DIFFERENCES:
-            return (
-                None,
-                f"differences are computed for at most {MAX_DIFFERENCES} elements, and this has {size:,}.",
-            )
+            return None, f"differences are computed for at most {MAX_DIFFERENCES} elements, not for {size:,}."
         after = self._after(node)
         self._work += 2 * size * sum(_work(one) for one in after)
         if self._work > _MAX_WORK:
@@ -125,7 +114,7 @@ class _Replay:
             below[place] = (middle - self._loss_with(node, after, place, -step)) / step
         shape = value.shape
         mean = ((below + above) / 2).reshape(shape)
-        return Differences(mean=mean, below=below.reshape(shape), above=above.reshape(shape)), ""
+        return Differences(mean, below.reshape(shape), above.reshape(shape)), ""
 
     def _after(self, node: Node) -> list[Node]:
         """The ops that depend on it."""
@@ -161,12 +150,10 @@ def _work(node: Node) -> float:
 def _again(node: Node, values: Mapping[Node, Tensor]) -> Tensor:
     assert node.rule is not None
     options = {
-        name: torch.float64 if option in _TYPES else option
+        name: torch.float64 if isinstance(option, torch.dtype) and option.is_floating_point else option
         for name, option in node.options.items()
-        if not isinstance(option, Tensor)
     }
-    tensors = {name: option for name, option in node.options.items() if isinstance(option, Tensor)}
-    return node.rule.forward(*_inputs(node, values, torch.float64), **options, **tensors)
+    return node.rule.forward(*_inputs(node, values, torch.float64), **options)
 
 
 # --- comparing ---------------------------------------------------------------------------------------------
@@ -265,7 +252,7 @@ def checks_of_source(source: str) -> Sequence[LearnCheck]:
     if reading.loss is None or reading.loss.node is None:
         return []
     values = reading.values.settle()
-    nodes = new_nodes(reading.loss.node, ())
+    nodes = new_nodes(reading.loss.node)
     return checks_of(reading.loss.node, nodes, values, way_back(reading.loss, values).gradients)
 
 
@@ -288,7 +275,7 @@ def lesson_of(
     if loss is not None and loss.node is not None:
         back = way_back(loss, settled)
         if has_checks:
-            checks = checks_of(loss.node, new_nodes(loss.node, ()), settled, back.gradients)
+            checks = checks_of(loss.node, new_nodes(loss.node), settled, back.gradients)
     side = _side(len(settled))
     return Lesson(
         title=title,
@@ -307,7 +294,7 @@ def lesson_of(
 def way_back(loss: Value, values: Sequence[Value]) -> WayBack:
     """All steps from the loss to the leaves."""
     assert loss.node is not None
-    return walk(loss.node, new_nodes(loss.node, ()), values, _side(len(values)))
+    return walk(loss.node, new_nodes(loss.node), values, _side(len(values)))
 
 
 def _side(num_values: int) -> int:

@@ -185,7 +185,6 @@ MAX_INT: Final = 1_000_000
 MAX_EXPONENT: Final = 64
 MAX_DIMS: Final = 8
 MAX_WINDOW: Final = 16  # of a stride, a padding, a kernel's dilation
-MAX_WORK: Final = 1 << 18  # multiplications in one product
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -204,11 +203,6 @@ def check_shape(shape: Sequence[int], what: str) -> None:
         )
 
 
-def check_work(work: int, what: str) -> None:
-    if work > MAX_WORK:
-        raise Fault(f"{what} takes {work:,} multiplications: {MAX_WORK:,} are allowed here.")
-
-
 def check_number(value: int | float, what: str = "a number") -> None:
     if isinstance(value, int) and abs(value) > MAX_INT:
         raise Fault(f"{what} is larger than {MAX_INT:,}, which is the limit for whole numbers here.")
@@ -223,9 +217,8 @@ def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
         for place, (one, other) in enumerate(zip(padded, own, strict=True)):
             if one != other and 1 not in (one, other):
                 raise Fault(
-                    f"{shape_text(result)} and {shape_text(shape)} do not fit element by element: from "
-                    "the right, "
-                    f"each dimension must be equal or 1, and here {one} meets {other}."
+                    f"{shape_text(result)} and {shape_text(shape)} do not fit element by element: from the "
+                    f"right, each dimension must be equal or 1, and here {one} meets {other}."
                 )
             padded[place] = other if one == 1 else one
         result = padded

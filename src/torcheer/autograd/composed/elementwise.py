@@ -12,19 +12,18 @@ from torch import Tensor
 
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
-from torcheer.autograd.signatures import cast, softmax, to
-from torcheer.autograd.torch_calls import call, not_in_place, plain, wants_gradient
+from torcheer.autograd.torch_calls import call, plain, wants_gradient
 from torcheer.errors import AutogradError, InputError
 
-_COARSE = (torch.float16, torch.bfloat16)
+_COARSE: Final = (torch.float16, torch.bfloat16)
 
 
 def finely(function: Callable[..., Any]) -> Callable[..., Any]:
     """In float32 where numbers are coarser: torch rounds once for each op, and so should a composed one."""
 
     @functools.wraps(function)
-    def inside(a: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if a.dtype not in _COARSE:
+    def inside(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(a, Tensor) or a.dtype not in _COARSE:
             return function(a, *args, **kwargs)
         kind = a.dtype
         for one in args:
@@ -34,39 +33,128 @@ def finely(function: Callable[..., Any]) -> Callable[..., Any]:
     return inside
 
 
-# --- powers and logarithms -------------------------------------------------------------------------------
+# --- arithmetic ------------------------------------------------------------------------------------------
 
 
-@call("square")
-def square(a: Tensor) -> Any:
-    return rules.power(a, 2)
+@call("add", "__add__", "__radd__", replace=True)
+def add(a: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return rules.add(a, other if alpha == 1 else other * alpha)
 
 
-@call("rsqrt")
-def rsqrt(a: Tensor) -> Any:
-    return rules.power(a, -0.5)
+@call("sub", "subtract", "__sub__", replace=True)
+def sub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return rules.sub(a, other if alpha == 1 else other * alpha)
 
 
-@call("reciprocal")
-def reciprocal(a: Tensor) -> Any:
-    return rules.div(1.0, a)
+@call("rsub", "__rsub__")
+def rsub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return sub(other, a, alpha=alpha)
 
 
-@call("exp2", "special_exp2")
-def exp2(a: Tensor) -> Any:
-    return rules.power(2.0, a)
+@call("__rdiv__", "__rtruediv__")
+def rdiv(a: Any, other: Any) -> Any:
+    return rules.div(other, a)
 
 
-@call("log2")
-@finely
-def log2(a: Tensor) -> Any:
-    return torch.log(a) / math.log(2)
+@call("float_power")
+def float_power(a: Any, exponent: Any) -> Any:
+    """Always in double."""
+    base, high = (cast(one, torch.float64) if isinstance(one, Tensor) else one for one in (a, exponent))
+    return rules.power(base, high)
 
 
-@call("log10")
-@finely
-def log10(a: Tensor) -> Any:
-    return torch.log(a) / math.log(10)
+@call("__rpow__")
+def rpow(a: Any, other: Any) -> Any:
+    return rules.power(other, a)
+
+
+@call("where", replace=True)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    if input is None:
+        return torch.where(plain(condition))  # the places where it holds
+    return rules.where(input, other, mask=plain(condition))
+
+
+@call("Tensor.where")
+def method_where(a: Tensor, condition: Tensor, other: Any) -> Any:
+    return rules.where(a, other, mask=plain(condition))
+
+
+# --- in one line -----------------------------------------------------------------------------------------
+
+
+def _elu(a: Tensor, slope: float, scale: float = 1.0, input_scale: float = 1.0) -> Any:
+    # The piece that is not taken must not overflow, for its gradient would be 0 times infinity.
+    below = torch.where(a > 0, 0.0, a)
+    return torch.where(a > 0, scale * a, scale * slope * torch.expm1(input_scale * below))
+
+
+def _softplus(a: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    is_straight = a * beta > threshold
+    bent = torch.where(is_straight, 0.0, a * beta)
+    return torch.where(is_straight, a, torch.log1p(torch.exp(bent)) / beta)
+
+
+_SELU: Final = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
+
+_IN_ONE_LINE: Final[dict[str, Callable[..., Any]]] = {
+    "square": lambda a: a**2,
+    "rsqrt": lambda a: a**-0.5,
+    "reciprocal": lambda a: rules.div(1.0, a),
+    "exp2 special_exp2": lambda a: rules.power(2.0, a),
+    "log2": lambda a: torch.log(a) / math.log(2),
+    "log10": lambda a: torch.log(a) / math.log(10),
+    "tan": lambda a: torch.sin(a) / torch.cos(a),
+    "acos arccos": lambda a: math.pi / 2 - torch.asin(a),
+    "deg2rad": lambda a: a * (math.pi / 180),
+    "rad2deg": lambda a: a * (180 / math.pi),
+    "sinh": lambda a: 0.5 * (torch.expm1(a) - torch.expm1(-a)),
+    "cosh": lambda a: 0.5 * (torch.exp(a) + torch.exp(-a)),
+    "acosh arccosh": lambda a: torch.log1p(a - 1 + torch.sqrt(a - 1) * torch.sqrt(a + 1)),
+    "atanh arctanh": lambda a: 0.5 * (torch.log1p(a) - torch.log1p(-a)),
+    "lerp": lambda a, end, weight: a + weight * (end - a),
+    "addcmul": lambda a, tensor1, tensor2, *, value=1: a + value * (tensor1 * tensor2),
+    "addcdiv": lambda a, tensor1, tensor2, *, value=1: a + value * (tensor1 / tensor2),
+    "clamp_min": lambda a, min: torch.clamp(a, min=min),
+    "clamp_max": lambda a, max: torch.clamp(a, max=max),
+    # The larger one; of a number and NaN the number.
+    "fmax": lambda a, other: torch.where((a >= other) | torch.isnan(other), a, other),
+    "fmin": lambda a, other: torch.where((a <= other) | torch.isnan(other), a, other),
+    "fix": lambda a: torch.trunc(a),
+    "sgn": lambda a: torch.sign(a),
+    "frac": lambda a: a - torch.trunc(a),
+    "leaky_relu": lambda a, negative_slope=0.01: torch.where(a > 0, a, negative_slope * a),
+    "threshold _threshold": lambda a, threshold, value: torch.where(a > threshold, a, value),
+    "hardtanh": lambda a, min_val=-1.0, max_val=1.0: _between(a, min_val, max_val),
+    "relu6": lambda a: _between(a, 0.0, 6.0),
+    "hardsigmoid": lambda a: _between(a + 3, 0.0, 6.0) / 6,
+    "hardshrink": lambda a, lambd=0.5: torch.where((a >= -lambd) & (a <= lambd), 0.0, a),
+    "softshrink": lambda a, lambd=0.5: torch.where(
+        a > lambd, a - lambd, torch.where(a < -lambd, a + lambd, 0.0)
+    ),
+    "elu": lambda a, alpha=1.0: _elu(a, alpha),
+    "selu": lambda a: _elu(a, *_SELU),
+    "celu": lambda a, alpha=1.0: _elu(a, alpha, input_scale=1 / alpha),
+    "silu": lambda a: a * torch.sigmoid(a),
+    "mish": lambda a: a * torch.tanh(_softplus(a)),
+    "softplus": _softplus,
+    "softsign": lambda a: a / (1 + torch.abs(a)),
+    "tanhshrink": lambda a: a - torch.tanh(a),
+}
+for _names, _formula in _IN_ONE_LINE.items():
+    call(*_names.split())(finely(_formula))
+
+
+def _between(a: Tensor, low: float, high: float) -> Any:
+    return torch.where(a <= low, low, torch.where(a >= high, high, a))
+
+
+# Of real numbers these are the numbers themselves.
+call("positive", "__pos__", "real", "conj", "conj_physical", "resolve_conj", "resolve_neg", "pin_memory")(
+    lambda a, *_: a
+)
+
+# --- where digits would be lost, or numbers overflow -----------------------------------------------------
 
 
 @call("logaddexp")
@@ -92,8 +180,7 @@ def logit(a: Tensor, eps: float | None = None) -> Any:
 @call("xlogy", "special_xlogy")
 def xlogy(a: Any, other: Any) -> Any:
     """a ln b, and 0 where a is 0, also for a b that has no logarithm."""
-    a = a if isinstance(a, Tensor) else torch.as_tensor(a, dtype=other.dtype)
-    other = other if isinstance(other, Tensor) else torch.as_tensor(other, dtype=a.dtype)
+    a, other = _like(a, other), _like(other, a)
     is_nothing = (a == 0) & (other <= 0)
     return torch.where(is_nothing, 0.0, a * torch.log(torch.where(is_nothing, 1.0, other)))
 
@@ -102,24 +189,7 @@ def xlogy(a: Any, other: Any) -> Any:
 def erfc(a: Tensor) -> Any:
     """1 - erf, whose digits would be lost far out: there it is torch's own number."""
     with_slope = 1 - torch.erf(a)
-    with as_plain():
-        rest = torch.erfc(plain(a)) - plain(with_slope)
-    return with_slope + rest
-
-
-# --- angles ----------------------------------------------------------------------------------------------
-
-
-@call("tan")
-@finely
-def tan(a: Tensor) -> Any:
-    return torch.sin(a) / torch.cos(a)
-
-
-@call("acos", "arccos")
-@finely
-def acos(a: Tensor) -> Any:
-    return math.pi / 2 - torch.asin(a)
+    return with_slope + (torch.erfc(plain(a)) - plain(with_slope))
 
 
 @call("atan2", "arctan2")
@@ -135,8 +205,7 @@ def atan2(a: Tensor, other: Tensor) -> Any:
     below = torch.where(has_none, 1.0, torch.where(is_steep, a, other))
     flat = torch.atan(above / below)
     angle = torch.where(is_steep, -flat, flat)
-    rest = torch.atan2(plain(a), plain(other)) - plain(angle)
-    return angle + rest
+    return angle + (torch.atan2(plain(a), plain(other)) - plain(angle))
 
 
 @call("hypot")
@@ -148,36 +217,11 @@ def hypot(a: Tensor, other: Tensor) -> Any:
     return unit * torch.sqrt(torch.square(a / unit) + torch.square(other / unit))
 
 
-@call("deg2rad")
-def deg2rad(a: Tensor) -> Any:
-    return rules.mul(a, math.pi / 180)
-
-
-@call("rad2deg")
-def rad2deg(a: Tensor) -> Any:
-    return rules.mul(a, 180 / math.pi)
-
-
 @call("sinc", "special_sinc")
 @finely
 def sinc(a: Tensor) -> Any:
     turned = math.pi * torch.where(a == 0, 1.0, a)
     return torch.where(a == 0, 1.0, torch.sin(turned) / turned)
-
-
-# --- hyperbolas ------------------------------------------------------------------------------------------
-
-
-@call("sinh")
-@finely
-def sinh(a: Tensor) -> Any:
-    return 0.5 * (torch.expm1(a) - torch.expm1(-a))
-
-
-@call("cosh")
-@finely
-def cosh(a: Tensor) -> Any:
-    return 0.5 * (torch.exp(a) + torch.exp(-a))
 
 
 @call("asinh", "arcsinh")
@@ -187,39 +231,6 @@ def asinh(a: Tensor) -> Any:
     side = torch.where(a.detach() < 0, -1.0, 1.0)
     size = side * a
     return side * torch.log1p(size + size * (size / (1 + hypot(size, torch.ones_like(size)))))
-
-
-@call("acosh", "arccosh")
-@finely
-def acosh(a: Tensor) -> Any:
-    above = a - 1
-    return torch.log1p(above + torch.sqrt(above) * torch.sqrt(above + 2))
-
-
-@call("atanh", "arctanh")
-@finely
-def atanh(a: Tensor) -> Any:
-    return 0.5 * (torch.log1p(a) - torch.log1p(-a))
-
-
-# --- mixtures --------------------------------------------------------------------------------------------
-
-
-@call("lerp")
-def lerp(a: Tensor, end: Tensor, weight: Any) -> Any:
-    return a + weight * (end - a)
-
-
-@call("addcmul")
-def addcmul(a: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Any:
-    product = tensor1 * tensor2
-    return a + (product if value == 1 else value * product)
-
-
-@call("addcdiv")
-def addcdiv(a: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Any:
-    quotient = tensor1 / tensor2
-    return a + (quotient if value == 1 else value * quotient)
 
 
 @call("nan_to_num")
@@ -232,50 +243,14 @@ def nan_to_num(
     return torch.where(torch.isneginf(a), limits.min if neginf is None else neginf, a)
 
 
-# --- bounds ----------------------------------------------------------------------------------------------
-
-
 @call("clamp", "clip")
 def clamp(a: Tensor, min: Any = None, max: Any = None) -> Any:
     """At a bound itself the gradient is still that of the tensor, as torch has it."""
-    if min is None and max is None:
-        raise InputError("clamp needs a bound: clamp(x, min=0), clamp(x, max=1), or both.")
     if isinstance(min, Tensor) and isinstance(max, Tensor):
         min = torch.where(min < max, min, min.detach())  # of bounds that meet, the lower gets nothing
     if min is not None:
         a = torch.where(a < min, min, a)
     return a if max is None else torch.where(a > max, max, a)
-
-
-@call("clamp_min")
-def clamp_min(a: Tensor, min: Any) -> Any:
-    return clamp(a, min=min)
-
-
-@call("clamp_max")
-def clamp_max(a: Tensor, max: Any) -> Any:
-    return clamp(a, max=max)
-
-
-@call("maximum", replace=True)
-def maximum(a: Tensor, other: Tensor) -> Any:
-    return rules.maximum(a, other)
-
-
-@call("minimum", replace=True)
-def minimum(a: Tensor, other: Tensor) -> Any:
-    return rules.minimum(a, other)
-
-
-@call("fmax")
-def fmax(a: Tensor, other: Tensor) -> Any:
-    """The larger one; of a number and NaN the number."""
-    return torch.where((a >= other) | torch.isnan(other), a, other)
-
-
-@call("fmin")
-def fmin(a: Tensor, other: Tensor) -> Any:
-    return torch.where((a <= other) | torch.isnan(other), a, other)
 
 
 # --- rounding --------------------------------------------------------------------------------------------
@@ -286,28 +261,13 @@ def rounded(a: Tensor, *, decimals: int = 0) -> Any:
     return rules.rounded(a, decimals=decimals)
 
 
-@call("fix")
-def fix(a: Tensor) -> Any:
-    return torch.trunc(a)
-
-
-@call("sgn")
-def sgn(a: Tensor) -> Any:
-    return torch.sign(a)
-
-
-@call("frac")
-def frac(a: Tensor) -> Any:
-    return a - torch.trunc(a)
-
-
 @call("div", "divide", "__div__", replace=True)
 def div(a: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    quotient = rules.div(a, other)
     if rounding_mode is None:
-        return rules.div(a, other)
-    if rounding_mode not in ("floor", "trunc"):
-        raise InputError(f"rounding_mode is None, 'floor' or 'trunc', not {rounding_mode!r}.")
-    return torch.trunc(_whole(a, other, rounding_mode, rules.div(a, other)))
+        return quotient
+    times = _whole(a, other, rounding_mode)
+    return torch.trunc(torch.where(torch.ones_like(times, dtype=torch.bool), times, quotient))
 
 
 @call("floor_divide", "__floordiv__")
@@ -323,7 +283,7 @@ def rfloor_divide(a: Tensor, other: Any) -> Any:
 @call("remainder", "__mod__")
 def remainder(a: Any, other: Any) -> Any:
     """With the sign of the divisor: the quotient is rounded down."""
-    a = a if isinstance(a, Tensor) else _like(a, other)
+    a = _like(a, other)
     return a - other * _whole(a, other, "floor")
 
 
@@ -338,63 +298,55 @@ def fmod(a: Tensor, other: Any) -> Any:
     return a - other * _whole(a, other, "trunc")
 
 
-def _whole(a: Any, other: Any, rounding_mode: str, quotient: Any = None) -> Any:
-    """How often one goes into the other; with a quotient, as something that was made of that."""
+def _whole(a: Any, other: Any, rounding_mode: str) -> Tensor:
+    """How often one goes into the other: a constant between its jumps."""
     with as_plain():
-        times = torch.div(
+        return torch.div(
             plain(a), plain(other) if isinstance(other, Tensor) else other, rounding_mode=rounding_mode
         )
-    return (
-        times if quotient is None else torch.where(torch.ones_like(times, dtype=torch.bool), times, quotient)
-    )
 
 
-def _like(value: Any, a: Tensor) -> Tensor:
+def _like(value: Any, a: Any) -> Tensor:
     return value if isinstance(value, Tensor) else torch.as_tensor(value, dtype=a.dtype, device=a.device)
 
 
-_OF_NAME: Final = {
-    "float": torch.float32,
-    "double": torch.float64,
-    "half": torch.float16,
-    "bfloat16": torch.bfloat16,
-}
+# --- types and devices -----------------------------------------------------------------------------------
 
 
-def _to_type(dtype: torch.dtype) -> Any:
-    def convert(a: Tensor, memory_format: Any = None) -> Any:
-        return cast(a, dtype)
-
-    return convert
+def cast(a: Tensor, dtype: torch.dtype) -> Any:
+    return a if a.dtype == dtype else rules.cast(a, dtype=dtype)
 
 
-for _name, _dtype in _OF_NAME.items():
-    call(_name)(_to_type(_dtype))
+@call("to", replace=True)
+def to(a: Tensor, *args: Any, **kwargs: Any) -> Any:
+    with as_plain():
+        target = a.to(*args, **kwargs) if not args or not isinstance(args[0], Tensor) else args[0]
+        dtype, device = target.dtype, target.device
+        if (dtype, device) == (a.dtype, a.device) and not kwargs.get("copy"):
+            return a
+    return rules.cast(a, dtype=dtype, device=device, copy=True)
+
+
+def _to_type(dtype: torch.dtype) -> Callable[..., Any]:
+    return lambda a, memory_format=None: cast(a, dtype)
+
+
+call("float")(_to_type(torch.float32))
+call("double")(_to_type(torch.float64))
+call("half")(_to_type(torch.float16))
+call("bfloat16")(_to_type(torch.bfloat16))
+call("type_as")(to)
+call("cpu")(lambda a, memory_format=None: to(a, "cpu"))
+call("cuda")(lambda a, device=None, *_, **how: to(a, "cuda" if device is None else device))
+call("detach")(lambda a: a.detach())
 
 
 @call("type")
 def kind(a: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Its type as a word, or the tensor in another."""
     with as_plain():
-        if dtype is None:
-            return a.type()
-        target = a.type(dtype)
-    return to(a, target)
-
-
-@call("type_as")
-def type_as(a: Tensor, other: Tensor) -> Any:
-    return to(a, other)
-
-
-@call("cpu")
-def cpu(a: Tensor, memory_format: Any = None) -> Any:
-    return to(a, "cpu")
-
-
-@call("cuda")
-def cuda(a: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
-    return to(a, "cuda" if device is None else device)
+        target = a.type() if dtype is None else a.type(dtype)
+    return to(a, target) if isinstance(target, Tensor) else target
 
 
 @call("contiguous")
@@ -402,159 +354,35 @@ def contiguous(a: Tensor, memory_format: Any = torch.contiguous_format) -> Any:
     return a if a.is_contiguous(memory_format=memory_format) else rules.clone(a, memory_format=memory_format)
 
 
-@call("detach")
-def detach(a: Tensor) -> Any:
-    return a.detach()
-
-
-@call("positive", "__pos__", "real", "conj", "conj_physical", "resolve_conj", "resolve_neg", "pin_memory")
-def itself(a: Tensor, *_: Any) -> Any:
-    """Of real numbers these are the numbers themselves."""
-    return a
-
-
-_NO_ARRAY: Final = (
-    "an array does not remember where it came from: use x.detach().numpy(). To compute with an array, make "
-    "it a tensor first (torch.from_numpy)."
-)
-
-
-def _for_numpy(name: str) -> Any:
-    """What numpy calls by itself, where a tensor meets an array."""
-
-    def convert(a: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if wants_gradient(a):
-            raise AutogradError(_NO_ARRAY)
-        with as_plain():
-            return getattr(a, name)(*args, **kwargs)
-
-    return convert
-
-
-for _name in ("__array__", "__array_wrap__"):
-    call(_name)(_for_numpy(_name))
-
-
-@call("numpy")
-def numpy(a: Tensor, *, force: bool = False) -> Any:
+@call("numpy", "__array__", "__array_wrap__", asks=True)
+def numpy(function: Callable[..., Any], a: Tensor, *args: Any, force: bool = False, **named: Any) -> Any:
+    """What numpy calls by itself as well, where a tensor meets an array."""
     if wants_gradient(a) and not force:
-        raise AutogradError(_NO_ARRAY)
+        raise AutogradError(
+            "an array does not remember where it came from: use x.detach().numpy(). To compute with one, "
+            "make it a tensor first (torch.from_numpy)."
+        )
     with as_plain():
-        return a.numpy(force=force)
+        return function(plain(a), *args, **named)
 
 
-_SELU_SLOPE = 1.6732632423543772848170429916717
-_SELU_SCALE = 1.0507009873554804934193349852946
-
-
-# --- with a kink -----------------------------------------------------------------------------------------
-
-
-@call("relu", replace=True)
-def relu(a: Tensor, inplace: bool = False) -> Any:
-    not_in_place(inplace, "relu")
-    return rules.relu(a)
-
-
-@call("leaky_relu")
-def leaky_relu(a: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    not_in_place(inplace, "leaky_relu")
-    return torch.where(a > 0, a, negative_slope * a)
+# --- activations -----------------------------------------------------------------------------------------
 
 
 @call("prelu")
 def prelu(a: Tensor, weight: Tensor) -> Any:
     """One slope for all, or one for each channel, which is dimension 1."""
-    if weight.numel() != 1:
-        if len(a.shape) < 2 or a.shape[1] != weight.numel():
-            raise InputError(
-                f"prelu with {weight.numel()} slopes needs as many channels in dimension 1: "
-                f"the input is of {tuple(a.shape)}."
-            )
-        weight = weight.reshape(-1, *[1] * (len(a.shape) - 2))
-    elif len(a.shape) == 0:
-        weight = weight.reshape(())
-    return torch.where(a > 0, a, weight * a)
-
-
-@call("threshold", "_threshold")
-def threshold(a: Tensor, threshold: float, value: float, inplace: bool = False) -> Any:
-    not_in_place(inplace, "threshold")
-    return torch.where(a > threshold, a, value)
-
-
-@call("hardtanh")
-def hardtanh(a: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    not_in_place(inplace, "hardtanh")
-    return torch.where(a <= min_val, min_val, torch.where(a >= max_val, max_val, a))
-
-
-@call("relu6")
-def relu6(a: Tensor, inplace: bool = False) -> Any:
-    return hardtanh(a, 0.0, 6.0, inplace)
-
-
-@call("hardsigmoid")
-@finely
-def hardsigmoid(a: Tensor, inplace: bool = False) -> Any:
-    return hardtanh(a + 3, 0.0, 6.0, inplace) / 6
+    num_others = max(0, len(a.shape) - 2)
+    slopes = weight.reshape(-1, *[1] * num_others) if len(a.shape) > 1 else weight.reshape(())
+    return torch.where(a > 0, a, slopes * a)
 
 
 @call("hardswish")
 @finely
-def hardswish(a: Tensor, inplace: bool = False) -> Any:
-    not_in_place(inplace, "hardswish")
-    # As below: the piece in the middle gets nothing that is infinite.
+def hardswish(a: Tensor) -> Any:
+    # The piece in the middle gets nothing that is infinite.
     bent = torch.where((a <= -3) | (a >= 3), 0.0, a)
     return torch.where(a <= -3, 0.0, torch.where(a >= 3, a, bent * (bent + 3) / 6))
-
-
-@call("hardshrink")
-def hardshrink(a: Tensor, lambd: float = 0.5) -> Any:
-    return torch.where((a >= -lambd) & (a <= lambd), 0.0, a)
-
-
-@call("softshrink")
-def softshrink(a: Tensor, lambd: float = 0.5) -> Any:
-    return torch.where(a > lambd, a - lambd, torch.where(a < -lambd, a + lambd, 0.0))
-
-
-# --- exponential on one side -----------------------------------------------------------------------------
-
-
-def _elu(a: Tensor, slope: float, scale: float, input_scale: float) -> Any:
-    # The piece that is not taken must not overflow, for its gradient would be 0 times infinity.
-    below = torch.where(a > 0, 0.0, a)
-    return torch.where(a > 0, scale * a, scale * slope * torch.expm1(input_scale * below))
-
-
-@call("elu")
-@finely
-def elu(a: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
-    not_in_place(inplace, "elu")
-    return _elu(a, alpha, 1.0, 1.0)
-
-
-@call("selu")
-@finely
-def selu(a: Tensor, inplace: bool = False) -> Any:
-    not_in_place(inplace, "selu")
-    return _elu(a, _SELU_SLOPE, _SELU_SCALE, 1.0)
-
-
-@call("celu")
-@finely
-def celu(a: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
-    not_in_place(inplace, "celu")
-    return _elu(a, alpha, 1.0, 1 / alpha)
-
-
-@call("softplus")
-@finely
-def softplus(a: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    is_straight = a * beta > threshold
-    bent = torch.where(is_straight, 0.0, a * beta)
-    return torch.where(is_straight, a, torch.log1p(torch.exp(bent)) / beta)
 
 
 @call("log_sigmoid", "logsigmoid")
@@ -563,9 +391,6 @@ def logsigmoid(a: Tensor) -> Any:
     is_below = a < 0
     size = torch.where(is_below, a, -a)  # never positive
     return torch.where(is_below, a, 0.0) - torch.log1p(torch.exp(size))
-
-
-# --- smooth ----------------------------------------------------------------------------------------------
 
 
 @call("gelu")
@@ -578,37 +403,9 @@ def gelu(a: Tensor, *, approximate: str = "none") -> Any:
     raise InputError(f"gelu knows approximate='none' and 'tanh', not {approximate!r}.")
 
 
-@call("silu")
-@finely
-def silu(a: Tensor, inplace: bool = False) -> Any:
-    not_in_place(inplace, "silu")
-    return a * torch.sigmoid(a)
-
-
-@call("mish")
-@finely
-def mish(a: Tensor, inplace: bool = False) -> Any:
-    not_in_place(inplace, "mish")
-    return a * torch.tanh(softplus(a))
-
-
-@call("softsign")
-@finely
-def softsign(a: Tensor) -> Any:
-    return a / (1 + torch.abs(a))
-
-
-@call("tanhshrink")
-@finely
-def tanhshrink(a: Tensor) -> Any:
-    return a - torch.tanh(a)
-
-
 @call("glu")
 def glu(a: Tensor, dim: int = -1) -> Any:
-    if a.shape[dim] % 2:
-        raise InputError(f"glu halves dimension {dim}, which has {a.shape[dim]} elements: an even number.")
-    content, gate = torch.chunk(a, 2, dim)
+    content, gate = torch.split(a, a.shape[dim] // 2, dim)
     return content * torch.sigmoid(gate)
 
 
@@ -617,14 +414,9 @@ def gumbel_softmax(a: Tensor, tau: float = 1, hard: bool = False, eps: float = 1
     """A choice at random by these logits, soft enough to have a gradient; a hard one has that of the soft."""
     with as_plain():
         noise = -torch.empty_like(plain(a)).exponential_().log()
-    soft = softmax((a + noise) / tau, dim)
+    soft = rules.softmax((a + noise) / tau, dim=dim)
     if not hard:
         return soft
     with as_plain():
         chosen = torch.zeros_like(plain(soft)).scatter_(dim, plain(soft).argmax(dim, keepdim=True), 1.0)
     return chosen - soft.detach() + soft
-
-
-@call("softmin")
-def softmin(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    return softmax(-a, dim, dtype=dtype)

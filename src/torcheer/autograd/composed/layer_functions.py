@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,8 +13,7 @@ from torch import Tensor
 
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
-from torcheer.autograd.rule_math import pair
-from torcheer.autograd.signatures import conv2d
+from torcheer.autograd.rule_math import pair, reached_by
 from torcheer.autograd.torch_calls import call
 from torcheer.errors import InputError
 
@@ -22,14 +22,9 @@ from torcheer.errors import InputError
 
 @call("embedding")
 def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Any:
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Any:  # fmt: skip
     """A row of the weight for each number. That at `padding_idx` does not learn."""
     if scale_grad_by_freq or sparse:
         raise InputError("gradients are neither sparse here nor scaled by frequency: leave these two False.")
@@ -48,25 +43,25 @@ def embedding(
 
 
 @call("dropout")
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Any:
     """Some numbers become 0, by chance, and the others grow, so that their sum is expected to stay."""
     return _dropped(input, None, p) if training and p else input
 
 
-@call("dropout1d")
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Whole channels of sequences (items, channels, steps)."""
-    return _dropped_channels(input, p, 1) if training and p else input
-
-
-@call("dropout2d", "feature_dropout")
-def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Whole channels of pictures (items, channels, rows, columns)."""
-    return _dropped_channels(input, p, 2) if training and p else input
+@call("dropout1d", "dropout2d", "dropout3d", "feature_dropout", asks=True)
+def channel_dropout(function: Any, input: Tensor, p: float = 0.5, training: bool = True) -> Any:
+    """Whole channels of (items, channels, …). One item without a dimension for items is a batch of one."""
+    if not training or not p:
+        return input
+    num_dims = {"dropout1d": 1, "dropout3d": 3}.get(function.__name__, 2)
+    is_single = len(input.shape) == num_dims + 1
+    batch = input.unsqueeze(0) if is_single else input
+    dropped = _dropped(batch, (*batch.shape[:2], *[1] * (len(batch.shape) - 2)), p)
+    return dropped.squeeze(0) if is_single else dropped
 
 
 @call("alpha_dropout")
-def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Any:
     """What is dropped takes the value that SELU has far below zero; mean and variance stay."""
     if not training or not p:
         return input
@@ -86,14 +81,6 @@ def _dropped(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
     return input * (_drawn(input, shape, p) / (1 - p))
 
 
-def _dropped_channels(input: Tensor, p: float, num_dims: int) -> Any:
-    # One item without a dimension for items is a batch of one, as in torch.
-    is_single = len(input.shape) == num_dims + 1
-    batch = input.unsqueeze(0) if is_single else input
-    dropped = _dropped(batch, (*batch.shape[:2], *[1] * (len(batch.shape) - 2)), p)
-    return dropped.squeeze(0) if is_single else dropped
-
-
 def _drawn(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
     """1 where a number stays, 0 elsewhere: with the same seed the same as torch's."""
     with as_plain():
@@ -102,43 +89,12 @@ def _drawn(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
         return empty.bernoulli_(1 - p).as_subclass(Tensor)
 
 
-# --- rearranging -----------------------------------------------------------------------------------------
-
-
-@call("pixel_shuffle")
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
-    """Channels become pixels: (…, c r², h, w) to (…, c, h r, w r)."""
-    *others, channels, height, width = input.shape
-    r = upscale_factor
-    if channels % (r * r):
-        raise InputError(f"{channels} channels do not fill squares of {r} by {r} pixels.")
-    n = len(others)
-    split = input.reshape(*others, channels // (r * r), r, r, height, width)
-    turned = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return turned.reshape(*others, channels // (r * r), height * r, width * r)
-
-
-@call("pixel_unshuffle")
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
-    """Pixels become channels: the way back."""
-    *others, channels, height, width = input.shape
-    r = downscale_factor
-    if height % r or width % r:
-        raise InputError(f"a picture of {height} by {width} has no whole squares of {r} by {r} pixels.")
-    n = len(others)
-    split = input.reshape(*others, channels, height // r, r, width // r, r)
-    turned = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return turned.reshape(*others, channels * r * r, height // r, width // r)
+# --- normalising -----------------------------------------------------------------------------------------
 
 
 @call("layer_norm")
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enable: bool = True,
+    input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
     """Over the last dimensions of each item by itself."""
     normal = rules.standardise(in_order(input), dim=_last_dims(input, normalized_shape), eps=eps)
@@ -146,12 +102,7 @@ def layer_norm(
 
 
 @call("rms_norm")
-def rms_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    eps: float | None = None,
-) -> Any:
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """Only to a mean square of 1; the mean stays where it is."""
     eps = torch.finfo(input.dtype).eps if eps is None else eps
     input = in_order(input)
@@ -161,27 +112,16 @@ def rms_norm(
 
 @call("batch_norm")
 def batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Any:
+    input: Tensor, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
+    training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
     """Over all items, for each channel. When not training, by the running statistics: given numbers."""
-    dims = (0, *range(2, len(input.shape)))
     input = in_order(input)
     if training:
         if input.numel() == input.shape[1]:
             raise InputError("one number for each channel has no variance: train with more than one item.")
-        _keep_running(input, dims, running_mean, running_var, momentum)
-        normal = rules.standardise(input, dim=dims, eps=eps)
-        return _scaled_and_shifted(normal, _by_channel(weight, input), _by_channel(bias, input))
-    if running_mean is None or running_var is None:
-        raise InputError("without running statistics there is nothing to normalise by: pass training=True.")
+        dims = (0, *range(2, len(input.shape)))
+        return _by_statistics(input, dims, running_mean, running_var, weight, bias, momentum, eps)
     scale = 1 / torch.sqrt(running_var + eps)
     scale = scale if weight is None else weight * scale
     shift = -running_mean * scale if bias is None else bias - running_mean * scale
@@ -190,40 +130,32 @@ def batch_norm(
 
 @call("group_norm")
 def group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
+    input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
     """Over the channels of a group, for each item."""
-    num_items, num_channels = input.shape[:2]
-    if num_channels % num_groups:
-        raise InputError(f"{num_channels} channels do not make {num_groups} groups of the same size.")
-    groups = rules.reshape(input, shape=(num_items, num_groups, -1))
+    groups = rules.reshape(input, shape=(input.shape[0], num_groups, -1))
     normal = rules.reshape(rules.standardise(groups, dim=(2,), eps=eps), shape=tuple(input.shape))
     return _scaled_and_shifted(normal, _by_channel(weight, input), _by_channel(bias, input))
 
 
 @call("instance_norm")
 def instance_norm(
-    input: Tensor,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Any:
+    input: Tensor, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
     """Over the picture of each channel of each item."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     dims = tuple(range(2, len(input.shape)))
-    _keep_running(input, dims, running_mean, running_var, momentum)
-    normal = rules.standardise(in_order(input), dim=dims, eps=eps)
+    return _by_statistics(in_order(input), dims, running_mean, running_var, weight, bias, momentum, eps)
+
+
+def _by_statistics(
+    input: Tensor, dims: tuple[int, ...], mean: Any, variance: Any, weight: Any, bias: Any, momentum: float,
+    eps: float,
+) -> Any:  # fmt: skip
+    _keep_running(input, dims, mean, variance, momentum)
+    normal = rules.standardise(input, dim=dims, eps=eps)
     return _scaled_and_shifted(normal, _by_channel(weight, input), _by_channel(bias, input))
 
 
@@ -273,9 +205,12 @@ def _move(running: Tensor, batch: Tensor, momentum: float) -> None:
     running.mul_(1 - momentum).add_(batch.mean(0), alpha=momentum)
 
 
-@call("conv1d")
-def conv1d(
-    input: Tensor,
+# --- convolutions: a sequence is a picture of one row ----------------------------------------------------
+
+
+@call("conv2d", replace=True)
+def conv2d(
+    x: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
     stride: Any = 1,
@@ -283,47 +218,39 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """A sequence is a picture of one row."""
-    edge = padding if isinstance(padding, str) else (0, _single(padding))
-    picture = conv2d(
-        input.unsqueeze(-2),
-        weight.unsqueeze(-2),
-        bias,
-        (1, _single(stride)),
-        edge,
-        (1, _single(dilation)),
-        groups,
-    )
-    return picture.squeeze(-2)
+    stride, dilation = pair(stride), pair(dilation)
+    if padding == "same":
+        whole = [step * (size - 1) for step, size in zip(dilation, weight.shape[-2:], strict=True)]
+        left, right = [one // 2 for one in whole], [one - one // 2 for one in whole]
+        x = torch.nn.functional.pad(x, (left[1], right[1], left[0], right[0]))
+    padding = (0, 0) if isinstance(padding, str) else pair(padding)
+    is_single = len(x.shape) == 3
+    x = rules.reshape(x, shape=(1, *x.shape)) if is_single else x
+    result = rules.conv2d(x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    return rules.reshape(result, shape=tuple(result.shape[1:])) if is_single else result
+
+
+@call("conv1d")
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    edge = padding if isinstance(padding, str) else _row(padding, 0)
+    picture = input.unsqueeze(-2), weight.unsqueeze(-2), bias
+    return conv2d(*picture, _row(stride), edge, _row(dilation), groups).squeeze(-2)
 
 
 @call("conv_transpose2d", replace=True)
 def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
+    input: Tensor, weight: Tensor, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
     """Each pixel paints a patch; patches that overlap add up."""
     stride, padding, dilation, more = pair(stride), pair(padding), pair(dilation), pair(output_padding)
-    if any(one >= max(step, apart) for one, step, apart in zip(more, stride, dilation, strict=True)):
-        raise InputError(
-            f"output_padding {more} must be below the stride {stride} or the dilation {dilation}."
-        )
     is_single = len(input.shape) == 3
     pictures = input.unsqueeze(0) if is_single else input
-    size = tuple(
-        (pictures.shape[2 + i] - 1) * stride[i]
-        - 2 * padding[i]
-        + dilation[i] * (weight.shape[2 + i] - 1)
-        + 1
-        + more[i]
-        for i in (0, 1)
-    )
+    reached = reached_by(pictures, weight, stride, padding, dilation)
+    size = (reached[0] + more[0], reached[1] + more[1])
     result = rules.conv_transpose2d(
         pictures, weight, bias, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups
     )
@@ -332,27 +259,15 @@ def conv_transpose2d(
 
 @call("conv_transpose1d")
 def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
-    """The same for sequences."""
-    picture = conv_transpose2d(
-        input.unsqueeze(-2),
-        weight.unsqueeze(-2),
-        bias,
-        (1, _single(stride)),
-        (0, _single(padding)),
-        (0, _single(output_padding)),
-        groups,
-        (1, _single(dilation)),
-    )
-    return picture.squeeze(-2)
+    input: Tensor, weight: Tensor, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
+    how: tuple[Any, ...] = _row(stride), _row(padding, 0), _row(output_padding, 0), groups, _row(dilation)
+    return conv_transpose2d(input.unsqueeze(-2), weight.unsqueeze(-2), bias, *how).squeeze(-2)
+
+
+def _row(value: Any, beside: int = 1) -> tuple[int, int]:
+    return beside, _single(value)
 
 
 def _single(value: Any) -> int:
@@ -362,52 +277,29 @@ def _single(value: Any) -> int:
 # --- the largest: a choice of elements -------------------------------------------------------------------
 
 
-@call("max_pool1d", "max_pool1d_with_indices")
-def max_pool1d(
+def _largest(
+    pool: Callable[..., Any],
+    num_dims: int,
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
+    *how: Any,
     return_indices: bool = False,
+    **named: Any,
 ) -> Any:
-    return _largest(F.max_pool1d, 1, return_indices, input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@call("max_pool2d", "max_pool2d_with_indices")
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    return _largest(F.max_pool2d, 2, return_indices, input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@call("adaptive_max_pool1d", "adaptive_max_pool1d_with_indices")
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    return _largest(F.adaptive_max_pool1d, 1, return_indices, input, output_size)
-
-
-@call("adaptive_max_pool2d", "adaptive_max_pool2d_with_indices")
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    return _largest(F.adaptive_max_pool2d, 2, return_indices, input, output_size)
-
-
-def _largest(pool: Callable[..., Any], num_dims: int, with_places: bool, input: Tensor, *how: Any) -> Any:
     """torch says where the largest of each window is, and these are taken: their gradients go back there."""
     with as_plain():
-        _, places = pool(input.as_subclass(Tensor), *how, return_indices=True)
+        _, places = pool(input.as_subclass(Tensor), *how, **named, return_indices=True)
         others = tuple(input.shape[:-num_dims])
         flat_places = places.flatten(len(others))
     flat = rules.reshape(input, shape=(*others, math.prod(input.shape[-num_dims:])))
     taken = rules.gather(flat, dim=len(others), index=flat_places)
     pooled = rules.reshape(taken, shape=tuple(places.shape))
-    return (pooled, places) if with_places else pooled
+    return (pooled, places) if return_indices else pooled
+
+
+call("max_pool1d", "max_pool1d_with_indices")(partial(_largest, F.max_pool1d, 1))
+call("max_pool2d", "max_pool2d_with_indices")(partial(_largest, F.max_pool2d, 2))
+call("adaptive_max_pool1d", "adaptive_max_pool1d_with_indices")(partial(_largest, F.adaptive_max_pool1d, 1))
+call("adaptive_max_pool2d", "adaptive_max_pool2d_with_indices")(partial(_largest, F.adaptive_max_pool2d, 2))
 
 
 # --- the mean: a convolution with a kernel of ones -------------------------------------------------------
@@ -415,14 +307,9 @@ def _largest(pool: Callable[..., Any], num_dims: int, with_places: bool, input: 
 
 @call("avg_pool2d")
 def avg_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Any:
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
     kernel, edge = pair(kernel_size), pair(padding)
     step = kernel if stride is None or stride == [] else pair(stride)
     height, width = input.shape[-2:]
@@ -448,17 +335,12 @@ def avg_pool2d(
 
 @call("avg_pool1d")
 def avg_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, *how: bool, **named: bool
 ) -> Any:
     """A sequence is a picture of one row."""
-    kernel, edge = (1, _single(kernel_size)), (0, _single(padding))
-    step = kernel if stride is None or stride == [] else (1, _single(stride))
-    return avg_pool2d(input.unsqueeze(-2), kernel, step, edge, ceil_mode, count_include_pad).squeeze(-2)
+    step = _row(kernel_size if stride is None or stride == [] else stride)
+    picture = input.unsqueeze(-2)
+    return avg_pool2d(picture, _row(kernel_size), step, _row(padding, 0), *how, **named).squeeze(-2)
 
 
 @call("lp_pool2d")
@@ -496,14 +378,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Any:
 
 @call("interpolate")
 def interpolate(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> Any:
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Any:  # fmt: skip
     """Larger or smaller pictures and sequences. All modes are linear, in rows first and then in columns.
 
     So what torch makes of the unit vectors says everything: it is the matrix to multiply with.

@@ -1,17 +1,69 @@
-"""Many numbers into one: sums, products, variances, norms."""
+"""Many numbers into one: sums, products, variances, norms, the largest and those in the middle."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.torch_calls import call, place_of, places_of
+from torcheer.autograd.composed.elementwise import cast
+from torcheer.autograd.torch_calls import call, place_of, places_of, plain
 from torcheer.errors import InputError
+
+# --- in one row of the table -----------------------------------------------------------------------------
+
+
+@call("sum", replace=True)
+def total(a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None) -> Any:
+    a = a if dtype is None else cast(a, dtype)
+    return rules.total(a, dim=dim if axis is None else axis, keepdim=keepdim)
+
+
+@call("mean", replace=True)
+def mean(a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None) -> Any:
+    a = a if dtype is None else cast(a, dtype)
+    return rules.mean(a, dim=dim if axis is None else axis, keepdim=keepdim)
+
+
+@call("amax", replace=True)
+def amax(a: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
+    return rules.amax(a, dim=() if dim is None else dim, keepdim=keepdim)
+
+
+@call("logsumexp", "special_logsumexp", replace=True)
+def logsumexp(a: Tensor, dim: Any, keepdim: bool = False, *, axis: Any = None) -> Any:
+    return rules.logsumexp(a, dim=dim if axis is None else axis, keepdim=keepdim)
+
+
+@call("cumsum", replace=True)
+def cumsum(a: Tensor, dim: int, *, dtype: Any = None) -> Any:
+    return rules.cumsum(a if dtype is None else cast(a, dtype), dim=dim)
+
+
+@call("softmax", "special_softmax", "_softmax", replace=True)
+def softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    return rules.softmax(a if dtype is None else cast(a, dtype), dim=_named(dim, "softmax"))
+
+
+@call("log_softmax", "special_log_softmax", replace=True)
+def log_softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    return rules.log_softmax(a if dtype is None else cast(a, dtype), dim=_named(dim, "log_softmax"))
+
+
+@call("softmin")
+def softmin(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    return softmax(-a, dim, dtype=dtype)
+
+
+def _named(dim: int | None, name: str) -> int:
+    if dim is None:
+        raise InputError(f"say over which dimension: {name}(x, dim=-1).")
+    return dim
+
 
 # --- spread ----------------------------------------------------------------------------------------------
 
@@ -22,28 +74,8 @@ def root(a: Tensor) -> Any:
     return torch.where(is_zero, 0.0, torch.sqrt(torch.where(is_zero, 1.0, a)))
 
 
-@call("var")
-def var(a: Tensor, *args: Any, **kwargs: Any) -> Any:
-    return _var_and_mean(a, *args, **kwargs)[0]
-
-
-@call("std")
-def std(a: Tensor, *args: Any, **kwargs: Any) -> Any:
-    return root(var(a, *args, **kwargs))
-
-
 @call("var_mean")
-def var_mean(a: Tensor, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    return _var_and_mean(a, *args, **kwargs)
-
-
-@call("std_mean")
-def std_mean(a: Tensor, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    variance, mean = _var_and_mean(a, *args, **kwargs)
-    return root(variance), mean
-
-
-def _var_and_mean(
+def var_mean(
     a: Tensor,
     dim: Any = None,
     unbiased: bool | None = None,
@@ -59,10 +91,25 @@ def _var_and_mean(
         correction = 0 if unbiased is False else 1
     dims = places_of(dim if axis is None else axis, len(a.shape))
     mean = torch.mean(a, dims, keepdim=True)
-    squares = torch.square(a - mean)
     num_free = a.numel() / max(1, mean.numel()) - correction
-    total = torch.sum(squares, dims, keepdim=keepdim)
+    total = torch.sum(torch.square(a - mean), dims, keepdim=keepdim)
     return total / max(0.0, num_free), mean if keepdim else mean.reshape(total.shape)
+
+
+@call("var")
+def var(a: Tensor, *args: Any, **named: Any) -> Any:
+    return var_mean(a, *args, **named)[0]
+
+
+@call("std")
+def std(a: Tensor, *args: Any, **named: Any) -> Any:
+    return root(var(a, *args, **named))
+
+
+@call("std_mean")
+def std_mean(a: Tensor, *args: Any, **named: Any) -> tuple[Any, Any]:
+    variance, mean = var_mean(a, *args, **named)
+    return root(variance), mean
 
 
 # --- products --------------------------------------------------------------------------------------------
@@ -91,7 +138,6 @@ def prod(a: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 def cumprod(a: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """Each times the one before it, then times the one two before, then four: again without a division."""
     a = a if dtype is None else a.to(dtype)
-    dim = place_of(dim, len(a.shape))
     if not len(a.shape):
         return rules.clone(a)
     step = 1
@@ -112,9 +158,13 @@ def nansum(a: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
 
 @call("nanmean")
 def nanmean(a: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    is_number = ~torch.isnan(a)
-    count = is_number.sum(places_of(dim, len(a.shape)), keepdim=keepdim)
+    count = (~torch.isnan(a)).sum(places_of(dim, len(a.shape)), keepdim=keepdim)
     return nansum(a, dim, keepdim, dtype=dtype) / count
+
+
+@call("trace")
+def trace(a: Tensor) -> Any:
+    return torch.diagonal(a).sum()
 
 
 @call("diff")
@@ -122,15 +172,13 @@ def diff(
     a: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Any:
     a = torch.cat([one for one in (prepend, a, append) if one is not None], dim)
-    for _ in range(n):
-        if a.shape[dim] == 0:
-            break
+    for _ in range(min(n, a.shape[dim])):
         rest = a.shape[dim] - 1
         a = a.narrow(dim, 1, rest) - a.narrow(dim, 0, rest)
     return a
 
 
-# --- vectors ---------------------------------------------------------------------------------------------
+# --- norms -----------------------------------------------------------------------------------------------
 
 
 @call("linalg_vector_norm")
@@ -139,42 +187,27 @@ def vector_norm(a: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     a = a if dtype is None else a.to(dtype)
     dims = places_of(dim, len(a.shape))
     size = torch.abs(a)
-    if ord == math.inf:
-        return torch.amax(size, dims, keepdim=keepdim)
-    if ord == -math.inf:
-        return torch.amin(size, dims, keepdim=keepdim)
-    if ord == 0:
-        return torch.sum(torch.where(size == 0, size * 0.0, torch.sign(size)), dims, keepdim=keepdim)
-    if ord == 1:
-        return torch.sum(size, dims, keepdim=keepdim)
+    if abs(ord) == math.inf:
+        return (torch.amax if ord > 0 else torch.amin)(size, dims, keepdim=keepdim)
     if ord == 2:
         return root(torch.sum(torch.square(a), dims, keepdim=keepdim))
-    return _norm_of_order(size, float(ord), dims, keepdim)
-
-
-def _norm_of_order(size: Tensor, order: float, dims: tuple[int, ...], keepdim: bool) -> Any:
-    """(Σ |x|^p)^(1/p), with zeros kept out of the powers, where they would be infinitely steep."""
+    if ord == 0:
+        size = torch.where(size == 0, size * 0.0, torch.sign(size))
+    if ord in (0, 1):
+        return torch.sum(size, dims, keepdim=keepdim)
+    # (Σ |x|^p)^(1/p), with zeros kept out of the powers, where they would be infinitely steep.
     is_zero = size == 0
-    powers = torch.where(is_zero, 0.0 if order > 0 else math.inf, torch.where(is_zero, 1.0, size) ** order)
+    powers = torch.where(is_zero, 0.0 if ord > 0 else math.inf, torch.where(is_zero, 1.0, size) ** ord)
     total = torch.sum(powers, dims, keepdim=keepdim)
     is_nothing = (total == 0) | torch.isinf(total)
     return torch.where(
-        is_nothing, total.detach() ** (1 / order), torch.where(is_nothing, 1.0, total) ** (1 / order)
+        is_nothing, total.detach() ** (1 / ord), torch.where(is_nothing, 1.0, total) ** (1 / ord)
     )
 
 
 @call("norm")
 def norm(a: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    if p == "nuc":
-        raise InputError(_NO_SINGULAR_VALUES)
-    return vector_norm(a, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
-
-
-# --- matrices --------------------------------------------------------------------------------------------
-
-_NO_SINGULAR_VALUES = (
-    "this norm is one of singular values, for which there is no rule: use the Frobenius norm (ord='fro')."
-)
+    return vector_norm(a, _of_vectors(p), dim, keepdim, dtype=dtype)
 
 
 @call("linalg_matrix_norm")
@@ -185,13 +218,11 @@ def matrix_norm(
     rows, columns = places_of(dim, len(a.shape))
     if ord == "fro":
         return vector_norm(a, 2, (rows, columns), keepdim)
-    if ord == "nuc" or abs(ord) == 2:
+    if ord == "nuc" or abs(ord) not in (1, math.inf):
         raise InputError(_NO_SINGULAR_VALUES)
-    if abs(ord) not in (1, math.inf):
-        raise InputError(f"a matrix has no norm of order {ord!r}: 'fro', 1, -1, inf and -inf there are.")
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = torch.sum(torch.abs(a), summed, keepdim=True)
-    result = torch.amax(sums, chosen, keepdim=True) if ord > 0 else torch.amin(sums, chosen, keepdim=True)
+    result = (torch.amax if ord > 0 else torch.amin)(sums, chosen, keepdim=True)
     return result if keepdim else torch.squeeze(result, (rows, columns))
 
 
@@ -203,13 +234,18 @@ def linalg_norm(
     num_named = len(dim) if isinstance(dim, Sequence) else len(a.shape) if dim is None else 1
     if ord is not None and num_named == 2:
         return matrix_norm(a, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    if ord is not None and dim is None and len(a.shape) != 1:
-        raise InputError(
-            f"an order needs a vector or a matrix, and this is of {tuple(a.shape)}: name the dim."
-        )
-    if isinstance(ord, str):
-        raise InputError(f"a vector has no norm {ord!r}: use a number, such as ord=2.")
-    return vector_norm(a, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    return vector_norm(a, _of_vectors(ord), dim, keepdim, dtype=dtype)
+
+
+_NO_SINGULAR_VALUES: Final = (
+    "this norm is one of singular values, for which there is no rule: use the Frobenius norm (ord='fro')."
+)
+
+
+def _of_vectors(order: Any) -> Any:
+    if order == "nuc":
+        raise InputError(_NO_SINGULAR_VALUES)
+    return 2 if order in ("fro", None) else order
 
 
 # --- distances -------------------------------------------------------------------------------------------
@@ -240,3 +276,89 @@ def cosine_similarity(a: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) ->
 @call("normalize")
 def normalize(a: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
     return a / torch.clamp_min(vector_norm(a, p, dim, True), eps)
+
+
+# --- the largest, and those in order ---------------------------------------------------------------------
+
+
+@call("sort", "topk", "cummax", "cummin", "kthvalue", "mode", asks=True)
+def picked(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
+    """torch says where they were, and the gradient goes there."""
+    found = function(plain(a), *args, **named)
+    places = found.indices
+    at = int(function.__name__ in ("kthvalue", "topk"))  # where the dimension stands: after k
+    dim = place_of(named.get("dim", args[at] if len(args) > at else -1), len(a.shape))
+    is_kept = len(places.shape) == len(a.shape)
+    values: Any = rules.gather(a, dim=dim, index=places if is_kept else places.unsqueeze(dim))
+    return type(found)((values if is_kept else values.squeeze(dim), places))
+
+
+@call("msort")
+def msort(a: Tensor) -> Any:
+    return torch.sort(a, 0).values
+
+
+@call("max", asks=True)
+def largest(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
+    """Of all, along a dimension, or of two tensors."""
+    return _extreme(function, rules.maximum, torch.amax, a, *args, **named)
+
+
+@call("min", asks=True)
+def smallest(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
+    return _extreme(function, rules.minimum, torch.amin, a, *args, **named)
+
+
+def _extreme(function: Any, of_two: Any, of_all: Any, a: Tensor, *args: Any, **named: Any) -> Any:
+    other = named.get("other", args[0] if args else None)
+    if isinstance(other, Tensor):
+        return of_two(a, other)
+    return picked(function, a, *args, **named) if args or named else of_all(a)
+
+
+@call("median", "nanmedian", asks=True)
+def median(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
+    """Of all: elements that are equal to it share its gradient, as torch has it."""
+    if args or named:
+        return picked(function, a, *args, **named)
+    value = function(plain(a))
+    return torch.mean(a[(a == value) | (torch.isnan(a) & torch.isnan(value))])
+
+
+@call("amin")
+def amin(a: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
+    return -torch.amax(-a, dim, keepdim=keepdim)
+
+
+@call("aminmax")
+def aminmax(a: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    dims = () if dim is None else dim
+    both = torch.amin(a, dims, keepdim=keepdim), torch.amax(a, dims, keepdim=keepdim)
+    return torch.return_types.aminmax(both)
+
+
+@call("quantile")
+def quantile(
+    a: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """Between the two numbers in order that it falls between."""
+    num_dims = len(a.shape)
+    rows = a.reshape(-1) if dim is None else torch.movedim(a, dim, -1)
+    wanted = torch.as_tensor(q, dtype=a.dtype, device=a.device)
+    rank = (plain(wanted).reshape(-1) * (rows.shape[-1] - 1)).to(a.dtype)
+    ordered = torch.sort(rows).values
+    below, above = (ordered[..., one.long()] for one in (rank.floor(), rank.ceil()))
+    found = torch.movedim(below + _BETWEEN[interpolation](rank) * (above - below), -1, 0)
+    if keepdim:
+        kept = [1 if place in places_of(dim, num_dims) else size for place, size in enumerate(a.shape)]
+        found = found.reshape(len(rank), *kept)
+    return found if len(wanted.shape) else found[0]
+
+
+_BETWEEN: Final[dict[str, Callable[[Tensor], Tensor]]] = {
+    "linear": lambda rank: rank - rank.floor(),
+    "lower": lambda rank: torch.zeros_like(rank),
+    "higher": lambda rank: torch.ones_like(rank),
+    "midpoint": lambda rank: torch.full_like(rank, 0.5),
+    "nearest": lambda rank: rank.round() - rank.floor(),
+}

@@ -1,187 +1,83 @@
-"""Shapes: views, parts joined and split, padding."""
+"""Shapes and places: views, parts joined and split, elements picked, put and repeated.
+
+torch itself is asked what its functions do to shapes and places: nobody else has to read their arguments.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
+from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair
-from torcheer.autograd.torch_calls import broadcast, call, place_of, places_of, plain, sizes
+from torcheer.autograd.torch_calls import (
+    broadcast,
+    call,
+    place_of,
+    plain,
+    plain_key,
+    replaced,
+    sizes,
+    tensors_in,
+)
 from torcheer.errors import InputError
 
-# --- dimensions in another order -------------------------------------------------------------------------
+# --- the same numbers in another order of dimensions, or in another shape -----------------------------------
 
 
-@call("transpose", "swapaxes", "swapdims")
-def transpose(a: Tensor, dim0: int, dim1: int) -> Any:
-    first, second = place_of(dim0, len(a.shape)), place_of(dim1, len(a.shape))
-    dims = list(range(len(a.shape)))
-    if dims:
-        dims[first], dims[second] = dims[second], dims[first]
-    return rules.permute(a, dims=tuple(dims))
+@call(*"transpose swapaxes swapdims t T numpy_T mT adjoint mH H movedim moveaxis".split(), asks=True)
+def permuted(function: Callable[..., Tensor], a: Tensor, *args: Any, **named: Any) -> Any:
+    """Where dimensions have the sizes 0, 1, 2, … the shape of the result is the permutation."""
+    counted = torch.empty(tuple(range(len(a.shape))))
+    return rules.permute(a, dims=tuple(function(counted, *args, **named).shape))
 
 
-@call("t")
-def t(a: Tensor) -> Any:
-    if len(a.shape) > 2:
-        raise InputError(
-            f"t() turns a matrix, and this has {len(a.shape)} dimensions: use x.mT or x.transpose(…)."
-        )
-    return rules.permute(a, dims=tuple(reversed(range(len(a.shape)))))
-
-
-@call("T", "numpy_T")
-def reversed_dims(a: Tensor) -> Any:
-    return rules.permute(a, dims=tuple(reversed(range(len(a.shape)))))
-
-
-@call("mT", "adjoint", "mH", "H")
-def matrix_transpose(a: Tensor) -> Any:
-    if len(a.shape) < 2:
-        raise InputError(f"mT turns matrices, and this has the shape {tuple(a.shape)}: use x.T.")
-    return transpose(a, -2, -1)
-
-
-@call("movedim", "moveaxis")
-def movedim(a: Tensor, source: Any, destination: Any) -> Any:
-    come, go = (_listed(one, len(a.shape)) for one in (source, destination))
-    if len(come) != len(go) or len(set(come)) != len(come) or len(set(go)) != len(go):
-        raise InputError(
-            f"movedim takes as many dimensions as places for them, none twice: {source}, {destination}."
-        )
-    rest = iter([one for one in range(len(a.shape)) if one not in come])
-    new = dict(zip(go, come, strict=True))
-    return rules.permute(
-        a, dims=tuple(new[place] if place in new else next(rest) for place in range(len(a.shape)))
-    )
-
-
-def _listed(dims: Any, num_dims: int) -> list[int]:
-    return [place_of(one, num_dims) for one in (dims if isinstance(dims, Sequence) else [dims])]
-
-
-@call("fliplr")
-def fliplr(a: Tensor) -> Any:
-    return torch.flip(a, (1,))
-
-
-@call("flipud")
-def flipud(a: Tensor) -> Any:
-    return torch.flip(a, (0,))
-
-
-@call("__reversed__")
-def backwards(a: Tensor) -> Any:
-    return torch.flip(a, (0,)) if len(a.shape) else a
-
-
-@call("rot90")
-def rot90(a: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
-    first, second = dims
-    if k % 4 == 0:
-        return rules.clone(a)
-    if k % 4 == 2:
-        return torch.flip(a, (first, second))
-    return torch.flip(transpose(a, first, second), (first if k % 4 == 1 else second,))
-
-
-@call("roll")
-def roll(a: Tensor, shifts: Any, dims: Any = None) -> Any:
-    """The end comes before the beginning."""
-    if dims is None or dims == ():
-        return roll(a.reshape(-1), shifts, 0).reshape(a.shape)
-    steps = shifts if isinstance(shifts, Sequence) else [shifts]
-    places = dims if isinstance(dims, Sequence) else [dims]
-    if len(steps) != len(places):
-        raise InputError(f"roll needs one shift for each dimension: {len(steps)} for {len(places)}.")
-    for step, dim in zip(steps, places, strict=True):
-        length = a.shape[dim]
-        if length:
-            kept = length - step % length
-            a = torch.cat([a.narrow(dim, kept, length - kept), a.narrow(dim, 0, kept)], dim)
-    return a
-
-
-# --- dimensions more or less -----------------------------------------------------------------------------
-
-
-@call("unsqueeze")
-def unsqueeze(a: Tensor, dim: int) -> Any:
-    shape = list(a.shape)
-    shape.insert(place_of(dim, len(shape) + 1), 1)
+@call("unsqueeze", "squeeze", "flatten", "ravel", "unflatten", "view_as", "reshape_as", asks=True)
+def reshaped(function: Callable[..., Tensor], a: Tensor, *args: Any, **named: Any) -> Any:
+    with as_plain():
+        shape = function(torch.empty(a.shape, device="meta"), *args, **named).shape
     return rules.reshape(a, shape=tuple(shape))
 
 
-@call("squeeze")
-def squeeze(a: Tensor, dim: Any = None) -> Any:
-    if isinstance(dim, Sequence) and not len(dim):
-        return rules.reshape(a, shape=tuple(a.shape))
-    gone = places_of(dim, len(a.shape))
-    kept = [size for place, size in enumerate(a.shape) if size != 1 or place not in gone]
-    return rules.reshape(a, shape=tuple(kept))
-
-
-@call("flatten")
-def flatten(a: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
-    shape = tuple(a.shape) or (1,)
-    start, end = place_of(start_dim, len(shape)), place_of(end_dim, len(shape))
-    if start > end:
-        raise InputError(f"flatten goes from a dimension to a later one, not from {start_dim} to {end_dim}.")
-    return rules.reshape(a, shape=(*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
-
-
-@call("ravel")
-def ravel(a: Tensor) -> Any:
-    return rules.reshape(a, shape=(a.numel(),))
-
-
-@call("unflatten")
-def unflatten(a: Tensor, dim: int, sizes: Any) -> Any:
-    dim = place_of(dim, len(a.shape))
-    parts = list(sizes)
-    if -1 in parts:
-        known = -math.prod(parts)
-        parts[parts.index(-1)] = a.shape[dim] // known if known else 0
-    if math.prod(parts) != a.shape[dim]:
+@call("reshape", "view", replace=True)
+def reshape(a: Tensor, *shape: Any, **named: Any) -> Any:
+    if len(shape) == 1 and isinstance(shape[0], torch.dtype):
         raise InputError(
-            f"unflatten cannot make {tuple(sizes)} of the {a.shape[dim]} elements in dimension {dim}."
+            "view(dtype) shows the bytes of numbers as others, which has no gradient: use to(dtype)."
         )
-    return rules.reshape(a, shape=(*a.shape[:dim], *parts, *a.shape[dim + 1 :]))
+    return rules.reshape(a, shape=sizes(shape, named))
 
 
-@call("view_as", "reshape_as")
-def view_as(a: Tensor, other: Tensor) -> Any:
-    return rules.reshape(a, shape=tuple(other.shape))
+@call("permute", replace=True)
+def permute(a: Tensor, *dims: Any, **named: Any) -> Any:
+    return rules.permute(a, dims=sizes(dims, named))
 
 
-@call("atleast_1d")
-def atleast_1d(*tensors: Any) -> Any:
-    return _each(tensors, lambda a: a if len(a.shape) else a.reshape(1))
+@call("expand", "broadcast_to", replace=True)
+def expand(a: Tensor, *shape: Any, **named: Any) -> Any:
+    named.pop("implicit", None)
+    return rules.expand(a, shape=sizes(shape, named))
 
 
-@call("atleast_2d")
-def atleast_2d(*tensors: Any) -> Any:
-    return _each(tensors, lambda a: a if len(a.shape) > 1 else a.reshape(1, -1))
+@call("flip", replace=True)
+def flip(a: Tensor, *dims: Any, **named: Any) -> Any:
+    return rules.flip(a, dims=sizes(dims, named))
 
 
-@call("atleast_3d")
-def atleast_3d(*tensors: Any) -> Any:
-    return _each(tensors, lambda a: a if len(a.shape) > 2 else unsqueeze(atleast_2d(a), -1))
+@call("clone", replace=True)
+def clone(a: Tensor, *, memory_format: Any = None) -> Any:
+    return rules.clone(a) if memory_format is None else rules.clone(a, memory_format=memory_format)
 
 
-def _each(tensors: tuple[Any, ...], change: Any) -> Any:
-    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-        return change(tensors[0])
-    return tuple(change(one) for one in (tensors[0] if len(tensors) == 1 else tensors))
-
-
-# --- copies side by side ---------------------------------------------------------------------------------
+@call("cat", "concat", "concatenate", replace=True)
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Any:
+    # torch passes over empty vectors, whatever the shape of the others.
+    parts = [one for one in tensors if tuple(one.shape) != (0,)] or list(tensors)
+    return rules.cat(*parts, dim=dim if axis is None else axis)
 
 
 @call("expand_as")
@@ -195,286 +91,154 @@ def broadcast_tensors(*tensors: Any) -> Any:
     return tuple(one.expand(shape) for one in tensors)
 
 
-@call("repeat")
-def repeat(a: Tensor, *repeats: Any, **named: Any) -> Any:
-    """Each dimension gets one beside it to be repeated along, and both become one."""
-    times = sizes(repeats, named)
-    if len(times) < len(a.shape):
-        raise InputError(
-            f"repeat needs a number for each of the {len(a.shape)} dimensions, and got {len(times)}."
-        )
-    shape = (1,) * (len(times) - len(a.shape)) + tuple(a.shape)
-    apart = [one for size in shape for one in (1, size)]
-    wide = [one for pair in zip(times, shape, strict=True) for one in pair]
-    result = [time * size for time, size in zip(times, shape, strict=True)]
-    return a.reshape(apart).expand(wide).reshape(result)
+# --- numbers that are carried to other places ---------------------------------------------------------------
 
 
-@call("tile")
-def tile(a: Tensor, *dims: Any, **named: Any) -> Any:
-    times = sizes(dims, named)
-    return repeat(a, (1,) * (len(a.shape) - len(times)) + times)
+_CARRYING: Final = """
+    fliplr flipud __reversed__ rot90 roll repeat tile repeat_interleave meshgrid cartesian_prod combinations
+    hstack vstack row_stack dstack column_stack block_diag atleast_1d atleast_2d atleast_3d
+    tensor_split hsplit vsplit dsplit pad _pad constant_pad_nd Tensor.unfold
+    pixel_shuffle pixel_unshuffle channel_shuffle
+    diagonal linalg_diagonal diag diag_embed diagflat tril triu
+    index_select take take_along_dim masked_select index_fill index_copy masked_scatter
+    select_scatter slice_scatter diagonal_scatter
+"""
 
 
-@call("meshgrid")
-def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
-    vectors = list(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
-    if indexing not in (None, "ij", "xy"):
-        raise InputError(f"indexing is 'ij' or 'xy', not {indexing!r}.")
-    is_turned = indexing == "xy" and len(vectors) > 1
-    if is_turned:
-        vectors[:2] = vectors[1::-1]
-    shape = [one.numel() for one in vectors]
-    grids = [
-        one.reshape([-1 if other == place else 1 for other in range(len(shape))]).expand(shape)
-        for place, one in enumerate(vectors)
-    ]
-    if is_turned:
-        grids[:2] = grids[1::-1]
-    return tuple(grids)
+@call(*_CARRYING.split(), asks=True)
+def carried(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """Each number of the result is one of those that were given, or a constant: torch is asked which.
+
+    Its function is run on numbers that say where they lie, from 1 up and from -1 down: what does not change
+    its sign is a constant. Of two values for one place the one that stays gets the gradient.
+    """
+    given = [one for one in tensors_in((args, named)) if one.is_floating_point()]
+    up, down = _results(function, args, named, 1), _results(function, args, named, -1)
+    nothing = torch.zeros(1, dtype=given[0].dtype, device=given[0].device)
+    flat = rules.cat(nothing, *[one.reshape(-1) for one in given], dim=0)
+    results = []
+    for first, second in zip(up, down, strict=True):
+        is_place = first == -second
+        taken = rules.index(flat, key=torch.where(is_place, first, 0.0).long())
+        constants = torch.where(is_place, 0.0, first)
+        results.append(taken + constants.to(taken.dtype) if bool(constants.any()) else taken)
+    return results[0] if isinstance(up, _One) else tuple(results)
 
 
-@call("cartesian_prod")
-def cartesian_prod(*tensors: Tensor) -> Any:
-    if len(tensors) == 1:
-        return tensors[0]
-    return torch.stack([one.reshape(-1) for one in meshgrid(*tensors)], 1)
+class _One(list[Tensor]):
+    """A result that is no list of several."""
 
 
-# --- together --------------------------------------------------------------------------------------------
+def _results(function: Callable[..., Any], args: Any, named: Any, sign: int) -> list[Tensor]:
+    """What a function makes of the places of all numbers, counted over all tensors."""
+    end = 0
+
+    def numbered(one: Tensor) -> Tensor:
+        nonlocal end
+        if not one.is_floating_point():
+            return one
+        start, end = end + 1, end + one.numel()
+        count = torch.arange(start, end + 1, dtype=torch.float64, device=one.device)
+        return (sign * count).reshape(one.shape)
+
+    with as_plain():
+        found = function(*replaced(args, numbered), **replaced(named, numbered))
+    return _One([found]) if isinstance(found, Tensor) else list(found)
+
+
+@call("__getitem__")
+def index(a: Tensor, key: Any) -> Any:
+    return rules.index(a, key=plain_key(key))
+
+
+@call("gather", replace=True)
+def gather(a: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
+    return rules.gather(a, dim=place_of(dim, len(a.shape)), index=plain(index))
+
+
+@call("masked_fill")
+def masked_fill(a: Tensor, mask: Tensor, value: Any) -> Any:
+    return torch.where(mask, value.to(a.dtype) if isinstance(value, Tensor) else value, a.contiguous())
+
+
+@call("scatter", replace=True, asks=True)
+def scatter(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
+    if "reduce" not in named:
+        return carried(function, a, *args, **named)
+    named = {**dict(zip(("dim", "index", "src"), args, strict=False)), **named}
+    src: Any = named.get("src", named.get("value"))
+    src = src if isinstance(src, Tensor) else torch.full(named["index"].shape, float(src), dtype=a.dtype)
+    return scatter_add(a, named["dim"], named["index"], src)
+
+
+@call("index_put", asks=True)
+def index_put(
+    function: Callable[..., Any], a: Tensor, indices: Any, values: Tensor, accumulate: bool = False
+) -> Any:
+    if not accumulate:
+        return carried(function, a, indices, values)
+    key = plain_key(tuple(indices))
+    return a + rules.place(values.expand(plain(a)[key].shape), shape=tuple(a.shape), key=key)
+
+
+@call("scatter_add")
+def scatter_add(a: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
+    meant = src[tuple(slice(0, size) for size in index.shape)]  # the part that the index speaks of
+    return a + rules.scatter(meant, shape=tuple(a.shape), dim=dim, index=plain(index))
+
+
+@call("index_add")
+def index_add(a: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
+    key = (*[slice(None)] * place_of(dim, len(a.shape)), plain(index).reshape(-1))
+    return a + alpha * rules.place(source, shape=tuple(a.shape), key=key)
+
+
+# --- together and apart -------------------------------------------------------------------------------------
 
 
 @call("stack")
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Any:
-    if not len(tensors):
-        raise InputError("stack needs at least one tensor.")
-    shapes = {tuple(one.shape) for one in tensors}
-    if len(shapes) > 1:
-        raise InputError(
-            f"stack takes tensors of one shape, and got {', '.join(map(str, sorted(shapes)))}: use cat."
-        )
-    dim = dim if axis is None else axis
-    return torch.cat([one.unsqueeze(dim) for one in tensors], place_of(dim, len(tensors[0].shape) + 1))
+    dim = place_of(dim if axis is None else axis, len(tensors[0].shape) + 1)
+    return torch.cat([one.unsqueeze(dim) for one in tensors], dim)
 
 
-@call("hstack")
-def hstack(tensors: Sequence[Tensor]) -> Any:
-    parts = torch.atleast_1d(list(tensors))  # type: ignore[no-untyped-call]
-    return torch.cat(parts, 0 if len(parts[0].shape) == 1 else 1)
-
-
-@call("vstack", "row_stack")
-def vstack(tensors: Sequence[Tensor]) -> Any:
-    return torch.cat(torch.atleast_2d(list(tensors)), 0)  # type: ignore[no-untyped-call]
-
-
-@call("dstack")
-def dstack(tensors: Sequence[Tensor]) -> Any:
-    return torch.cat(torch.atleast_3d(list(tensors)), 2)  # type: ignore[no-untyped-call]
-
-
-@call("column_stack")
-def column_stack(tensors: Sequence[Tensor]) -> Any:
-    return torch.cat([one if len(one.shape) > 1 else one.reshape(-1, 1) for one in tensors], 1)
-
-
-# --- apart -----------------------------------------------------------------------------------------------
-
-
-@call("narrow")
-def narrow(a: Tensor, dim: int, start: Any, length: int) -> Any:
-    dim = place_of(dim, len(a.shape))
-    size, start = a.shape[dim], int(start)
-    start = start + size if start < 0 else start
-    if not 0 <= start <= start + length <= size:
-        raise InputError(f"there are {size} elements in dimension {dim}: not {length} from {start} on.")
+@call("narrow", asks=True)
+def narrow(function: Callable[..., Any], a: Tensor, dim: int, start: Any, length: int) -> Any:
+    function(plain(a), dim, start, length)  # torch says what is not there
+    dim, start = place_of(dim, len(a.shape)), int(start)
+    start = start + a.shape[dim] if start < 0 else start
     return rules.index(a, key=(*[slice(None)] * dim, slice(start, start + length)))
 
 
 @call("select")
 def select(a: Tensor, dim: int, index: int) -> Any:
-    dim = place_of(dim, len(a.shape))
-    if not -a.shape[dim] <= index < a.shape[dim]:
-        raise InputError(f"there is no element {index} among the {a.shape[dim]} of dimension {dim}.")
-    return rules.index(a, key=(*[slice(None)] * dim, int(index)))
+    return rules.index(a, key=(*[slice(None)] * place_of(dim, len(a.shape)), int(index)))
 
 
 @call("unbind")
 def unbind(a: Tensor, dim: int = 0) -> Any:
-    dim = place_of(dim, len(a.shape))
-    if not len(a.shape):
-        raise InputError("a single number has no parts: x.reshape(1) makes a vector of it.")
     return tuple(select(a, dim, place) for place in range(a.shape[dim]))
 
 
-@call("split", "split_with_sizes")
-def split(a: Tensor, split_size_or_sections: Any = None, dim: int = 0, **named: Any) -> Any:
-    given = split_size_or_sections
-    for one in named.values():  # `split_size`, `split_sizes`: torch has several names
-        given = one if given is None else given
-    length = a.shape[place_of(dim, len(a.shape))]
-    if isinstance(given, int):
-        if given < 0 or (given == 0 and length):
-            raise InputError(f"split takes the size of the pieces, at least 1, not {given}.")
-        starts = list(range(0, length, given)) if length else [0]
-        return _pieces(a, [*starts, length], dim)
-    if sum(given) != length:
-        raise InputError(
-            f"the sizes {tuple(given)} do not add up to the {length} elements of dimension {dim}."
-        )
-    ends = [0]
-    for one in given:
-        ends.append(ends[-1] + one)
-    return _pieces(a, ends, dim)
+@call("split", "split_with_sizes", "chunk", asks=True)
+def split(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
+    """torch says how long the pieces are."""
+    dim = place_of(named.get("dim", args[1] if len(args) > 1 else 0), len(a.shape))
+    ends, pieces = 0, []
+    with as_plain():
+        lengths = [one.shape[dim] for one in function(plain(a), *args, **named)]
+    for length in lengths:
+        pieces.append(rules.index(a, key=(*[slice(None)] * dim, slice(ends, ends + length))))
+        ends += length
+    return tuple(pieces)
 
 
-@call("chunk")
-def chunk(a: Tensor, chunks: int, dim: int = 0) -> Any:
-    if chunks < 1:
-        raise InputError(f"chunk makes at least one piece, not {chunks}.")
-    length = a.shape[dim]
-    if not length:
-        return _pieces(a, [0] * (chunks + 1), dim)
-    return split(a, -(-length // chunks), dim)
-
-
-@call("tensor_split")
-def tensor_split(
-    a: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
-) -> Any:
-    """In so many pieces that are as even as can be, or at these places."""
-    given = next(one for one in (indices_or_sections, indices, sections) if one is not None)
-    given = given.tolist() if isinstance(given, Tensor) else given
-    length = a.shape[dim]
-    if isinstance(given, int):
-        size, num_larger = divmod(length, given)
-        ends = [0]
-        for place in range(given):
-            ends.append(ends[-1] + size + (place < num_larger))
-        return _pieces(a, ends, dim)
-    places = [slice(None, one).indices(length)[1] for one in given]
-    return _pieces(a, [0, *places, length], dim)
-
-
-@call("hsplit")
-def hsplit(a: Tensor, indices_or_sections: Any) -> Any:
-    return tensor_split(a, indices_or_sections, 0 if len(a.shape) == 1 else 1)
-
-
-@call("vsplit")
-def vsplit(a: Tensor, indices_or_sections: Any) -> Any:
-    return tensor_split(a, indices_or_sections, 0)
-
-
-@call("dsplit")
-def dsplit(a: Tensor, indices_or_sections: Any) -> Any:
-    return tensor_split(a, indices_or_sections, 2)
-
-
-def _pieces(a: Tensor, ends: Sequence[int], dim: int) -> tuple[Any, ...]:
-    return tuple(narrow(a, dim, start, max(0, end - start)) for start, end in pairwise(ends))
-
-
-# --- elements several times ------------------------------------------------------------------------------
-
-
-@call("repeat_interleave")
-def repeat_interleave(
-    a: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
-) -> Any:
-    if dim is None:
-        a, dim = a.reshape(-1), 0
-    dim = place_of(dim, len(a.shape))
-    places = torch.arange(a.shape[dim], device=a.device)
-    times = plain(repeats) if isinstance(repeats, Tensor) else repeats
-    key = torch.repeat_interleave(places, times, output_size=output_size)
-    return rules.index(a, key=(*[slice(None)] * dim, key))
-
-
-# --- padding ---------------------------------------------------------------------------------------------
-
-
-@call("pad", "_pad", "constant_pad_nd")
-def pad(a: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
-    """So many at the start and the end of the last dimension, then of the one before it, and so on."""
-    if len(pad) % 2 or len(pad) > 2 * len(a.shape):
-        raise InputError(
-            f"pad takes two numbers for each dimension, the last one first, and got {tuple(pad)} for a "
-            f"tensor of {len(a.shape)}."
-        )
-    around = {
-        len(a.shape) - 1 - place: (pad[2 * place], pad[2 * place + 1]) for place in range(len(pad) // 2)
-    }
-    if mode == "constant":
-        return _with_constant(a, around, value or 0.0)
-    if mode not in _SOURCES:
-        raise InputError(f"pad knows the modes constant, {', '.join(_SOURCES)}, not {mode!r}.")
-    for dim, (before, after) in around.items():
-        if before or after:
-            a = rules.index(a, key=(*[slice(None)] * dim, _source(a, dim, before, after, mode)))
-    return a
-
-
-def _with_constant(a: Tensor, around: dict[int, tuple[int, int]], value: float) -> Any:
-    kept, shape, key = [], [], []
-    for dim, size in enumerate(a.shape):
-        before, after = around.get(dim, (0, 0))
-        if size + before + after < 0:
-            raise InputError(f"pad takes more away from dimension {dim} than the {size} elements there are.")
-        kept.append(slice(max(0, -before), size - max(0, -after)))
-        shape.append(size + before + after)
-        key.append(slice(max(0, before), size + before + after - max(0, after)))
-    inside = (
-        a if all(one >= 0 for both in around.values() for one in both) else rules.index(a, key=tuple(kept))
-    )
-    placed = rules.place(inside, shape=tuple(shape), key=tuple(key))
-    if not value:
-        return placed
-    frame = torch.full(shape, value, dtype=a.dtype, device=a.device)
-    frame[tuple(key)] = 0
-    return placed + frame
-
-
-def _source(a: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:
-    """Which element each place shows."""
-    size = a.shape[dim]
-    largest = {"reflect": size - 1, "circular": size}.get(mode)
-    if size == 0 or (largest is not None and max(before, after) > largest):
-        raise InputError(
-            f"{mode} padding of dimension {dim} can be {largest or 0} at most, not {before}, {after}."
-        )
-    places = torch.arange(-before, size + after, device=a.device)
-    source: Tensor = _SOURCES[mode](places, size)
-    return source
-
-
-_SOURCES: dict[str, Any] = {
-    "reflect": lambda places, size: (size - 1) - ((size - 1) - places.abs()).abs(),
-    "replicate": lambda places, size: places.clamp(0, size - 1),
-    "circular": lambda places, size: places % size,
-}
-
-
-# --- windows ---------------------------------------------------------------------------------------------
-
-
-@call("Tensor.unfold")
-def windows(a: Tensor, dimension: int, size: int, step: int) -> Any:
-    """Pieces of one dimension, each begun a step later; their elements are the last dimension."""
-    dim = place_of(dimension, len(a.shape))
-    if step < 1 or size > (a.shape[dim] if len(a.shape) else 1):
-        raise InputError(f"there is no window of {size}, in steps of {step}, in {tuple(a.shape)}.")
-    a = a if len(a.shape) else a.reshape(1)
-    starts = torch.arange(0, a.shape[dim] - size + 1, step, device=a.device)
-    key = starts.unsqueeze(1) + torch.arange(size, device=a.device)
-    return torch.movedim(rules.index(a, key=(*[slice(None)] * dim, key)), dim + 1, -1)
+# --- windows ------------------------------------------------------------------------------------------------
 
 
 @call("unfold", "im2col")
 def unfold(a: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Each patch of a picture as a column."""
-    if len(a.shape) not in (3, 4):
-        raise InputError(f"unfold takes pictures (items, channels, rows, columns), not {tuple(a.shape)}.")
     return rules.unfold(
         a, kernel_size=pair(kernel_size), dilation=pair(dilation), padding=pair(padding), stride=pair(stride)
     )

@@ -1,19 +1,159 @@
-"""Attention: each item of a sequence asks all of another, and takes the mean of what they have to say."""
+"""Layers of sequences: recurrent ones, in which a state goes from each step to the next, and attention.
+
+In a recurrent layer only the part that depends on the state has to wait for the step before. The products
+with the inputs are done for the whole sequence at once.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
 from torcheer.autograd.composed.layer_functions import dropout
+from torcheer.autograd.composed.products import linear
 from torcheer.autograd.modes import as_plain
-from torcheer.autograd.signatures import linear
 from torcheer.autograd.torch_calls import call
 from torcheer.errors import InputError
+
+
+class Weights(NamedTuple):
+    """Those of one layer in one direction: for its input, and for its state."""
+
+    of_input: Tensor
+    of_state: Tensor
+    bias_of_input: Tensor | None = None
+    bias_of_state: Tensor | None = None
+
+
+class Cell(NamedTuple):
+    """One kind of layer: what it makes of all inputs at once, and what of one step and the states before."""
+
+    prepare: Callable[[Tensor, Weights], Any]
+    step: Callable[[Any, tuple[Any, ...], Weights], tuple[Any, ...]]
+
+
+# --- the kinds -------------------------------------------------------------------------------------------
+
+
+def _with_both_biases(x: Tensor, weights: Weights) -> Any:
+    """Where both biases are only added, they are one."""
+    bias = weights.bias_of_input
+    if bias is not None and weights.bias_of_state is not None:
+        bias = bias + weights.bias_of_state
+    return linear(x, weights.of_input, bias)
+
+
+def _with_its_own_bias(x: Tensor, weights: Weights) -> Any:
+    return linear(x, weights.of_input, weights.bias_of_input)
+
+
+def _tanh_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
+    """h' = tanh(x wᵀ + h uᵀ + b), the simplest one: what is far back fades."""
+    return (torch.tanh(linear(state[0], weights.of_state, prepared)),)
+
+
+def _relu_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
+    return (torch.relu(linear(state[0], weights.of_state, prepared)),)
+
+
+def _lstm_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
+    """Beside the state h a memory c, which gates protect: see the rules lstm_memory and lstm_state."""
+    gates = linear(state[0], weights.of_state, prepared)
+    memory = rules.lstm_memory(gates, state[1])
+    return rules.lstm_state(gates, memory), memory
+
+
+def _gru_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
+    """One state, which a gate keeps or replaces: see the rule gru_state."""
+    of_state = linear(state[0], weights.of_state, weights.bias_of_state)
+    return (rules.gru_state(prepared, of_state, state[0]),)
+
+
+# --- as torch calls them ---------------------------------------------------------------------------------
+
+
+def _enter(name: str, cell: Cell) -> None:
+    """A layer and its cell. Both have several states where the cell has: torch gives them one by one."""
+
+    def layer(input: Tensor, hx: Any, params: Sequence[Tensor], *options: Any) -> tuple[Any, ...]:
+        start = (hx,) if isinstance(hx, Tensor) else tuple(hx)
+        outputs, last = _through_layers(cell, input, start, params, *options)
+        return outputs, *last
+
+    def single(input: Tensor, hx: Any, *weights: Any) -> Any:
+        start = (hx,) if isinstance(hx, Tensor) else tuple(hx)
+        of_all = Weights(*weights)
+        states = cell.step(cell.prepare(input, of_all), start, of_all)
+        return states if len(states) > 1 else states[0]
+
+    call(name)(layer)
+    call(f"{name}_cell")(single)
+
+
+_enter("rnn_tanh", Cell(_with_both_biases, _tanh_step))
+_enter("rnn_relu", Cell(_with_both_biases, _relu_step))
+_enter("lstm", Cell(_with_both_biases, _lstm_step))
+_enter("gru", Cell(_with_its_own_bias, _gru_step))
+
+
+# --- reading ---------------------------------------------------------------------------------------------
+
+
+def _through_layers(
+    cell: Cell,
+    x: Any,
+    start: tuple[Tensor, ...],
+    params: Sequence[Tensor],
+    has_biases: Any,
+    num_layers: int = 1,
+    dropout_p: float = 0.0,
+    train: bool = False,
+    bidirectional: bool = False,
+    batch_first: bool = False,
+) -> tuple[Any, list[Any]]:
+    """All outputs of the last layer, and of each layer and direction the last states."""
+    if not isinstance(has_biases, bool):
+        raise InputError("packed sequences are not read here: pad them, and pass the tensor itself.")
+    each = 4 if has_biases else 2
+    directions = 1 + bidirectional
+    if len(params) != num_layers * directions * each:
+        raise InputError("an LSTM with a proj_size is not known here: leave it out, and add a Linear.")
+    x = x.transpose(0, 1) if batch_first else x
+    weights = [Weights(*params[at : at + each]) for at in range(0, len(params), each)]
+    last: list[tuple[Any, ...]] = []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            state = tuple(one[len(last)] for one in start)
+            states, end = _read(cell, x, state, weights[len(last)], backwards=direction == 1)
+            outputs.append(states)
+            last.append(end)
+        x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
+        if layer < num_layers - 1 and train:
+            x = dropout(x, dropout_p)
+    ends = [torch.stack(one) for one in zip(*last, strict=True)]
+    return (x.transpose(0, 1) if batch_first else x), ends
+
+
+def _read(cell: Cell, x: Tensor, state: Any, weights: Weights, *, backwards: bool) -> tuple[Any, Any]:
+    """The states of all steps as one tensor, and what is left at the end."""
+    prepared = cell.prepare(x, weights)
+    num_steps, num_items = x.shape[:2]
+    shown = []
+    for step in reversed(range(num_steps)) if backwards else range(num_steps):
+        state = cell.step(prepared[step], state, weights)
+        shown.append(state[0])
+    if backwards:
+        shown.reverse()
+    return torch.cat(shown).reshape(num_steps, num_items, -1), state
+
+
+# --- attention: each item asks all of another sequence, and takes the mean of what they have to say ---------
 
 
 @call("scaled_dot_product_attention")
@@ -145,14 +285,14 @@ def _both_masks(mask: Tensor | None, padding: Tensor | None, queries: Tensor, is
     masks = []
     if mask is not None:
         each = mask if len(mask.shape) == 2 else mask.reshape(-1, queries.shape[1], *mask.shape[1:])
-        masks.append(_added(each, queries))
+        masks.append(_as_number(each, queries))
     if padding is not None:
         padding = padding.unsqueeze(0) if is_single else padding
-        masks.append(_added(padding, queries)[:, None, None, :])
+        masks.append(_as_number(padding, queries)[:, None, None, :])
     return sum(masks[1:], masks[0]) if masks else None
 
 
-def _added(mask: Tensor, like: Tensor) -> Tensor:
+def _as_number(mask: Tensor, like: Tensor) -> Tensor:
     if mask.dtype != torch.bool:
         return mask
     return torch.zeros(mask.shape, dtype=like.dtype, device=like.device).masked_fill(mask, -math.inf)

@@ -110,7 +110,8 @@ def show_in_app(folder: Path) -> None:
             raise AssertionError("the app could not read it, and nobody knows why")
         run = summary.run
         looked = feeds._new_series(run, None)
-        for listing in [] if looked is None else looked.found[:50]:
+        listings = [] if looked is None else [one for index in looked.found for one in index.series]
+        for listing in listings[:50]:
             as_json(listing)
             if listing.kind == "scalar":
                 with run.lock:

@@ -138,7 +138,7 @@ def test_layers_are_watched_at_the_steps_of_the_loop_until_it_dies(tmp_path: Pat
 
 def test_a_value_without_a_name_is_told_and_the_loop_goes_on(tmp_path: Path) -> None:
     with training_run(tmp_path / "a") as training:
-        with pytest.warns(tl.RunWarning, match="without a name"):
+        with pytest.warns(tl.RunWarning, match="values by name"):
             assert training.step(torch.tensor(1.0), loss=2.0) == 0  # type: ignore[arg-type]
         training.step(loss=3.0)
     assert tl.open_run(tmp_path / "a").scalars("loss").values.tolist() == [2.0, 3.0]

@@ -60,8 +60,11 @@ class Limits:
         low, high = self._wanted(low, high)
         step = _round_step((high - low) / 10)
         low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
-        self.low, self.high = (min(self.low, low), max(self.high, high)) if self._is_set else (low, high)
-        self._is_set = True
+        if self._is_set:
+            low, high = min(self.low, low), max(self.high, high)
+        if self._is_of_colours and low < 0 < high:
+            low, high = min(low, -high), max(high, -low)
+        self.low, self.high, self._is_set = low, high, True
 
     def place(self, values: Any) -> Any:
         """Where values are, from 0 at the lower end to 1 at the upper."""

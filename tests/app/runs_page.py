@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.app.serving import PATIENCE_SECONDS, SECRET, Page, take_apart
-from torcheer.app.serve import serve_runs_in_background
+from torcheer.app.server import serve_runs_in_background
 
 
 class Heard(NamedTuple):

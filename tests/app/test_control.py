@@ -25,11 +25,11 @@ from torcheer import cli
 from torcheer.app import control as controls_module
 from torcheer.app.control import ControlQuestion, Controls
 from torcheer.app.runs.run_shelf import RunShelf
-from torcheer.app.serve import serve_runs_in_background, with_folders_of
+from torcheer.app.server import serve_runs_in_background, with_folders_of
 from torcheer.cli.commands import read_settings
 from torcheer.errors import InputError
 from torcheer.training.control import Control, Counters
-from torcheer.training.control import process as process_module
+from torcheer.training.control import controller as process_module
 
 ROOT = Path(__file__).parents[2]
 TARGET = "tests.training.small_loop:loop"

@@ -75,7 +75,7 @@ def test_a_page_that_is_open_has_none(serving: Serving, monkeypatch: pytest.Monk
 
 VIEW = """
 import resource, sys
-from torcheer.app.serve import view
+from torcheer.app.server import view
 resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
 view([sys.argv[1]], port=0, open_browser=False)
 """

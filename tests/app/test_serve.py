@@ -28,11 +28,10 @@ from websockets.sync.client import connect
 import torcheer as tl
 from tests.app.serving import PATIENCE_SECONDS, SECRET, Page, quiet_port, take_apart
 from tests.features.making import made_features
-from torcheer.app import serve
+from torcheer.app import server
 from torcheer.app.listen import listen
 from torcheer.app.passes.saved import SavedPasses
-from torcheer.app.serve import view
-from torcheer.app.server import Server, Serving
+from torcheer.app.server import Server, Serving, view
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features import open_features
 
@@ -273,7 +272,7 @@ import sys
 sys.modules["torch"] = None
 from pathlib import Path
 from torcheer.app.passes.saved import open_pass_file
-from torcheer.app.serve import serve_runs_in_background
+from torcheer.app.server import serve_runs_in_background
 
 source = open_pass_file(Path(sys.argv[1]))
 with serve_runs_in_background(sys.argv[1]) as serving:
@@ -316,7 +315,7 @@ def test_the_page_is_served_and_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(serve, "open_in_browser", opened.append)
+    monkeypatch.setattr(server, "open_in_browser", opened.append)
     made_features(tmp_path / "set", {"conv": numpy.zeros((4, 3), numpy.float32)})
 
     address = open_features(tmp_path / "set").show()
@@ -330,4 +329,4 @@ def test_the_page_is_served_and_opened(
 
 def test_features_elsewhere_are_shown_from_the_shell() -> None:
     with pytest.raises(InputError, match="torcheer view memory://set"):
-        serve.show_features("memory://set")
+        server.show_features("memory://set")

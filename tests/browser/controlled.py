@@ -47,7 +47,7 @@ def controlled(
         pytest.MonkeyPatch.context() as patch,
         serve_runs_in_background(controls=[control], secret=SECRET) as serving,
     ):
-        patch.setattr("torcheer.training.control.process.subprocess.Popen", popen)  # it has torch already
+        patch.setattr("torcheer.training.control.controller.subprocess.Popen", popen)  # it has torch already
         if is_started:
             control.start()
         yield Controlled(serving=serving, control=control)

@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import torcheer.features.batch_worker
+import torcheer.features.extraction
 from tests.copying import torchrun
 from tests.features.torture_rounds import ROOT, changes, environment, state_of
 from tests.features.torture_target import DIES_AT, FEW_SAMPLES, few
@@ -201,7 +201,7 @@ def dies(number: int, work: Callable[[Path], Features], to: Path) -> bool:
     if pid == 0:
         status = 1
         try:
-            commits_at_once = mock.patch.object(torcheer.features.batch_worker, "_COMMIT_SECONDS", 0.0)
+            commits_at_once = mock.patch.object(torcheer.features.extraction, "_COMMIT_SECONDS", 0.0)
             with commits_at_once, Reaper(number).armed():
                 work(to)
             status = 0
@@ -233,7 +233,7 @@ def test_wherever_it_dies_the_next_one_finishes_it(work: Callable[[Path], Featur
 def test_a_full_disk_is_told_and_what_is_there_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torcheer.features.batch_worker, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(torcheer.features.extraction, "_COMMIT_SECONDS", 0.0)
     num_writes = 0
 
     def full_soon(descriptor: int, content: Any, place: int, write: Any = os.pwrite) -> int:
@@ -255,7 +255,7 @@ def test_a_full_disk_is_told_and_what_is_there_is_kept(
 def test_a_journal_says_nothing_that_is_not_synced(
     work: Callable[[Path], Features], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torcheer.features.batch_worker, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(torcheer.features.extraction, "_COMMIT_SECONDS", 0.0)
     unsynced: set[int] = set()
     lines: list[bytes] = []
 

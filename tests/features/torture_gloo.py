@@ -13,7 +13,7 @@ from unittest import mock
 
 import torch.distributed
 
-import torcheer.features.batch_worker
+import torcheer.features.extraction
 from tests.features.torture_target import few
 from torcheer.features.extraction import extract
 from torcheer.features.saved_features import open_features
@@ -22,7 +22,7 @@ from torcheer.features.saved_features import open_features
 def main(folder: Path) -> None:
     torch.distributed.init_process_group("gloo")
     model, data = few()
-    with mock.patch.object(torcheer.features.batch_worker, "_COMMIT_SECONDS", 0.0):
+    with mock.patch.object(torcheer.features.extraction, "_COMMIT_SECONDS", 0.0):
         returned = extract(model, data, layers=["inner.0", "inner.5"], to=folder / "features", progress=False)
     found = {
         "complete": returned.is_complete and open_features(folder / "features").is_complete,

@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy
 
-import torcheer.features.batch_worker
+import torcheer.features.extraction
 from tests.features import torture_target
 from tests.features.torture_target import PACE
 from torcheer.errors import FileFormatError
@@ -446,7 +446,7 @@ class ForkRound:
         status = 1
         try:
             os.environ.update(RANK=str(rank), WORLD_SIZE=str(num_ranks), **{PACE: str(self._pace)})
-            with mock.patch.object(torcheer.features.batch_worker, "_COMMIT_SECONDS", commit_seconds):
+            with mock.patch.object(torcheer.features.extraction, "_COMMIT_SECONDS", commit_seconds):
                 self._extract()
             status = 0
         except BaseException:

@@ -18,7 +18,7 @@ from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.inspector.alarms import KINDS, Alarms
-from torcheer.inspector.child.row_figures import Figures
+from torcheer.inspector.child.child_loop import Figures
 from torcheer.inspector.frame_format import Plan, Row
 from torcheer.inspector.protocol import Numbers, Raised, Thresholds
 

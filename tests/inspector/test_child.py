@@ -21,9 +21,8 @@ from tests.inspector.feeding import fill, plan_with
 from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.errors import InputError, InspectorError
 from torcheer.inspector import child_process
-from torcheer.inspector.child.child_loop import Losses
+from torcheer.inspector.child.child_loop import Figures, Losses
 from torcheer.inspector.child.gaps import lost_frames, words_for
-from torcheer.inspector.child.row_figures import Figures
 from torcheer.inspector.child.run_writer import Histograms, Tensors
 from torcheer.inspector.child.user_calls import Caller, UserMessages, tensor_of
 from torcheer.inspector.frame_format import DTYPE_CODES, DTYPES, Layout, Plan, read_frame

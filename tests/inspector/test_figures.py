@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from tests.many import examples
-from torcheer.inspector.child.row_figures import Figures
+from torcheer.inspector.child.child_loop import Figures
 from torcheer.inspector.frame_format import COLUMN, COLUMNS, QUANTILES
 from torcheer.run import MOMENTS, NORM, ORDER, group_of
 

@@ -17,7 +17,7 @@ from torcheer.run.read.saved_run import open_run
 from torcheer.run.read.watched import Alarm, Gap
 from torcheer.run.run import Run
 from torcheer.run.warnings_once import RunWarning
-from torcheer.run.write import record_rows
+from torcheer.run.write import part_file
 
 
 def log_events(run: Run) -> None:
@@ -111,7 +111,7 @@ def test_who_follows_gets_what_is_new_and_all_of_it_when_some_was_taken_back(tmp
 def test_alarms_without_end_keep_the_first_and_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_rows, "MOST_RECORDS", {"alarm": 100, "gap": 10})
+    monkeypatch.setattr(part_file, "MOST_RECORDS", {"alarm": 100, "gap": 10})
     with Run(tmp_path) as run:
         reader = RunReader(tmp_path)
         cursor = reader.events().cursor
@@ -142,7 +142,7 @@ def test_alarms_without_end_keep_the_first_and_the_last(
 def test_plans_without_end_lose_the_oldest_with_their_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_rows, "_MOST_PLANS", 3)
+    monkeypatch.setattr(part_file, "_MOST_PLANS", 3)
     with Run(tmp_path) as run:
         for number in range(6):
             log_plan(run, (f"layer{number}",), digest=f"plan {number}", step=number)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.run.raw_tables import RawPart
 from torcheer.run.run import Run
-from torcheer.run.write.record_rows import Candidate, choose
+from torcheer.run.write.part_file import Candidate, choose
 
 
 def series_at(steps: Sequence[int], *, num_bytes: int = 10, first_id: int = 0) -> list[Candidate]:

@@ -94,7 +94,7 @@ def show_in_app(folder: Path) -> None:
     from torcheer.app.runs import feeds
     from torcheer.app.runs.run_messages import RecordQuestion, RecordsQuestion
     from torcheer.app.runs.run_records import answer_record, answer_records
-    from torcheer.app.serve import shelves
+    from torcheer.app.server import shelves
     from torcheer.app.wire import as_json
 
     passes, runs = shelves([folder])

@@ -26,8 +26,8 @@ from torcheer.tensorfile import (
     num_values,
 )
 from torcheer.tensorfile import tensor_figures as tensorfigures
+from torcheer.tensorfile.reader import check_window
 from torcheer.tensorfile.tensor_figures import COMPLEX_NOTE, NUM_BINS, ROUNDED_NOTE
-from torcheer.tensorfile.views import check_window
 
 SHAPES = st.lists(st.integers(0, 6), max_size=5).map(tuple)
 LARGE_SHAPES = st.lists(st.integers(1, 3000) | st.integers(1, 2**60), max_size=5).map(tuple)

@@ -15,9 +15,9 @@ from tests.training.fake_worker import ACTS
 from torcheer.errors import InputError
 from torcheer.training.control import Control, Fault, Init, RunOn, Status, Step, Stop
 from torcheer.training.control import controller as control_module
-from torcheer.training.control import process as process_module
+from torcheer.training.control import controller as process_module
 from torcheer.training.control.control_commands import FaultReport
-from torcheer.training.control.process import TrainingProcess
+from torcheer.training.control.controller import TrainingProcess
 
 ROOT = Path(__file__).parents[2]
 TARGET = "tests.training.small_loop:loop"

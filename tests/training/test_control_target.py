@@ -17,7 +17,7 @@ import torch
 
 import torcheer
 from tests.training import small_loop
-from torcheer.app import serve
+from torcheer.app import server
 from torcheer.errors import InputError
 from torcheer.training import Loop
 from torcheer.training.control import Control
@@ -211,7 +211,7 @@ def test_a_function_is_found_by_module_or_file(monkeypatch: pytest.MonkeyPatch, 
 
 def test_control_opens_the_page_of_the_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     shown: dict[str, Any] = {}
-    monkeypatch.setattr(serve, "view", lambda paths, **options: shown.update(options, paths=paths))
+    monkeypatch.setattr(server, "view", lambda paths, **options: shown.update(options, paths=paths))
     monkeypatch.setattr(sys, "path", ["", "mark.of.a.finder"])
 
     options: dict[str, Any] = {"folder": tmp_path, "values": {"hidden": 3}, "seed": 7}

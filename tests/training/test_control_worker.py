@@ -41,7 +41,7 @@ def do(control: Control, command: Command, *states: str) -> Status:
 def test_a_training_is_stepped_fails_is_changed_and_ends_with_its_parent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.training.control.process.subprocess.Popen", popen)
+    monkeypatch.setattr("torcheer.training.control.controller.subprocess.Popen", popen)
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("NAME", "first"))
     control = Control(f"{script}:loop", folder=tmp_path, values=VALUES)

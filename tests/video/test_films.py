@@ -16,7 +16,7 @@ from PIL import Image as Pillow
 
 from tests.copying import Copy, run_copy
 from tests.many import examples
-from torcheer.video.film_files import Film, FilmMaker, Format, SpanningFilm, stem_of
+from torcheer.video.recorder import Film, FilmMaker, Format, SpanningFilm, stem_of
 
 SIZE = (96, 64)
 ENDINGS: dict[Format, str] = {"mp4": ".mp4", "gif": ".gif", "png": ""}
@@ -304,7 +304,7 @@ _WRITER = """
 import sys
 from pathlib import Path
 from PIL import Image
-from torcheer.video.film_files import FilmMaker
+from torcheer.video.recorder import FilmMaker
 film = FilmMaker((96, 64), 20.0, sys.argv[2]).claim(Path(sys.argv[1]), "film")
 number = 0
 while True:

@@ -11,15 +11,17 @@ scikit-learn and SciPy: `pip install 'torcheer[analysis]'`.
 
 from __future__ import annotations
 
-from torcheer.analysis.layer_comparison import LayerComparison, cka, compare_layers
 from torcheer.analysis.probes import Probe, probe, probe_layers
 from torcheer.analysis.rows import Array, MissingLibraryError, Rows, chosen_samples, labels_of
 from torcheer.analysis.similarity import (
     Clusters,
     LabelContrast,
+    LayerComparison,
     Metric,
     SimilarityMatrix,
+    cka,
     clusters,
+    compare_layers,
     compare_similarity,
     label_contrast,
     rsa,

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,7 @@ from torcheer.analysis.rows import (
     as_size,
     check_memory,
     chosen_samples,
+    gram,
     in_memory,
     labels_of,
     needed,
@@ -30,6 +32,7 @@ from torcheer.analysis.rows import (
     place,
     points_of,
     products,
+    shifted,
     source_of,
     squared_distances,
 )
@@ -304,3 +307,353 @@ def clusters(points: ArrayLike | SimilarityMatrix, *, metric: Metric = "correlat
         return Clusters(tree=numpy.zeros((0, 4)), order=numpy.zeros(1, numpy.int64))
     tree = hierarchy.linkage(distances[numpy.triu_indices(len(distances), 1)], "average")
     return Clusters(tree=tree, order=hierarchy.leaves_list(tree).astype(numpy.int64))
+
+
+# --- Layers against layers: how alike two of them, or of two models, see the same samples -------------
+#
+# By RSA, which correlates the distances of all pairs of samples, or by centred kernel alignment. That is
+# made of HSIC, which says how much two layers depend on one another: the sum of the products of their
+# centred matrices of samples.
+
+
+Kernel = Literal["linear", "rbf"]
+
+_KERNELS: Final = get_args(Kernel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similarity:
+    """Which products of two samples are meant, and which estimate of HSIC."""
+
+    kernel: Kernel
+    is_unbiased: bool
+    fraction: float
+    memory_bytes: int
+
+    def __post_init__(self) -> None:
+        check_memory(self.memory_bytes)
+        if self.kernel not in _KERNELS:
+            raise InputError(f"there is no kernel {self.kernel!r}: take {', '.join(map(repr, _KERNELS))}.")
+        if not self.fraction > 0:
+            raise InputError(f"fraction is {self.fraction}: give a positive part of the median distance.")
+
+
+def cka(
+    a: Rows,
+    b: Rows,
+    *,
+    unbiased: bool = False,
+    kernel: Kernel = "linear",
+    samples: Samples = None,
+    batch: int | None = None,
+    fraction: float = 1.0,
+    seed: int = 0,
+    memory_bytes: int = MEMORY_BYTES,
+) -> float:
+    """1 where both see the samples in the same way, up to rotation and size; 0 where they share nothing.
+
+    - `unbiased`: leave out every sample's product with itself (Song et al. 2012). The plain CKA of Kornblith
+      et al. (2019) comes out too high where units are many and samples few; this one may be below 0.
+    - `kernel`: `"linear"`, or `"rbf"` with a width of `fraction` times the median distance of two samples.
+    - `batch`: for layers that are too large: HSIC, unbiased, is averaged over batches of about so many
+      samples, drawn by `seed` (Nguyen et al. 2021). Where it is all the samples, the answer is that of
+      `unbiased=True`. An rbf takes the median of each batch.
+
+    Linear CKA is computed from products of units (one pass over both layers) or of samples (see `rsa` for
+    the passes), by what is smaller and fits in `memory_bytes`; the answer is the same. In batches, each
+    sample is read once. NaN where a layer does not vary.
+    """
+    wanted = Similarity(
+        kernel=kernel,
+        is_unbiased=unbiased or batch is not None,
+        fraction=fraction,
+        memory_bytes=memory_bytes,
+    )
+    if len(a) != len(b):
+        raise InputError(
+            f"layers of {len(a):,} and {len(b):,} samples cannot be compared: give the same samples of both."
+        )
+    chosen = chosen_samples(len(a), samples)
+    check_enough(len(chosen), is_unbiased=wanted.is_unbiased)
+    if batch is not None:
+        return _in_batches(a, b, chosen, wanted, batch, seed)
+    if _takes_units(a, b, len(chosen), wanted):
+        return _by_units(a, b, chosen, wanted)
+    vectors = [centred_kernel(rows, chosen, wanted) for rows in (a, b)]
+    return _aligned(*vectors)
+
+
+def centred_kernel(rows: Rows, chosen: Indices, wanted: Similarity, *, others_bytes: int = 0) -> Matrix:
+    """Samples by samples. `others_bytes`: of the memory, so much is taken already."""
+    source = source_of(rows, chosen, memory_bytes=wanted.memory_bytes)
+    left = max(wanted.memory_bytes - others_bytes - samples_bytes(len(chosen), 1), 1)
+    if wanted.kernel == "linear":
+        return _centred(gram(shifted(source), left), is_unbiased=wanted.is_unbiased)
+    return _centred(_rbf(squared_distances(source, left), wanted.fraction), is_unbiased=wanted.is_unbiased)
+
+
+def samples_bytes(num_samples: int, num_layers: int) -> int:
+    """What `num_layers` matrices of samples by samples need, and the work on one of them."""
+    return 8 * num_samples**2 * (num_layers + 1)
+
+
+def _aligned(one: Matrix, other: Matrix) -> float:
+    return ratio(*(float(numpy.vdot(x, y)) for x, y in _three(one, other)))
+
+
+def _rbf(squares: Matrix, fraction: float) -> Matrix:
+    median = float(numpy.median(squares[numpy.triu_indices(len(squares), 1)]))
+    if median == 0:
+        raise InputError(
+            "half of all pairs of samples are the same to this layer, so that an rbf has no width: take the "
+            "linear kernel, or leave such samples out."
+        )
+    squares *= -0.5 / (fraction**2 * median)
+    return numpy.exp(squares, out=squares)
+
+
+def _takes_units(a: Rows, b: Rows, num_samples: int, wanted: Similarity) -> bool:
+    by_samples = samples_bytes(num_samples, 2)
+    by_units = _units_bytes(a, b)
+    fits = [by_samples <= wanted.memory_bytes, by_units <= wanted.memory_bytes and wanted.kernel == "linear"]
+    if not any(fits):
+        says_units = f" or {as_size(by_units)} for products of units" if wanted.kernel == "linear" else ""
+        raise InputError(
+            f"CKA of {num_samples:,} samples needs {as_size(by_samples)} for products of samples{says_units}"
+            f", and {as_size(wanted.memory_bytes)} may be used: take fewer samples (samples=…), batches "
+            f"(batch=512), or allow more (memory_bytes={min(by_samples, by_units)})."
+        )
+    return fits[1] and (not fits[0] or by_units < by_samples)
+
+
+def _units_bytes(a: Rows, b: Rows) -> int:
+    one, other = (int(numpy.prod(rows.shape[1:], dtype=numpy.int64)) for rows in (a, b))
+    # Blocks of both besides, and what is added to the largest.
+    return 8 * (one * one + other * other + one * other + 2 * max(one, other) ** 2) + 64 * (one + other)
+
+
+def _by_units(a: Rows, b: Rows, chosen: Indices, wanted: Similarity) -> float:
+    first, second = (
+        shifted(source_of(rows, chosen, memory_bytes=wanted.memory_bytes // 2)) for rows in (a, b)
+    )
+    pairs = [_CrossSums(*sizes) for sizes in _three(first.num_units, second.num_units)]
+    step = min(first.rows_at_once(), second.rows_at_once())
+    for one, other in zip(first.blocks(step), second.blocks(step), strict=True):
+        for sums, values in zip(pairs, _three(one.values, other.values), strict=True):
+            sums.add(*values)
+    return ratio(*(sums.hsic(is_unbiased=wanted.is_unbiased) for sums in pairs))
+
+
+def _three(first: Any, second: Any) -> list[tuple[Any, Any]]:
+    """Both together, and each with itself."""
+    return [(first, second), (first, first), (second, second)]
+
+
+def _in_batches(a: Rows, b: Rows, chosen: Indices, wanted: Similarity, batch: int, seed: int) -> float:
+    if batch < 4:
+        raise InputError(f"batch is {batch}: an unbiased estimate needs 4 samples at least.")
+    num_batches = max(1, len(chosen) // batch)
+    largest = -(-len(chosen) // num_batches)
+    row_bytes = max(rows.dtype.itemsize * numpy.prod(rows.shape[1:], dtype=numpy.int64) for rows in (a, b))
+    needed = int(samples_bytes(largest, 2) + largest * row_bytes)
+    if needed > wanted.memory_bytes:
+        raise InputError(
+            f"batches of {largest:,} samples need {as_size(needed)}, and {as_size(wanted.memory_bytes)} may "
+            f"be used: take smaller ones (batch={max(4, batch // 4)}), or allow more (memory_bytes={needed})."
+        )
+    mixed = numpy.random.default_rng(seed).permutation(chosen)
+    totals = numpy.zeros(3)
+    for part in numpy.array_split(mixed, num_batches):
+        one, other = (centred_kernel(rows, numpy.sort(part), wanted) for rows in (a, b))
+        num = len(part)
+        totals += numpy.array([numpy.vdot(x, y) for x, y in _three(one, other)]) / (num * (num - 3))
+    return ratio(*totals.tolist())
+
+
+# --- HSIC ------------------------------------------------------------------------------------------------
+
+
+def _centred(kernel: Matrix, *, is_unbiased: bool) -> Matrix:
+    """In place: such that the sum of the products of two of them is their HSIC, up to a factor.
+
+    The unbiased one is that of Song et al. (2012), which leaves out every sample's product with itself. In
+    this form, its rows sum to 0 without the diagonal.
+    """
+    num = len(kernel)
+    if not is_unbiased:
+        means = kernel.mean(axis=0)
+        kernel -= means[:, None]
+        kernel -= means - means.mean()
+        return kernel
+    numpy.fill_diagonal(kernel, 0.0)
+    sums = kernel.sum(axis=0) / (num - 2)
+    kernel -= sums[:, None]
+    kernel -= sums - sums.sum() / (num - 1)
+    numpy.fill_diagonal(kernel, 0.0)
+    return kernel
+
+
+def check_enough(num_samples: int, *, is_unbiased: bool) -> None:
+    least = 4 if is_unbiased else 2
+    if num_samples < least:
+        raise InputError(f"CKA of {num_samples} samples is not defined: give {least} at least.")
+
+
+def ratio(both: float, first: float, second: float) -> float:
+    """CKA. NaN where a layer does not vary, or where an estimate of its own HSIC is not above 0."""
+    if not (first > 0 and second > 0):
+        return float("nan")
+    return both / float(numpy.sqrt(first) * numpy.sqrt(second))
+
+
+class _CrossSums:
+    """What linear HSIC of two layers needs, summed over samples: units by units, filled block by block."""
+
+    def __init__(self, num_first: int, num_second: int) -> None:
+        self.products = numpy.zeros((num_first, num_second))  # x yᵀ
+        self.sums = numpy.zeros(num_first), numpy.zeros(num_second)  # x, and y
+        self.weighted = numpy.zeros(num_first), numpy.zeros(num_second)  # x |y|², and y |x|²
+        self.lengths = numpy.zeros(2)  # |x|², and |y|²
+        self.joint = 0.0  # |x|² |y|²
+        self.num = 0
+
+    def add(self, x: Matrix, y: Matrix) -> None:
+        of_x, of_y = numpy.einsum("ij,ij->i", x, x), numpy.einsum("ij,ij->i", y, y)
+        self.products += x.T @ y
+        for total, part in zip(self.sums, (x.sum(axis=0), y.sum(axis=0)), strict=True):
+            total += part
+        for total, part in zip(self.weighted, (of_y @ x, of_x @ y), strict=True):
+            total += part
+        self.lengths += of_x.sum(), of_y.sum()
+        self.joint += float(of_x @ of_y)
+        self.num += len(x)
+
+    def hsic(self, *, is_unbiased: bool) -> float:
+        """As the sum of the products of two `_centred` matrices."""
+        x, y = self.sums
+        if not is_unbiased:
+            left = self.products - numpy.outer(x / self.num, y)
+            return float(numpy.vdot(left, left))
+        own = float(numpy.vdot(self.products, self.products)) - self.joint
+        totals = (float(x @ x) - self.lengths[0]) * (float(y @ y) - self.lengths[1])
+        rows = float(x @ self.products @ y - x @ self.weighted[0] - y @ self.weighted[1]) + self.joint
+        return float(own + totals / ((self.num - 1) * (self.num - 2)) - 2 * rows / (self.num - 2))
+
+
+# --- every layer with every other ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LayerComparison:
+    """Layers by layers: `values[i, j]` is about `names[i]` and `names[j]`."""
+
+    names: tuple[str, ...]
+    values: Matrix  # 1 on the diagonal, NaN for a layer that does not vary
+    method: Literal["rsa", "cka"]
+    num_samples: int
+
+
+def compare_layers(
+    layers: Mapping[str, Rows],
+    *,
+    method: Literal["rsa", "cka"] = "rsa",
+    samples: Samples = None,
+    metric: Metric = "correlation",
+    second_order: Literal["spearman", "pearson"] = "spearman",
+    unbiased: bool = False,
+    kernel: Kernel = "linear",
+    batch: int | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+) -> LayerComparison:
+    """Of every layer with every other.
+
+    - `method`: `"rsa"` correlates the distances of all pairs of samples, by `metric` and `second_order`
+      (pairs for which one of two layers has no distance are left out); `"cka"` takes `unbiased`, `kernel` and
+      `batch`, as `cka` does.
+    - `samples`: as for `rsa`; the same of every layer.
+
+    The matrix of a layer is computed once, and half of it is kept: all must fit in `memory_bytes`. Where
+    they do not, or with `batch`, CKA is computed for each pair of layers anew.
+    """
+    check_memory(memory_bytes)
+    counts = {name: len(rows) for name, rows in layers.items()}
+    if not counts:
+        raise InputError("there are no layers to compare: give one at least.")
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name!r} has {count:,}" for name, count in counts.items())
+        raise InputError(f"layers of different samples cannot be compared ({told}): give the same of each.")
+    chosen = chosen_samples(next(iter(counts.values())), samples)
+    if method == "rsa":
+        values = _by_rsa(list(layers.values()), chosen, memory_bytes, metric, second_order)
+    elif method == "cka":
+        wanted = Similarity(kernel=kernel, is_unbiased=unbiased, fraction=1.0, memory_bytes=memory_bytes)
+        values = _by_cka(list(layers.values()), chosen, wanted, batch)
+    else:
+        raise InputError(f"there is no method {method!r}: take 'rsa' or 'cka'.")
+    return LayerComparison(names=tuple(layers), values=values, method=method, num_samples=len(chosen))
+
+
+def _by_rsa(
+    layers: list[Rows], chosen: Indices, memory_bytes: int, metric: Metric, second_order: str
+) -> Matrix:
+    if second_order not in ("spearman", "pearson"):
+        raise InputError(f"there is no second order {second_order!r}: take 'spearman' or 'pearson'.")
+    num = len(chosen)
+    check_matrix_fits(num, memory_bytes)
+    kept = 4 * num * (num - 1) * len(layers)
+    needed = kept + 5 * 8 * num**2  # ranks need the pairs, sorted, and their places
+    if needed > memory_bytes:
+        most = int(num * (memory_bytes / needed) ** 0.5)
+        raise InputError(
+            f"matrices of {num:,} samples for {len(layers):,} layers need {as_size(needed)}, and "
+            f"{as_size(memory_bytes)} may be used: take fewer samples (samples={most}) or fewer layers, "
+            f"or allow more (memory_bytes={needed})."
+        )
+    above = numpy.triu_indices(num, 1)
+    vectors = []
+    for rows in layers:
+        left = max(memory_bytes - kept, 3 * 8 * num**2)
+        values = similarity_values(rows, chosen, metric=metric, memory_bytes=left)
+        vectors.append(values[above] if metric == "euclidean" else 1.0 - values[above])
+    has_gaps = any(numpy.isnan(vector).any() for vector in vectors)
+    if not has_gaps:  # in place of what they were made of
+        for number, vector in enumerate(vectors):
+            vectors[number] = standardised(vector, second_order)
+    result = numpy.full((len(vectors), len(vectors)), numpy.nan)
+    for i, one in enumerate(vectors):
+        for j, other in enumerate(vectors[i:], i):
+            pair = one, other
+            if has_gaps:
+                both = ~(numpy.isnan(one) | numpy.isnan(other))
+                pair = standardised(one[both], second_order), standardised(other[both], second_order)
+            result[i, j] = result[j, i] = correlation(*pair)
+    return result
+
+
+def _by_cka(layers: list[Rows], chosen: Indices, wanted: Similarity, batch: int | None) -> Matrix:
+    num = len(chosen)
+    check_enough(num, is_unbiased=wanted.is_unbiased or batch is not None)
+    kept = 4 * num * (num + 1) * len(layers)
+    result = numpy.empty((len(layers), len(layers)))
+    vectors = []
+    if batch is None and kept + samples_bytes(num, 2) <= wanted.memory_bytes:
+        above = numpy.triu_indices(num, 1)
+        for rows in layers:
+            values = centred_kernel(rows, chosen, wanted, others_bytes=kept)
+            vectors.append(numpy.concatenate([values[above] * 2**0.5, numpy.diagonal(values)]))
+    for i, one in enumerate(layers):
+        for j, other in enumerate(layers[i:], i):
+            if vectors:
+                result[i, j] = _aligned(vectors[i], vectors[j])
+            else:
+                result[i, j] = cka(
+                    one,
+                    other,
+                    unbiased=wanted.is_unbiased,
+                    kernel=wanted.kernel,
+                    samples=chosen,
+                    batch=batch,
+                    memory_bytes=wanted.memory_bytes,
+                )
+            result[j, i] = result[i, j]
+    return result

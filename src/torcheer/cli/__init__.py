@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from torcheer import __version__
-from torcheer.cli.commands import control, learn, video
-from torcheer.cli.extract import SpreadingCommand, extract, load_target
+from torcheer.cli.commands import SpreadingCommand, control, extract, learn, load_target, video
 from torcheer.cli.runs import runs_app
 from torcheer.errors import InputError, TorcheerError
 

@@ -21,12 +21,21 @@ if TYPE_CHECKING:
         ITEM_BYTES,
         MAX_DIMS,
         MAX_HEADER_BYTES,
+        MAX_WINDOW_VALUES,
         PASS,
         FileKind,
         HeaderEntry,
         NamedTwice,
         TensorBytes,
+        TensorKind,
+        TensorView,
+        Window,
         checksum,
+        default_window,
+        grid_of,
+        item_bytes_of,
+        look_at,
+        num_values,
         unique,
     )
     from torcheer.tensorfile.tensor_figures import (
@@ -38,17 +47,6 @@ if TYPE_CHECKING:
         figures_of,
         pieces_of,
         share_of,
-    )
-    from torcheer.tensorfile.views import (
-        MAX_WINDOW_VALUES,
-        TensorKind,
-        TensorView,
-        Window,
-        default_window,
-        grid_of,
-        item_bytes_of,
-        look_at,
-        num_values,
     )
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

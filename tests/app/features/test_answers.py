@@ -17,7 +17,7 @@ from tests.app.runs_page import ENDLESS, FAILING, Heard, RunsPage, page_on, star
 from tests.features.making import made_features, write_rows
 from torcheer.app.features import feature_answers
 from torcheer.app.features import feature_sets as shelf
-from torcheer.app.serve import view
+from torcheer.app.server import view
 from torcheer.errors import TorcheerError
 from torcheer.features import FolderStore
 
@@ -140,7 +140,7 @@ def test_a_url_that_leads_nowhere_is_said_before_a_page_is_served(monkeypatch: p
     def fails(url: str) -> None:
         raise RuntimeError("no way there")
 
-    monkeypatch.setattr("torcheer.app.serve.open_features", fails)
+    monkeypatch.setattr("torcheer.app.server.open_features", fails)
     with pytest.raises(TorcheerError, match="s3://bucket/vgg cannot be read: RuntimeError: no way there"):
         view(["s3://bucket/vgg"], open_browser=False)
 

@@ -364,7 +364,7 @@ def test_elsewhere_the_served_page_is_opened(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr(pages, "net_address", lambda folder: f"http://here/{Path(folder).name}#netview")
-    monkeypatch.setattr("torcheer.app.serve.open_in_browser", opened.append)
+    monkeypatch.setattr("torcheer.app.server.open_in_browser", opened.append)
 
     assert show_net(view.run.path) == "http://here/small#netview"
 

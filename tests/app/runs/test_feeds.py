@@ -15,7 +15,7 @@ import torcheer as tl
 from tests.app.runs_page import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET
 from tests.run.handmade_part import HandmadePart
-from torcheer.app.serve import serve_runs_in_background
+from torcheer.app.server import serve_runs_in_background
 
 
 def only_run(page: RunsPage) -> str:

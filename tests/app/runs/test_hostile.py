@@ -20,8 +20,7 @@ from torcheer.app.runs import feeds
 from torcheer.app.runs import run_shelf as shelf_module
 from torcheer.app.runs.open_run import MAX_RUNS, RunFolders
 from torcheer.app.runs.run_shelf import RunShelf
-from torcheer.app.serve import serve_runs_in_background
-from torcheer.app.server import Server, Serving
+from torcheer.app.server import Server, Serving, serve_runs_in_background
 from torcheer.errors import FileFormatError
 from torcheer.run import FoundRun, RunReader, find_runs
 

@@ -17,7 +17,7 @@ from tests.app.runs_page import RunsPage, page_on
 from tests.app.serving import SECRET, MadeUpPass, Page, serve
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs.run_shelf import RunShelf
-from torcheer.app.serve import serve_runs_in_background, shelves, view
+from torcheer.app.server import serve_runs_in_background, shelves, view
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run import PassHead
 

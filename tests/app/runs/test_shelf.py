@@ -18,7 +18,7 @@ from tests.app.serving import SECRET
 from tests.run import handmade_events as made
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs.open_run import RunFolders
-from torcheer.app.serve import serve_runs_in_background
+from torcheer.app.server import serve_runs_in_background
 from torcheer.run import by_interest, find_runs, loss_of
 
 

@@ -18,7 +18,7 @@ from tests.app.runs_page import RunsPage, page_on
 from tests.app.serving import PATIENCE_SECONDS, SECRET, ask, cookie_of
 from tests.run import handmade_events as made
 from torcheer.app.runs import open_run
-from torcheer.app.serve import serve_runs_in_background
+from torcheer.app.server import serve_runs_in_background
 from torcheer.run import RunReader
 from torcheer.run.tensorboard.events_part import EventsPart
 
@@ -49,7 +49,7 @@ def refresh(part):
         pass
 
 EventsPart.refresh = refresh
-from torcheer.app.serve import view
+from torcheer.app.server import view
 view([sys.argv[1]], port=0, open_browser=False)
 """
 

@@ -53,7 +53,7 @@ from torcheer.app.passes.pass_page import escaped
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.app.runs.run_messages import RunListing
 from torcheer.app.runs.run_shelf import Summary
-from torcheer.app.serve import address_of, announced
+from torcheer.app.server import address_of, announced
 from torcheer.app.wire import as_json, clipped, countable
 from torcheer.desktop import in_notebook
 from torcheer.netview import RECEIVED, SENT, WEIGHT

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.composed.layer_functions import dropout
-from torcheer.autograd.composed.products import linear
+from torcheer.autograd.composed.layer_functions import dropout, linear
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.torch_calls import call
 from torcheer.errors import InputError

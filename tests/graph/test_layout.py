@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from tests.graph.test_layout_laws import is_within, nodes_of, overlap, points_along, walk
+from tests.graph.test_layout_laws import ROUNDING, is_within, nodes_of, overlap, points_along, walk
 from torcheer.graph.layout.layout_engine import lay_out
 from torcheer.graph.layout.model import SPACING, Box, Placement, Point, Rect, Route, Wire
 
@@ -441,3 +441,46 @@ def test_wires_do_not_cross_where_another_order_avoids_it() -> None:
 
     for one, other in combinations(placement.routes[2:], 2):
         assert (one.start[0] - other.start[0]) * (one.end[0] - other.end[0]) >= 0
+
+
+def cross(one: Route, other: Route) -> bool:
+    def side(a: Point, b: Point, c: Point) -> float:
+        return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+    return any(
+        side(a, b, c) * side(a, b, d) < -ROUNDING and side(c, d, a) * side(c, d, b) < -ROUNDING
+        for a, b in pairwise(corners(one))
+        for c, d in pairwise(corners(other))
+    )
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ((0, 1), (0, 3), (0, 4), (1, 2), (1, 4), (1, 5), (3, 5)),  # neighbours are exchanged
+        ((0, 1), (0, 2), (0, 4), (1, 2), (1, 3), (1, 5), (4, 5)),  # equal wishes are turned around
+    ],
+)
+def test_six_boxes_are_drawn_without_a_crossing(ends: tuple[tuple[int, int], ...]) -> None:
+    wires = [Wire(source=a, target=b) for a, b in ends]
+
+    placement = lay_out(root(*map(node, range(6))), wires)
+
+    assert not any(cross(one, other) for one, other in combinations(placement.routes, 2))
+
+
+@pytest.mark.parametrize("num_steps", [1, 3])
+def test_states_that_are_carried_past_the_cells_of_an_lstm_cross_no_wire(num_steps: int) -> None:
+    wires = [*chain(0, 2, 10), Wire(source=1, target=10), Wire(source=1, target=17)]
+    for cat in range(10, 10 + 20 * num_steps, 20):
+        linear, write, keep, new, show, gate, kept, written, cell, shown, hidden = range(cat + 1, cat + 12)
+        wires += chain(cat, linear, write, written, cell, shown, hidden, cat + 20)
+        wires += chain(linear, keep, kept, cell) + chain(linear, new, written)
+        wires += chain(linear, show, gate, hidden)
+        if cat + 20 < 10 + 20 * num_steps:
+            wires += chain(cell, cat + 27)
+    keys = sorted({end for wire in wires for end in (wire.source, wire.target)})
+
+    placement = lay_out(root(*map(node, keys)), wires)
+
+    assert not any(cross(one, other) for one, other in combinations(placement.routes, 2))

@@ -50,7 +50,7 @@ def test_in_a_notebook_one_output_is_drawn_again(monkeypatch: pytest.MonkeyPatch
     drawn: list[str] = []
     handle = SimpleNamespace(update=lambda page: drawn.append(page.data))
     monkeypatch.setattr("IPython.display.display", lambda page, display_id: drawn.append(page.data) or handle)
-    monkeypatch.setattr(progress, "is_notebook", lambda: True)
+    monkeypatch.setattr(progress, "in_notebook", lambda: True)
     monkeypatch.setattr("torcheer.graph.progress_bars.REFRESH_SECONDS", 0.0)
 
     fitted(progress=True)

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         Progress,
         TerminalBars,
         clock_text,
-        is_notebook,
         is_terminal,
         progress_text,
         rate_text,

@@ -219,12 +219,6 @@ def is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def is_notebook() -> bool:
-    """True where what is shown appears in a notebook: asked of IPython only where it runs already."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel")
-
-
 def say(line: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(line + "\n")

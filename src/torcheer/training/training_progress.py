@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from torch import Tensor
 
+from torcheer.desktop import in_notebook
 from torcheer.graph import (
     Bars,
     NotebookBars,
     Pace,
     TerminalBars,
     clock_text,
-    is_notebook,
     is_terminal,
     progress_text,
     rate_text,
@@ -57,7 +57,7 @@ def fit_progress(wanted: bool) -> FitBars | None:
     """What shows the progress here; None where nobody wants to see it."""
     if not wanted or not distributed.is_main():
         return None
-    return FitBars(NotebookBars(2) if is_notebook() else _bars(2))
+    return FitBars(NotebookBars(2) if in_notebook() else _bars(2))
 
 
 class FitBars(Callback):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -329,6 +330,20 @@ def test_a_view_is_written_to_a_file(view: tl.NetView, tmp_path: Path) -> None:
         write_net_page(view.run.path, 3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="max_bytes"):
         view.write_html(path, max_bytes=-1)
+
+
+@pytest.mark.usefixtures("standin")
+def test_a_file_that_takes_long_to_write_shows_a_bar_on_a_terminal(
+    view: tl.NetView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("torcheer.graph.progress_bars._PATIENCE_SECONDS", -1.0)
+    view.write_html(tmp_path / "net.html")
+    assert capsys.readouterr().err == ""  # no terminal
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    view.write_html(tmp_path / "net.html")
+    assert "writing the page" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("standin")

@@ -56,6 +56,7 @@ from torcheer.app.runs.run_shelf import Summary
 from torcheer.app.server import address_of, announced
 from torcheer.app.wire import as_json, clipped, countable
 from torcheer.desktop import in_notebook
+from torcheer.graph import PARTS, Progress
 from torcheer.netview import RECEIVED, SENT, WEIGHT
 from torcheer.run import RunReader, WarningsOnce
 from torcheer.tensorfile import Array
@@ -264,12 +265,14 @@ def embedded_net(run: OpenRun, budget: int, max_bytes: int) -> tuple[list[bytes]
 def _chosen(subject: _Subject, room: int) -> _Chosen:
     """How small values become is known when they are written: so all of them are tried as they are, until
     one has no room."""
-    exact = _Chosen(subject, room, is_exact=True)
-    if exact.put_everything():
-        return exact
-    rounded = _Chosen(subject, room)
-    rounded.put_all()
-    return rounded
+    wanted = wishes(subject.num_moments, subject.variables, subject.whats, subject.num_items)
+    with Progress("writing the page", len(wanted), PARTS) as progress:
+        exact = _Chosen(subject, room, is_exact=True)
+        if exact.put_everything(wanted, progress):
+            return exact
+        rounded = _Chosen(subject, room)
+        rounded.put_all(wanted, progress)
+        return rounded
 
 
 def _looked_at(run: OpenRun) -> _Subject:
@@ -327,23 +330,21 @@ class _Chosen:
     def has_no_room(self) -> bool:
         return self._pieces.has_refused and not self._pieces.texts
 
-    def put_everything(self) -> bool:
+    def put_everything(self, wanted: Sequence[Wish], progress: Progress) -> bool:
         """False, and half done, where something has no room."""
-        for wish in self._wishes():
+        for num_done, wish in enumerate(wanted):
+            progress.reach(num_done, len(wanted))
             self._put(wish)
             if self._pieces.has_refused:
                 return False
         return True
 
-    def put_all(self) -> None:
+    def put_all(self, wanted: Sequence[Wish], progress: Progress) -> None:
         num_misses = 0
-        for wish in self._wishes():
+        for num_done, wish in enumerate(wanted):
+            progress.reach(num_done, len(wanted))
             if num_misses < _MOST_MISSES and wish.moment not in self._lost:
                 num_misses += not self._put(wish)
-
-    def _wishes(self) -> list[Wish]:
-        subject = self._subject
-        return wishes(subject.num_moments, subject.variables, subject.whats, subject.num_items)
 
     def _put(self, wish: Wish) -> bool:
         return self._put_weights(wish) if wish.is_of_weights else self._put_values(wish)

@@ -7,8 +7,11 @@ from itertools import pairwise
 
 from torcheer.graph.layout.model import Component, Kind, Segment, Vertex
 
-# Above this many vertices a component gets fewer rounds.
+# Above this many vertices a component gets fewer rounds; above the smaller number its runs stay.
 _MANY = 4000
+_MANY_FOR_RUNS = 1000
+# Neighbours with more pairs of wires than this are not worth exchanging.
+_MOST_PAIRS = 400
 
 
 def order_rows(component: Component) -> None:
@@ -18,10 +21,14 @@ def order_rows(component: Component) -> None:
     _number(rows)
     best, idle = _crossings(rows), 0
     kept = [row[:] for row in rows]
+    runs = _runs(component) if len(component.vertices) <= _MANY_FOR_RUNS else []
     for number in range(4 if len(component.vertices) > _MANY else 12):
         if not best or idle > 3:
             break
-        _sweep(rows, down=number % 2 == 0)
+        _sweep(rows, down=number % 2 == 0, flips=number % 4 > 1)
+        if number % 2:
+            _move_runs(rows, runs)
+        _transpose(rows)
         now = _crossings(rows)
         idle += 1
         if now < best:
@@ -101,8 +108,11 @@ def _ways_on(vertex: Vertex) -> list[Vertex]:
     return [way.start for way in vertex.above] + reads
 
 
-def _sweep(rows: list[list[Vertex]], *, down: bool) -> None:
-    """Put each row in the order of the middles of what its vertices are wired to in the row before."""
+def _sweep(rows: list[list[Vertex]], *, down: bool, flips: bool) -> None:
+    """Put each row in the order of the middles of what its vertices are wired to in the row before.
+
+    Vertices with the same middle keep their order, or `flips` turns it around.
+    """
     for row in rows[1:] if down else rows[-2::-1]:
         wish: dict[Vertex, float] = {}
         for vertex in row if len(row) > 1 else ():
@@ -111,9 +121,67 @@ def _sweep(rows: list[list[Vertex]], *, down: bool) -> None:
                 ends = _starts(segments) if down else _ends(segments)
                 wish[vertex] = sum(ends) / len(ends)
         # What has no neighbour there keeps its place; the others share the remaining places.
-        moving = iter(sorted(wish, key=wish.__getitem__))
+        moving = iter(sorted(reversed(wish) if flips else wish, key=wish.__getitem__))
         row[:] = [next(moving) if one in wish else one for one in row]
         _number([row])
+
+
+def _transpose(rows: list[list[Vertex]]) -> None:
+    """Exchange neighbours in a row wherever that takes crossings away."""
+    for _ in range(3):
+        is_better = False
+        for row in rows:
+            for place in range(1, len(row)):
+                one, other = row[place - 1], row[place]
+                if _gain(one, other) > 0:
+                    row[place - 1], row[place] = other, one
+                    other.place, one.place = place - 1, place
+                    is_better = True
+        if not is_better:
+            return
+
+
+def _gain(one: Vertex, other: Vertex) -> int:
+    """How many crossings fewer there are if two neighbours, from left to right, change places."""
+    gain = 0
+    for mine, theirs, spots in ((one.above, other.above, _starts), (one.below, other.below, _ends)):
+        if mine and theirs and len(mine) * len(theirs) <= _MOST_PAIRS:
+            heres = spots(mine)
+            gain += sum((here > there) - (here < there) for there in spots(theirs) for here in heres)
+    return gain
+
+
+def _runs(component: Component) -> list[list[Vertex]]:
+    """Vertices below one another without a branch, as a long wire has them."""
+    run_of: dict[Vertex, list[Vertex]] = {}
+    for vertex in sorted(component.vertices, key=lambda one: one.rank):
+        if len(vertex.above) <= 1 and len(vertex.below) <= 1:
+            run = run_of.get(vertex.above[0].start, []) if vertex.above else []
+            run.append(vertex)
+            run_of[vertex] = run
+    return [run for vertex, run in run_of.items() if vertex is run[0] and len(run) > 1]
+
+
+def _move_runs(rows: list[list[Vertex]], runs: list[list[Vertex]]) -> None:
+    """Move a run to the left or right end of its rows where that takes crossings away.
+
+    Single exchanges do not get it there: on its way it crosses more wires.
+    """
+    for run in runs:
+        near = rows[max(0, run[0].rank - 1) : run[-1].rank + 1]
+        own = [rows[one.rank] for one in run]
+        now = _crossings(near)
+        for is_left in (True, False) if now else ():
+            before = [row[:] for row in own]
+            for row, one in zip(own, run, strict=True):
+                row.remove(one)
+                row.insert(0 if is_left else len(row), one)
+            _number(own)
+            if _crossings(near) < now:
+                break
+            for row, kept in zip(own, before, strict=True):
+                row[:] = kept
+            _number(own)
 
 
 def _starts(segments: list[Segment]) -> list[float]:

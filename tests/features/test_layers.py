@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import torcheer as tl
 from tests.features.hooking import StoppedError, batches_of, check_all_leaves, hooked
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
 from torcheer.features import extract
@@ -230,6 +231,29 @@ def test_labels_beside_two_inputs(tmp_path: Path) -> None:
     data = (torch.randn(7, 4), torch.randn(7, 3), torch.arange(7))
 
     assert extracted(TwoInputs(), data, tmp_path / "f").labels.tolist() == list(range(7))
+
+
+class TwoOutputs(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 4), nn.Linear(4, 2)
+        self.register_buffer("shift", torch.arange(4.0))
+
+    def forward(self, x: Tensor, y: Tensor) -> dict[str, Tensor]:
+        hidden = self.a(x + y).relu() + self.shift
+        return {"out": self.b(hidden), "hidden": hidden, "twice": hidden * 2}
+
+
+@pytest.mark.parametrize("size", [4, 9])
+def test_every_input_and_output_is_kept_under_its_own_name(size: int, tmp_path: Path) -> None:
+    model, data = TwoOutputs(), {"x": torch.randn(9, 3), "y": torch.randn(9, 3)}
+    names = ["out", "hidden", "twice", "output_2", "output_3_11", "x", "y", "input_2", "relu_1"]
+    history = tl.log_forward_pass(model, data)
+
+    features = extract(model, data, layers=names, to=tmp_path / "f", batch_size=size, progress=False)
+
+    for name in names:
+        assert numpy.allclose(features[name][:], history[name].tensor_contents.detach(), atol=1e-6), name
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])

@@ -215,15 +215,20 @@ def _output_of(history: ModelHistory, call: str) -> int | None:
 
 
 def places_of_ops(history: ModelHistory) -> list[Place]:
-    """Of every op of a pass."""
+    """Of every op of a pass. Inputs and outputs are counted, whatever ran; buffers stand where they are met."""
     found = []
     ways: dict[Scope, int] = {}  # of each module call: a checksum of its own ops, and of the calls in it
+    met: Counter[Place] = Counter()  # of what is no call
     for record in PassRecord(history).tape.records:
-        scope = record.scope.module()
+        scope, kind = record.scope.module(), record.trait.type
         _enter(scope, ways)
-        if is_call(record):  # buffers and constants stand where they were first met
-            ways[scope] = zlib.crc32(record.trait.type.encode(), ways[scope])
-        found.append(Place(_label_of(scope), ways[scope]))
+        if is_call(record):
+            ways[scope] = zlib.crc32(kind.encode(), ways[scope])
+            found.append(Place(_label_of(scope), ways[scope]))
+        else:
+            there = Place(f"{kind} in {_label_of(scope)}", 0 if kind in ("input", "output") else ways[scope])
+            found.append(there._replace(way=zlib.crc32(str(met[there]).encode(), there.way)))
+            met[there] += 1
     return found
 
 

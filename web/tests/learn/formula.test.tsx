@@ -30,7 +30,7 @@ test("every formula of the rules is understood: no command is left over", () => 
   const formulas = [...rules.matchAll(/r"([^"]*)"/g)].map(([, text]) => text!).filter((text) => !text.includes("`"));
   expect(formulas.length).toBeGreaterThan(40);
   const functions = formulas.flatMap((text) => commandsOf(parseFormula(text)));
-  expect([...new Set(functions)].sort()).toEqual(["cos", "flip", "fold", "ln", "reshape", "sign", "sin", "tanh", "unfold"]);
+  expect([...new Set(functions)].sort()).toEqual(["cos", "einsum", "flip", "fold", "ln", "reshape", "sign", "sin", "tanh", "unfold"]);
 });
 
 /** What was taken for the name of a function. */

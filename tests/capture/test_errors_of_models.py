@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -139,3 +141,20 @@ def test_a_write_that_fails_halfway_leaves_saved_values_alone() -> None:
     assert torch.equal(history["mul_1"].tensor_contents, x.sin() * 2)
     assert history["mul_1"].parent_layers == ["sin_1_1"]
     assert history.validate()
+
+
+class Steps(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x: Tensor) -> Iterator[Tensor]:
+        for _ in range(3):
+            x = self.layer(x)
+            yield x
+
+
+def test_an_output_of_which_nothing_has_run_yet_is_noted() -> None:
+    history = tl.log_forward_pass(Steps(), torch.ones(1, 2))
+
+    assert any("returned a generator" in note for note in history.notes)

@@ -363,6 +363,17 @@ def test_a_jagged_tensor_is_kept_by_its_parts(tmp_path: Path) -> None:
     assert all(map(torch.equal, value.unbind(), [x * 2, x[:2] * 2]))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_layer_on_a_jagged_tensor_is_told_drawn_and_kept(tmp_path: Path) -> None:
+    x = torch.nested.nested_tensor([torch.randn(5, 4), torch.randn(2, 4)], layout=torch.jagged)
+    history = tl.log_forward_pass(nn.Linear(4, 3), x)
+
+    assert "linear" in str(history["linear_1"])
+    history.draw(vis_outpath=tmp_path / "a.svg")
+    value = kept(history, tmp_path)["linear_1"].tensor_contents
+    assert all(map(torch.equal, value.unbind(), history["linear_1"].tensor_contents.unbind()))
+
+
 def test_the_same_memory_is_written_once(tmp_path: Path) -> None:
     def views(x: Tensor) -> Tensor:
         y = x + 1

@@ -165,10 +165,9 @@ def is_freed(tensor: Tensor) -> bool:
 
 def shape_of(tensor: Tensor) -> torch.Size:
     """Its shape; of a nested tensor without one shape, how many parts it has."""
-    try:
-        return tensor.shape
-    except RuntimeError:
+    if tensor.is_nested:
         return torch.Size((tensor.size(0),))
+    return tensor.shape
 
 
 def version_of(tensor: Tensor) -> int:

@@ -6,7 +6,7 @@ Also the way back to where a pass began, for as long as a second forward takes.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -214,7 +214,7 @@ class Capture:
             has_treated_values=self._order.treatment.changes_values,
             stopped_at=None if saver is None else saver.stopped_at,
             error=error,
-            notes=tuple(self._walk.fast_path_notes()),
+            notes=(*self._walk.fast_path_notes(), *_note_of_output(self._output)),
             start=self._start,
             modes=self._modes,
             output=self._output,
@@ -275,6 +275,15 @@ class Capture:
             how = "answers to" if op in named else "no longer answers to"
             was = "was not edited" if op in named else "was edited"
             raise CaptureError(f"{history._label(op)} {how} {rule.key!r}, and {was}. {WAY_CHANGED}")
+
+
+def _note_of_output(output: Any) -> list[str]:
+    if not isinstance(output, Iterator | Coroutine):
+        return []
+    return [
+        f"forward returned a {type(output).__name__}, of which nothing has run yet: what it does later is not "
+        "in this pass. Capture a module that uses it up, such as one that returns list(…)."
+    ]
 
 
 def check_selection(selection: Selection, history: ModelHistory, from_end: tuple[int, ...] = ()) -> None:

@@ -215,7 +215,7 @@ def _output_of(history: ModelHistory, call: str) -> int | None:
 
 
 def places_of_ops(history: ModelHistory) -> list[Place]:
-    """Of every op of a pass. Inputs and outputs are counted, whatever ran; buffers stand where they are met."""
+    """Of every op of a pass. Inputs and outputs are counted, whatever ran; buffers where they are met."""
     found = []
     ways: dict[Scope, int] = {}  # of each module call: a checksum of its own ops, and of the calls in it
     met: Counter[Place] = Counter()  # of what is no call

@@ -281,8 +281,8 @@ def _note_of_output(output: Any) -> list[str]:
     if not isinstance(output, Iterator | Coroutine):
         return []
     return [
-        f"forward returned a {type(output).__name__}, of which nothing has run yet: what it does later is not "
-        "in this pass. Capture a module that uses it up, such as one that returns list(…)."
+        f"forward returned a {type(output).__name__}, of which nothing has run yet: what it does later is "
+        "not in this pass. Capture a module that uses it up, such as one that returns list(…)."
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import resource
+import signal
 import socket
 import stat
 import time
@@ -457,6 +459,21 @@ def test_servers_that_start_together_have_one_secret(tmp_path: Path) -> None:
         found = set(threads.map(lambda _: user_secret(tmp_path / "torcheer").value, range(64)))
 
     assert len(found) == 1
+
+
+def test_a_full_disk_leaves_no_damaged_secret_behind(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))  # a file can be made, and no byte written
+    try:
+        assert "no secret can be kept" in user_secret(tmp_path).note
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+
+    assert os.listdir(tmp_path) == []
+    assert not user_secret(tmp_path).note
+    assert os.listdir(tmp_path) == ["secret"]
 
 
 def holds_for_now(secret: Secret, folder: Path) -> bool:

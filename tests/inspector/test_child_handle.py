@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import resource
 import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -487,6 +488,14 @@ def test_start_methods_have_names(run: Path) -> None:
 def test_a_callback_that_cannot_be_read_there_is_an_error_at_the_start(run: Path) -> None:
     with pytest.raises(InspectorError, match="not today"):
         started(run, Callbacks(on_run=_Unreadable()))
+
+
+@pytest.mark.usefixtures("fresh_children")
+def test_only_callbacks_need_a_temporary_folder(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(run / "nowhere"))
+    with pytest.raises(InspectorError, match=r"cannot be started.*nowhere.*temporary files"):
+        started(run, Callbacks(on_run=print))
+    assert started(run).close(PATIENCE)
 
 
 class _Unreadable:

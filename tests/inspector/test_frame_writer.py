@@ -378,6 +378,23 @@ def test_squares_too_large_for_a_float_are_no_infinities() -> None:
     assert row["num_inf"] == 0
 
 
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1e305])
+@pytest.mark.parametrize("size", [2, 20_000])
+def test_squares_beyond_a_double_do_no_harm(size: int, scale: float) -> None:
+    model = nn.Identity()
+    watched = Pretended(model, layers=lambda name, module: True)
+    x = torch.full((size,), scale, dtype=torch.float64)
+    x[::2] /= 2
+    model(x)
+    watched.close()
+
+    row, wanted = watched.seen[0].row("Act"), x / scale
+    assert row["norm"] / scale == pytest.approx(wanted.norm().item(), rel=1e-6)
+    assert row["std"] / scale == pytest.approx(wanted.std().item(), rel=1e-6)
+    assert row["mean"] / scale == pytest.approx(0.75, rel=1e-6)
+    assert row["num_inf"] == row["num_nan"] == 0
+
+
 def test_the_head_of_a_row_is_read_as_it_was_written() -> None:
     shapes = range(100, 124)  # the shape, that of the excerpt, and its steps
     head = ROW_HEAD.pack(1, 2, 3, 4, 5, 6, *shapes) + FIGURES.pack(0.5, 1.5, 2.5, 3.5, 4.5, 7, 8, 9)

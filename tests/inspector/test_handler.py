@@ -3,6 +3,7 @@
 import os
 import runpy
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,26 @@ def test_models_layers_and_tensors_go_to_the_children_that_were_named(folder: Pa
         ["prompt", "prompt.Grad"],
     ]
     assert hooks_of(model) == 0
+
+
+def test_tensors_alone_are_seen_at_each_backward_pass_that_reaches_them(folder: Path) -> None:
+    prompt, scale = torch.randn(5, requires_grad=True), torch.randn(5, requires_grad=True)
+    ph = handler()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one = ph.track_tensor(-1, {"prompt": prompt, "scale": scale})
+    for _ in range(4):
+        (prompt * scale).sum().backward()
+    ph.watcher(one).flush()
+    (file,) = folder.glob("child *")
+    seen = [line.split()[:2] for line in file.read_text().splitlines()]
+    assert [int(step) for name, step in seen if name == "prompt.Grad"] == [0, 1, 2, 3]
+
+    constant = torch.randn(5)
+    with pytest.warns(tl.InspectorWarning, match="none of which gets a gradient"):
+        ph.track_tensor(-1, {"constant": constant})
+    ph.stop()
+    assert not prompt._backward_hooks
 
 
 def test_a_child_with_nothing_to_do_ends_and_comes_back_when_there_is_something(folder: Path) -> None:

@@ -74,6 +74,11 @@ def _leave_a_child() -> None:
     os._exit(4)
 
 
+def _close_its_pipe() -> None:
+    os.close(1)
+    signal.pause()
+
+
 def _raise() -> None:
     """And say more after that: what a thread that knows of no fault has to say."""
     fault = Fault(error="ZeroDivisionError", message="division by zero", place="net.py, line 3", trace="")
@@ -108,6 +113,7 @@ ACTS: Final[tuple[Callable[[], None], ...]] = (
     _never_end_a_line,
     _print_megabytes,
     _leave_a_child,
+    _close_its_pipe,
     _raise,
     _exit_in_order,
     _heed_nobody,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,25 @@ def test_a_function_is_called_after_each_epoch_and_any_object_will_do() -> None:
     assert foreign.num_steps == STEPS
     with pytest.raises(InputError, match=r"the callback 3 is a int: give a function.*on_epoch"):
         fitted(callbacks=[3])
+
+
+def test_an_object_that_can_be_called_is_called_although_it_keeps_a_state() -> None:
+    class Counter:
+        num_calls = 0
+        on_step = None  # not a method
+
+        def __call__(self, training: Training) -> None:
+            self.num_calls += 1
+
+        def state_dict(self) -> dict[str, Any]:
+            return {"num_calls": self.num_calls}
+
+    counter = Counter()
+    fitted(callbacks=[counter])
+
+    assert counter.num_calls == 2
+    with pytest.raises(InputError, match="give a function"):
+        fitted(callbacks=[types.SimpleNamespace(on_step=None)])
 
 
 def test_a_callback_may_stop_it_after_any_step() -> None:

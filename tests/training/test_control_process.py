@@ -28,6 +28,7 @@ def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Control
     """With a process that has no torch, and is there at once."""
     monkeypatch.setattr(process_module, "_WORKER", fake_worker.__name__)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(process_module, "_MUTE_SECONDS", 0.2)
     monkeypatch.setattr(process_module, "_TERM_SECONDS", 0.2)
     monkeypatch.setattr(control_module, "_LEAVE_SECONDS", 0.2)
     made = Control(TARGET, folder=tmp_path)
@@ -58,6 +59,7 @@ def act(control: Control, name: str, *, ends: bool = True) -> Status:
         ("never_end_a_line", "it sent what is no report (a line of more than", ""),
         ("print_megabytes", "exit code 1", "the end"),
         ("leave_a_child", "exit code 4", ""),
+        ("close_its_pipe", "it sent what is no report (it closed its pipe)", ""),
     ],
 )
 def test_a_death_is_told_in_words_and_another_process_can_begin(

@@ -159,6 +159,8 @@ def test_a_plateau_gets_the_figure_that_it_looks_at() -> None:
     assert plateau.best > 0
     with pytest.raises(InputError, match=r"mode='max' cannot look at 'train/loss'.*by_epoch"):
         fitted(model, optimizer=optimizer, scheduler=plateau)
+    with pytest.raises(InputError, match=r"looks at a figure of an epoch: tl\.by_epoch"):
+        by_step(plateau)
     with pytest.raises(InputError, match="looks at 'test/f1', and an epoch has train/loss"):
         fitted(model, optimizer=optimizer, scheduler=by_epoch(plateau, "test/f1"))
 

@@ -156,9 +156,16 @@ def _read(path: Path) -> bytes:
 
 def _create(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Of two servers that start together, both go on with the secret of the first.
-    with contextlib.suppress(FileExistsError), open(path, "xb", opener=_private, buffering=0) as file:
-        file.write(secrets.token_bytes(_NUM_BYTES))
+    temporary = path.with_name(f"{_NAME}.{secrets.token_hex(4)}.partial")
+    try:
+        with open(temporary, "xb", opener=_private) as file:
+            file.write(secrets.token_bytes(_NUM_BYTES))
+        # A link takes its name at once and only if it is free: of two servers that start together, both go on
+        # with the secret of the first, and neither sees it half written.
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _private(path: str, flags: int) -> int:

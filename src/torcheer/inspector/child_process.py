@@ -131,22 +131,31 @@ def way_to_start(callbacks: Callbacks | None, start_method: str | None) -> Start
 def _start_fresh(pickled_callbacks: bytes | None, end: socket.socket) -> Process:
     """A new interpreter. It starts fast, imports no torch, and needs no guard in the script."""
     executable = os.fsdecode(get_executable() or "")
-    with tempfile.TemporaryFile() as file, _signals_held_back():
-        file.write(pickled_callbacks or b"")
-        file.flush()
-        pickled = -1 if pickled_callbacks is None else file.fileno()
-        try:
+    try:
+        with _nameless(pickled_callbacks) as pickled, _signals_held_back():
             return subprocess.Popen(
                 [executable, "-c", _CODE, str(end.fileno()), str(pickled), *map(str, sys.path)],
                 pass_fds=[end.fileno(), *([pickled] if pickled >= 0 else [])],
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, **_ONE_THREAD},
             )
-        except (OSError, ValueError) as error:
-            raise InspectorError(
-                f"the process that watches cannot be started ({error}): {executable!r} is run for it. "
-                "Perhaps there is too little memory, or there are too many processes."
-            ) from error
+    except (OSError, ValueError) as error:
+        raise InspectorError(
+            f"the process that watches cannot be started ({error}): {executable!r} is run for it. Perhaps "
+            "there is too little memory or room for temporary files, or there are too many processes."
+        ) from error
+
+
+@contextmanager
+def _nameless(data: bytes | None) -> Iterator[int]:
+    """A descriptor from which the data can be read; -1 for none."""
+    if data is None:
+        yield -1
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        yield file.fileno()
 
 
 def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: socket.socket) -> Process:

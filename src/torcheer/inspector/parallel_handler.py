@@ -200,10 +200,10 @@ class ParallelHandler:
         tracked.share.tensors.update(tensors)
         tracked.models.extend(models)
         tracked.watcher.renew()
-        if not tracked.share.layers:
+        if not tracked.share.layers and not any(t.requires_grad for t in tracked.share.tensors.values()):
             self._announcer.warn(
-                f"child {process_id} has tensors alone: nothing says when a step ends. Track a layer in the "
-                f"same child, or call watcher({process_id}).end_step()."
+                f"child {process_id} has tensors alone, none of which gets a gradient: nothing says when a "
+                f"step ends. Track a layer in the same child, or call watcher({process_id}).end_step()."
             )
         return process_id
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -272,19 +272,28 @@ def _careful(flat: Tensor) -> Whole:
     """Where something is not finite, or squares are too large or too small: now it may take longer."""
     if not flat.any():
         return Whole(0.0, moments=(0.0, 0.0 if flat.numel() > 1 else math.nan, 0.0, 0.0))
-    num, total, squares, low, high = 0, 0.0, 0.0, math.inf, -math.inf
+    num, low, high = 0, math.inf, -math.inf
+    for piece in _finite_pieces(flat):
+        num += piece.numel()
+        low, high = min(low, piece.amin().item()), max(high, piece.amax().item())
+    if not num:
+        return Whole(0.0, *_others(flat), (math.nan,) * 4)
+    # By the largest value: squares of float64 overflow from 1e154 on, and vanish below 1e-162.
+    scale = max(-low, high) or 1.0
+    mean = sum((piece / scale).sum().item() for piece in _finite_pieces(flat)) / num
+    distances = (piece / scale - mean for piece in _finite_pieces(flat))
+    around = sum(torch.dot(distance, distance).item() for distance in distances)
+    std = math.sqrt(around / (num - 1)) if num > 1 else math.nan
+    norm = math.sqrt(around + num * mean * mean)
+    return Whole(norm * scale, *_others(flat), (mean * scale, std * scale, low, high))
+
+
+def _finite_pieces(flat: Tensor) -> Iterator[Tensor]:
     for piece in _pieces(flat):
         wide = piece.double()
         wide = wide[wide.isfinite()]
         if wide.numel():
-            low, high = min(low, wide.amin().item()), max(high, wide.amax().item())
-            num += wide.numel()
-            total += wide.sum().item()
-            squares += torch.dot(wide, wide).item()
-    mean = total / num if num else math.nan
-    variance = max(0.0, squares - num * mean * mean) / (num - 1) if num > 1 else math.nan
-    moments = (mean, math.sqrt(variance), low, high) if num else (math.nan,) * 4
-    return Whole(math.sqrt(squares), *_others(flat), moments)
+            yield wide
 
 
 def all_figures(flat: Tensor, bounds: Bounds) -> Whole:

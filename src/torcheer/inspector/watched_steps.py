@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -85,7 +85,8 @@ def _has_closure(args: Any, kwargs: Any) -> bool:
 class ForwardSteps:
     """A step is a forward pass and all that follows until the next one.
 
-    Where the models themselves are never called, but their layers are, the first of these begins it.
+    Where the models themselves are never called, but their layers are, the first of these begins it. Where
+    there are tensors alone, a step ends with a backward pass that reaches one of them.
     """
 
     knows_update = False
@@ -96,6 +97,7 @@ class ForwardSteps:
         self._handles: list[RemovableHandle] = []
         self._places: dict[nn.Module, RemovableHandle] = {}
         self._first: nn.Module | None = None
+        self._is_backward = False
 
     @property
     def is_outside(self) -> bool:
@@ -115,6 +117,23 @@ class ForwardSteps:
         watched = dict.fromkeys([*self._models, *self._share.layers.values()])
         self._places = {module: module.register_forward_pre_hook(Hook(begins)) for module in watched}
         self._handles = list(self._places.values())
+        if not watched:
+            self._start_with_tensors(told)
+
+    def _start_with_tensors(self, told: Watcher) -> None:
+        def ends() -> None:
+            self._is_backward = False
+            told.on_step_end()
+
+        def reached(_gradient: Any) -> None:
+            if not self._is_backward:
+                self._is_backward = True
+                torch.autograd.Variable._execution_engine.queue_callback(ends)
+
+        for tensor in self._share.tensors.values():
+            if tensor.requires_grad:
+                register: Callable[[Any], RemovableHandle] = tensor.register_hook
+                self._handles.append(register(Hook(reached)))
 
     def _forget_all_but(self, module: nn.Module) -> None:
         for other, handle in self._places.items():
@@ -127,6 +146,7 @@ class ForwardSteps:
             handle.remove()
         self._handles.clear()
         self._first = None
+        self._is_backward = False
 
 
 Steps = OptimizerSteps | ForwardSteps

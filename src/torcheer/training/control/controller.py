@@ -71,6 +71,7 @@ _MAX_LINE_BYTES: Final = 16 << 20
 _READ_BYTES: Final = 1 << 16
 _SEND_SECONDS: Final = 2.0
 _WORDS_SECONDS: Final = 0.5  # after the end, for what it said and printed last
+_MUTE_SECONDS: Final = 10.0  # for a process that says no more
 _TERM_SECONDS: Final = 1.5  # between asking it to end and killing it
 
 
@@ -108,7 +109,8 @@ class TrainingProcess:
         except OSError as error:
             raise InputError(f"no process can be started for the training: {error}.") from error
         self.pid = self._process.pid
-        self.is_over = threading.Event()
+        self.is_over = threading.Event()  # and its last words were heard
+        self._has_ended = threading.Event()
         self._sending = threading.Lock()
         self._unsent = b""
         self._has_spoken = False
@@ -174,12 +176,15 @@ class TrainingProcess:
                     self._listener.heard(self, REPORTS.decode(line))
             if len(line) == _MAX_LINE_BYTES:
                 raise ValueError(f"a line of more than {_MAX_LINE_BYTES:,} bytes")
+            if not self._has_ended.wait(_MUTE_SECONDS):  # it goes on where nobody hears of it
+                raise ValueError("it closed its pipe")
         except ValueError as error:  # msgspec's errors are ValueErrors
             self._garbage = str(error)
             self._process.kill()
 
     def _wait(self) -> None:
         code = self._process.wait()
+        self._has_ended.set()
         for thread in self._reading:  # what the training has started may hold the pipes open longer
             thread.join(_WORDS_SECONDS)
         self.let_end()

@@ -156,9 +156,15 @@ class _Foreign(Callback):
     """A function, called after each epoch; or an object of another class that has some of the methods."""
 
     def __init__(self, inner: Any) -> None:
-        names = (*_METHODS, "state_dict", "load_state_dict")
-        methods = {name: getattr(inner, name) for name in names if hasattr(inner, name)}
-        vars(self).update(methods or {"on_epoch": inner})
+        if not _has_methods(inner):
+            self.on_epoch = inner  # type: ignore[method-assign]
+        for name in (*_METHODS, "state_dict", "load_state_dict"):
+            if callable(method := getattr(inner, name, None)):
+                setattr(self, name, method)
+
+
+def _has_methods(one: Any) -> bool:
+    return any(callable(getattr(one, name, None)) for name in _METHODS)
 
 
 def callbacks_of(given: Any) -> list[Callback]:
@@ -174,7 +180,7 @@ def _callback_of(one: Any) -> Callback:
         return one
     if isinstance(one, type):
         raise InputError(f"the callback {one.__name__} is a class: give an object of it, {one.__name__}().")
-    if callable(one) or any(hasattr(one, name) for name in _METHODS):
+    if callable(one) or _has_methods(one):
         return _Foreign(one)
     raise InputError(
         f"the callback {one!r} is a {type(one).__name__}: give a function of the training, which is called "

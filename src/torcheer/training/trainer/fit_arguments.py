@@ -122,6 +122,10 @@ class Schedule:
 
 def by_step(scheduler: Any) -> Schedule:
     """Step it whenever the weights were changed, and not once an epoch."""
+    if isinstance(scheduler, ReduceLROnPlateau):
+        raise InputError(
+            "ReduceLROnPlateau looks at a figure of an epoch: tl.by_epoch(scheduler, 'test/loss')."
+        )
     return Schedule(scheduler=scheduler, is_by_step=True)
 
 

@@ -642,7 +642,7 @@ class FewBytes:
         return num_bytes <= self.num_bytes
 
 
-def test_numbers_do_not_wait_for_a_record_that_has_no_room(
+def test_numbers_and_small_things_do_not_wait_for_a_record_that_has_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = FewBytes(monkeypatch, 1000)
@@ -655,13 +655,13 @@ def test_numbers_do_not_wait_for_a_record_that_has_no_room(
             assert run.flush() == (step < 2)
         part = RawPart(tmp_path)
         assert part.points("loss").steps.tolist() == list(range(5))
+        assert [step for step, _ in part.records("text", "note")] == list(range(5))
         assert [step for step, _ in part.records("tensor", "weight")] == [0, 1]
         disk.num_bytes = 1e9
         assert run.flush()
         run.close()
 
-    for kind, name in (("tensor", "weight"), ("text", "note")):
-        assert [step for step, _ in part.records(kind, name)] == list(range(5))
+    assert [step for step, _ in part.records("tensor", "weight")] == list(range(5))
     assert run.num_dropped == 0
     assert ["no room for tensor 'weight'" in message for message in messages] == [True, False]
     assert "written again" in messages[1]
@@ -675,7 +675,10 @@ def test_a_series_keeps_its_order_while_there_is_no_room(
         run = Run(tmp_path)
         for step, size in enumerate([10, 1000, 10, 1000, 10]):
             run.log_tensor(step, "weight", numpy.zeros(size, dtype="u1"))
+        run.log_text(0, "note", "larger than a weight that waits behind another one")
         assert not run.flush()
+        assert [step for step, _ in RawPart(tmp_path).records("tensor", "weight")] == [0]
+        assert [step for step, _ in RawPart(tmp_path).records("text", "note")] == [0]
         disk.num_bytes = 1e9
         run.close()
 
@@ -695,6 +698,34 @@ def test_what_never_finds_room_is_counted_when_the_run_ends(
     assert part.points("loss").steps.tolist() == [0, 1, 2]
     assert run.num_dropped == part.session("num_dropped") == 3
     assert part.session("outcome") == "finished"
+    assert len(messages) == 1
+
+
+def test_a_batch_that_fits_only_in_pieces_is_written_and_nothing_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FewBytes(monkeypatch, 1500)
+    with told() as messages, Run(tmp_path) as run:
+        for step in range(10):
+            run.log_tensor(step, f"weight/{step}", numpy.zeros(1000, dtype="u1"))
+
+    assert len(RawPart(tmp_path).names("tensor")) == 10
+    assert messages == []
+    assert run.num_dropped == 0
+
+
+def test_small_things_do_not_wait_behind_a_record_that_is_larger_than_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FewBytes(monkeypatch, 1000)
+    with told() as messages, Run(tmp_path) as run:
+        run.log_tensor(0, "weight", numpy.zeros(17 << 20, dtype="u1"))
+        assert not run.flush()
+        for step in range(10):
+            run.log_text(step, "note", str(step))
+
+    assert [step for step, _ in RawPart(tmp_path).records("text", "note")] == list(range(10))
+    assert run.num_dropped == 1
     assert len(messages) == 1
 
 

@@ -22,7 +22,7 @@ from torch.utils.tensorboard._utils import _prepare_video
 
 from tests.many import examples
 from tests.run.encode_checks import FakeRun, logged, refused, written_by_tensorboard
-from torcheer.run.encode.media import encode_png
+from torcheer.run.encode.media import encode_png, rescaled
 from torcheer.run.records import Encoded
 
 
@@ -249,6 +249,17 @@ def test_run_log_keeps_an_image_of_pillow_as_a_picture() -> None:
     run._observe_value(4, "cat", Image.new("RGB", (5, 4)))
 
     assert (run.only().kind, run.only().step) == ("image", 4)
+
+
+def test_a_picture_is_resized_with_its_boxes() -> None:
+    image = torch.zeros(3, 4, 6)
+    image[0] = 1
+    made, order, boxes = rescaled(image, "CHW", [[1, 1, 2, 3]], 2.5)
+
+    assert (made.shape, order) == ((10, 15, 3), "HWC")
+    assert made[5, 5].tolist() == [255, 0, 0]
+    assert boxes.tolist() == [[2.5, 2.5, 5, 7.5]]
+    assert rescaled(image[0], "HW", None, 0.5)[0].shape == (2, 3, 1)
 
 
 class _Canvas:

@@ -365,6 +365,23 @@ def test_a_tree_that_leads_round_in_circles_comes_to_an_end(tmp_path: Path) -> N
         connection.execute("SELECT count(step) FROM records").fetchall()
 
 
+def test_records_are_read_where_only_their_index_is_damaged(part: HandmadePart) -> None:
+    for step in range(300):
+        part.add_text("note", "x", step)
+        part.add_text("other", "y", step)
+    found = part.connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records_by_name'")
+    (root,) = found.fetchone()
+    part.finish()
+    content = bytearray(part.path.read_bytes())
+    content[(root - 1) * 8192 : root * 8192] = b"\xa5" * 8192
+    part.path.write_bytes(content)
+
+    reader = reader_of(part)
+
+    assert [record.step for record in reader.records("text", "note")] == list(range(300))
+    assert [record.step for record in reader.records("text", "other")] == list(range(300))
+
+
 def test_a_damaged_number_of_points_allocates_nothing(part: HandmadePart) -> None:
     part.run("UPDATE points SET count = 100000000000, first = 0")
 

@@ -162,7 +162,7 @@ def test_every_kind_of_thing_arrives(tmp_path: Path) -> None:
     assert steps == early | {"video": 7, "audio": 8, "text": 9, "points": 10, "pr": 11, "pr raw": 12}
     heads = {key.name: run._reader().records(key.kind, key.name)[0].head for key in run._reader().series()}
     assert (heads["boxes"].boxes, heads["boxes"].box_labels) == ([[1, 2, 3, 4]], ["cat"])
-    assert (heads["scaled"].boxes, heads["scaled"].width) == ([[1, 2, 3, 4]], 8)
+    assert (heads["scaled"].boxes, heads["scaled"].width) == ([[2, 4, 6, 8]], 16)
     assert heads["video"].frames_per_second == 9
     assert heads["pr"].num_thresholds == 127  # as many as torch's own keeps
     assert heads["points"].columns == ["label"]

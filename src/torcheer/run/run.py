@@ -152,6 +152,9 @@ class Run(LogMethods, ReadMethods):
         """The long way: look at each value by itself."""
         numbers: dict[str, Any] = {}
         others: dict[str, Any] = {}
+        # No value is a mapping, so this is not one of that name: log(step, values={...}).
+        if isinstance(given := values.get("values"), Mapping):
+            values = {**given, **{name: value for name, value in values.items() if name != "values"}}
         for name, value in values.items():
             if not isinstance(name, str):
                 self._tell(f"log: a name is a {type(name).__name__}: give names as text.", "log a name")

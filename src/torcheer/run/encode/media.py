@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.encode.arrays import Copied, is_tensor, real_numbers
+from torcheer.run.encode.arrays import Copied, check_size, is_tensor, real_numbers
 from torcheer.run.records import AudioHead, EmbeddingHead, Encoded, ImageHead, VideoHead, plain_text
 from torcheer.tensorfile import Array
 
@@ -105,6 +105,22 @@ def marks_of(boxes: Any, labels: Any) -> Marks:
     names = [labels] if isinstance(labels, str) else [] if labels is None else list(labels)
     texts = [plain_text(name) for name in names] if len(names) == len(numbers) else []
     return Marks(numbers.tolist(), texts)
+
+
+def rescaled(image: Any, dataformats: str, boxes: Any, scale: float) -> tuple[Pixels, str, Array]:
+    """A picture of another size, with its boxes."""
+    if not 0 < float(scale) < math.inf:
+        raise InputError(f"rescale={scale}: give a number above 0.")
+    to_be = image_of(image, dataformats)
+    pixels = _arranged(pixel_bytes(to_be.copied), to_be.order)
+    height, width = max(1, int(pixels.shape[0] * scale)), max(1, int(pixels.shape[1] * scale))
+    check_size(height * width * pixels.shape[2])
+    from PIL import Image
+
+    flat = pixels[..., 0] if pixels.shape[2] == 1 else pixels
+    made = Image.fromarray(numpy.ascontiguousarray(flat)).resize((width, height), Image.Resampling.LANCZOS)
+    resized = numpy.asarray(made).reshape(height, width, -1)
+    return resized, "HWC", numpy.array(marks_of(boxes, None).boxes) * scale
 
 
 # --- Pillow and matplotlib -----------------------------------------------------------------------------

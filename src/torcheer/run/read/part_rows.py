@@ -67,6 +67,7 @@ _RECORDS: Final = (
     "SELECT r.id, r.step, r.time, r.num_bytes, r.head, length(d.bytes) "
     "FROM records r LEFT JOIN data d ON d.record = r.id "
 )
+_NAMES_OF_RECORDS: Final = "SELECT id, name FROM records "
 
 
 class NotYet(Exception):  # noqa: N818  # no error: it is tried again
@@ -240,18 +241,26 @@ class Tables:
 
     def records_of(self, kind: Kind, name: int, after: int) -> list[RecordEntry]:
         """The records of one series, as far as they are what they should be."""
-        found = self._entries("WHERE r.name = ? AND r.id > ? ORDER BY r.id", name, after)
-        return [entry for entry in found if entry.head.__struct_config__.tag == kind]
-
-    def record(self, record: int) -> RecordEntry | None:
-        return next(iter(self._entries("WHERE r.id = ?", record)), None)
-
-    def _entries(self, where: str, *values: int) -> list[RecordEntry]:
-        rows: list[Row] = []
         try:
-            rows = self.rows(_RECORDS + where, *values)
+            rows = self.rows(_RECORDS + "WHERE r.name = ? AND r.id > ? ORDER BY r.id", name, after)
         except sqlite3.DatabaseError as error:
             self.note_error(error)
+            # The index may be what is damaged: the table is gone through, and each record read by itself.
+            ids = [id for id, its_name in self.scan(_NAMES_OF_RECORDS, after) if its_name == name]
+            rows = [row for id in ids for row in self._rows_of(id)]
+        return [entry for entry in self._entries(rows) if entry.head.__struct_config__.tag == kind]
+
+    def record(self, record: int) -> RecordEntry | None:
+        return next(iter(self._entries(self._rows_of(record))), None)
+
+    def _rows_of(self, record: int) -> list[Row]:
+        try:
+            return self.rows(_RECORDS + "WHERE r.id = ?", record)
+        except sqlite3.DatabaseError as error:
+            self.note_error(error)
+            return []
+
+    def _entries(self, rows: Sequence[Row]) -> list[RecordEntry]:
         checked = self._checked(rows, _RecordRow, "some records are not what they should be")
         entries = map(self._entry_of, checked)
         return [entry for entry in entries if entry is not None]

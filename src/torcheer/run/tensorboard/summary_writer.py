@@ -17,6 +17,7 @@ from typing import Any
 
 from torcheer.errors import InputError
 from torcheer.run.encode.classification import WRITER_THRESHOLDS
+from torcheer.run.encode.media import rescaled
 from torcheer.run.encode.passes import pass_of
 from torcheer.run.encode.plain_values import checked_name, encode_layout, single_number, step_of, time_of
 from torcheer.run.log_methods import never_raising
@@ -350,11 +351,11 @@ class SummaryWriter:
         dataformats: str = "CHW",
         labels: Any = None,
     ) -> None:
-        """Log a picture with boxes, (left, top, right, bottom) each. They are drawn over it, not into it.
-
-        `rescale` changes nothing: the page shows a picture in any size.
-        """
-        self._open_run().log_image(
+        """Log a picture with boxes, (left, top, right, bottom) each. They are drawn over it, not into it."""
+        run = self._open_run()
+        if rescale != 1:
+            img_tensor, dataformats, box_tensor = rescaled(img_tensor, dataformats, box_tensor, rescale)
+        run.log_image(
             *(step_or_first(global_step), tag, img_tensor),
             dataformats=dataformats,
             boxes=box_tensor,

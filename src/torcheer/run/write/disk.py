@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import sqlite3
 import time
@@ -10,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from torcheer.run.part_storage import Fault, PartLock, fault_of, is_full, needs_new_connection, words_for
+from torcheer.run.records import EncodedRecord
 from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.part_file import PartFile, Settings, take_back_elsewhere, take_part
 from torcheer.run.write.process_end import Ending
@@ -59,13 +61,16 @@ class Disk:
 
     def write(self, batch: Batch) -> bool:
         """True: it is on disk; what never can be is told and counted. False: not now what is left in it."""
+        if batch.records and self._is_short_of_room:
+            return self._write_by_size(batch)
         try:
             self._write(batch)
         except Exception as error:
             if batch.records and self._part is not None and is_full(error):
-                return self._write_numbers(batch, error)
+                self._needs_connection = needs_new_connection(error)
+                self._is_short_of_room = True
+                return self._write_by_size(batch)
             return self._handle(error, batch)
-        self._is_short_of_room &= not batch.records
         self._recover()
         return True
 
@@ -178,22 +183,51 @@ class Disk:
             cause=f"disk: {words_for(error)}",
         )
 
-    def _write_numbers(self, batch: Batch, error: Exception) -> bool:
-        """There is no room for records: they wait. The last room is for numbers."""
-        self._needs_connection = needs_new_connection(error)
-        self._is_short_of_room = True
+    def _write_by_size(self, batch: Batch) -> bool:
+        """There is little room: all numbers first, then record by record. A series keeps its order."""
         numbers = Batch(columns=batch.columns, descriptions=batch.descriptions)
         if not numbers.is_empty:
             if not self.write(numbers):
                 return False
             batch.columns, batch.descriptions = {}, []
-        self._complain(
-            f"the run {self.folder} cannot be written as a whole: {words_for(error)}, and there is no room "
-            f"for {batch.named()}. The training goes on; what has no room is kept in memory for a while, and "
-            "written as soon as there is some.",
-            cause=f"disk: {words_for(error)}",
-        )
-        return False
+        left: list[EncodedRecord] = []
+        waiting: set[tuple[str, str]] = set()
+        smallest_refused = math.inf
+        for record in batch.records:
+            series = record.kind, record.name
+            may_fit = series not in waiting and record.num_bytes < smallest_refused
+            # Where nothing can be written any more, the others are not tried either.
+            if may_fit and not (left and self._pause.is_on) and self._write_small(Batch(records=[record])):
+                continue
+            if may_fit:
+                smallest_refused = record.num_bytes
+            left.append(record)
+            waiting.add(series)
+        self._is_short_of_room = bool(left)
+        if left:
+            batch.records = left
+            return False
+        self._recover()
+        return True
+
+    def _write_small(self, piece: Batch) -> bool:
+        try:
+            self._write(piece)
+        except Exception as error:
+            if self._part is None or not is_full(error):
+                return self._handle(error, piece)
+            self._needs_connection = needs_new_connection(error)
+            self._complain(
+                f"the run {self.folder} cannot be written as a whole: {words_for(error)}, and there is no "
+                f"room for {piece.named()}. The training goes on; what has no room is kept in memory for a "
+                "while, and written as soon as there is some.",
+                cause=f"disk: {words_for(error)}",
+            )
+            is_written = False
+        else:
+            is_written = True
+        self._pause.end()
+        return is_written
 
     def _complain(self, message: str, cause: str) -> None:
         self._has_complained = True

@@ -173,7 +173,7 @@ class Writer:
         """Whether all is written that can be."""
         if self._batch is None:
             return self._encoder.is_idle
-        return self.queue.is_stuck or not self._encoder.is_encoding
+        return self.queue.is_stuck or not (self._encoder.is_encoding or self._encoder.can_fill(self._batch))
 
     def _drain(self) -> None:
         is_forced, self.queue.is_forced = self.queue.is_forced, False
@@ -196,7 +196,7 @@ class Writer:
             if not self._disk.write(self._batch):
                 self.queue.is_short_of_room = not self._batch.columns
                 self.queue.is_stuck = not self.queue.is_short_of_room
-                return self._go_on()
+                return self._go_on(self._batch)
         elif not self._batch.marks and not self._batch.num_taken:
             self._batch = None
             self._disk.tidy()
@@ -205,10 +205,16 @@ class Writer:
         self._settle(is_done=not self._disk.is_gone)
         return True
 
-    def _go_on(self) -> bool:
-        """After a failure: whether there are numbers, which may have room."""
-        if self.queue.is_short_of_room and self.queue.items:
-            return True
+    def _go_on(self, batch: Batch) -> bool:
+        """After a failure: whether there is something else that may have room."""
+        if self.queue.is_short_of_room:
+            if self.queue.items:
+                return True
+            # In the order in which things move. What is being encoded is waited for until it was tried.
+            if self._encoder.is_encoding:
+                return False
+            if self._encoder.can_fill(batch):
+                return True
         self._failed_attempt = self._num_attempts
         self.queue.tell_news()
         return False
@@ -321,9 +327,13 @@ class Encoder:
         self._is_urgent = True
         self._is_wanted.set()
 
+    def can_fill(self, batch: Batch) -> bool:
+        # Behind records that wait for room on the disk, all that comes is tried: it may be small.
+        return bool(self._ready) and (batch.num_bytes < _BATCH_BYTES or self._queue.is_short_of_room)
+
     def fill(self, batch: Batch) -> None:
         """As many records as go into one batch."""
-        while self._ready and batch.num_bytes < _BATCH_BYTES:
+        while self.can_fill(batch):
             item, records = self._ready.popleft()
             if isinstance(item, Mark):
                 batch.marks.append(item)

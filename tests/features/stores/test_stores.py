@@ -95,6 +95,19 @@ def test_rows_are_indexed_as_numpy_does_it(open_store: Open, key: object) -> Non
     numpy.testing.assert_array_equal(found, conv[key])  # type: ignore[index]
 
 
+@pytest.mark.parametrize("key", [numpy.array([1, 2], numpy.uint8), numpy.array([1, -2], numpy.int8)])
+def test_row_numbers_may_be_of_a_type_that_is_too_small_for_the_last(open_store: Open, key: Array) -> None:
+    head = values_of(HEAD, 300)
+    store = open_store()
+    store.make_room([HEAD], 300, 300)
+    writer = store.writer("one")
+    writer.put_rows(HEAD, 0, head)
+    writer.commit([done(0, 0, 300)])
+    writer.close()
+
+    numpy.testing.assert_array_equal(open_store().rows(HEAD, 300)[key], head[key])
+
+
 @pytest.mark.parametrize("number", [10, -11])
 def test_a_row_that_there_cannot_be_is_an_index_error(open_store: Open, number: int) -> None:
     filled(open_store())

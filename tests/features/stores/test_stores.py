@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import msgspec
 import numpy
 import pytest
 
@@ -228,6 +229,18 @@ def test_ragged_batches_are_read_back(open_store: Open) -> None:
         for one, other in zip(found, batch, strict=True):
             numpy.testing.assert_array_equal(one, other)
             assert one.shape == other.shape
+
+
+def test_a_journal_cannot_ask_for_more_memory_than_its_part_has(open_store: Open) -> None:
+    store = open_store()
+    store.make_room([WORDS], 1, 1)
+    writer = store.writer("one")
+    place = writer.put_ragged(WORDS, [numpy.ones((3, 4), "<f4")])
+    writer.commit([done(0, 0, 1, places={"words": place})])
+    writer.close()
+
+    with pytest.raises(FileFormatError, match="ends before value"):
+        open_store().ragged(WORDS, msgspec.structs.replace(place, shapes=((2**40, 4),)))
 
 
 def test_texts_are_read_back(open_store: Open) -> None:

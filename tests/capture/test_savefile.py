@@ -595,6 +595,7 @@ nested = st.recursive(
         st.lists(inner),
         st.lists(inner).map(tuple),
         st.dictionaries(keys, inner),
+        st.builds(Point, inner, inner),
         st.builds(slice, inner, inner),
     ),
     max_leaves=12,
@@ -617,7 +618,8 @@ def test_a_set_comes_back_from_json_as_it_was(value: set[Any]) -> None:
 
 def test_values_that_are_like_plain_ones_become_plain() -> None:
     assert unpacked(packed(Colour.RED)) == 3
-    assert unpacked(packed(Point(1, [2]))) == (1, [2])
+    assert unpacked(packed(Point(1, [2]))).count == [2]
+    assert repr(unpacked(packed(Point(1, [2])))) == repr(Point(1, [2]))
     assert unpacked(packed(torch.max(torch.ones(2, 2), 0).__class__((1, 2)))) == (1, 2)
 
 

@@ -122,6 +122,12 @@ def _made_by_default(model: Written, x: Tensor) -> Tensor:
     )
 
 
+def _other_default_inside(model: Written, x: Tensor) -> Tensor:
+    with default_dtype(torch.float64):
+        thirds = torch.zeros(3) + torch.ones(3) / 3 + torch.arange(3) / 7
+    return model.net(x) + thirds
+
+
 def _asks_for_modes(model: Written, x: Tensor) -> Tensor:
     asked = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu"))
     more = (torch.are_deterministic_algorithms_enabled(), torch.get_num_threads() == 1)
@@ -146,6 +152,12 @@ MODES: dict[str, Mode] = {
 @pytest.mark.parametrize("forward", [_mixed_casts, _made_by_default, _asks_for_modes])
 def test_a_pass_is_checked_under_the_modes_that_it_ran_under(forward: Forward, then: str, now: str) -> None:
     checked(forward, torch.randn(3, 4), MODES[then], MODES[now])
+
+
+def test_a_default_type_that_forward_sets_for_a_while_is_found_again() -> None:
+    report = checked(_other_default_inside, torch.randn(3, 4))
+
+    assert report.num_replayed == report.num_ops
 
 
 def test_a_model_made_in_inference_mode_is_checked() -> None:

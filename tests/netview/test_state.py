@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import io
+import pickle
 import weakref
 from pathlib import Path
 
@@ -126,6 +127,18 @@ def test_a_copy_and_a_saved_model_have_a_state_that_is_off(net: Net) -> None:
         assert torch.equal(twin(x), expected)
         assert not twin.est.record
         assert not any(module._forward_hooks for module in twin.modules())
+
+
+@pytest.mark.parametrize(
+    "pickled", [b"ctorcheer.netview.state\n_for_a_copy\n(tR.", b"ctorcheer.netview.state\nremove_itself\n."]
+)
+def test_the_hook_of_a_model_that_an_earlier_torcheer_saved_removes_itself(pickled: bytes) -> None:
+    model = nn.Linear(4, 4)
+    model.register_forward_hook(pickle.loads(pickled))
+
+    model(torch.randn(3, 4))
+
+    assert not model._forward_hooks
 
 
 @pytest.mark.parametrize("fullgraph", [False, True])

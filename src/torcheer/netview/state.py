@@ -233,6 +233,10 @@ class _Hook:
         return _Hook, ()
 
 
+# What models that were saved by an earlier torcheer ask for.
+_for_a_copy, remove_itself = _Hook, _Hook()
+
+
 def _is_same(one: Tensor, other: Tensor) -> bool:
     """The same numbers in the same memory; a view in another shape will do, one in another order will not."""
     if one is other:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import msgspec
 import numpy
 import pytest
 
@@ -93,6 +94,19 @@ def test_rows_are_indexed_as_numpy_does_it(open_store: Open, key: object) -> Non
     found = open_store().rows(CONV, ROWS)[key]
 
     numpy.testing.assert_array_equal(found, conv[key])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("key", [numpy.array([1, 2], numpy.uint8), numpy.array([1, -2], numpy.int8)])
+def test_row_numbers_may_be_of_a_type_that_is_too_small_for_the_last(open_store: Open, key: Array) -> None:
+    head = values_of(HEAD, 300)
+    store = open_store()
+    store.make_room([HEAD], 300, 300)
+    writer = store.writer("one")
+    writer.put_rows(HEAD, 0, head)
+    writer.commit([done(0, 0, 300)])
+    writer.close()
+
+    numpy.testing.assert_array_equal(open_store().rows(HEAD, 300)[key], head[key])
 
 
 @pytest.mark.parametrize("number", [10, -11])
@@ -215,6 +229,18 @@ def test_ragged_batches_are_read_back(open_store: Open) -> None:
         for one, other in zip(found, batch, strict=True):
             numpy.testing.assert_array_equal(one, other)
             assert one.shape == other.shape
+
+
+def test_a_journal_cannot_ask_for_more_memory_than_its_part_has(open_store: Open) -> None:
+    store = open_store()
+    store.make_room([WORDS], 1, 1)
+    writer = store.writer("one")
+    place = writer.put_ragged(WORDS, [numpy.ones((3, 4), "<f4")])
+    writer.commit([done(0, 0, 1, places={"words": place})])
+    writer.close()
+
+    with pytest.raises(FileFormatError, match="ends before value"):
+        open_store().ragged(WORDS, msgspec.structs.replace(place, shapes=((2**40, 4),)))
 
 
 def test_texts_are_read_back(open_store: Open) -> None:

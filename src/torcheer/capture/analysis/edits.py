@@ -169,8 +169,11 @@ def _read_edit(pair: Any, walk: ModelWalk, inputs: list[str]) -> Rule:
     if isinstance(key, Op):
         planned = {key.index - bisect_left(tape.extras, key.index): Place.of(key._record)}
         return Rule(key=key.layer_label, selection=Selection(), function=function, planned=planned)
-    from_end = (key,) if isinstance(key, int) and not isinstance(key, bool) and key < 0 else ()
-    selection = select(None if from_end else key, walk, inputs, "edit")
+    keys = key if isinstance(key, tuple | list) else (key,)
+    from_end = tuple(one for one in keys if isinstance(one, int) and not isinstance(one, bool) and one < 0)
+    others = [one for one in keys if one not in from_end]
+    # A predicate, 'all' or 'none' stands alone.
+    selection = select(others if from_end else key, walk, inputs, "edit")
     name = getattr(key, "__name__", repr(key)) if callable(key) else str(key)
     return Rule(key=name, selection=selection, function=function, from_end=from_end)
 

@@ -155,12 +155,16 @@ def plain_forward(model: nn.Module, call: Call) -> Any:
 
 def _check_ops(history: ModelHistory, report: ValidationReport) -> None:
     records = history._tape.records
+    dtype = torch.get_default_dtype()
     op = 0
     while op < len(records):
         end = op + 1
         while end < len(records) and is_same_call(records[end - 1], records[end]):
             end += 1
-        _check_call(history, report, op, end)
+        try:
+            _check_call(history, report, op, end)
+        finally:
+            torch.set_default_dtype(dtype)
         op = end
 
 
@@ -173,7 +177,7 @@ def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: i
         report.exemptions.append(Finding(layer=label, why=why))
         return
     try:
-        now = replay(record, partial(history._value_of, reader=op))
+        now = _replay_as_recorded(history, op)
     except Exception as error:
         report.failures.append(
             Finding(layer=label, why=f"replaying it raised {type(error).__name__}: {error}")
@@ -183,6 +187,25 @@ def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: i
     matches = [_check_output(history, report, one, now) for one in range(op, end)]
     if all(matches):
         _check_parents(history, report, op, now)
+
+
+def _replay_as_recorded(history: ModelHistory, op: int) -> list[Tensor]:
+    """The outputs. Where forward had set another default type for a while, it is set again and stays set."""
+    record, values = history._tape.records[op], partial(history._value_of, reader=op)
+    now = replay(record, values)
+    saved = history._tape.unedited.get(op, history._tape.values[op])
+    position = 0 if record.trait in OWN_TRAITS else record.position
+    if saved is None or position >= len(now) or saved.dtype not in _DEFAULT_TYPES:
+        return now
+    if now[position].dtype == torch.get_default_dtype() != saved.dtype:
+        torch.set_default_dtype(saved.dtype)
+        now = replay(record, values)
+    return now
+
+
+_DEFAULT_TYPES = frozenset(
+    (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+)  # torch takes no other
 
 
 def _missing_values(history: ModelHistory, op: int, end: int) -> str:

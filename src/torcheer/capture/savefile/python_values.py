@@ -8,8 +8,10 @@ an object of an unknown class is only described.
 from __future__ import annotations
 
 import base64
+import keyword
 import math
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from types import EllipsisType, NoneType
 from typing import Any
 
@@ -92,6 +94,9 @@ def _pack_other(value: Any, pack: Callable[[Any], Any]) -> Any:
         shape = " ".join(map(str, value.shape)) if isinstance(value, numpy.ndarray) else None
         return ["numpy", value.dtype.name, shape, *items]
     if isinstance(value, tuple):
+        name, fields = type(value).__name__, getattr(value, "_fields", ())
+        if fields and _are_proper(name, fields, len(value)):
+            return ["named", name, " ".join(fields), *map(pack, value)]
         return ["tuple", *map(pack, value)]
     if isinstance(value, list):
         return ["list", *map(pack, value)]
@@ -209,6 +214,33 @@ def _numpy(name: str, shape: str | None, *items: Any) -> Any:
     return array.reshape(sizes) if shape is not None else array[0]
 
 
+def _are_proper(name: Any, fields: Sequence[Any], num_items: int) -> bool:
+    """Whether these can be the names of a named tuple and its fields."""
+    words = all(type(w) is str and w.isidentifier() and not keyword.iskeyword(w) for w in (name, *fields))
+    return words and len(set(fields)) == len(fields) == num_items and not any(f[0] == "_" for f in fields)
+
+
+def _named_tuple(name: str, joined: str, *items: Any) -> Any:
+    """A tuple that can be asked by name. Made by hand: collections.namedtuple runs source text."""
+    fields = joined.split()
+    if not _are_proper(name, fields, len(items)):
+        raise ValueError("the fields do not fit the items")
+    inside: dict[str, Any] = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
+    return type(name, (KeptTuple,), {**inside, "_fields": tuple(fields)})(*items)
+
+
+class KeptTuple(tuple[Any, ...]):
+    """Stands for a named tuple whose class is not known here."""
+
+    _fields: tuple[str, ...] = ()
+
+    def __new__(cls, *items: Any) -> KeptTuple:
+        return super().__new__(cls, items)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map('{}={!r}'.format, self._fields, self))})"
+
+
 _READERS: dict[str, Callable[..., Any]] = {
     "tensor": lambda: TENSOR,
     "ellipsis": lambda: ...,
@@ -218,7 +250,7 @@ _READERS: dict[str, Callable[..., Any]] = {
     "bytes": lambda text: base64.b64decode(text, validate=True),
     "list": lambda *items: list(items),
     "tuple": lambda *items: items,
-    "named": lambda _name, _fields, *items: items,  # a named tuple: its class is not known here
+    "named": _named_tuple,
     "dict": _dict,
     "set": lambda *items: set(_keys(items)),
     "frozenset": lambda *items: frozenset(_keys(items)),

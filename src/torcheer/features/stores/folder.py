@@ -43,7 +43,10 @@ class FolderStore:
         try:
             with open_file(self.folder / name) as file:
                 file.seek(start)
-                return file.read(-1 if end is None else end - start)
+                if end is None:
+                    return file.read()
+                # Python makes room for all bytes before it reads one.
+                return file.read(max(min(end, os.fstat(file.fileno()).st_size) - start, 0))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (IsADirectoryError, NoOrdinaryFileError) as error:
@@ -170,15 +173,17 @@ class FolderStore:
         """The samples of one batch."""
         size = num_values(place, array, self.where)
         part = self.folder / f"{place.part}.npy"
-        start = len(_header(_flat(array), 0)) + place.start * array.numpy_dtype.itemsize
+        item_bytes = array.numpy_dtype.itemsize
+        start = len(_header(_flat(array), 0)) + place.start * item_bytes
         try:
             with open_file(part) as file:
+                # NumPy makes room for all values before it reads one.
+                if size and os.fstat(file.fileno()).st_size < start + size * item_bytes:
+                    raise FileFormatError(f"{part} ends before value {place.start + size:,}: it was cut off.")
                 file.seek(start)
                 values = numpy.fromfile(file, array.numpy_dtype, size)
         except NoOrdinaryFileError as error:
             raise FileFormatError(f"{part} is no ordinary file. Extract the features again.") from error
-        if len(values) < size:
-            raise FileFormatError(f"{part} ends before value {place.start + size:,}: it was cut off.")
         return split_ragged(values, place.shapes)
 
     def free_bytes(self) -> int | None:

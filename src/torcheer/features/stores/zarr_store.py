@@ -569,6 +569,7 @@ class ZarrRows:
             wanted = wanted.astype(numpy.int64)
         if wanted.dtype.kind not in "iu":
             return self._read(numpy.arange(len(self)))[key]  # ..., None, a mask of all values: NumPy knows
+        wanted = wanted.astype(numpy.int64)  # the number of samples may not fit into a small type
         numbers = numpy.where(wanted < 0, wanted + len(self), wanted)
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
             raise IndexError(f"there is no sample {first}: there are {len(self):,}.")

@@ -21,7 +21,7 @@ from tests.many import examples
 from tests.run.encode_checks import FakeRun, encoded, logged, refused
 from torcheer.errors import InputError
 from torcheer.netview import grid_of
-from torcheer.run.encode.plain_values import step_of
+from torcheer.run.encode.steps_names_hparams import step_of
 from torcheer.run.log_methods import LogMethods, never_raising
 from torcheer.run.read.run_reader import record_id
 from torcheer.run.records import Connection, MomentHead, NetLayer, NetScene, NetViewHead, Place

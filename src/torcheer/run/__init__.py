@@ -9,7 +9,7 @@ from torcheer.lazy_imports import lazy_imports
 if TYPE_CHECKING:
     from torcheer.run.encode.arrays import view_of
     from torcheer.run.encode.passes import pass_of
-    from torcheer.run.encode.plain_values import NOT_A_NUMBER, number_of
+    from torcheer.run.encode.steps_names_hparams import NOT_A_NUMBER, number_of
     from torcheer.run.log_methods import NETVIEW, reason_of
     from torcheer.run.part_storage import (
         APPLICATION_ID,

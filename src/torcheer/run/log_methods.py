@@ -42,7 +42,7 @@ from torcheer.run.encode.media import (
     video_of,
 )
 from torcheer.run.encode.passes import encode_pass, is_history, seen_pass
-from torcheer.run.encode.plain_values import (
+from torcheer.run.encode.steps_names_hparams import (
     checked_name,
     encode_hparams,
     encode_layout,

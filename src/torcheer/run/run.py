@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Self
 
 from torcheer.errors import InputError
 from torcheer.models import rank_of_process
-from torcheer.run.encode.plain_values import NOT_A_NUMBER, number_of, step_of
+from torcheer.run.encode.steps_names_hparams import NOT_A_NUMBER, number_of, step_of
 from torcheer.run.log_methods import LogMethods, reason_of
 from torcheer.run.read.run_folders import folder_of
 from torcheer.run.read.run_reader import RunReader

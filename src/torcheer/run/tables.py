@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.encode.arrays import check_size, copy_of, is_tensor
-from torcheer.run.encode.plain_values import checked_name
+from torcheer.run.encode.steps_names_hparams import checked_name
 from torcheer.run.read.saved_records import SavedRecord
 from torcheer.run.read.scalars import needed_pandas, save_table
 from torcheer.run.records import TableColumn, TableHead, plain_text

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from tests.app.runs_page import page_on
-from torcheer.app.runs.run_answers import shown_layout
+from torcheer.app.runs.layouts import shown_layout
 from torcheer.run import LayoutChart, LayoutGroup
 
 

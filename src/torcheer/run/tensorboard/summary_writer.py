@@ -19,7 +19,13 @@ from torcheer.errors import InputError
 from torcheer.run.encode.classification import WRITER_THRESHOLDS
 from torcheer.run.encode.media import rescaled
 from torcheer.run.encode.passes import pass_of
-from torcheer.run.encode.plain_values import checked_name, encode_layout, single_number, step_of, time_of
+from torcheer.run.encode.steps_names_hparams import (
+    checked_name,
+    encode_layout,
+    single_number,
+    step_of,
+    time_of,
+)
 from torcheer.run.log_methods import never_raising
 from torcheer.run.records import Encoded, Observation
 from torcheer.run.run import Run

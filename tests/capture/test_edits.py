@@ -5,6 +5,7 @@ import importlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from tests.capture.models.registry import module_with
 from tests.capture.outcomes import run, same, tensors_in
 from tests.capture.programs import Program, programs
 from tests.capture.test_hypothesis import calls_by_line
-from tests.many import examples
+from tests.many import examples, some
 
 Edit = Callable[[Tensor], Tensor]
 
@@ -392,8 +393,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", TAPPED)
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize(("kind", "options"), some(product(TAPPED, OPTIONS.values()), one_in=4))
 def test_what_is_saved_does_not_change_an_edited_pass(kind: type[Tapped], options: dict[str, Any]) -> None:
     for key in taps_of(kind):
         by_hand, _ = edited_by_hand(kind, {key: steered})

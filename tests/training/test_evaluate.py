@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 import torcheer as tl
-from tests.many import examples
+from tests.many import examples, some
 from torcheer.errors import InputError
 from torcheer.training import evaluate
 from torcheer.training.evaluation.result import pr_curve, roc_curve
@@ -195,9 +196,7 @@ TIES = ["whole", "tenths", "sure", "sure and whole", "all equal", "few"]
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("kind", TIES)
-@pytest.mark.parametrize("num_classes", [2, 3, 10])
+@pytest.mark.parametrize(("num_classes", "kind", "dtype"), some(product([2, 3, 10], TIES, DTYPES), one_in=4))
 def test_tied_scores_of_classes_have_the_areas_of_scikit_learn(
     kind: str, dtype: torch.dtype, num_classes: int
 ) -> None:

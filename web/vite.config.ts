@@ -9,6 +9,8 @@ const MARKER =
   "where it shows a pass, netfile.js and netfile.css where it shows a network, learnfile.js and learnfile.css where it\n" +
   "shows an expression.\n";
 
+const DOM_TESTS = "tests/**/*.dom.test.{ts,tsx}";
+
 /** What is built, each from one entry and into one file: a page that is one file needs texts without shared chunks. */
 const ENTRIES: ReadonlyMap<string, string> = new Map([
   ["app", "src/main.tsx"],
@@ -74,6 +76,22 @@ export default defineConfig(({ mode }) => {
         },
       },
     },
-    test: { environment: "node", pool: "threads", include: ["tests/**/*.test.{ts,tsx}"] },
+    test: {
+      pool: "threads",
+      projects: [
+        // Without a document the tests share their workers; each file gets fresh modules all the same.
+        {
+          extends: true,
+          test: {
+            name: "logic",
+            include: ["tests/**/*.test.ts"],
+            exclude: [DOM_TESTS],
+            isolate: false,
+            setupFiles: ["tests/fresh-modules.ts"],
+          },
+        },
+        { extends: true, test: { name: "dom", include: [DOM_TESTS], environment: "happy-dom" } },
+      ],
+    },
   };
 });

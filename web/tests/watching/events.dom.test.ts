@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { describe, expect, it } from "vitest";
 import { alarmsOf, countsOf, describeMark, marksOf as stripMarks } from "../../src/training/alarms";
 import { describeAlarms, marksOf } from "../../src/watching/EventLines";

@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { describe, expect, it } from "vitest";
 import { chartSvg } from "../../src/training/downloads";
 import { buildModel, type Model } from "../../src/training/model";

@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
 import { route } from "../../src/route";
 import * as runs from "../../src/runs/store";

@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { followAddress } from "../../src/netview/address";
 import { followNet } from "../../src/netview/feeds";

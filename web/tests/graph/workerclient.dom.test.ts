@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from "vitest";
 import type { LayoutQuestion, LayoutReply } from "../../src/graph/layout";
 import { startLayoutWorker } from "../../src/graph/layout-flow";

@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
 import { colourSlots, NUM_COLOURS } from "../../src/runs/colours";
 import { recall, remember } from "../../src/remembered";

@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { chooseVariable, followNetwork } from "../../src/control/network/NetworkPanel";
 import { control } from "../../src/control/store";

@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { beforeEach, expect, test, vi } from "vitest";
 import { isForField, keysShown, onItemStep, placeSearch, startKeys } from "../../src/shell/keys";
 import { route } from "../../src/route";

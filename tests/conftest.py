@@ -27,6 +27,12 @@ from tests.timing import Timing
 # The tests run in several processes, so one thread each is the fastest; it is also the most repeatable.
 torch.set_num_threads(1)
 
+# `torch.manual_seed` notes a seed for each accelerator that is not there, with a formatted stack. Under pytest
+# that takes a millisecond, and most tests seed.
+if not torch.accelerator.is_available():
+    for module in (torch.cuda.random, torch.xpu.random, torch.mtia):
+        module._lazy_call = lambda *_, **__: None  # type: ignore[attr-defined]
+
 # Where the tests run in the background of a shell, Ctrl-C is ignored, and by all that they start as well.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections import defaultdict
@@ -51,18 +52,23 @@ def modules() -> Iterator[tuple[str, Path]]:
         yield name.removesuffix(".__init__"), path
 
 
+@functools.cache
+def nodes() -> dict[str, list[ast.AST]]:
+    return {name: list(ast.walk(ast.parse(path.read_text()))) for name, path in modules()}
+
+
 def room_of(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
 def test_rooms_import_each_other_by_the_door() -> None:
-    known = {name for name, _ in modules()}
+    inner = {name for name in nodes() if name.count(".") > 1} - INNER_DOORS
     past = {
         f"{name} imports {node.module}"
-        for name, path in modules()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom) and node.module in known - INNER_DOORS
-        if node.module.count(".") > 1 and room_of(node.module) != room_of(name)
+        for name, found in nodes().items()
+        for node in found
+        if isinstance(node, ast.ImportFrom) and node.module in inner
+        if room_of(node.module) != room_of(name)
     }
 
     assert past == set()
@@ -75,12 +81,9 @@ def test_rooms_without_torch_can_be_imported_where_it_is_missing() -> None:
 
 
 def test_no_private_name_is_reached_across_a_wall() -> None:
-    trees = {name: ast.parse(path.read_text()) for name, path in modules()}
     own: defaultdict[str, set[str]] = defaultdict(set)  # the private names that each room defines
-    for name, tree in trees.items():
-        own[room_of(name)] |= {
-            made for node in ast.walk(tree) for made in _made_by(node) if _is_private(made)
-        }
+    for name, found in nodes().items():
+        own[room_of(name)] |= {made for node in found for made in _made_by(node) if _is_private(made)}
     of_others = {
         *dir(torch.Tensor),
         *dir(nn.Module()),
@@ -88,12 +91,13 @@ def test_no_private_name_is_reached_across_a_wall() -> None:
         "_fields",
     }  # torch's, Python's
     everywhere = set[str]().union(*own.values()) - of_others
+    others = {room: everywhere - names for room, names in own.items()}
     reached = {
         f"{name}:{node.lineno} reaches {ast.unparse(node)}"
-        for name, tree in trees.items()
-        for node in ast.walk(tree)
+        for name, found in nodes().items()
+        for node in found
         if isinstance(node, ast.Attribute) and _is_private(node.attr)
-        if node.attr in everywhere - own[room_of(name)]
+        if node.attr in others[room_of(name)]
     }
 
     assert reached == set()

@@ -27,8 +27,8 @@ from tests.timing import Timing
 # The tests run in several processes, so one thread each is the fastest; it is also the most repeatable.
 torch.set_num_threads(1)
 
-# `torch.manual_seed` notes a seed for each accelerator that is not there, with a formatted stack. Under pytest
-# that takes a millisecond, and most tests seed.
+# `torch.manual_seed` notes a seed for each accelerator that is not there, with a formatted stack: under
+# pytest this takes a millisecond, and most tests seed.
 if not torch.accelerator.is_available():
     for module in (torch.cuda.random, torch.xpu.random, torch.mtia):
         module._lazy_call = lambda *_, **__: None  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ import torcheer as tl
 from tests.capture.outcomes import Does
 from tests.capture.programs import Program, programs
 from tests.many import examples
-from torcheer.capture.pytree import collect_tensors
+from torcheer.capture.inputs import collect_tensors
 
 # Some of what is drawn torch finds odd, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -36,7 +36,7 @@ from tests.capture.models import SmallModel, some_models
 from tests.capture.outcomes import Does, capture, same
 from tests.many import examples
 from torcheer.capture.aliasing import Geometry
-from torcheer.capture.api import summarise
+from torcheer.capture.draw_pass import summarise
 from torcheer.capture.function_mode import Unkept
 from torcheer.capture.savefile.pass_schema import StoredOp, as_json
 from torcheer.capture.savefile.python_values import packed, unpacked

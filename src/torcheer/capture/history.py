@@ -26,11 +26,10 @@ from torcheer.capture.backward.backward_pass import (
 from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
 from torcheer.capture.layer_numbers import Numbering
-from torcheer.capture.model_walk import ModulesSeen
+from torcheer.capture.model_state import undisturbed
+from torcheer.capture.model_walk import ModulesSeen, Selection
 from torcheer.capture.op import Op, read_off, some_of
-from torcheer.capture.selection import Selection
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import (
     ConditionalBranch,

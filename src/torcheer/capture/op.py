@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aten import AtenCall
-from torcheer.capture.pytree import map_leaves
+from torcheer.capture.inputs import map_leaves
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, Meta, Record
 from torcheer.errors import InputError
 from torcheer.graph import Arguments, SourceLine, Work, describe_op, readable_bytes, source_lines, work_of

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aliasing import has_data
+from torcheer.capture.model_state import undisturbed
 from torcheer.capture.to_document import document_of
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import (
     NO_FIGURE,

@@ -31,14 +31,14 @@ from torcheer.capture.aliasing import (
 )
 from torcheer.capture.aten import AtenCall
 from torcheer.capture.function_traits import Trait, own_trait
-from torcheer.capture.pytree import tensors_in
-from torcheer.capture.threads import OtherThreads
+from torcheer.capture.inputs import tensors_in
 from torcheer.graph import Site
 
 if TYPE_CHECKING:
     from torcheer.capture.analysis.edits import Editor
     from torcheer.capture.backward.grad_graph import Edge, EdgesTaken
     from torcheer.capture.model_walk import ModelWalk
+    from torcheer.capture.recorder import OtherThreads
 
 
 class Scope:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from torcheer.capture.aliasing import plain_size
 from torcheer.capture.op import Op, is_torchs, own_frames
-from torcheer.capture.savefile.python_values import plain_size
 from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope, site_key
 from torcheer.graph import (
     DOCUMENT_VERSION,

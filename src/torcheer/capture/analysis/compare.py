@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torcheer.capture.analysis.align import Alignment, Verdict, align_passes, mend, pair_by_name
 from torcheer.capture.analysis.plain_values import CHUNK, as_plain, kept_value
 from torcheer.capture.history import ModelHistory
+from torcheer.capture.inputs import tensors_in
 from torcheer.capture.op import Op, some_of
-from torcheer.capture.pytree import tensors_in
 from torcheer.capture.tape import BUFFER, OUTPUT
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import Column, RowTable, SourceLine, number_text, shape_text

@@ -32,7 +32,7 @@ from torcheer.capture.analysis.replay import (
     written_over,
 )
 from torcheer.capture.function_traits import Kind, trait_of
-from torcheer.capture.pytree import collect_tensors
+from torcheer.capture.inputs import collect_tensors
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, UPDATED, Record
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from torcheer.capture.analysis.plain_values import (
     param_value,
 )
 from torcheer.capture.analysis.replay import as_recorded
+from torcheer.capture.inputs import map_leaves, tensors_in
 from torcheer.capture.op import Op, some_of
-from torcheer.capture.pytree import map_leaves, tensors_in
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Context, Record
 from torcheer.errors import InputError
 from torcheer.graph import SourceLine, number_text, shape_text

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.analysis.dependence import Dependence, Masks
+from torcheer.capture.model_state import same_random_state_after
 from torcheer.capture.op import Op, some_of
 from torcheer.capture.search import ops_between
-from torcheer.capture.torch_state import same_random_state_after
 from torcheer.errors import InputError, LayerNotFoundError
 
 if TYPE_CHECKING:

@@ -13,12 +13,10 @@ from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.analysis.plain_values import as_plain
 from torcheer.capture.analysis.replay import SlotValues, Values, is_same_call, replay, why_not_replayable
-from torcheer.capture.inputs import Call
-from torcheer.capture.model_state import same_model_after
-from torcheer.capture.pytree import map_leaves, tensors_in
-from torcheer.capture.session import as_before_the_pass
+from torcheer.capture.forward_pass import as_before_the_pass
+from torcheer.capture.inputs import Call, map_leaves, tensors_in
+from torcheer.capture.model_state import computing_alike, same_model_after, same_random_state_after
 from torcheer.capture.tape import NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
-from torcheer.capture.torch_state import computing_alike, same_random_state_after
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
@@ -280,7 +278,7 @@ def validate_saved_activations(
 
     The model and the random generators are left as they were.
     """
-    from torcheer.capture.api import log_forward_pass
+    from torcheer.capture.forward_pass import log_forward_pass
 
     with same_model_after(model), same_random_state_after():
         history = log_forward_pass(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from torcheer.capture.aliasing import has_data, num_bytes, shape_of, storage_key, unwrapped
 from torcheer.capture.backward.backward_pass import SavedTensor
-from torcheer.capture.pytree import tensors_in
+from torcheer.capture.inputs import tensors_in
 from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Record, Scope, Tape
 from torcheer.graph import Site
 

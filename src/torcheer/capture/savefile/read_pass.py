@@ -23,16 +23,16 @@ from torcheer.capture.backward.grad_graph import GradGraph, NodeNote
 from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
 from torcheer.capture.function_traits import Kind, Trait
 from torcheer.capture.history import ModelHistory, PassFacts
+from torcheer.capture.inputs import map_leaves
 from torcheer.capture.layer_numbers import Numbering
+from torcheer.capture.model_state import undisturbed
 from torcheer.capture.model_walk import ModuleNote, ModulesSeen
-from torcheer.capture.pytree import map_leaves
 from torcheer.capture.savefile import pass_schema as schema
 from torcheer.capture.savefile.pass_schema import StoredPass, StoredTensor, converted
 from torcheer.capture.savefile.python_values import unpacked
 from torcheer.capture.savefile.safetensors_file import TensorFile
 from torcheer.capture.savefile.stored_values import check_stored, make_value, num_value_bytes
 from torcheer.capture.tape import OWN_TRAITS, TENSOR, Context, Meta, Read, Record, Scope, Tape
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import Decision, LabelBook, LayerBook, Site, SourceLine, source_lines
 from torcheer.tensorfile import MAX_DIMS

@@ -12,19 +12,20 @@ import msgspec
 import torch
 from torch import Tensor
 
+from torcheer.capture.aliasing import plain_size
 from torcheer.capture.backward.grad_graph import NodeNote
 from torcheer.capture.backward.grad_log import Slot
 from torcheer.capture.function_traits import Trait
+from torcheer.capture.model_state import undisturbed
 from torcheer.capture.op import some_of
 from torcheer.capture.savefile import pass_schema as schema
 from torcheer.capture.savefile.pass_schema import as_json, converted
-from torcheer.capture.savefile.python_values import packed, plain_size
+from torcheer.capture.savefile.python_values import packed
 from torcheer.capture.savefile.read_pass import TORCH_HOME, StoredTape
 from torcheer.capture.savefile.safetensors_file import Piece, TensorFile, write_tensors
 from torcheer.capture.savefile.stored_values import CannotKeep, Item, TensorPlan
 from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope, site_key
 from torcheer.capture.to_document import document_of
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import Progress, Site, SourceLine, readable_bytes, source_lines
 from torcheer.tensorfile import write_atomically

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torcheer.capture.analysis.plain_values import as_plain, chunks
+from torcheer.capture.analysis.plain_values import as_plain, condensed
 from torcheer.capture.op import Op
 from torcheer.capture.tape import Record
 from torcheer.errors import InputError, LayerNotFoundError
@@ -109,14 +109,13 @@ class Running:
         if shape not in self._shapes:
             self._shapes.append(shape)
         zeros_before = self._num_zeros
-        for part, times in chunks(value):
-            self._add_part(part, times)
+        self._add_numbers(*condensed(value))
         if self._has_units:
             as_made = shape == self._op.tensor_shape  # a postfunc may have changed it
             dim = unit_dim if unit_dim is not None and as_made else usual_unit_dim(shape)
             self._add_units(value, dim, self._num_zeros - zeros_before)
 
-    def _add_part(self, part: Tensor, times: int) -> None:
+    def _add_numbers(self, part: Tensor, times: int) -> None:
         self._num_values += times * part.numel()
         if not part.numel():
             return

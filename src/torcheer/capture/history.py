@@ -609,19 +609,19 @@ class ModelHistory:
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
-        from torcheer.capture.analysis.fields import receptive_field
+        from torcheer.capture.analysis.fields import find_field
 
         with undisturbed():
-            return receptive_field(self, layer, unit, onto)
+            return find_field(self, layer, unit, onto, is_receptive=True)
 
     def projective_field(
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
-        from torcheer.capture.analysis.fields import projective_field
+        from torcheer.capture.analysis.fields import find_field
 
         with undisturbed():
-            return projective_field(self, layer, unit, onto)
+            return find_field(self, layer, unit, onto, is_receptive=False)
 
     def stats(self, of: str = "values", *, by_pass: bool = False) -> StatsTable:
         """Mean, spread, range, zeros, dead units and saturation of each layer, as a table that sorts.

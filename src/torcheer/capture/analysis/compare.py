@@ -385,7 +385,7 @@ class PassComparison:
         if (left, right) not in self._known and a is not None and b is not None and a.shape == b.shape:
             # Most pairs that are tried differ in their first elements already.
             heads = [value[:1].flatten()[:_HEAD] if value.dim() else value for value in (a, b)]
-            if difference(*heads, self._tolerance(left, right)).verdict == "far":
+            if difference(heads[0], heads[1], self._tolerance(left, right)).verdict == "far":
                 return "far"
         return self._differ(left, right).verdict
 

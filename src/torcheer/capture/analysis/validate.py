@@ -14,9 +14,9 @@ from torch.overrides import TorchFunctionMode
 from torcheer.capture.analysis.plain_values import as_plain
 from torcheer.capture.analysis.replay import SlotValues, Values, is_same_call, replay, why_not_replayable
 from torcheer.capture.forward_pass import as_before_the_pass
-from torcheer.capture.inputs import Call, map_leaves, tensors_in
+from torcheer.capture.inputs import Call, tensors_in
 from torcheer.capture.model_state import computing_alike, same_model_after, same_random_state_after
-from torcheer.capture.tape import NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
+from torcheer.capture.tape import NOT_CALLS, OUTPUT, OWN_TRAITS, UPDATED, Record
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
@@ -366,20 +366,9 @@ def _has_one_key(still: _Still) -> bool:
 
 
 def _is_part_of_a_block_mask(still: _Still) -> bool:
-    """Whether flex_attention was given it in its block mask: without the compiler only mask_mod counts."""
-    record = still.record
-    if record.trait.name != "flex_attention" or len(record.args) < 5:
-        return False
-    counts = [_num_tensors(arg) for arg in record.args[:5]]
-    first = sum(counts[:4])
-    slots = [slot for slot, one in enumerate(record.parents) if one == still.parent]
-    return all(first <= slot < first + counts[4] for slot in slots)
-
-
-def _num_tensors(value: object) -> int:
-    found: list[object] = []
-    map_leaves(value, lambda leaf: found.append(leaf) if leaf is TENSOR else None)
-    return len(found)
+    """Whether flex_attention was given it beside query, key and value: only mask_mod counts uncompiled."""
+    is_flex = still.record.trait.name == "flex_attention"
+    return is_flex and still.parent not in still.record.parents[:3]
 
 
 # The first that holds is the reason; the costly one comes late.

@@ -187,7 +187,7 @@ class GradientLog:
         if self._is_following or now.task in self._by_task:
             return True
         notes = [self.graph.notes[one.node] for one in running]
-        return any(note.op is not None and not note.is_border for note in notes)
+        return any(note.op >= 0 and not note.is_border for note in notes)
 
     def _protect(self, leaf: Tensor) -> None:
         """A `.grad` is about to be added to: what is kept on its memory must not change with it."""

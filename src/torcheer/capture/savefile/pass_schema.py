@@ -15,7 +15,8 @@ import torch
 from msgspec import Struct
 
 from torcheer.capture.aten import AtenCall, Count, Index, Shape
-from torcheer.capture.backward.backward_pass import SavedTensor, Shapes
+from torcheer.capture.backward.backward_pass import Shapes
+from torcheer.capture.backward.grad_graph import NodeNote
 from torcheer.capture.model_walk import ModuleNote
 from torcheer.capture.savefile.python_values import DTYPE_NAMES, DTYPES, plain_device
 
@@ -147,18 +148,6 @@ class StoredRead(Row, frozen=True):
     followed: Count
 
 
-class StoredNode(Row, frozen=True):
-    """An autograd node: a NodeNote, of which `op` is -1 where it has none."""
-
-    name: str
-    op: Index
-    param: str
-    next_nodes: tuple[Count, ...]
-    saved: tuple[SavedTensor, ...]
-    recomputes: bool
-    is_border: bool
-
-
 class StoredBackward(Row, frozen=True):
     """One backward pass."""
 
@@ -171,7 +160,7 @@ class StoredBackward(Row, frozen=True):
 class StoredGradients(Row, frozen=True):
     """All backward passes through a pass."""
 
-    nodes: list[StoredNode]
+    nodes: list[NodeNote]
     slots: list[tuple[Count, Count, list[Count]]]  # node, which of its gradients, ops whose gradient it is
     passes: list[StoredBackward]
     notes: list[str]

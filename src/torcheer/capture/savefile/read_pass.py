@@ -211,18 +211,6 @@ class _Builder:
         return replace(facts, edits=tuple((op, DoneEdit(key, name)) for op, key, name in self._rows.edits))
 
     def _gradients(self, stored: schema.StoredGradients) -> GradientLog:
-        notes = [
-            NodeNote(
-                name=row.name,
-                op=None if row.op < 0 else row.op,
-                param=row.param,
-                next_nodes=row.next_nodes,
-                saved=row.saved,
-                recomputes=row.recomputes,
-                is_border=row.is_border,
-            )
-            for row in stored.nodes
-        ]
         passes: list[Pass] = []
         for row in stored.passes:
             one = Pass(row.kind, 0.0)
@@ -232,7 +220,7 @@ class _Builder:
                 one.grads[node, number] = StoredKept(partial(self._reader.value, tensor))  # type: ignore[assignment]
             passes.append(one)
         ops_at = {(node, number): ops for node, number, ops in stored.slots}
-        return StoredGradients(notes, ops_at, passes, list(stored.notes))
+        return StoredGradients(stored.nodes, ops_at, passes, list(stored.notes))
 
     # --- values that a postfunc changed ------------------------------------------------------
 

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aliasing import plain_size
-from torcheer.capture.backward.grad_graph import NodeNote
 from torcheer.capture.backward.grad_log import Slot
 from torcheer.capture.function_traits import Trait
 from torcheer.capture.model_state import undisturbed
@@ -396,7 +395,7 @@ class StructureWriter:
             return None
         graph = history._grad_graph if log is None else log.graph
         return schema.StoredGradients(
-            nodes=[converted(_with_op(note), schema.StoredNode) for note in graph.notes],
+            nodes=graph.notes,
             slots=[(node, number, ops) for (node, number), ops in graph.ops_at.items()],
             passes=[
                 schema.StoredBackward(
@@ -409,7 +408,3 @@ class StructureWriter:
             ],
             notes=[] if log is None else log.notes,
         )
-
-
-def _with_op(note: NodeNote) -> NodeNote:
-    return note if note.op is not None else note._replace(op=-1)

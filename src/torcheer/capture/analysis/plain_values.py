@@ -24,13 +24,7 @@ def as_plain(value: Any) -> Tensor | None:
 
 
 def _dense(tensor: Tensor) -> Tensor:
-    if tensor.is_nested:
-        parts = [part.flatten() for part in tensor.unbind()]
-        tensor = torch.cat(parts) if parts else tensor.values().flatten()
-    if tensor.is_quantized:
-        tensor = tensor.dequantize()
-    if tensor.layout != torch.strided:
-        tensor = tensor.to_dense()
+    tensor, _ = laid_out(tensor)
     if tensor.is_floating_point() and tensor.element_size() == 1:
         return tensor.float()  # the eight-bit types have no arithmetic of their own
     if tensor.dtype == torch.complex32:
@@ -38,6 +32,20 @@ def _dense(tensor: Tensor) -> Tensor:
     if tensor.dtype in (torch.uint16, torch.uint32):
         return tensor.to(torch.int64)  # neither have these
     return tensor.to(torch.float64) if tensor.dtype == torch.uint64 else tensor
+
+
+def laid_out(tensor: Tensor) -> tuple[Tensor, str]:
+    """A nested, quantized or sparse tensor as a dense one, and what was done to it."""
+    note = ""
+    if tensor.is_nested:
+        parts = [part.reshape(-1) for part in tensor.unbind()]
+        tensor = torch.cat(parts) if parts else tensor.values().reshape(-1)
+        note = f"nested: its {len(parts)} parts, one after the other"
+    if tensor.is_quantized:
+        return tensor.dequantize(), "quantized: the numbers that its codes stand for"
+    if tensor.layout != torch.strided:
+        return tensor.to_dense(), "sparse: shown with its zeros"
+    return tensor, note
 
 
 def is_finite(tensor: Tensor) -> bool:

@@ -299,19 +299,18 @@ class Capture:
             fast=self._saver is None and is_plain,
             on_module_exit=None if self._saver is None else self._saver.on_module_exit,
         )
-        self._editor: Editor | None = None
         if order.edits:
-            self._editor = Editor(list(order.edits), self._tape, self._numbering, self._op_now)
-            self._tape.editor = self._editor
+            self._tape.editor = Editor(list(order.edits), self._tape, self._numbering, self._op_now)
+            self._tape.edits = self._tape.editor.done
         self._history: ModelHistory | None = None
-        self._output: Any = None
 
     def run(self, call: Call) -> ModelHistory:
-        self._modes = torch_modes()
-        self._start = PassStart(self._walk, call) if self._keeps_all else None
+        tape = self._tape
+        tape.modes = torch_modes()
+        tape.start = PassStart(self._walk, call) if self._keeps_all else None
         self._seed = torch.initial_seed()
         try:
-            self._output = self._recorder.run(call)
+            tape.output = self._recorder.run(call)
         except StopPass:
             history = self._finish()
             self._check_edits(history)
@@ -329,9 +328,10 @@ class Capture:
                 pass
             raise
         if self._keeps_all:
-            self.surprises = self._tape.memory.surprises()
+            self.surprises = tape.memory.surprises()
         history = self._finish()
-        self._check_keys(history)
+        for selection in (self._order.save, self._order.stop, self._order.gradients):
+            check_selection(selection, history)
         self._check_edits(history)
         return self._followed(history)
 
@@ -341,20 +341,20 @@ class Capture:
         return history
 
     def _finish(self, error: str = "") -> ModelHistory:
-        tape, recorder = self._tape, self._recorder
+        tape = self._tape
         if self._saver is not None:
             self._saver.settle()
         if self._was_lazy:
             self._walk = ModelWalk(self._walk.root)  # the pass has made its parameters
-        if self._start is not None:
-            self._start.held.only_changes()  # from here on no model is kept
+        if tape.start is not None:
+            tape.start.held.only_changes()  # from here on no model is kept
         history = self._make_history(error)
         for index, value in tape.param_values.items():
             note_written(tape.params[-index - 1][1], value)
         tape.finish()
         # A history must be freed as soon as nobody holds it, and nothing of ours may hold the model.
-        self._saver = self._editor = self._history = None
-        recorder.let_go()
+        self._saver = self._history = None
+        self._recorder.let_go()
         self._numbering.has_params = self._walk.addresses_with_params.__contains__
         return history
 
@@ -372,12 +372,8 @@ class Capture:
             has_treated_values=self._order.treatment.changes_values,
             stopped_at=None if saver is None else saver.stopped_at,
             error=error,
-            notes=(*self._walk.fast_path_notes(), *_note_of_output(self._output)),
-            start=self._start,
-            modes=self._modes,
-            output=self._output,
+            notes=(*self._walk.fast_path_notes(), *_note_of_output(self._tape.output)),
             device=self._order.treatment.device,
-            edits=() if self._editor is None else tuple(self._editor.done),
         )
         return ModelHistory(
             self._tape,
@@ -398,15 +394,10 @@ class Capture:
         self._history.__dict__["_numbered"] = self._numbering  # it follows the pass
         return Op(self._history, index)
 
-    def _check_keys(self, history: ModelHistory) -> None:
-        """Every key that was asked for must have met a layer."""
-        for selection in (self._order.save, self._order.stop, self._order.gradients):
-            check_selection(selection, history)
-
     def _check_edits(self, history: ModelHistory) -> None:
         """Every edit must have found its layers: all that bear its name now, and no others."""
         for rule in self._order.edits:
-            done = {op for op, other in history._facts.edits if other is rule}
+            done = {op for op, other in history._tape.edits if other is rule}
             if not done and rule.selection.predicate is not None:
                 history._tape.warnings.append(
                     f"nothing was edited by {rule.name}: its key answered to no op."
@@ -414,25 +405,16 @@ class Capture:
             elif not done:
                 if history.stopped_after is None:
                     check_selection(rule.selection, history, rule.from_end)
-                raise LayerNotFoundError(
-                    f"nothing was edited: {rule.key!r} did not run in this pass"
-                    + (
-                        f", which was stopped after {history.stopped_after}."
-                        if history.stopped_after
-                        else "."
-                    )
-                )
+                until = f", which was stopped after {history.stopped_after}" if history.stopped_after else ""
+                raise LayerNotFoundError(f"nothing was edited: {rule.key!r} did not run in this pass{until}.")
             # An added node shifts full labels, which are those of a pass without edits.
             is_plain = not rule.selection.addresses and not history._tape.extras
             if rule.needs_plan and is_plain and history.stopped_after is None:
-                self._check_plan(rule, done - rule.selection.indices, rule.ops_in(history), history)
-
-    def _check_plan(self, rule: Rule, done: set[int], named: set[int], history: ModelHistory) -> None:
-        """What bears the name in the edited pass must be what was edited."""
-        for op in sorted(named ^ done):
-            how = "answers to" if op in named else "no longer answers to"
-            was = "was not edited" if op in named else "was edited"
-            raise CaptureError(f"{history._label(op)} {how} {rule.key!r}, and {was}. {WAY_CHANGED}")
+                named = rule.ops_in(history)
+                for op in sorted(named ^ (done - rule.selection.indices)):
+                    how = "answers to" if op in named else "no longer answers to"
+                    was = "was not edited" if op in named else "was edited"
+                    raise CaptureError(f"{history._label(op)} {how} {rule.key!r}, and {was}. {WAY_CHANGED}")
 
 
 def _note_of_output(output: Any) -> list[str]:
@@ -461,7 +443,11 @@ _OUR_HOME = str(Path(__file__).parents[1])
 
 def what_was_raised(error: BaseException, walk: ModelWalk) -> str:
     """`RuntimeError: …`, and in a second line the module and the line of source that it came from."""
-    frames = [(frame, line) for frame, line in walk_tb(error.__traceback__) if not _is_ours(frame)]
+    frames = [
+        (frame, line)
+        for frame, line in walk_tb(error.__traceback__)
+        if not frame.f_code.co_filename.startswith(_OUR_HOME)
+    ]
     module = next(filter(None, (_module_of(frame, walk) for frame, _ in reversed(frames))), "")
     own = [(frame, line) for frame, line in frames if not is_torchs(frame.f_code.co_filename)]
     place = ""
@@ -472,10 +458,6 @@ def what_was_raised(error: BaseException, walk: ModelWalk) -> str:
     where = ", ".join(filter(None, (module, place)))
     said = f"{type(error).__name__}: {error}"
     return f"{said}\nin {where}" if where else said
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_OUR_HOME)
 
 
 def _module_of(frame: FrameType, walk: ModelWalk) -> str:
@@ -499,7 +481,7 @@ class PassStart:
 @contextmanager
 def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call]:
     """Gives the call as it was; afterwards model, generators and modes are as they are now."""
-    start: PassStart = history._facts.start
+    start: PassStart = history._tape.start
     root = unwrapped_model(model)
     with same_random_state_after(), same_model_after(model):
         start.held.put_back()  # left to us to take it from the modules again
@@ -509,7 +491,7 @@ def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call
                 module.training = not module.training
         _put_buffers_back(history, root)
         restore_random_state(start.random)
-        with _parameters_as_they_were(history), under(history._facts.modes):
+        with _parameters_as_they_were(history), under(history._tape.modes):
             yield _call_as_it_was(history)
 
 
@@ -551,7 +533,7 @@ def _put_buffers_back(history: ModelHistory, root: nn.Module) -> None:
 def _call_as_it_was(history: ModelHistory) -> Call:
     """The input as it was before the pass, also where the model wrote into it."""
     tape = history._tape
-    call: Call = history._facts.start.call
+    call: Call = history._tape.start.call
     originals = {
         id(tensor): tape.unedited.get(op, tape.values[op]) for op, tensor in tape.input_tensors.items()
     }

@@ -141,7 +141,7 @@ class Snapshot:
                 self._walk_on((value,))
             elif isinstance(value, dict) and not (name == "_parameters" and self._has_shards):
                 # Hooks stay registered as they were; what they have gathered is their own.
-                self._parts.append(_Before(value, _content_of_dict(value)))
+                self._parts.append(_Before(value, _ORDERED if isinstance(value, OrderedDict) else _DICT))
         for name in _MEMBERS:
             self._walk_on(own[name].values())
 
@@ -265,10 +265,6 @@ def _write_generator(thing: Any, before: Any) -> None:
 
 def _itself(items: Any) -> Any:
     return items
-
-
-def _content_of_dict(thing: dict[Any, Any]) -> _Content:
-    return _ORDERED if isinstance(thing, OrderedDict) else _DICT
 
 
 _DICT = _Content(

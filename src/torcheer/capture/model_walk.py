@@ -235,11 +235,13 @@ class Selection:
 
     def ops_in(self, history: Any) -> set[int]:
         """The ops that are meant, once the pass is over and every label is certain."""
+        from torcheer.capture.op import Op
+
         ops = range(history.num_tensors_total)
         if self.everything:
             return set(ops)
         if self.predicate is not None:
-            return {op for op in ops if self.predicate(history._op(op))}
+            return {op for op in ops if self.predicate(Op(history, op))}
         names_of, addresses = history._numbered.names_of, history._tape.addresses
         found = {op for op in ops if self.matches(op, names_of(op), addresses.get(op))}
         found.update(ops[len(ops) - self.num_last :] if self.num_last else ())

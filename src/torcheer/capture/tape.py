@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -218,6 +218,10 @@ class Tape:
     """Everything recorded in one pass."""
 
     was_loaded = False  # from a file, without functions and parameters
+    start: Any = None  # what a second, plain forward must be given
+    modes: Any = None  # how torch computed when the pass began
+    output: Any = None  # what the model returned
+    edits: Sequence[tuple[int, Any]] = ()  # each op, and what was done to its output
 
     def __init__(self, walk: ModelWalk, keep_all: bool, copy_all: bool = False) -> None:
         self.records: list[Record] = []

@@ -38,14 +38,6 @@ Masks = dict[int, Tensor]  # by op: which of its elements
 
 # Values beyond this are an additive mask (-10000, -1e9, the least float, -inf), not activations: they stay.
 _DWARFS = 9_000.0
-# These make constants of their own; and what was masked comes out of a softmax as one.
-_CUTS = frozenset(
-    (
-        "pad constant_pad_nd tril triu setitem fill zero index_fill masked_fill diag_embed "
-        "pack_padded_sequence pad_packed_sequence"
-    ).split()
-)
-_SATURATES = frozenset(["softmax", "log_softmax"])
 # Only the shape, type or device of their argument counts, or they write over what was there.
 _SHAPE_ONLY = frozenset(
     "normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ resize_as_ new".split()
@@ -276,7 +268,7 @@ class Dependence:
     def _settle(self, call: Call) -> range:
         """Find the elements of a call's outputs that keep their values; those of its parents are known."""
         reached: Masks = {}
-        if call.data and self._may_be_fixed(call):
+        if call.data:
             is_open = {
                 p: ~self._fixed[p] if p in self._fixed else torch.ones(self.shape(p), dtype=torch.bool)
                 for p in call.data
@@ -308,14 +300,6 @@ class Dependence:
             held = fixed | _dwarfing(value) if is_pinned else fixed
             if held.any():
                 self._held[op] = (held, value)
-
-    def _may_be_fixed(self, call: Call) -> bool:
-        if any(parent in self._fixed for parent in call.data) or call.name in _CUTS:
-            return True
-        if call.name in _SATURATES:
-            return any(parent in self._held for parent in call.data)
-        # Where a constant meets data it may decide alone: `mask & causal`, `cat([zeros, x])`, `x * mask`.
-        return any(parent >= 0 and not self.is_data(parent) for parent in call.record.parents)
 
     def _may_be_pinned(self, call: Call) -> bool:
         """Whether a constant that dwarfs data was added to it: a mask of scores before their softmax."""

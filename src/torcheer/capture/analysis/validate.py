@@ -98,7 +98,7 @@ def validate_history(history: ModelHistory) -> ValidationReport:
         )
     _check_parameters(history, report)
     _check_forward(history, report)
-    with same_random_state_after(), computing_alike(history._facts.modes):
+    with same_random_state_after(), computing_alike(history._tape.modes):
         _check_ops(history, report)
     return report
 
@@ -123,11 +123,11 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
     why = ""
     if model is None:
         why = "the model is gone"
-    elif facts.edits:
+    elif history._tape.edits:
         why = "the pass was edited: the model itself gives something else"
     elif facts.stopped_at is not None or facts.error:
         why = "the pass did not run to its end"
-    elif facts.start is None:
+    elif history._tape.start is None:
         why = "the input was not kept, since not every layer was saved"
     if why or model is None:
         report.exempt("plain forward", f"not run: {why}")

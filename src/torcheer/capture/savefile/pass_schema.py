@@ -17,6 +17,7 @@ from msgspec import Struct
 from torcheer.capture.aten import AtenCall, Count, Index, Shape
 from torcheer.capture.backward.backward_pass import Shapes
 from torcheer.capture.backward.grad_graph import NodeNote
+from torcheer.capture.history import PassFacts
 from torcheer.capture.model_walk import ModuleNote
 from torcheer.capture.savefile.python_values import DTYPE_NAMES, DTYPES, plain_device
 
@@ -166,27 +167,10 @@ class StoredGradients(Row, frozen=True):
     notes: list[str]
 
 
-class StoredFacts(Row, frozen=True):
-    """What is known of a pass besides its ops: PassFacts."""
-
-    model_name: str
-    random_seed: int
-    elapsed_seconds: float
-    num_param_tensors: Count
-    num_params: Count
-    num_param_bytes: Count
-    keep_unsaved_layers: bool
-    has_treated_values: bool
-    stopped_at: Count | None
-    error: str
-    notes: list[str]
-    device: str = "same"
-
-
 class StoredPass(Row, frozen=True):
     """A whole pass but for its tensors."""
 
-    facts: StoredFacts
+    facts: PassFacts
     traits: list[StoredTrait]
     calls: list[StoredCall]
     frames: list[StoredFrame]

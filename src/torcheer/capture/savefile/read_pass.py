@@ -10,7 +10,6 @@ import math
 import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ from torch import Tensor, nn
 from torcheer.capture.backward.grad_graph import GradGraph, NodeNote
 from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
 from torcheer.capture.function_traits import Kind, Trait
-from torcheer.capture.history import ModelHistory, PassFacts
+from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import map_leaves
 from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_state import undisturbed
@@ -114,7 +113,7 @@ class _Builder:
             tape,
             StoredNumbering([op.layer for op in structure.ops], [r.trait.type for r in tape.records]),
             self._modules(),
-            self._facts(),
+            structure.facts,
             None if structure.saved is None else set(structure.saved),
             LazyDict(treated, lambda make: make()) if treated else {},
             None,
@@ -138,6 +137,7 @@ class _Builder:
         tape.records = [self._record(row) for row in structure.ops]
         tape.metas = self._metas()
         tape.reads = reads
+        tape.edits = [(op, DoneEdit(key, name)) for op, key, name in structure.edits]
         tape.addresses = {op: row.address for op, row in enumerate(structure.ops) if row.address is not None}
         tape.params = [(row.address, _param(row)) for row in structure.params]
         tape.warnings = list(structure.warnings)
@@ -205,10 +205,6 @@ class _Builder:
         _check_modules(structure.modules, other_names)
         calls = {address: [self._scopes[i] for i in calls] for address, calls in structure.module_calls}
         return ModulesSeen(structure.modules, other_names, calls)
-
-    def _facts(self) -> PassFacts:
-        facts = converted(self._rows.facts, PassFacts)
-        return replace(facts, edits=tuple((op, DoneEdit(key, name)) for op, key, name in self._rows.edits))
 
     def _gradients(self, stored: schema.StoredGradients) -> GradientLog:
         passes: list[Pass] = []

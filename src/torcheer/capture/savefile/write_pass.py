@@ -18,7 +18,7 @@ from torcheer.capture.function_traits import Trait
 from torcheer.capture.model_state import undisturbed
 from torcheer.capture.op import some_of
 from torcheer.capture.savefile import pass_schema as schema
-from torcheer.capture.savefile.pass_schema import as_json, converted
+from torcheer.capture.savefile.pass_schema import as_json
 from torcheer.capture.savefile.python_values import packed
 from torcheer.capture.savefile.read_pass import TORCH_HOME, StoredTape
 from torcheer.capture.savefile.safetensors_file import Piece, TensorFile, write_tensors
@@ -259,7 +259,7 @@ class StructureWriter:
                 )
                 for address, param in tape.params
             ],
-            facts=converted(history._facts, schema.StoredFacts),
+            facts=history._facts,
             saved=None if history._saved is None else sorted(history._saved),
             treated=self._values.treated,
             warnings=[*tape.warnings, *self._values.notes],
@@ -272,7 +272,7 @@ class StructureWriter:
             outlines=self._outlines,
             gradients=self._gradients(),
             aten=None if tape.aten is None else list(tape.aten.items()),
-            edits=[(op, rule.key, rule.name) for op, rule in history._facts.edits],
+            edits=[(op, rule.key, rule.name) for op, rule in history._tape.edits],
             unedited=self._values.unedited(),
             edited_at=list(tape.edited_at.items()),
             activation_bytes=history.activation_bytes if tape.keep_all else None,

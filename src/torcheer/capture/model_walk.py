@@ -147,33 +147,30 @@ def _own(module: nn.Module, what: str) -> list[tuple[str, Tensor | None]]:
     return list(getattr(module, what).items())
 
 
-class ModulesSeen:
+class ModulesSeen(NamedTuple):
     """The modules of a model and their calls, without the model; the tree is made when it is asked for."""
 
-    def __init__(
-        self, notes: list[ModuleNote], other_names: dict[str, str], calls: dict[str, list[Scope]]
-    ) -> None:
-        self._notes = notes
-        self._other_names = other_names
-        self.calls = calls  # by address, in order
+    notes: list[ModuleNote]
+    other_names: dict[str, str]
+    calls: dict[str, list[Scope]]  # by address, in order
 
     def tree(self) -> ModuleTree:
-        below = _params_below(self._notes)
+        below = _params_below(self.notes)
         modules = {
             note.address: ModuleInfo(
                 address=note.address,
                 class_name=note.class_name,
                 # A module that hangs in two places is listed where it was met first.
-                children=tuple(child for child in note.children if child not in self._other_names),
+                children=tuple(child for child in note.children if child not in self.other_names),
                 param_addresses=tuple(name for name, _, _ in note.own_params),
                 num_params=sum(below[note.address].values()),
                 training=note.training,
                 passes=_passes(self.calls.get(note.address, [])),
             )
-            for note in self._notes
+            for note in self.notes
         }
         made = {address: _passes(calls) for address, calls in self.calls.items() if address not in modules}
-        return ModuleTree(modules, made, self._other_names)
+        return ModuleTree(modules, made, self.other_names)
 
 
 def _params_below(notes: list[ModuleNote]) -> dict[str, dict[int, int]]:

@@ -14,7 +14,7 @@ from torcheer.capture.aliasing import has_data, num_bytes, shape_of, storage_key
 from torcheer.capture.aten import Count, Index
 from torcheer.capture.backward.backward_pass import SavedTensor
 from torcheer.capture.inputs import tensors_in
-from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Record, Scope, Tape
+from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Record, Tape
 from torcheer.graph import Site
 
 Node = Any  # torch.autograd.graph.Node
@@ -297,17 +297,10 @@ def is_checkpointed(record: Record) -> bool:
 
 
 def checkpointed_ops(tape: Tape) -> frozenset[int]:
-    known: dict[int, bool] = {}
-
-    def inside(scope: Scope) -> bool:
-        answer = known.get(id(scope))
-        if answer is None:
-            outer = scope.parent is not None and inside(scope.parent)
-            answer = known[id(scope)] = outer or _passes(scope.site)
-        return answer
-
+    scopes = {id(record.scope): record.scope for record in tape.records}
+    inside = {key: any(_passes(one.site) for one in scope.chain()) for key, scope in scopes.items()}
     return frozenset(
-        op for op, record in enumerate(tape.records) if inside(record.scope) or _passes(record.site)
+        op for op, record in enumerate(tape.records) if inside[id(record.scope)] or _passes(record.site)
     )
 
 

@@ -209,9 +209,7 @@ class _Builder:
     def _gradients(self, stored: schema.StoredGradients) -> GradientLog:
         passes: list[Pass] = []
         for row in stored.passes:
-            one = Pass(row.kind, 0.0)
-            one.ended = row.elapsed_seconds
-            one.runs = row.runs
+            one = Pass(row.kind, 0.0, row.elapsed_seconds, row.runs)
             for node, number, tensor in row.grads:
                 one.grads[node, number] = StoredKept(partial(self._reader.value, tensor))  # type: ignore[assignment]
             passes.append(one)

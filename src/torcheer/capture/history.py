@@ -651,18 +651,18 @@ class ModelHistory:
 
         The page has at most `max_bytes`: 4 MB in a notebook, 20 MB elsewhere, unless you say otherwise.
         """
-        from torcheer.capture.page_source import show
+        from torcheer.capture.page_source import HistorySource, page
 
-        show(self, max_bytes=max_bytes)
+        page().show_page(HistorySource(self), max_bytes=max_bytes)
 
     def to_html(self, path: str | PathLike[str], *, max_bytes: int = 20_000_000) -> None:
         """Write the interactive page as one file that needs nothing else and can be mailed.
 
         The file has at most `max_bytes`, unless the structure alone takes more; 0 leaves all values out.
         """
-        from torcheer.capture.page_source import write_html
+        from torcheer.capture.page_source import HistorySource, page
 
-        write_html(self, path, max_bytes=max_bytes)
+        page().write_page(HistorySource(self), path, max_bytes=max_bytes)
 
     # --- checks and faces ----------------------------------------------------------------------
 

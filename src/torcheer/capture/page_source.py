@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import os
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -47,20 +46,10 @@ _numbers = itertools.count(1)
 # --- the way up ------------------------------------------------------------------------------------
 
 
-def _page() -> Any:
+def page() -> Any:
     # The one call that points up: capture knows nothing of the app, which stands above it. By name, and only
     # when it is asked for, so that nothing of the app is loaded with a capture.
     return importlib.import_module("torcheer.app")
-
-
-def show(history: ModelHistory, *, max_bytes: int | None = None) -> None:
-    """Show the interactive page of a pass: in a notebook inline, else in a browser."""
-    _page().show_page(HistorySource(history), max_bytes=max_bytes)
-
-
-def write_html(history: ModelHistory, path: str | os.PathLike[str], *, max_bytes: int = 20_000_000) -> None:
-    """Write the interactive page of a pass as one file that needs no other."""
-    _page().write_page(HistorySource(history), path, max_bytes=max_bytes)
 
 
 # --- the source ------------------------------------------------------------------------------------

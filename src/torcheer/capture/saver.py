@@ -131,14 +131,10 @@ class Saver:
         names_of, addresses = self._numbering.names_of, self._tape.addresses
         by_label = {op for op in self.saved if self._save.matches(op, names_of(op), addresses.get(op))}
         sure = self._chosen if self._save.predicate else self._chosen & (by_label | self._by_module)
-        for op in [
-            op for op in self.saved if op not in sure and op not in by_label and not self._is_last(op)
-        ]:
+        num_first = len(self._tape.records) - self._save.num_last
+        last = {self.stopped_at, *(op for op in self.saved if op >= num_first)}
+        for op in self.saved - sure - by_label - last:
             self._drop(op)
-
-    def _is_last(self, op: int) -> bool:
-        stop = self.stopped_at
-        return op == stop or op >= len(self._tape.records) - self._save.num_last
 
     def _let_go(self, old: int) -> None:
         """Negative indices: only the last few ops are held until the end is known."""

@@ -298,7 +298,8 @@ def unmoved_parents(record: Record, values: Values, outputs: list[Tensor]) -> li
         if value is None or value.is_meta:
             continue
         if not _moves(record, values, outputs, parent, value):
-            unmoved.append((parent, _reason(_Still(record, values, outputs, parent, value))))
+            still = _Still(record, values, outputs, parent, value)
+            unmoved.append((parent, next((reason for holds, reason in _REASONS if holds(still)), "")))
     return unmoved
 
 
@@ -379,10 +380,6 @@ _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
     (lambda s: all(map(_is_constant, s.outputs)), "its output is one constant"),
     (lambda s: bool(s.num_targets), "its old value drowns in what is written"),
 )
-
-
-def _reason(still: _Still) -> str:
-    return next((reason for holds, reason in _REASONS if holds(still)), "")
 
 
 def _hidden_by_others(still: _Still) -> bool:

@@ -225,7 +225,8 @@ class GradGraph:
             try:
                 raw = getattr(node, name, None)
                 for one in raw if isinstance(raw, tuple | list) else (raw,):
-                    for tensor in _tensors_held(one):
+                    # As it was packed: to unpack it may cost a lot, or compute it again.
+                    for _, tensor in tensors_in(getattr(one, "data", None)):
                         yield self._saved_tensor(name.removeprefix("_raw_saved_"), tensor, op)
                     yield from self._held_by_checkpoint(one, op)
             except RuntimeError:  # freed by a backward pass, or written over since
@@ -262,11 +263,6 @@ class GradGraph:
             if key is None or key in self._outside
             else tensor.untyped_storage().nbytes(),
         )
-
-
-def _tensors_held(raw: Any) -> list[Tensor]:
-    """What a saved variable holds, as it was packed: to unpack it may cost a lot, or compute it again."""
-    return [tensor for _, tensor in tensors_in(getattr(raw, "data", None))]
 
 
 def _memory_from_outside(tape: Tape) -> frozenset[int | None]:

@@ -218,15 +218,16 @@ class _Builder:
 
     # --- values that a postfunc changed ------------------------------------------------------
 
-    def _treated(self, tree: Any) -> partial[Any]:
+    def _treated(self, tree: Any) -> Callable[[], Any]:
         """A function that makes the value; whether it can be made is found out now."""
         found: list[StoredTensor] = []
         unpacked(tree, lambda data: found.append(self._checked(data)))
-        return partial(self._make_treated, tree, found)
 
-    def _make_treated(self, tree: Any, found: list[StoredTensor]) -> Any:
-        rest = iter(found)
-        return unpacked(tree, lambda _: self._reader.value(next(rest)))
+        def make() -> Any:
+            rest = iter(found)
+            return unpacked(tree, lambda _: self._reader.value(next(rest)))
+
+        return make
 
     def _checked(self, data: Any) -> StoredTensor:
         row = converted(data, StoredTensor)

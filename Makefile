@@ -123,7 +123,7 @@ gallery: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.browser.gallery
 
 docs: $(VENV)/dev.stamp
-	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.api \
+	$(BIN)/pdoc -o build/docs torcheer torcheer.errors torcheer.capture.op torcheer.capture.forward_pass \
 	  torcheer.capture.aten torcheer.capture.analysis.validate torcheer.capture.backward.backward_pass \
 	  torcheer.capture.analysis.edits torcheer.capture.analysis.faults torcheer.capture.analysis.stats \
 	  torcheer.capture.analysis.compare torcheer.capture.fields.field torcheer.graph.structure torcheer.graph.source_places

@@ -21,7 +21,7 @@ from tests.capture.outcomes import capture, name_of, run, same, seed_all, tensor
 from tests.capture.programs import Program, programs
 from tests.capture.test_hypothesis import calls_by_line
 from tests.many import examples, some
-from torcheer.capture.pytree import map_leaves
+from torcheer.capture.inputs import map_leaves
 
 pytestmark = [
     # torch's own: on nested and sparse tensors, on scripts, and on views that a random program makes.

@@ -15,7 +15,7 @@ import torcheer as tl
 from tests.capture.outcomes import Does
 from tests.capture.programs import Program, programs
 from tests.many import examples
-from torcheer.capture.pytree import collect_tensors
+from torcheer.capture.inputs import collect_tensors
 
 # Some of what is drawn torch finds odd, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -113,7 +113,7 @@ CASES: dict[str, Case] = {
     "fourier": case(lambda x: torch.fft.rfft(x).abs()),
     "quantile": case(lambda x: x.quantile(0.4, dim=1), exact=False),
     "max pool": case(lambda x: F.max_pool2d(x, 3, 2, padding=1, ceil_mode=True), Z),
-    "dilated max pool": case(lambda x: F.max_pool1d(x[0], 2, 1, dilation=2), Z),
+    "dilated max pool": case(lambda x: F.max_pool1d(x[0], 2, 1, dilation=2), Z, exact=False),
     "max pool with places": case(lambda x: F.max_pool2d(x, 2, return_indices=True)[0], Z),
     "adaptive max pool": case(lambda x: F.adaptive_max_pool2d(x, 3), Z),
     # moving

@@ -586,59 +586,18 @@ def test_a_model_on_meta_tensors_has_its_field() -> None:
 
     assert field.box == (slice(0, 1), slice(0, 3), slice(4, 8), slice(4, 8))
     assert not field.is_exact
-    assert "1.weight" in str(field)
+    assert "0.weight" in str(field)
 
 
-def test_a_loaded_history_has_its_fields(tmp_path: Path) -> None:
-    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Softmax(1))
-    history = tl.log_forward_pass(model.eval(), torch.randn(2, 3, 16, 16))
+def test_a_loaded_history_has_no_functions_to_ask(tmp_path: Path) -> None:
+    history = tl.log_forward_pass(nn.Linear(3, 4), torch.randn(2, 3))
     history.save(tmp_path / "pass.tl")
     loaded = tl.load_history(tmp_path / "pass.tl")
 
-    back, forth = loaded.receptive_field("output_1", (1, 2, 2)), loaded.projective_field("input_1", (1, 5, 5))
-
-    assert torch.equal(back.mask, history.receptive_field("output_1", (1, 2, 2)).mask)
-    assert torch.equal(forth.mask, history.projective_field("input_1", (1, 5, 5)).mask)
-    assert "0.weight" in str(forth)  # its values are not in the file
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: x.T.reshape(3, 2).split(1)[1],
-        lambda x: x.where(torch.tensor([True, False, True]), x.roll(1, 1)),
-        lambda x: torch.linalg.vector_norm(x, dim=1) + torch.special.expit(x).to(torch.float64).float()[:, 0],
-        lambda x: torch.fft.fft(x).real,
-    ],
-    ids=["methods", "where", "namespaces", "fft"],
-)
-def test_functions_of_a_loaded_history_are_found_by_name(function: Any, tmp_path: Path) -> None:
-    history = tl.log_forward_pass(Does(function), torch.randn(2, 3))
-    history.save(tmp_path / "pass.tl")
-    loaded = tl.load_history(tmp_path / "pass.tl")
-
-    field = loaded.receptive_field("output_1")
-
-    assert torch.equal(field.mask, history.receptive_field("output_1").mask)
-    assert field.is_exact
-
-
-@pytest.mark.parametrize("name", ["twice", "lerp"])  # torch has another function of the second name
-def test_a_function_that_a_loaded_history_has_not_is_said_once(name: str, tmp_path: Path) -> None:
-    @torch.library.custom_op(f"torcheer_fields::{name}", mutates_args=())
-    def twice(x: Tensor) -> Tensor:
-        return x * 2
-
-    history = tl.log_forward_pass(Does(lambda x: twice(twice(x)) + 1), torch.randn(3))
-    history.save(tmp_path / "pass.tl")
-
-    field = tl.load_history(tmp_path / "pass.tl").receptive_field("output_1")
-
-    assert field.mask.all()
-    assert not field.is_exact
-    assert len(field.notes) == 1
-    assert field.notes[0].endswith("since a loaded history has no functions.")
-    assert len(field.notes[0].split(":")[0].split(", ")) == 2
+    with pytest.raises(tl.InputError, match="has no functions"):
+        loaded.receptive_field("output_1")
+    with pytest.raises(tl.InputError, match="has no functions"):
+        loaded.projective_field("input_1")
 
 
 def test_asking_leaves_model_and_random_numbers_alone() -> None:

@@ -35,8 +35,9 @@ from tests.capture.forged_files import Forged
 from tests.capture.models import SmallModel, some_models
 from tests.capture.outcomes import Does, capture, same
 from tests.many import examples
+from torcheer.capture import PassRecord
 from torcheer.capture.aliasing import Geometry
-from torcheer.capture.api import summarise
+from torcheer.capture.draw_pass import summarise
 from torcheer.capture.function_mode import Unkept
 from torcheer.capture.savefile.pass_schema import StoredOp, as_json
 from torcheer.capture.savefile.python_values import packed, unpacked
@@ -129,7 +130,7 @@ def assert_same_pass(loaded: tl.ModelHistory, history: tl.ModelHistory) -> None:
         assert not found, found[:3]
     names = properties(tl.Op)
     for i in range(history.num_tensors_total):
-        op, other = history._op(i), loaded._op(i)
+        op, other = PassRecord(history).op(i), PassRecord(loaded).op(i)
         for name in names:
             found = list(differences(getattr(op, name), getattr(other, name), f"{op.layer_label}.{name}"))
             assert not found, found[:3]

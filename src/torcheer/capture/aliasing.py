@@ -170,6 +170,14 @@ def shape_of(tensor: Tensor) -> torch.Size:
     return tensor.shape
 
 
+def plain_size(size: Any) -> int:
+    """A size as a number; -1 where it differs from part to part, as in a nested tensor."""
+    try:
+        return int(size)
+    except Exception:
+        return -1
+
+
 def version_of(tensor: Tensor) -> int:
     """How often its memory was written in place, as torch counts; 0 where torch does not."""
     try:

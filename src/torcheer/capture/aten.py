@@ -13,7 +13,7 @@ from msgspec import Meta
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from torcheer.capture.aliasing import shape_of
-from torcheer.capture.pytree import collect_tensors
+from torcheer.capture.inputs import collect_tensors
 from torcheer.graph import readable_seconds
 
 # Numbers that may stand in a saved pass are checked when it is read.

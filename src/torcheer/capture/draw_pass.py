@@ -1,10 +1,11 @@
-"""Draw a pass: `history.draw`, `tl.show_model_graph`, and the picture that `vis_opt` asks for."""
+"""Show a pass: a picture (`history.draw`, `tl.show_model_graph`) or a table by module (`tl.summary`)."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -13,13 +14,25 @@ from torch import nn
 
 from torcheer.capture.analysis.plain_values import as_plain
 from torcheer.capture.inputs import check_model
-from torcheer.capture.model_state import same_model_after
+from torcheer.capture.model_state import same_model_after, same_random_state_after, undisturbed
 from torcheer.capture.op import Op
 from torcheer.capture.to_document import document_of
-from torcheer.capture.torch_state import same_random_state_after, undisturbed
 from torcheer.desktop import current_cell, display_inline, in_notebook, open_in_browser
 from torcheer.errors import InputError
-from torcheer.graph import Drawing, DrawingOptions, Figure, Picture, draw_document, read_options
+from torcheer.graph import (
+    Drawing,
+    DrawingOptions,
+    Figure,
+    ModuleInfo,
+    ModulePass,
+    Picture,
+    draw_document,
+    format_table,
+    read_options,
+    readable_bytes,
+    readable_count,
+    readable_seconds,
+)
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -38,7 +51,7 @@ def show_model_graph(
 
     Buffers and random generators are left as they were. The options are those of `history.draw`.
     """
-    from torcheer.capture.api import log_forward_pass
+    from torcheer.capture.forward_pass import log_forward_pass
 
     check_model(model)
     drawing = read_options(vis_opt, options)
@@ -118,3 +131,110 @@ def _asked(color_by: Callable[[Op], Any], op: Op) -> Figure:
             f"vis_color_by gave {figure!r} for {op.layer_label}: give a number, a colour such as '#ffcc00', "
             "or None."
         ) from None
+
+
+# --- a table -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleRow:
+    """One module of a summary; its figures include what it contains."""
+
+    address: str
+    class_name: str
+    depth: int
+    num_passes: int
+    output_shape: tuple[int, ...] | None
+    num_params: int
+    flops: int
+    macs: int
+    output_bytes: int  # of all ops inside
+    seconds: float
+
+
+class Summary:
+    """Rows by module; `print(summary)` shows the table."""
+
+    def __init__(self, model_name: str, rows: list[ModuleRow]) -> None:
+        self.model_name = model_name
+        self.rows = rows
+
+    def __str__(self) -> str:
+        titles = ["Module", "Class", "Output shape", "Params", "FLOPs", "MACs", "Memory", "Time"]
+        cells = [
+            [
+                "  " * row.depth + (row.address.rpartition(".")[2] if row.depth else "") + _times(row),
+                row.class_name,
+                "–" if row.output_shape is None else "×".join(map(str, row.output_shape)) or "scalar",
+                f"{row.num_params:,}" if row.num_params else "–",
+                readable_count(row.flops),
+                readable_count(row.macs),
+                readable_bytes(row.output_bytes),
+                readable_seconds(row.seconds) if row.num_passes else "not run",
+            ]
+            for row in self.rows
+        ]
+        cells[0][0] = self.model_name
+        total = self.rows[0]
+        foot = (
+            f"{total.num_params:,} parameters, {readable_count(total.flops)} FLOPs "
+            f"({readable_count(total.macs)} MACs), {readable_bytes(total.output_bytes)} of activations, "
+            f"{readable_seconds(total.seconds)}"
+        )
+        return format_table(titles, cells, [False, False, *[True] * 6]) + "\n" + foot
+
+    __repr__ = __str__
+
+
+def _times(row: ModuleRow) -> str:
+    return f" (×{row.num_passes})" if row.num_passes > 1 else ""
+
+
+def summary(model: nn.Module, input_args: Any, input_kwargs: Mapping[str, Any] | None = None) -> Summary:
+    """Run the model once and tabulate it by module: output shape, parameters, FLOPs, memory, time.
+
+    Memory is the sum of all outputs inside a module, in-place ones too. Buffers and random generators are
+    left as they were.
+    """
+    from torcheer.capture.forward_pass import log_forward_pass
+
+    check_model(model)
+    with same_model_after(model), same_random_state_after():
+        history = log_forward_pass(model, input_args, input_kwargs, layers_to_save="none")
+    return summarise(history)
+
+
+def summarise(history: ModelHistory) -> Summary:
+    ops = [Op(history, index) for index in range(history.num_tensors_total)]
+    work = [op.work for op in ops]
+    sizes = [op.tensor_fsize for op in ops]
+    rows = [_row(info, work, sizes, ops) for info in history.module_tree.modules.values()]
+    return Summary(history.model_name, rows)
+
+
+def _row(info: ModuleInfo, work: list[Any], sizes: list[int], ops: list[Op]) -> ModuleRow:
+    inside = [op for one in _outermost(info.passes) for op in range(one.first_op, one.first_op + one.num_ops)]
+    outputs = info.passes[-1].output_ops if info.passes else ()
+    return ModuleRow(
+        address=info.address,
+        class_name=info.class_name,
+        depth=info.address.count(".") + 1 if info.address else 0,
+        num_passes=info.num_passes,
+        output_shape=ops[outputs[0]].tensor_shape if outputs else None,
+        num_params=info.num_params,
+        flops=sum(work[op].flops for op in inside if work[op] is not None),
+        macs=sum(work[op].macs for op in inside if work[op] is not None),
+        output_bytes=sum(sizes[op] for op in inside),
+        seconds=sum(one.elapsed_seconds for one in _outermost(info.passes)),
+    )
+
+
+def _outermost(passes: tuple[ModulePass, ...]) -> list[ModulePass]:
+    """Calls that do not lie inside another call of the same module."""
+    found: list[ModulePass] = []
+    end = -1
+    for one in passes:
+        if one.first_op >= end:
+            found.append(one)
+            end = one.first_op + one.num_ops
+    return found

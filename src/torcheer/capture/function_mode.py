@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.aliasing import batch_dims, unwrapped, version_of
 from torcheer.capture.aten import AtenCall, begin_watching, end_watching
 from torcheer.capture.function_traits import Kind, Trait, is_random_call, known_trait, trait_of
-from torcheer.capture.model_walk import is_lazy
-from torcheer.capture.pytree import ATOMS, collect_into, collect_tensors, map_leaves
+from torcheer.capture.inputs import ATOMS, collect_into, collect_tensors, map_leaves
 from torcheer.capture.tape import TENSOR, Context, Read, Record, Scope, Tape, Use
 from torcheer.graph import Site
 

@@ -6,6 +6,7 @@ Learned once for each function that is met, then one dictionary look-up an op.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import IntEnum
 from types import FunctionType
 from typing import Any
@@ -26,36 +27,25 @@ class Kind(IntEnum):
     READ = 4  # a tensor's value goes to Python
 
 
+@dataclass(slots=True, eq=False)
 class Trait:
     """One torch function. A plain slotted record: it is touched on the hot path."""
 
-    __slots__ = (
-        "exposes",
-        "func",
-        "is_calm",
-        "is_random",
-        "kind",
-        "name",
-        "side_writes",
-        "type",
-        "write_args",
-        "writes",
-    )
+    func: Any
+    name: str
+    kind: Kind
+    type: str = field(init=False)
+    writes: bool = False  # into its first argument
+    write_args: tuple[int | str, ...] = ()  # arguments that its schema says it writes into
+    side_writes: tuple[int, ...] = ()  # buffers that it updates on the side, as batch_norm does
+    is_random: bool = field(init=False)
+    is_calm: Callable[[tuple[Any, ...], dict[str, Any]], bool] | None = field(init=False)
+    exposes: bool = False  # hands its memory to somebody whose writes nobody sees
 
-    def __init__(self, func: Any, name: str, kind: Kind) -> None:
-        self.func = func
-        self.name = name
-        self.type = type_of_function(name) or name
-        self.kind = kind
-        self.writes = False  # into its first argument
-        self.write_args: tuple[int | str, ...] = ()  # arguments that its schema says it writes into
-        self.side_writes: tuple[int, ...] = ()  # buffers that it updates on the side, as batch_norm does
-        self.is_random = name in RANDOM
-        self.is_calm: Callable[[tuple[Any, ...], dict[str, Any]], bool] | None = _CALM.get(name)
-        self.exposes = False  # hands its memory to somebody whose writes nobody sees
-
-    def __repr__(self) -> str:
-        return f"Trait({self.name!r}, {self.kind.name})"
+    def __post_init__(self) -> None:
+        self.type = type_of_function(self.name) or self.name
+        self.is_random = self.name in RANDOM
+        self.is_calm = _CALM.get(self.name)
 
 
 RANDOM = frozenset(

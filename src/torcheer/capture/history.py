@@ -5,17 +5,16 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 
 import torch
 from torch import Tensor, nn
 
 from torcheer.capture.aliasing import has_data, storage_key
 from torcheer.capture.analysis.edits import Edit
-from torcheer.capture.aten import AtenCall
+from torcheer.capture.aten import AtenCall, Count
 from torcheer.capture.backward.backward_pass import (
     BackwardGraph,
     BackwardPass,
@@ -26,11 +25,10 @@ from torcheer.capture.backward.backward_pass import (
 from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
 from torcheer.capture.layer_numbers import Numbering
-from torcheer.capture.model_walk import ModulesSeen
+from torcheer.capture.model_state import undisturbed
+from torcheer.capture.model_walk import ModulesSeen, Selection
 from torcheer.capture.op import Op, read_off, some_of
-from torcheer.capture.selection import Selection
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import (
     ConditionalBranch,
@@ -66,26 +64,21 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassFacts:
-    """What is known of a pass besides its ops."""
+class PassFacts(NamedTuple):
+    """What is known of a pass besides its ops; also as it is stored in a file."""
 
     model_name: str
     random_seed: int
     elapsed_seconds: float
-    num_param_tensors: int
-    num_params: int
-    num_param_bytes: int
+    num_param_tensors: Count
+    num_params: Count
+    num_param_bytes: Count
     keep_unsaved_layers: bool
     has_treated_values: bool
-    stopped_at: int | None
+    stopped_at: Count | None
     error: str  # of a model that raised; "" otherwise
     notes: tuple[str, ...]
-    start: Any = None  # what a second, plain forward must be given
-    modes: Any = None  # how torch computed when the pass began
-    output: Any = None  # what the model returned
     device: str = "same"  # where saved values go
-    edits: tuple[tuple[int, Any], ...] = ()  # (op, what was done to its output)
 
 
 class ModelHistory:
@@ -247,18 +240,6 @@ class ModelHistory:
 
     # --- gradients -------------------------------------------------------------------------
 
-    def _grad_of(self, op: int) -> Tensor | None:
-        log = self._gradients
-        return None if log is None else log.summed(log.slots_of(op))
-
-    def _has_grad(self, op: int) -> bool:
-        log = self._gradients
-        return log is not None and log.has_any(log.slots_of(op))
-
-    def _grads_by_pass(self, op: int) -> dict[int, Tensor]:
-        log = self._gradients
-        return {} if log is None else log.by_pass(log.slots_of(op))
-
     @property
     def num_backward_passes(self) -> int:
         return 0 if self._gradients is None else len(self._gradients.passes)
@@ -313,16 +294,9 @@ class ModelHistory:
     @property
     def internally_initialized_layers(self) -> list[str]:
         """Sources made inside the model: constants, random draws, tensors from elsewhere; not buffers."""
-        parents = self._structure.parents
-        return [
-            self._label(op)
-            for op, record in enumerate(self._tape.records)
-            if not parents[op]
-            and record.trait is not INPUT
-            and record.trait is not BUFFER
-            and record.trait is not OUTPUT
-            and not any(p < 0 for p in record.parents)
-        ]
+        ends = (INPUT, BUFFER, OUTPUT)
+        records = enumerate(self._tape.records)
+        return [self._label(op) for op, r in records if not r.parents and r.trait not in ends]
 
     @property
     def orphan_layers(self) -> list[str]:
@@ -341,19 +315,13 @@ class ModelHistory:
     @cached_property
     def model_max_recurrent_loops(self) -> int:
         """How often the most repeated layer ran that feeds back into itself; 1 where none does."""
-        layers = self._numbered.layers
-        counts = self._ops_that_count()
-        return max(1, feedback_loops(layers.layer_of, layers.num_passes, self._structure.parents, counts))
-
-    def _ops_that_count(self) -> list[bool]:
-        """Calls that an input or a parameter leads to: constants worked out by the code do not count."""
+        records, layers = self._tape.records, self._numbered.layers
+        # Calls that an input or a parameter leads to: constants worked out by the code do not count.
         depends: list[bool] = []
-        for record in self._tape.records:
+        for record in records:
             depends.append(record.trait is INPUT or any(p < 0 or depends[p] for p in record.parents))
-        return [
-            does and id(record.trait) not in NOT_CALLS
-            for does, record in zip(depends, self._tape.records, strict=True)
-        ]
+        counts = [does and id(r.trait) not in NOT_CALLS for does, r in zip(depends, records, strict=True)]
+        return max(1, feedback_loops(layers.layer_of, layers.num_passes, self._structure.parents, counts))
 
     @property
     def model_is_recurrent(self) -> bool:
@@ -443,14 +411,11 @@ class ModelHistory:
     @property
     def total_flops(self) -> int:
         """The sum over all ops for which FLOPs are defined."""
-        return sum(op.flops or 0 for op in map(self._op, range(len(self._tape.records))))
+        return sum(Op(self, op).flops or 0 for op in range(len(self._tape.records)))
 
     @property
     def total_macs(self) -> int:
-        return sum(op.macs or 0 for op in map(self._op, range(len(self._tape.records))))
-
-    def _op(self, index: int) -> Op:
-        return Op(self, index)
+        return sum(Op(self, op).macs or 0 for op in range(len(self._tape.records)))
 
     @property
     def random_seed_used(self) -> int:
@@ -480,8 +445,8 @@ class ModelHistory:
     def notes(self) -> list[str]:
         """What a reader of this pass should know."""
         notes = [*self._facts.notes, *self._tape.warnings]
-        if self._facts.edits:
-            done = dict.fromkeys(f"{self._label(op)} by {rule.name}" for op, rule in self._facts.edits)
+        if self._tape.edits:
+            done = dict.fromkeys(f"{self._label(op)} by {rule.name}" for op, rule in self._tape.edits)
             notes.append(f"edited: {some_of(done, 5)}.")
         if self.is_shape_only:
             notes.append("shape-only: it ran on meta or fake tensors, which have shapes and no values.")
@@ -500,7 +465,7 @@ class ModelHistory:
         outputs = self._structure.outputs
         if self._tape.was_loaded and len(outputs) == 1 and self._tape.addresses.get(outputs[0]) == "output":
             return self._saved_value(outputs[0])
-        return self._facts.output
+        return self._tape.output
 
     def log_backward(
         self,
@@ -576,7 +541,7 @@ class ModelHistory:
     @property
     def edits(self) -> list[Edit]:
         """The outputs that were replaced on their way, in order."""
-        done = self._facts.edits
+        done = self._tape.edits
         return [Edit(layer=self._label(op), key=rule.key, function=rule.name) for op, rule in done]
 
     # --- questions ---------------------------------------------------------------------------
@@ -610,19 +575,19 @@ class ModelHistory:
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
-        from torcheer.capture.analysis.fields import receptive_field
+        from torcheer.capture.analysis.fields import find_field
 
         with undisturbed():
-            return receptive_field(self, layer, unit, onto)
+            return find_field(self, layer, unit, onto, is_receptive=True)
 
     def projective_field(
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
     ) -> Field:
         """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
-        from torcheer.capture.analysis.fields import projective_field
+        from torcheer.capture.analysis.fields import find_field
 
         with undisturbed():
-            return projective_field(self, layer, unit, onto)
+            return find_field(self, layer, unit, onto, is_receptive=False)
 
     def stats(self, of: str = "values", *, by_pass: bool = False) -> StatsTable:
         """Mean, spread, range, zeros, dead units and saturation of each layer, as a table that sorts.
@@ -686,18 +651,18 @@ class ModelHistory:
 
         The page has at most `max_bytes`: 4 MB in a notebook, 20 MB elsewhere, unless you say otherwise.
         """
-        from torcheer.capture.page_source import show
+        from torcheer.capture.page_source import HistorySource, page
 
-        show(self, max_bytes=max_bytes)
+        page().show_page(HistorySource(self), max_bytes=max_bytes)
 
     def to_html(self, path: str | PathLike[str], *, max_bytes: int = 20_000_000) -> None:
         """Write the interactive page as one file that needs nothing else and can be mailed.
 
         The file has at most `max_bytes`, unless the structure alone takes more; 0 leaves all values out.
         """
-        from torcheer.capture.page_source import write_html
+        from torcheer.capture.page_source import HistorySource, page
 
-        write_html(self, path, max_bytes=max_bytes)
+        page().write_page(HistorySource(self), path, max_bytes=max_bytes)
 
     # --- checks and faces ----------------------------------------------------------------------
 
@@ -783,11 +748,11 @@ class PassRecord:
 
     def op(self, index: int) -> Op:
         """Also one that the history does not list."""
-        return self.history._op(index)
+        return Op(self.history, index)
 
     def value_of(self, op: int) -> Tensor | None:
         """The raw value of an op or, with a negative number, of a parameter."""
         return self.history._value_of(op)
 
     def grad_of(self, op: int) -> Tensor | None:
-        return self.history._grad_of(op)
+        return Op(self.history, op).grad_contents

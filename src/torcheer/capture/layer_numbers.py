@@ -59,7 +59,11 @@ class Numbering:
             key = keys[op]
             if key in self._layer_of_key and key[0] is not _BY_KEY_ALONE:  # type: ignore[index]
                 self.is_certain = False
-            self._append(op, key)
+            layer = self._layer_of_key.get(key)
+            if layer is None:
+                layer = self._layer_of_key[key] = self.layers.new_layer()
+                self.labels.add(self._tape.records[op].trait.type)
+            self.layers.append(layer)
 
     def finish(self) -> None:
         """Number everything, and forget what was only needed for that."""
@@ -76,7 +80,7 @@ class Numbering:
                     iterations = Iterations(self._tape, self._places, self.has_params, keys, count)
                     may_vary = iterations.anything_varies
                 if may_vary:
-                    key = (key, iterations.company_of(op, self._fence_of(records[op].scope)))
+                    key = (key, iterations.company_of(op, self._way(records[op].scope)[1]))
             layer = layer_of_key.get(key)
             if layer is None:
                 layer = layer_of_key[key] = len(num_passes)
@@ -100,13 +104,6 @@ class Numbering:
         layer, pass_num = self.layers.layer_of[op], self.layers.pass_of[op]
         label, short = self.labels.label(layer), self.labels.short_label(layer)
         return (label, short, f"{label}:{pass_num}", f"{short}:{pass_num}")
-
-    def _append(self, op: int, key: Hashable) -> None:
-        layer = self._layer_of_key.get(key)
-        if layer is None:
-            layer = self._layer_of_key[key] = self.layers.new_layer()
-            self.labels.add(self._tape.records[op].trait.type)
-        self.layers.append(layer)
 
     def _read_keys(self) -> list[Hashable]:
         keys, count, ways, place_of = self._keys, self._count, self._ways, self._places.place_of
@@ -167,9 +164,6 @@ class Numbering:
             way = (self._way_numbers.setdefault(step, len(self._way_numbers)), fence)
         self._ways[id(scope)] = way
         return way
-
-    def _fence_of(self, scope: Scope) -> Scope | None:
-        return self._way(scope)[1]
 
 
 Company = frozenset[Hashable]

@@ -1,17 +1,19 @@
-"""Walk a model once, and note all that a capture asks of its modules."""
+"""Walk a model once, and note all that a capture asks of its modules; and read the keys that name layers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+from torch.nn.parameter import is_lazy
 
 from torcheer.capture.aliasing import is_twin, storage_key
-from torcheer.graph import ModuleInfo, ModulePass, ModuleTree
+from torcheer.errors import InputError
+from torcheer.graph import ModuleInfo, ModulePass, ModuleTree, looks_like_label
 
 if TYPE_CHECKING:
     from torcheer.capture.tape import Scope
@@ -126,10 +128,6 @@ class ModelWalk:
             )
 
 
-def is_lazy(param: Tensor) -> bool:
-    return isinstance(param, UninitializedParameter | UninitializedBuffer)
-
-
 def num_elements(param: Tensor) -> int:
     """Zero for a parameter of a lazy module that has not run yet."""
     return 0 if is_lazy(param) else param.numel()
@@ -149,33 +147,30 @@ def _own(module: nn.Module, what: str) -> list[tuple[str, Tensor | None]]:
     return list(getattr(module, what).items())
 
 
-class ModulesSeen:
+class ModulesSeen(NamedTuple):
     """The modules of a model and their calls, without the model; the tree is made when it is asked for."""
 
-    def __init__(
-        self, notes: list[ModuleNote], other_names: dict[str, str], calls: dict[str, list[Scope]]
-    ) -> None:
-        self._notes = notes
-        self._other_names = other_names
-        self.calls = calls  # by address, in order
+    notes: list[ModuleNote]
+    other_names: dict[str, str]
+    calls: dict[str, list[Scope]]  # by address, in order
 
     def tree(self) -> ModuleTree:
-        below = _params_below(self._notes)
+        below = _params_below(self.notes)
         modules = {
             note.address: ModuleInfo(
                 address=note.address,
                 class_name=note.class_name,
                 # A module that hangs in two places is listed where it was met first.
-                children=tuple(child for child in note.children if child not in self._other_names),
+                children=tuple(child for child in note.children if child not in self.other_names),
                 param_addresses=tuple(name for name, _, _ in note.own_params),
                 num_params=sum(below[note.address].values()),
                 training=note.training,
                 passes=_passes(self.calls.get(note.address, [])),
             )
-            for note in self._notes
+            for note in self.notes
         }
         made = {address: _passes(calls) for address, calls in self.calls.items() if address not in modules}
-        return ModuleTree(modules, made, self._other_names)
+        return ModuleTree(modules, made, self.other_names)
 
 
 def _params_below(notes: list[ModuleNote]) -> dict[str, dict[int, int]]:
@@ -202,3 +197,99 @@ def _passes(calls: list[Scope]) -> tuple[ModulePass, ...]:
         )
         for scope in calls
     )
+
+
+# --- which layers are meant ---------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Selection:
+    """Which layers are meant. Each kind of key is told apart before the pass, so that one pass is enough."""
+
+    everything: bool = False
+    predicate: Callable[[Any], bool] | None = None
+    indices: set[int] = field(default_factory=set)
+    num_last: int = 0  # negative indices reach back this far
+    labels: set[str] = field(default_factory=set)
+    addresses: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)  # of inputs, outputs and buffers
+    parts: set[str] = field(default_factory=set)
+    awaited: set[int | str] = field(default_factory=set)  # ops and module calls: met when all have been there
+
+    @property
+    def needs_labels(self) -> bool:
+        return bool(self.labels or self.names or self.parts or self.predicate)
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Selection()
+
+    def matches(self, index: int, names: tuple[str, ...], address: str | None = None) -> bool:
+        """`address`: of an input or a buffer, which can be asked for by its name."""
+        if index in self.indices or (self.labels and not self.labels.isdisjoint(names)):
+            return True
+        return address in self.names or any(part in names[0] for part in self.parts)
+
+    def ops_in(self, history: Any) -> set[int]:
+        """The ops that are meant, once the pass is over and every label is certain."""
+        from torcheer.capture.op import Op
+
+        ops = range(history.num_tensors_total)
+        if self.everything:
+            return set(ops)
+        if self.predicate is not None:
+            return {op for op in ops if self.predicate(Op(history, op))}
+        names_of, addresses = history._numbered.names_of, history._tape.addresses
+        found = {op for op in ops if self.matches(op, names_of(op), addresses.get(op))}
+        found.update(ops[len(ops) - self.num_last :] if self.num_last else ())
+        for address in self.addresses:
+            passes, number = history.module_tree.passes_named(address)
+            found.update(op for one in passes for op in one.output_ops if number in (0, one.pass_num))
+        return found
+
+    def may_match(self, names: tuple[str, ...]) -> bool:
+        """While loops are still being recognised only the type of a label is certain."""
+        layer_type = names[0].partition("_")[0]
+        return any(label.partition("_")[0] == layer_type for label in self.labels) or any(
+            part.rstrip("0123456789:_") in layer_type or layer_type in part for part in self.parts
+        )
+
+
+def select(wanted: Any, walk: ModelWalk, inputs: Iterable[str], what: str) -> Selection:
+    """Read an option that names layers: 'all', 'none', keys of any kind, or a predicate.
+
+    `inputs` are the names of what the model is given.
+    """
+    if wanted is None or (isinstance(wanted, str) and wanted == "none"):
+        return Selection()
+    if isinstance(wanted, str) and wanted == "all":
+        return Selection(everything=True)
+    if callable(wanted):
+        return Selection(predicate=wanted)
+    selection = Selection()
+    keys = [wanted] if isinstance(wanted, str | int) else wanted
+    if not isinstance(keys, Iterable):
+        raise InputError(f"{what} must be 'all', 'none', a list of layers or a function, not {wanted!r}.")
+    addresses = walk.addresses
+    names = {*inputs, *(address for address, _ in walk.buffers.values())}
+    for key in keys:
+        _add_key(selection, key, addresses, names, what)
+    return selection
+
+
+def _add_key(selection: Selection, key: Any, addresses: frozenset[str], names: set[str], what: str) -> None:
+    if isinstance(key, bool) or not isinstance(key, int | str) or key == "":
+        raise InputError(f"{what} takes labels, module addresses, names and indices, not {key!r}.")
+    if isinstance(key, int):
+        if key >= 0:
+            selection.indices.add(key)
+        else:
+            selection.num_last = max(selection.num_last, -key)
+    elif key.rpartition(":")[0] in addresses or key in addresses:
+        selection.addresses.add(key)
+    elif looks_like_label(key):
+        selection.labels.add(key)
+    elif key in names or key == "output" or key.startswith("output."):
+        selection.names.add(key)
+    else:
+        selection.parts.add(key)

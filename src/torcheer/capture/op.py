@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,20 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.aten import AtenCall
-from torcheer.capture.pytree import map_leaves
+from torcheer.capture.function_traits import Trait
+from torcheer.capture.inputs import map_leaves
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, Meta, Record
 from torcheer.errors import InputError
-from torcheer.graph import Arguments, SourceLine, Work, describe_op, readable_bytes, source_lines, work_of
+from torcheer.graph import (
+    Arguments,
+    SourceLine,
+    Structure,
+    Work,
+    describe_op,
+    readable_bytes,
+    source_lines,
+    work_of,
+)
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -41,6 +51,19 @@ def some_of(names: Iterable[str], most: int = 3) -> str:
 def read_off(path: str, doc: str = "") -> Any:
     """A property that stands elsewhere: `read_off("_meta.dtype")`."""
     return property(attrgetter(path), doc=doc)
+
+
+def _neighbours(find: Callable[[Structure, int], Iterable[int]], doc: str = "") -> Any:
+    """The labels of the ops that stand in some way to an op."""
+
+    def labels(op: Op) -> list[str]:
+        return [op._history._label(other) for other in find(op._history._structure, op.index)]
+
+    return property(labels, doc=doc)
+
+
+def _is_made_as(trait: Trait) -> Any:
+    return property(lambda op: op._record.trait is trait)
 
 
 def _distance(end: str, which: int) -> Any:
@@ -145,7 +168,7 @@ class Op:
     @property
     def edited_by(self) -> list[str]:
         """The functions that replaced its output, in order."""
-        return [rule.name for op, rule in self._history._facts.edits if op == self.index]
+        return [rule.name for op, rule in self._history._tape.edits if op == self.index]
 
     @property
     def unedited_contents(self) -> Tensor | None:
@@ -156,7 +179,8 @@ class Op:
 
     @property
     def has_saved_grad(self) -> bool:
-        return self._history._has_grad(self.index)
+        log = self._history._gradients
+        return log is not None and log.has_any(log.slots_of(self.index))
 
     @property
     def grad_contents(self) -> Tensor | None:
@@ -164,12 +188,14 @@ class Op:
 
         Gradients of `torch.autograd.grad` count only where there was no `backward()`: `grads` has them all.
         """
-        return self._history._grad_of(self.index)
+        log = self._history._gradients
+        return None if log is None else log.summed(log.slots_of(self.index))
 
     @property
     def grads(self) -> dict[int, Tensor]:
         """The gradient by the number of the backward pass that brought it, from 1."""
-        return self._history._grads_by_pass(self.index)
+        log = self._history._gradients
+        return {} if log is None else log.by_pass(log.slots_of(self.index))
 
     # --- the function ----------------------------------------------------------------
 
@@ -310,39 +336,18 @@ class Op:
 
     # --- the graph around it -------------------------------------------------------------
 
-    def _labels(self, ops: Any) -> list[str]:
-        return [self._history._label(op) for op in ops]
-
-    @property
-    def parent_layers(self) -> list[str]:
-        return self._labels(self._history._structure.parents[self.index])
-
-    @property
-    def child_layers(self) -> list[str]:
-        return self._labels(self._history._structure.children[self.index])
-
-    @property
-    def sibling_layers(self) -> list[str]:
-        """Ops that share a parent with it."""
-        return self._labels(self._history._structure.siblings(self.index))
-
-    @property
-    def spouse_layers(self) -> list[str]:
-        """Ops that share a child with it."""
-        return self._labels(self._history._structure.co_parents(self.index))
-
-    @property
-    def input_ancestors(self) -> list[str]:
-        """The inputs that lead here."""
-        above = self._history._structure.ancestors(self.index) | {self.index}
-        return self._labels(op for op in self._history._structure.inputs if op in above)
-
-    @property
-    def output_descendants(self) -> list[str]:
-        """The outputs that this leads to."""
-        below = self._history._structure.descendants(self.index) | {self.index}
-        return self._labels(op for op in self._history._structure.outputs if op in below)
-
+    parent_layers: list[str] = _neighbours(lambda structure, op: structure.parents[op])
+    child_layers: list[str] = _neighbours(lambda structure, op: structure.children[op])
+    sibling_layers: list[str] = _neighbours(Structure.siblings, "Ops that share a parent with it.")
+    spouse_layers: list[str] = _neighbours(Structure.co_parents, "Ops that share a child with it.")
+    input_ancestors: list[str] = _neighbours(
+        lambda structure, op: sorted((structure.ancestors(op) | {op}).intersection(structure.inputs)),
+        "The inputs that lead here.",
+    )
+    output_descendants: list[str] = _neighbours(
+        lambda structure, op: sorted((structure.descendants(op) | {op}).intersection(structure.outputs)),
+        "The outputs that this leads to.",
+    )
     min_distance_from_input: int | None = _distance("from_input", 0)
     max_distance_from_input: int | None = _distance("from_input", 1)
     min_distance_from_output: int | None = _distance("from_output", 0)
@@ -356,17 +361,9 @@ class Op:
     def is_output_ancestor(self) -> bool:
         return self._history._structure.leads_to_output[self.index]
 
-    @property
-    def is_input_layer(self) -> bool:
-        return self._record.trait is INPUT
-
-    @property
-    def is_output_layer(self) -> bool:
-        return self._record.trait is OUTPUT
-
-    @property
-    def is_buffer_layer(self) -> bool:
-        return self._record.trait is BUFFER
+    is_input_layer: bool = _is_made_as(INPUT)
+    is_output_layer: bool = _is_made_as(OUTPUT)
+    is_buffer_layer: bool = _is_made_as(BUFFER)
 
     @property
     def buffer_address(self) -> str | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import os
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from torcheer.capture.aliasing import has_data
+from torcheer.capture.analysis.plain_values import laid_out
+from torcheer.capture.model_state import undisturbed
 from torcheer.capture.to_document import document_of
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import (
     NO_FIGURE,
@@ -46,20 +46,10 @@ _numbers = itertools.count(1)
 # --- the way up ------------------------------------------------------------------------------------
 
 
-def _page() -> Any:
+def page() -> Any:
     # The one call that points up: capture knows nothing of the app, which stands above it. By name, and only
     # when it is asked for, so that nothing of the app is loaded with a capture.
     return importlib.import_module("torcheer.app")
-
-
-def show(history: ModelHistory, *, max_bytes: int | None = None) -> None:
-    """Show the interactive page of a pass: in a notebook inline, else in a browser."""
-    _page().show_page(HistorySource(history), max_bytes=max_bytes)
-
-
-def write_html(history: ModelHistory, path: str | os.PathLike[str], *, max_bytes: int = 20_000_000) -> None:
-    """Write the interactive page of a pass as one file that needs no other."""
-    _page().write_page(HistorySource(history), path, max_bytes=max_bytes)
 
 
 # --- the source ------------------------------------------------------------------------------------
@@ -182,38 +172,19 @@ def _as_array(value: Any) -> tuple[Array, str, str] | str:
     if not has_data(value):
         return SHAPE_ONLY
     dtype = str(value.dtype).removeprefix("torch.")
+    size = 0 if value.is_nested else value.numel() * value.element_size()
+    if value.layout != torch.strided and size > _MAX_DENSE_BYTES:
+        return (
+            f"sparse: written out it would take {readable_bytes(size)}, more than is shown "
+            f"({readable_bytes(_MAX_DENSE_BYTES)})."
+        )
     try:
-        dense, note = _dense(value.detach())
+        dense, note = laid_out(value.detach())
         return _numpy(dense), dtype, note
-    except _CannotShow as why:
-        return str(why)
     except (RuntimeError, TypeError, ValueError, NotImplementedError, AttributeError) as error:
         # A subclass that holds its numbers elsewhere, a type that NumPy has not.
         first_line = str(error).partition("\n")[0][:120]
         return f"{type(value).__name__} of {dtype}: its numbers cannot be read ({first_line})."
-
-
-class _CannotShow(Exception):  # noqa: N818  # no error: the reason is shown
-    """Why a tensor cannot be looked at."""
-
-
-def _dense(tensor: Tensor) -> tuple[Tensor, str]:
-    note = ""
-    if tensor.is_nested:
-        parts = [part.reshape(-1) for part in tensor.unbind()]
-        tensor = torch.cat(parts) if parts else tensor.values().reshape(-1)
-        note = f"nested: its {len(parts)} parts, one after the other"
-    if tensor.is_quantized:
-        return tensor.dequantize(), "quantized: the numbers that its codes stand for"
-    if tensor.layout != torch.strided:
-        size = tensor.numel() * tensor.element_size()
-        if size > _MAX_DENSE_BYTES:
-            raise _CannotShow(
-                f"sparse: written out it would take {readable_bytes(size)}, more than is shown "
-                f"({readable_bytes(_MAX_DENSE_BYTES)})."
-            )
-        return tensor.to_dense(), "sparse: shown with its zeros"
-    return tensor, note
 
 
 def _numpy(tensor: Tensor) -> Array:

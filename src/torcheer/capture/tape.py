@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,51 +32,36 @@ from torcheer.capture.aliasing import (
 )
 from torcheer.capture.aten import AtenCall
 from torcheer.capture.function_traits import Trait, own_trait
-from torcheer.capture.pytree import tensors_in
-from torcheer.capture.threads import OtherThreads
+from torcheer.capture.inputs import tensors_in
 from torcheer.graph import Site
 
 if TYPE_CHECKING:
     from torcheer.capture.analysis.edits import Editor
     from torcheer.capture.backward.grad_graph import Edge, EdgesTaken
     from torcheer.capture.model_walk import ModelWalk
+    from torcheer.capture.recorder import OtherThreads
 
 
+@dataclass(slots=True, eq=False)
 class Scope:
     """One call of a module, or of a torch function that was opened up. Filled on the hot path."""
 
-    __slots__ = (
-        "address",
-        "depth",
-        "drill",
-        "first_op",
-        "func",
-        "name",
-        "num_ops",
-        "outputs",
-        "parent",
-        "pass_num",
-        "seconds",
-        "site",
-        "started",
-    )
+    parent: Scope | None
+    address: str | None  # None for a function
+    name: str  # class or function
+    site: Site
+    first_op: int
+    depth: int = 0
+    func: Any = None
+    pass_num: int = 1
+    num_ops: int = -1  # filled when it ends
+    outputs: tuple[int, ...] = ()
+    started: float = 0.0  # while it runs
+    seconds: float = 0.0
+    drill: ExitStack | None = None  # closed when a scripted module ends
 
-    def __init__(
-        self, parent: Scope | None, address: str | None, name: str, site: Site, first_op: int
-    ) -> None:
-        self.parent = parent
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.address = address  # None for a function
-        self.name = name  # class or function
-        self.func: Any = None
-        self.site = site
-        self.pass_num = 1
-        self.first_op = first_op
-        self.num_ops = -1  # filled when it ends
-        self.outputs: tuple[int, ...] = ()
-        self.started = 0.0  # while it runs
-        self.seconds = 0.0
-        self.drill: ExitStack | None = None  # closed when a scripted module ends
+    def __post_init__(self) -> None:
+        self.depth = 0 if self.parent is None else self.parent.depth + 1
 
     @property
     def is_module(self) -> bool:
@@ -218,6 +204,10 @@ class Tape:
     """Everything recorded in one pass."""
 
     was_loaded = False  # from a file, without functions and parameters
+    start: Any = None  # what a second, plain forward must be given
+    modes: Any = None  # how torch computed when the pass began
+    output: Any = None  # what the model returned
+    edits: Sequence[tuple[int, Any]] = ()  # each op, and what was done to its output
 
     def __init__(self, walk: ModelWalk, keep_all: bool, copy_all: bool = False) -> None:
         self.records: list[Record] = []

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from torcheer.capture.aliasing import plain_size
 from torcheer.capture.op import Op, is_torchs, own_frames
-from torcheer.capture.savefile.python_values import plain_size
 from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope, site_key
 from torcheer.graph import (
     DOCUMENT_VERSION,
@@ -56,7 +56,7 @@ class _Describer:
         self._lines_around: dict[int, list[int]] = {}  # by scope, with those around it
         self._own_lines: list[bool] = []  # by line: whether it is outside torch
         self._backward = _backward_seconds(history)
-        self._edited = {op for op, _ in history._facts.edits}
+        self._edited = {op for op, _ in history._tape.edits}
 
     def document(self) -> PassDocument:
         history = self._history

@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
-from torcheer.capture import has_data, is_lazy, undisturbed
+from torcheer.capture import has_data, undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
 from torcheer.models import unwrapped

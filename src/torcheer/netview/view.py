@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from torcheer.capture import (
     ModelHistory,
@@ -18,7 +19,6 @@ from torcheer.capture import (
     check_model,
     collect_tensors,
     copied_call,
-    is_lazy,
     log_forward_pass,
     map_tensors,
     same_model_after,

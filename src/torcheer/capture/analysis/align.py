@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.analysis.plain_values import as_plain, param_value
-from torcheer.capture.tape import BUFFER, IDENTITY, INPUT, OUTPUT, Record
+from torcheer.capture.tape import BUFFER, IDENTITY, INPUT, OUTPUT
 from torcheer.graph import Structure
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def _table(text: str) -> dict[str, str]:
     return {name: names[0] for names in lines for name in names}
 
 
+# They only show, move or copy what they are given.
 _MOVES = frozenset("reshape permute squeeze getitem expand chunk clone to".split())
 _STANDS_FOR = _table(_SAME)
 _FAMILY = _table(_AKIN)
@@ -83,11 +84,6 @@ def family_name(layer_type: str) -> str:
     """A wider circle: a `linear` may be a `matmul` in another program."""
     name = common_name(layer_type)
     return _FAMILY.get(name, name)
-
-
-def is_move(layer_type: str) -> bool:
-    """Whether an operation only shows, moves or copies what it is given."""
-    return common_name(layer_type) in _MOVES
 
 
 Tokens = Sequence[Hashable | None]  # None: not to be matched on this level
@@ -180,7 +176,6 @@ def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
     name, with parameters of the same shapes, of the same name and shape, of the same name, and at last of the
     same family. Inputs and outputs are partners by name, and the rest of them in order.
     """
-    ends = _paired_ends(left, right)
     ops_left, ops_right = _ops(left), _ops(right)
     known: dict[tuple[int, ...], list[list[int]]] = {}
     levels_left = _levels(left, ops_left, _param_kinds(left, known))
@@ -188,12 +183,12 @@ def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
     pairs = align(levels_left, levels_right)
     for level in (_BY_PARAMS, _BY_MODULE):
         pairs += _crossing(levels_left[level], levels_right[level], pairs)
-    partner = {ops_left[i]: ops_right[j] for i, j in pairs}
-    partner |= ends
+    partner = {ops_left[i]: ops_right[j] for i, j in pairs} | _paired_ends(left, right)
+    one, other = left._structure, right._structure
     return Alignment(
         partner=partner,
-        only_left={*ops_left, *_ends(left)} - partner.keys(),
-        only_right={*ops_right, *_ends(right)} - set(partner.values()),
+        only_left={*ops_left, *one.inputs, *one.outputs} - partner.keys(),
+        only_right={*ops_right, *other.inputs, *other.outputs} - set(partner.values()),
     )
 
 
@@ -228,24 +223,15 @@ def _ops(history: ModelHistory) -> list[int]:
     return [op for op, record in enumerate(history._tape.records) if record.trait not in others]
 
 
-def _ends(history: ModelHistory) -> list[int]:
-    return [*history._structure.inputs, *history._structure.outputs]
-
-
 def _paired_ends(left: ModelHistory, right: ModelHistory) -> dict[int, int]:
     """Inputs with inputs, and outputs with outputs."""
+    one, other = left._structure, right._structure
     paired: dict[int, int] = {}
-    for ends_left, ends_right in (
-        (left._structure.inputs, right._structure.inputs),
-        (left._structure.outputs, right._structure.outputs),
-    ):
-        names = _names(left, ends_left), _names(right, ends_right)
-        paired |= {ends_left[i]: ends_right[j] for i, j in pair_by_name(*names)}
+    for ends, other_ends in ((one.inputs, other.inputs), (one.outputs, other.outputs)):
+        names = [left._tape.addresses.get(op, "") for op in ends]
+        other_names = [right._tape.addresses.get(op, "") for op in other_ends]
+        paired |= {ends[i]: other_ends[j] for i, j in pair_by_name(names, other_names)}
     return paired
-
-
-def _names(history: ModelHistory, ends: Sequence[int]) -> list[str]:
-    return [history._tape.addresses.get(op, "") for op in ends]
 
 
 def _levels(
@@ -256,9 +242,12 @@ def _levels(
     levels: list[list[Hashable | None]] = [[] for _ in range(8)]
     for op in ops:
         record, shape = tape.records[op], tuple(tape.meta(op).shape)
-        name, address = common_name(record.trait.type), _address(history, op)
-        params = _param_shapes(history, record)
-        values = tuple(kinds[-parent - 1] for parent in record.parents if parent < 0)
+        name, address = common_name(record.trait.type), record.scope.module().address or ""
+        if record.trait is BUFFER:
+            address = tape.addresses.get(op, "")
+        used = [-parent - 1 for parent in record.parents if parent < 0]
+        params = tuple(tuple(tape.params[param][1].shape) for param in used)
+        values = tuple(kinds[param] for param in used)
         values = values if any(kind is not None for kind in values) else ()
         tokens = (
             (address, name, values, shape) if values else None,
@@ -268,23 +257,12 @@ def _levels(
             (name, params) if params else None,
             (name, shape),
             # Of views and moves that give another shape, two are hardly ever the same.
-            None if is_move(record.trait.type) else name,
+            None if name in _MOVES else name,
             (family_name(record.trait.type), shape),
         )
         for level, token in zip(levels, tokens, strict=True):
             level.append(token)
     return levels
-
-
-def _param_shapes(history: ModelHistory, record: Record) -> tuple[tuple[int, ...], ...]:
-    params = history._tape.params
-    return tuple(tuple(params[-parent - 1][1].shape) for parent in record.parents if parent < 0)
-
-
-def _address(history: ModelHistory, op: int) -> str:
-    if history._tape.records[op].trait is BUFFER:
-        return history._tape.addresses.get(op, "")
-    return history._tape.records[op].scope.module().address or ""
 
 
 def _param_kinds(

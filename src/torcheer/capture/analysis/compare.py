@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from torcheer.capture.analysis.align import Alignment, Verdict, align_passes, mend, pair_by_name
-from torcheer.capture.analysis.plain_values import CHUNK, as_plain, kept_value
+from torcheer.capture.analysis.plain_values import as_plain, kept_value
 from torcheer.capture.history import ModelHistory
+from torcheer.capture.inputs import tensors_in
 from torcheer.capture.op import Op, some_of
-from torcheer.capture.pytree import tensors_in
 from torcheer.capture.tape import BUFFER, OUTPUT
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import Column, RowTable, SourceLine, number_text, shape_text
@@ -23,6 +23,7 @@ from torcheer.graph import Column, RowTable, SourceLine, number_text, shape_text
 Of = Literal["values", "gradients"]
 _NUM_WORST = 5
 _NUM_NAMES = 8
+_HEAD = 4096  # elements
 
 
 # --- how far two tensors are apart, and how far they may be --------------------------------------
@@ -59,103 +60,67 @@ def wider(one: Tolerance, other: Tolerance) -> Tolerance:
     return Tolerance(max(one.rtol, other.rtol), max(one.atol, other.atol))
 
 
-@dataclass(slots=True)
-class Difference:
-    """Figures of |a - b|, element by element, gathered piece by piece.
+class Difference(NamedTuple):
+    """Figures of |a - b|, element by element; None where there was nothing to compare."""
 
-    NaN in the same place, and the same Inf, count as equal.
-    """
-
-    num: int = 0
-    num_far: int = 0  # elements beyond the tolerance
-    num_both_nan: int = 0
-    num_one_nan: int = 0
-    largest: float = 0.0  # magnitude in either of the two
-    sum_abs: float = 0.0
-    max_abs: float | None = None  # infinite where only one of the two is NaN; None for empty tensors
+    verdict: Verdict
+    note: str = ""
+    max_abs: float | None = None  # infinite where only one of the two is NaN or Inf
     max_rel: float | None = None  # of |a - b| / |b|, over the elements where b is not zero
-    _dot: float = 0.0
-    _square_a: float = 0.0
-    _square_b: float = 0.0
-
-    @property
-    def is_close(self) -> bool:
-        return self.num_far == 0
-
-    @property
-    def mean_abs(self) -> float | None:
-        return self.sum_abs / self.num if self.num else None
-
-    @property
-    def relative(self) -> float | None:
-        """The largest |a - b| over the largest magnitude in either of the two."""
-        if not self.max_abs or math.isinf(self.max_abs):
-            return self.max_abs
-        return self.max_abs / self.largest if self.largest else math.inf
-
-    @property
-    def cosine(self) -> float | None:
-        """Of the elements that are finite in both; a vector of zeros has no direction."""
-        if not self._square_a or not self._square_b:
-            return None
-        ratio = self._dot / math.sqrt(self._square_a) / math.sqrt(self._square_b)
-        return min(1.0, max(-1.0, ratio))
-
-    def add(self, a: Tensor, b: Tensor, tolerance: Tolerance) -> None:
-        self.num += a.numel()
-        self.max_abs = self.max_abs or 0.0
-        are_whole = not any(t.is_floating_point() or t.is_complex() for t in (a, b))
-        same = a == b  # before whole numbers lose digits
-        wide = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
-        a, b = a.to(wide), b.to(wide)
-        distance = (a - b).abs()
-        if are_whole:
-            distance = torch.where(same, 0.0, distance.clamp(min=1.0))
-        if not bool(distance.isfinite().all()):
-            finite = self._count_odd(a, b)
-            a, b, distance = a[finite], b[finite], distance[finite]
-        if not a.numel():
-            return
-        size = b.abs()
-        self.num_far += int(torch.count_nonzero(distance > tolerance.atol + tolerance.rtol * size))
-        self.max_abs = max(self.max_abs, distance.max().item())
-        self.sum_abs += distance.sum().item()
-        self.largest = max(self.largest, a.abs().max().item(), size.max().item())
-        usable = size > 0
-        if bool(usable.any()):
-            self.max_rel = max(self.max_rel or 0.0, (distance[usable] / size[usable]).max().item())
-        product = torch.vdot if a.is_complex() else torch.dot
-        self._dot += product(a, b).real.item()
-        self._square_a += product(a, a).real.item()
-        self._square_b += product(b, b).real.item()
-
-    def _count_odd(self, a: Tensor, b: Tensor) -> Tensor:
-        """Count the elements that are NaN or Inf in one of the two; returns which are not."""
-        nan_a, nan_b = a.isnan(), b.isnan()
-        finite = a.isfinite() & b.isfinite()
-        # The same Inf is equal; beside any other value it is infinitely far.
-        num_far = int((~finite & ~(nan_a & nan_b) & (a != b)).sum())
-        self.num_both_nan += int((nan_a & nan_b).sum())
-        self.num_one_nan += int((nan_a ^ nan_b).sum())
-        self.num_far += num_far
-        if num_far:
-            self.max_abs = self.sum_abs = math.inf
-        return finite
+    relative: float | None = None  # the largest |a - b| over the largest magnitude in either of the two
+    mean_abs: float | None = None
+    cosine: float | None = None  # of the elements that are finite in both; zeros have no direction
 
 
-def difference(a: Tensor | None, b: Tensor | None, tolerance: Tolerance) -> Difference | None:
-    """Of two plain tensors, in double precision; None where one is missing, or their shapes differ."""
-    if a is None or b is None or a.shape != b.shape:
-        return None
+def difference(a: Tensor | None, b: Tensor | None, tolerance: Tolerance) -> Difference:
+    """Of two plain tensors, in double precision. NaN in the same place, and the same Inf, count as equal."""
+    if a is None or b is None:
+        return Difference("unseen", "not saved in both")
+    if a.shape != b.shape:
+        return Difference("other shape", f"shape {shape_text(a.shape)} against {shape_text(b.shape)}")
     for dim in range(a.dim()):
         if a.size(dim) > 1 and a.stride(dim) == 0 and b.stride(dim) == 0:
             a, b = a.narrow(dim, 0, 1), b.narrow(dim, 0, 1)  # expanded: the rest are copies of the first
-    found = Difference()
     with torch.no_grad():
-        flat_a, flat_b = a.reshape(-1), b.reshape(-1)
-        for start in range(0, flat_a.numel(), CHUNK):
-            found.add(flat_a[start : start + CHUNK].cpu(), flat_b[start : start + CHUNK].cpu(), tolerance)
-    return found
+        return _figures(a.flatten().cpu(), b.flatten().cpu(), tolerance) if a.numel() else Difference("close")
+
+
+def _figures(a: Tensor, b: Tensor, tolerance: Tolerance) -> Difference:
+    are_whole = not any(t.is_floating_point() or t.is_complex() for t in (a, b))
+    num, same = a.numel(), a == b  # before whole numbers lose digits
+    wide = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
+    a, b = a.to(wide), b.to(wide)
+    distance = (a - b).abs()
+    if are_whole:
+        distance = torch.where(same, 0.0, distance.clamp(min=1.0))
+    is_odd, note = False, ""
+    if not bool(distance.isfinite().all()):
+        finite, nan_a, nan_b = a.isfinite() & b.isfinite(), a.isnan(), b.isnan()
+        # The same Inf is equal; beside any other value it is infinitely far.
+        is_odd = bool((~finite & ~(nan_a & nan_b) & (a != b)).any())
+        num_both, num_one = int((nan_a & nan_b).sum()), int((nan_a ^ nan_b).sum())
+        note = f"{num_both} NaN in the same places" if num_both else ""
+        note = f"{num_one} NaN in one of the two only" if num_one else note
+        a, b, distance = a[finite], b[finite], distance[finite]
+    size = b.abs()
+    max_abs = math.inf if is_odd else _largest(distance)
+    largest = max(_largest(a.abs()), _largest(size))
+    is_far = is_odd or bool((distance > tolerance.atol + tolerance.rtol * size).any())
+    norms = torch.linalg.vector_norm(a).item() * torch.linalg.vector_norm(b).item()
+    product = torch.vdot(a, b).real.item() if norms else 0.0
+    return Difference(
+        verdict="far" if is_far else "close",
+        note=note,
+        max_abs=max_abs,
+        max_rel=_largest(distance[size > 0] / size[size > 0]) if bool((size > 0).any()) else None,
+        relative=max_abs if not max_abs or is_odd else max_abs / largest if largest else math.inf,
+        mean_abs=math.inf if is_odd else distance.sum().item() / num,
+        cosine=min(1.0, max(-1.0, product / norms)) if norms else None,
+    )
+
+
+def _largest(values: Tensor) -> float:
+    return values.max().item() if values.numel() else 0.0
 
 
 # --- what a comparison found ---------------------------------------------------------------------
@@ -328,11 +293,11 @@ def compare(
     return _compare_outputs(a, b, rtol, atol)
 
 
-def _allowed(usual: Tolerance, rtol: float | None, atol: float | None) -> Tolerance:
+def _allowed(
+    types: tuple[torch.dtype, torch.dtype], usual: Tolerance, rtol: float | None, atol: float | None
+) -> Tolerance:
+    usual = usual if any(dtype.is_floating_point or dtype.is_complex for dtype in types) else _EXACT
     return Tolerance(usual.rtol if rtol is None else rtol, usual.atol if atol is None else atol)
-
-
-Values = tuple[Tensor | None, Tensor | None]  # None where one was not saved
 
 
 class PassComparison:
@@ -343,7 +308,7 @@ class PassComparison:
     ) -> None:
         self._a, self._b, self._of, self._rtol, self._atol = a, b, of, rtol, atol
         self._precision_a, self._precision_b = _precisions(a), _precisions(b)
-        self._known: dict[tuple[int, int], Difference | None] = {}
+        self._known: dict[tuple[int, int], Difference] = {}
 
     def run(self) -> Comparison:
         alignment = align_passes(self._a, self._b)
@@ -376,13 +341,6 @@ class PassComparison:
             else (),
         )
 
-    def _judge(self, left: int, right: int) -> Verdict:
-        values = self._values(left, right)
-        if values[0] is None or values[1] is None:
-            return "unseen"
-        found = self._differ(left, right, values)
-        return "other shape" if found is None else "close" if found.is_close else "far"
-
     def _gradient_rows(self, alignment: Alignment) -> list[ComparedOp]:
         """Of ops and their parameters. Pairs of different shapes are none, but may share parameters.
 
@@ -393,24 +351,23 @@ class PassComparison:
         rows: list[ComparedOp] = []
         done: set[tuple[str, str]] = set()
         for left, right in sorted(alignment.partner.items(), reverse=True):
+            ops = Op(self._a, left), Op(self._b, right)
             is_misfit = self._a._tape.meta(left).shape != self._b._tape.meta(right).shape
             if is_misfit:
                 alignment.part(left)
-            elif any(value is not None for value in self._values(left, right)):
+            elif any(op.grad_contents is not None for op in ops):
                 rows.append(self._row(left, right))
-            params = Op(self._a, left).parent_params, Op(self._b, right).parent_params
-            for names in zip(*([param.address for param in each] for each in params), strict=False):
+            params = ([param.address for param in op.parent_params] for op in ops)
+            for names in zip(*params, strict=False):
                 if names in done or (names[0] not in grads_a and names[1] not in grads_b):
                     continue
                 values = as_plain(grads_a.get(names[0])), as_plain(grads_b.get(names[1]))
-                found = difference(*values, self._tolerance(left, right))
-                if found is not None or not is_misfit:
+                tolerance = self._tolerance(left, right)
+                found = difference(*values, tolerance)
+                if found.verdict in ("close", "far") or not is_misfit:
                     done.add(names)
-                    rows.append(self._compared(left, right, names, "parameter", values, found))
+                    rows.append(_compared(names, "parameter", values, found, tolerance, ops))
         return rows
-
-    def _values(self, left: int, right: int) -> Values:
-        return self._value(self._a, left), self._value(self._b, right)
 
     def _value(self, history: ModelHistory, op: int) -> Tensor | None:
         if self._of == "gradients":
@@ -420,80 +377,60 @@ class PassComparison:
 
     def _tolerance(self, left: int, right: int) -> Tolerance:
         types = self._a._tape.meta(left).dtype, self._b._tape.meta(right).dtype
-        is_exact = not any(dtype.is_floating_point or dtype.is_complex for dtype in types)
-        usual = _EXACT if is_exact else wider(self._precision_a[left], self._precision_b[right])
-        return _allowed(usual, self._rtol, self._atol)
+        usual = wider(self._precision_a[left], self._precision_b[right])
+        return _allowed(types, usual, self._rtol, self._atol)
 
-    def _differ(self, left: int, right: int, values: Values) -> Difference | None:
+    def _judge(self, left: int, right: int) -> Verdict:
+        a, b = self._value(self._a, left), self._value(self._b, right)
+        if (left, right) not in self._known and a is not None and b is not None and a.shape == b.shape:
+            # Most pairs that are tried differ in their first elements already.
+            heads = [value[:1].flatten()[:_HEAD] if value.dim() else value for value in (a, b)]
+            if difference(heads[0], heads[1], self._tolerance(left, right)).verdict == "far":
+                return "far"
+        return self._differ(left, right).verdict
+
+    def _differ(self, left: int, right: int) -> Difference:
         if (left, right) not in self._known:
+            values = self._value(self._a, left), self._value(self._b, right)
             self._known[left, right] = difference(*values, self._tolerance(left, right))
         return self._known[left, right]
 
     def _row(self, left: int, right: int) -> ComparedOp:
-        values = self._values(left, right)
-        names = self._a._label(left), self._b._label(right)
-        types = dict.fromkeys((Op(self._a, left).layer_type, Op(self._b, right).layer_type))
-        return self._compared(left, right, names, "/".join(types), values, self._differ(left, right, values))
-
-    def _compared(
-        self,
-        left: int,
-        right: int,
-        names: tuple[str, str],
-        kind: str,
-        values: Values,
-        found: Difference | None,
-    ) -> ComparedOp:
         ops = Op(self._a, left), Op(self._b, right)
-        return _compared(
-            names,
-            kind,
-            (
-                ops[0].tensor_shape if values[0] is None else tuple(values[0].shape),
-                ops[1].tensor_shape if values[1] is None else tuple(values[1].shape),
-            ),
-            any(value is None for value in values),
-            found,
-            self._tolerance(left, right),
-            ops,
-        )
+        names = ops[0].layer_label, ops[1].layer_label
+        types = "/".join(dict.fromkeys(op.layer_type for op in ops))
+        values = self._value(self._a, left), self._value(self._b, right)
+        found = self._differ(left, right)
+        return _compared(names, types, values, found, self._tolerance(left, right), ops)
 
 
 def _compared(
     names: tuple[str, str],
     kind: str,
-    shapes: tuple[tuple[int, ...], tuple[int, ...]],
-    is_unseen: bool,
-    found: Difference | None,
+    values: tuple[Tensor | None, Tensor | None],
+    found: Difference,
     tolerance: Tolerance,
-    ops: tuple[Op, Op] | None = None,
+    ops: tuple[Op, Op | None],
 ) -> ComparedOp:
-    figures = ("max_abs", "max_rel", "relative", "mean_abs", "cosine")
-    is_close = None if is_unseen else found is not None and found.is_close
+    """A row. Without a second op only the outputs are compared, of which place and source tell nothing."""
+    one, other = ops
+    is_far = found.verdict in ("far", "other shape")
+    shapes = [None if value is None else tuple(value.shape) for value in values]
     return ComparedOp(
         label_a=names[0],
         label_b=names[1],
         type=kind,
-        shape=shapes[0],
-        shape_b=shapes[1],
-        module=ops[0].containing_module_origin if ops else "",
-        module_b=ops[1].containing_module_origin if ops else "",
-        is_close=is_close,
+        shape=one.tensor_shape if shapes[0] is None else shapes[0],
+        shape_b=(other or one).tensor_shape if shapes[1] is None else shapes[1],
+        module=one.containing_module_origin if other else "",
+        module_b=other.containing_module_origin if other else "",
+        is_close=None if found.verdict == "unseen" else not is_far,
         rtol=tolerance.rtol,
         atol=tolerance.atol,
-        note="not saved in both" if is_unseen else _note(found, shapes),
-        source_a=ops[0].source_line if ops and is_close is False else None,
-        source_b=ops[1].source_line if ops and is_close is False else None,
-        **({} if found is None else {name: getattr(found, name) for name in figures}),
+        source_a=one.source_line if other and is_far else None,
+        source_b=other.source_line if other and is_far else None,
+        **{name: value for name, value in found._asdict().items() if name != "verdict"},
     )
-
-
-def _note(found: Difference | None, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
-    if found is None:
-        return f"shape {shape_text(shapes[0])} against {shape_text(shapes[1])}"
-    if found.num_one_nan:
-        return f"{found.num_one_nan} NaN in one of the two only"
-    return f"{found.num_both_nan} NaN in the same places" if found.num_both_nan else ""
 
 
 def _precisions(history: ModelHistory) -> list[Tolerance]:
@@ -555,13 +492,10 @@ def _compare_outputs(a: ModelHistory, result: Any, rtol: float | None, atol: flo
     rows: list[ComparedOp] = []
     for op, (name, tensor) in ((outputs[i], given[j]) for i, j in pairs):
         values = as_plain(kept_value(a, op.index)), as_plain(tensor)
-        is_exact = not any(t.is_floating_point() or t.is_complex() for t in values if t is not None)
-        usual = _EXACT if is_exact else wider(precisions[op.index], usual_tolerance(tensor.dtype))
-        tolerance = _allowed(usual, rtol, atol)
-        shapes = op.tensor_shape, tuple(tensor.shape)
-        is_unseen = any(value is None for value in values)
+        usual = wider(precisions[op.index], usual_tolerance(tensor.dtype))
+        tolerance = _allowed((op.tensor_dtype, tensor.dtype), usual, rtol, atol)
         found = difference(*values, tolerance)
-        rows.append(_compared((op.layer_label, name), "output", shapes, is_unseen, found, tolerance))
+        rows.append(_compared((op.layer_label, name), "output", values, found, tolerance, (op, None)))
     if all(row.is_close is None for row in rows):
         raise InputError("no output of this pass was saved: capture with layers_to_save='all'.")
     paired = {op for op, _ in pairs}, {name for _, name in pairs}

@@ -13,9 +13,6 @@ its type, so a floating index is data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from functools import partial
-from types import GetSetDescriptorType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -31,35 +28,20 @@ from torcheer.capture.analysis.replay import (
     why_not_replayable,
     written_over,
 )
-from torcheer.capture.function_traits import Kind, trait_of
-from torcheer.capture.pytree import collect_tensors
+from torcheer.capture.inputs import collect_tensors
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, OUTPUT, OWN_TRAITS, UPDATED, Record
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
 
 Masks = dict[int, Tensor]  # by op: which of its elements
-Run = Callable[[list[Tensor]], list[Tensor]]  # from the data of a call to its outputs
 
 # Values beyond this are an additive mask (-10000, -1e9, the least float, -inf), not activations: they stay.
 _DWARFS = 9_000.0
-# These make constants of their own; and what was masked comes out of a softmax as one.
-_CUTS = frozenset(
-    (
-        "pad constant_pad_nd tril triu setitem fill zero index_fill masked_fill diag_embed "
-        "pack_padded_sequence pad_packed_sequence"
-    ).split()
-)
-_SATURATES = frozenset(["softmax", "log_softmax"])
 # Only the shape, type or device of their argument counts, or they write over what was there.
 _SHAPE_ONLY = frozenset(
     "normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ resize_as_ new".split()
 )
-_HOMES = (
-    *(F, torch._C._nn, torch, torch.Tensor, torch._C.TensorBase, torch._VF),
-    *(getattr(torch._C, name) for name in ("_linalg", "_fft", "_special")),
-)
-_NO_FUNCTIONS = "a loaded history has no functions"
 
 
 class Call(NamedTuple):
@@ -119,18 +101,21 @@ class Dependence:
 
     def backward(self, call: Call, masks: Masks) -> Masks:
         """The elements of each parent that the marked elements of the outputs depend on."""
-        return self._answer(call, partial(self._pull, call, masks), call.data)
+        return self._answer(self._pull, call, masks, call.data)
 
     def forward(self, call: Call, masks: Masks) -> Masks:
         """The elements of each output that depend on the marked elements of the parents."""
-        return self._answer(call, partial(self._push, call, masks), call.ops)
+        return self._answer(self._push, call, masks, call.ops)
 
-    def _answer(self, call: Call, ask: Callable[[], Masks], ends: Iterable[int]) -> Masks:
+    def _answer(
+        self, ask: Callable[[Call, Masks], Masks], call: Call, masks: Masks, ends: Iterable[int]
+    ) -> Masks:
         try:
-            return ask()
+            return ask(call, masks)
         except Exception as error:
             # Whatever went wrong: an answer that is too large is still right.
-            self.doubts[call.ops[0]] = _reason(error, call)
+            raised = f"it raised {type(error).__name__} when run again"
+            self.doubts[call.ops[0]] = str(error) if isinstance(error, UndecidedError) else raised
             return {op: torch.ones(self.shape(op), dtype=torch.bool) for op in ends}
 
     def _pull(self, call: Call, masks: Masks) -> Masks:
@@ -161,39 +146,36 @@ class Dependence:
     def _differentiable(self, call: Call) -> tuple[list[Tensor], dict[int, Tensor]]:
         """Random values where data stood, and the outputs that the call gives on them."""
         leaves = [self._sample(parent).requires_grad_() for parent in call.data]
-        made = self._run(call)(leaves)
+        made = self._run(call, leaves)
         first = self._tape.records[call.ops[0]].position if call.record.trait not in OWN_TRAITS else 0
         outs = {op: made[0 if len(made) == 1 else first + op - call.ops[0]] for op in call.ops}
         if any(out.shape != self.shape(op) for op, out in outs.items()):
             raise UndecidedError("its output has another shape when it is run again")
         return leaves, outs
 
-    def _run(self, call: Call) -> Run:
-        record, data = call.record, [slot for slot, p in enumerate(call.record.parents) if self.is_data(p)]
-        name = record.trait.name
+    def _run(self, call: Call, leaves: list[Tensor]) -> list[Tensor]:
+        record, name = call.record, call.record.trait.name
+        data = frozenset(slot for slot, parent in enumerate(record.parents) if self.is_data(parent))
         if record.trait is OUTPUT or record.trait is IDENTITY:
-            return lambda leaves: leaves
-        if data == [0] and (name in _SHAPE_ONLY or name.startswith("new_") or name.endswith("_like")):
-            return lambda _: [torch.zeros(self.shape(op)) for op in call.ops]
+            return leaves
+        if data == {0} and (name in _SHAPE_ONLY or name.startswith("new_") or name.endswith("_like")):
+            return [torch.zeros(self.shape(op)) for op in call.ops]
         reason = why_not_replayable(self._tape, record)
         if reason:
             raise UndecidedError(reason)
+        of_parent = dict(zip(call.data, leaves, strict=True))
         if record.trait is UPDATED or record.trait is ALIAS:
-            return self._moving(call)
+            return [self._moved(record, of_parent)]
         if namespace_of(record) not in ("", "aten", "prims"):
             raise UndecidedError("there is no rule for it")
-        function = self._function(record)
         about = About(
             name=call.name,
-            call=function,
+            call=record.trait.func,
             shapes=[self.shape(op) for op in call.ops],
             dtypes=frozenset(self._dtype(record.parents[slot]) for slot in data),
-            data=frozenset(data),
+            data=data,
         )
-        return partial(self._run_again, call, partial(rule_for(call.name), about))
-
-    def _run_again(self, call: Call, rule: Callable[..., Any], leaves: list[Tensor]) -> list[Tensor]:
-        record, of_parent = call.record, dict(zip(call.data, leaves, strict=True))
+        rule = rule_for(call.name)
         writes = bool(record.context and record.context.num_targets) or bool(record.trait.side_writes)
         tensors = [
             of_parent[parent] if parent in of_parent else self._constant_for(call, slot, writes and slot == 0)
@@ -204,7 +186,7 @@ class Dependence:
             tensors = [tensor.clone() for tensor in tensors]
 
         def call_rule(*args: Any, out: Any = None, inplace: Any = None, **kwargs: Any) -> Any:
-            return rule(*args, **kwargs)
+            return rule(about, *args, **kwargs)
 
         return called(record, tensors, call_rule, _in_double)
 
@@ -215,41 +197,19 @@ class Dependence:
         # A target that takes data takes numbers; an index or a mask keeps its type.
         return value.to(torch.float64) if value.is_floating_point() or is_target else value
 
-    def _function(self, record: Record) -> Callable[..., Any]:
-        """What was called; of a loaded history, which has only names, the first that takes the arguments."""
-        if record.trait.func is not None:
-            function: Callable[..., Any] = record.trait.func
-            return function
-        if record.trait.name == "where" and self._dtype(record.parents[0]) != torch.bool:
-            return torch.Tensor.where  # a method begins with other arguments than the function
-        found = [getattr(home, record.trait.name, None) for home in _HOMES]
-        # Functions that are opened never stand in a record: another one of the same name was meant.
-        functions = [each for each in found if callable(each) and trait_of(each).kind is not Kind.OPEN]
-        functions += [each.__get__ for each in found if isinstance(each, GetSetDescriptorType)]  # such as T
-        if not functions:
-            raise UndecidedError(_NO_FUNCTIONS)
-        return partial(_first_that_takes, functions)
-
-    def _moving(self, call: Call) -> Run:
+    def _moved(self, record: Record, of_parent: dict[int, Tensor]) -> Tensor:
         """A tensor whose memory was written through others: follow each element by its number."""
-        record, parents = call.record, call.record.parents
-        if len({self._dtype(parent).itemsize for parent in parents}) > 1:
+        if len({self._dtype(parent).itemsize for parent in record.parents}) > 1:
             raise UndecidedError("its memory was written as another type")
-        shapes = [self.shape(parent) for parent in parents]
+        shapes = [self.shape(parent) for parent in record.parents]
         numbers = torch.split(torch.arange(sum(s.numel() for s in shapes)), [s.numel() for s in shapes])
         parts = [part.reshape(shape) for part, shape in zip(numbers, shapes, strict=True)]
         geometries = record.args if record.trait is UPDATED else (record.args[1], record.args[0])
-        origins = written_over(geometries, parts)
-
-        def run(leaves: list[Tensor]) -> list[Tensor]:
-            of_parent = dict(zip(call.data, leaves, strict=True))
-            nothing = leaves[0].new_zeros(())
-            whole = [
-                of_parent.get(p, nothing.expand(s)).flatten() for p, s in zip(parents, shapes, strict=True)
-            ]
-            return [torch.cat(whole)[origins]]
-
-        return run
+        nothing = next(iter(of_parent.values())).new_zeros(())
+        whole = [
+            of_parent.get(p, nothing.expand(s)).flatten() for p, s in zip(record.parents, shapes, strict=True)
+        ]
+        return torch.cat(whole)[written_over(geometries, parts)]
 
     # --- the values it is run on -----------------------------------------------------------------
 
@@ -271,21 +231,18 @@ class Dependence:
 
     def _constant(self, parent: int) -> Tensor:
         """A parameter, a buffer or a constant, as it was."""
-        if parent not in self._constants:
-            self._constants[parent] = self._known(parent)
-        return self._constants[parent]
-
-    def _known(self, parent: int) -> Tensor:
+        if parent in self._constants:
+            return self._constants[parent]
         value = _usable(self._history._value_of(parent))
         if value is None and parent >= 0:
             record = self._tape.records[parent]
             is_buffer = record.trait is BUFFER and not record.parents
             value = self._from_model(parent) if is_buffer else self._replayed(parent, self._constant)
         if value is None:
-            self.unknown[
-                self._tape.params[-parent - 1][0] if parent < 0 else self._history._label(parent)
-            ] = None
+            name = self._tape.params[-parent - 1][0] if parent < 0 else self._history._label(parent)
+            self.unknown[name] = None
             value = torch.ones(self.shape(parent), dtype=self._dtype(parent))
+        self._constants[parent] = value
         return value
 
     def _from_model(self, op: int) -> Tensor | None:
@@ -311,7 +268,7 @@ class Dependence:
     def _settle(self, call: Call) -> range:
         """Find the elements of a call's outputs that keep their values; those of its parents are known."""
         reached: Masks = {}
-        if call.data and self._may_be_fixed(call):
+        if call.data:
             is_open = {
                 p: ~self._fixed[p] if p in self._fixed else torch.ones(self.shape(p), dtype=torch.bool)
                 for p in call.data
@@ -344,14 +301,6 @@ class Dependence:
             if held.any():
                 self._held[op] = (held, value)
 
-    def _may_be_fixed(self, call: Call) -> bool:
-        if any(parent in self._fixed for parent in call.data) or call.name in _CUTS:
-            return True
-        if call.name in _SATURATES:
-            return any(parent in self._held for parent in call.data)
-        # Where a constant meets data it may decide alone: `mask & causal`, `cat([zeros, x])`, `x * mask`.
-        return any(parent >= 0 and not self.is_data(parent) for parent in call.record.parents)
-
     def _may_be_pinned(self, call: Call) -> bool:
         """Whether a constant that dwarfs data was added to it: a mask of scores before their softmax."""
         if any(self.is_data(p) and self._dtype(p) == torch.bool for p in call.record.parents):
@@ -371,23 +320,6 @@ class Dependence:
             return nothing
         where, value = self._held[parent]
         return torch.where(where, value, 0).to(nothing.dtype)
-
-
-def _first_that_takes(functions: list[Callable[..., Any]], *args: Any, **kwargs: Any) -> Any:
-    """A name alone may mean a function or a method: `torch.reshape(x, shape)`, `x.reshape(*shape)`."""
-    *others, last = functions
-    for function in others:
-        with suppress(TypeError):
-            return function(*args, **kwargs)
-    return last(*args, **kwargs)
-
-
-def _reason(error: Exception, call: Call) -> str:
-    if isinstance(error, UndecidedError):
-        return str(error)
-    if call.record.trait.func is None:  # another function of the same name was tried
-        return _NO_FUNCTIONS
-    return f"it raised {type(error).__name__} when run again"
 
 
 def _gradients(
@@ -576,23 +508,15 @@ def _max_pool(
     stride: Any = None,
     padding: Any = 0,
     dilation: Any = 1,
+    ceil_mode: bool = False,
     *_: Any,
     **__: Any,
 ) -> Any:
-    """The sum over each window."""
-    num_dims = int(about.name.partition("pool")[2][0])
-    conv = getattr(F, f"conv{num_dims}d")
-    kernel, steps, pads, gaps = (
-        list(value) * (num_dims // len(value)) if isinstance(value, list | tuple) else [value] * num_dims
-        for value in (kernel_size, stride or kernel_size, padding, dilation)
-    )
-    out, inner = about.shapes[0][-num_dims:], x.shape[-num_dims:]
-    # What the windows cover: ceil_mode adds some that reach past the end.
-    reach = [(o - 1) * s + (k - 1) * g + 1 for o, s, k, g in zip(out, steps, kernel, gaps, strict=True)]
-    margins = [(p, max(0, r - p - size)) for r, p, size in zip(reach, pads, inner, strict=True)]
-    padded = F.pad(x.reshape(-1, 1, *inner), [side for both in reversed(margins) for side in both])
-    sums = conv(padded, padded.new_ones(1, 1, *kernel), stride=steps, dilation=gaps)
-    return [sums.reshape(about.shapes[0])] * len(about.shapes)
+    """The mean of each window."""
+    if dilation != 1 and any(gap != 1 for gap in dilation):
+        raise UndecidedError("its windows have gaps")
+    mean = getattr(F, f"avg_pool{about.name.partition('pool')[2][0]}d")
+    return [mean(x, kernel_size, stride or None, padding, ceil_mode)] * len(about.shapes)
 
 
 # --- places that the data may choose --------------------------------------------------------------

@@ -13,12 +13,11 @@ from torch import Tensor, nn
 
 from torcheer.capture.aliasing import Write, has_data, private_copy, shape_of
 from torcheer.capture.backward.grad_graph import is_checkpointed
-from torcheer.capture.module_scopes import muted
+from torcheer.capture.inputs import swap_tensors
+from torcheer.capture.model_walk import Selection, select
 from torcheer.capture.op import Op
-from torcheer.capture.pytree import swap_tensors
-from torcheer.capture.selection import Selection, select
+from torcheer.capture.recorder import is_in_script, muted
 from torcheer.capture.tape import IDENTITY, TENSOR, Use, is_call
-from torcheer.capture.torchscript import is_in_script
 from torcheer.errors import CaptureError, InputError
 
 if TYPE_CHECKING:
@@ -139,8 +138,6 @@ class Rule:
 
 def read_edits(edit: Any, walk: ModelWalk, inputs: list[str]) -> list[Rule]:
     """`{key: function}`, or a list of such pairs."""
-    if edit is None:
-        return []
     pairs = list(edit.items()) if isinstance(edit, Mapping) else edit
     if not isinstance(pairs, Iterable) or isinstance(pairs, str):
         raise InputError(f"edit must be a dict from layers to functions, not {edit!r}.")

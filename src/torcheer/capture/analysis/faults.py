@@ -14,14 +14,14 @@ from torch import Tensor
 
 from torcheer.capture.analysis.plain_values import (
     as_plain,
-    chunks,
+    condensed,
     is_finite,
     kept_value,
     param_value,
 )
 from torcheer.capture.analysis.replay import as_recorded
+from torcheer.capture.inputs import map_leaves, tensors_in
 from torcheer.capture.op import Op, some_of
-from torcheer.capture.pytree import map_leaves, tensors_in
 from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Context, Record
 from torcheer.errors import InputError
 from torcheer.graph import SourceLine, number_text, shape_text
@@ -61,18 +61,13 @@ def range_of(name: str, value: Any, shape: tuple[int, ...] = ()) -> Range:
     plain = as_plain(value)
     if plain is None:
         return Range(name=name, shape=shape, min=None, max=None, num_nan=0, num_inf=0, is_seen=False)
-    counts = seen_in(plain)
-    lows, highs = [], []
-    for part, _ in chunks(plain):
-        finite = (part.abs() if part.is_complex() else part)[torch.isfinite(part)]
-        if finite.numel():
-            lows.append(finite.min().item())
-            highs.append(finite.max().item())
+    counts, (part, _) = seen_in(plain), condensed(plain)
+    finite = (part.abs() if part.is_complex() else part)[torch.isfinite(part)]
     return Range(
         name=name,
         shape=shape if value.is_nested else tuple(value.shape),
-        min=min(lows, default=None),
-        max=max(highs, default=None),
+        min=finite.min().item() if finite.numel() else None,
+        max=finite.max().item() if finite.numel() else None,
         num_nan=counts.num_nan,
         num_inf=counts.num_inf,
         is_seen=True,
@@ -132,17 +127,15 @@ class Fault:
 
     def _notes(self) -> list[str]:
         notes = [self.note] if self.note else []
+        in_forward = self.phase == "forward"
         if not self.reaches_output:
-            where = (
-                "an output: later ops"
-                if self.phase == "forward"
-                else "no gradient of a parameter or of an input: later steps"
-            )
             notes.append(
-                f"it {'does not reach' if self.phase == 'forward' else 'reaches'} {where} leave it out"
+                "it does not reach an output: later ops leave it out"
+                if in_forward
+                else "it reaches no gradient of a parameter or of an input: later steps leave it out"
             )
         if self.later:
-            how = "made anew, later," if self.phase == "forward" else "made elsewhere, too,"
+            how = "made anew, later," if in_forward else "made elsewhere, too,"
             notes.append(f"{how} by {some_of(self.later, 5)}")
         if self.num_unseen:
             notes.append(f"{self.num_unseen} ops could not be looked at: their values were not saved")
@@ -204,7 +197,8 @@ def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault
     forward = search.run()
     if forward is not None and search.does_harm:
         return forward
-    backward = faults_in_backward(history)
+    found = BackwardSearch(history).run() if history.backward_passes else []
+    backward = sorted(found, key=lambda fault: not fault.reaches_output)  # first what the step is spoilt by
     if forward is not None and not any(fault.reaches_output for fault in backward):
         return _with_later(forward, (*forward.later, *(fault.layer for fault in backward)))
     if backward:
@@ -213,7 +207,7 @@ def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault
         if first.layer in in_forward:
             first = replace(first, note="its own output is not finite either, which does not reach an output")
         return _with_later(first, (*(fault.layer for fault in others), *in_forward))
-    if search.num_seen == 0 and not _has_gradients(history):
+    if search.num_seen == 0 and all(op.grad_contents is None for op in history):
         raise InputError(
             "no value of this pass was saved as it was, so there is nothing to look at: capture with "
             "layers_to_save='all' and without activation_postfunc."
@@ -233,10 +227,6 @@ def _has_infinite_output(history: ModelHistory) -> bool:
 def _with_later(fault: Fault, layers: Iterable[str]) -> Fault:
     """With each of the other layers once."""
     return replace(fault, later=tuple(layer for layer in dict.fromkeys(layers) if layer != fault.layer))
-
-
-def _has_gradients(history: ModelHistory) -> bool:
-    return any(op.grad_contents is not None for op in history)
 
 
 # --- forward --------------------------------------------------------------------------------------
@@ -289,15 +279,6 @@ class Seen(NamedTuple):
 FINITE = Seen()
 
 
-class Made(NamedTuple):
-    """A value that is not finite, and did not come from one that was not."""
-
-    op: int
-    origin: Origin
-    seen: Seen
-    num_values: int
-
-
 class ForwardSearch:
     """One walk through the ops, in the order they ran."""
 
@@ -310,22 +291,26 @@ class ForwardSearch:
         self.num_seen = 0
         self._num_unseen = 0  # before the first fault
         self._unseen: set[int] = set()
-        self._made: list[Made] = []
+        self._made: list[tuple[int, Origin]] = []  # values that are not finite, made of ones that were
 
     def run(self) -> Fault | None:
         for index, record in enumerate(self._history._tape.records):
             seen, origin = self._look_at(index, record)
             self._seen.append(seen)
             if origin is not None:
-                num_values = self._history._tape.meta(index).shape.numel()
-                self._made.append(Made(index, origin, seen, num_values))
-        return self._fault(*self._made) if self._made else None
+                self._made.append((index, origin))
+        if not self._made:
+            return None
+        later = tuple(self._history._label(op) for op, _ in self._made[1:])
+        return replace(self._fault(*self._made[0]), later=later)
 
     def harmless(self) -> Fault | None:
         """A parameter that is not finite, in a place that was not used. Said when all else is well."""
         for op, record in enumerate(self._history._tape.records):
             if any(p < 0 and not self._state_of(p).is_sound for p in record.parents):
-                return self._fault(Made(op, "parameter", FINITE, 0))
+                return replace(
+                    self._fault(op, "parameter"), note="nothing in the pass became non-finite by it"
+                )
         return None
 
     def _look_at(self, index: int, record: Record) -> tuple[Seen, Origin | None]:
@@ -399,38 +384,36 @@ class ForwardSearch:
             self._params[parent] = FINITE if is_mask and not self._deliberate else seen
         return self._params[parent]
 
-    def _fault(self, made: Made, *later: Made) -> Fault:
-        op = Op(self._history, made.op)
+    def _fault(self, index: int, origin: Origin) -> Fault:
+        op = Op(self._history, index)
         ranges = input_ranges(self._history, op)
-        name, seen, num_values, note = op.layer_label, made.seen, made.num_values, ""
-        if made.origin == "parameter":
+        name, seen, num_values, note = op.layer_label, self._seen[index], op._meta.shape.numel(), ""
+        if origin == "parameter":
             param = next(p for p in op._record.parents if p < 0 and not self._state_of(p).is_sound)
             name, value = self._history._tape.params[-param - 1]
-            note = "nothing in the pass became non-finite by it" if seen.is_sound else ""
             seen, num_values = self._state_of(param), value.numel()
-        elif made.origin in ("input", "buffer"):
+        elif origin in ("input", "buffer"):
             name = op.input_output_address or op.buffer_address or name
         elif any(not r.is_seen for r in ranges):
             note = "some inputs were not saved: it may have come in with them"
         return Fault(
             op=op,
             phase="forward",
-            origin=made.origin,
+            origin=origin,
             name=name,
             num_nan=seen.num_nan,
             num_inf=seen.num_inf,
             num_values=num_values,
             inputs=ranges,
             num_unseen=self._num_unseen,
-            reaches_output=self._reaches_output({made.op}),
-            later=tuple(self._history._label(other.op) for other in later),
+            reaches_output=self._reaches_output({index}),
             note=note,
         )
 
     @property
     def does_harm(self) -> bool:
         """Whether anything that was made reaches an output."""
-        return self._reaches_output({made.op for made in self._made})
+        return self._reaches_output({op for op, _ in self._made})
 
     def _reaches_output(self, tainted: set[int]) -> bool:
         """Whether some of it, or what came of it, is in what the model returned."""
@@ -444,12 +427,10 @@ class ForwardSearch:
 
 def seen_in(value: Tensor) -> Seen:
     """Of a plain tensor. An infinite complex number counts as positive."""
-    num_nan = num_inf = num_positive = 0
-    for part, times in chunks(value):
-        inf = torch.isinf(part)
-        num_nan += times * int(torch.isnan(part).sum())
-        num_inf += times * int(inf.sum())
-        num_positive += times * int((inf if part.is_complex() else inf & (part > 0)).sum())
+    part, times = condensed(value)
+    inf = torch.isinf(part)
+    positive = inf if part.is_complex() else inf & (part > 0)
+    num_nan, num_inf, num_positive = (times * int(each.sum()) for each in (part.isnan(), inf, positive))
     return Seen(num_nan, num_inf, num_positive)
 
 
@@ -458,9 +439,8 @@ def _is_mask(value: Tensor) -> bool:
     if not value.is_floating_point() or not value.numel() or value[(0,) * value.dim()].item() > 0:
         return False
     far = torch.finfo(value.dtype).min / 2
-    parts = [part for part, _ in chunks(value)]
-    is_plain = all(bool(((part == 0) | (part <= far)).all()) for part in parts)
-    return is_plain and any(bool((part <= far).any()) for part in parts)
+    is_far = (part := condensed(value)[0]) <= far
+    return bool(((part == 0) | is_far).all()) and bool(is_far.any())
 
 
 def _was_given_infinity(record: Record) -> bool:
@@ -511,16 +491,6 @@ class Suspect(NamedTuple):
     origin: Origin
 
 
-def faults_in_backward(history: ModelHistory) -> list[Fault]:
-    """All that made a gradient which is not finite: first what the step is spoilt by.
-
-    What reaches the gradient of a parameter or of an input comes before what later steps leave out, and
-    both are in the order in which they were made.
-    """
-    found = BackwardSearch(history).run() if history.backward_passes else []
-    return sorted(found, key=lambda fault: not fault.reaches_output)
-
-
 class BackwardSearch:
     """One walk through the ops, from the last to the first."""
 
@@ -543,6 +513,7 @@ class BackwardSearch:
                 self._finite[index] = is_finite(plain)
 
     def run(self) -> list[Fault]:
+        """All that made a gradient which is not finite, in the order in which they were made."""
         if all(self._finite.values()):
             return []
         sure: list[Suspect] = []
@@ -552,7 +523,8 @@ class BackwardSearch:
                 origin = self._origin_without_children(op.index)
                 sure += [] if origin is None else [Suspect(op, op.index, origin)]
                 continue
-            for target in self._faulty_inputs(op):
+            faulty = [p for p in dict.fromkeys(op._record.parents) if not self._finite.get(p, True)]
+            for target in faulty:
                 made = self._makes_it(op, target)
                 is_alone = op.index in self._grads and len(self._readers[target]) == 1
                 if made or (made is None and is_alone):
@@ -568,9 +540,6 @@ class BackwardSearch:
         """Gradients that are not finite though those of all readers are, from the end of the pass."""
         bad = sorted((index for index, finite in self._finite.items() if not finite), reverse=True)
         return [target for target in bad if all(self._finite.get(r, True) for r in self._readers[target])]
-
-    def _faulty_inputs(self, op: Op) -> list[int]:
-        return [parent for parent in dict.fromkeys(op._record.parents) if not self._finite.get(parent, True)]
 
     def _origin_without_children(self, index: int) -> Origin | None:
         """Where a gradient came from that no op in sight can have given; None where one can."""

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from operator import index
+from operator import attrgetter, index
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from torcheer.capture.analysis.dependence import Dependence, Masks
+from torcheer.capture.model_state import same_random_state_after
 from torcheer.capture.op import Op, some_of
 from torcheer.capture.search import ops_between
-from torcheer.capture.torch_state import same_random_state_after
 from torcheer.errors import InputError, LayerNotFoundError
 
 if TYPE_CHECKING:
@@ -110,17 +109,9 @@ class Field:
             )
         return self.ends[0]
 
-    @property
-    def mask(self) -> Tensor:
-        return self.only.mask
-
-    @property
-    def box(self) -> tuple[slice, ...]:
-        return self.only.box
-
-    @property
-    def size(self) -> tuple[int, ...]:
-        return self.only.size
+    mask = property(attrgetter("only.mask"))
+    box = property(attrgetter("only.box"))
+    size = property(attrgetter("only.size"))
 
     @property
     def num_elements(self) -> int:
@@ -141,39 +132,24 @@ class Field:
         return f"<Field {kind} of {self.layer} unit {self.unit}: {self.num_elements} elements>"
 
 
-def receptive_field(
-    history: ModelHistory, layer: int | str, unit: Unit = None, onto: int | str | None = None
+def find_field(
+    history: ModelHistory, layer: int | str, unit: Unit, onto: int | str | None, *, is_receptive: bool
 ) -> Field:
-    """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
+    """What reaches a unit of the inputs or of an earlier layer; or what it reaches of later ones."""
+    if history._tape.was_loaded:
+        raise InputError(
+            "this history was loaded from a file, which has no functions and no parameters to run again: ask "
+            "for fields before it is saved."
+        )
+    structure = history._structure
     op = history[layer].index
-    ends = history._structure.inputs if onto is None else [history[onto].index]
+    every_end = structure.inputs if is_receptive else structure.outputs
+    ends = every_end if onto is None else [history[onto].index]
     start = _unit_mask(history, op, unit)
-    if onto is not None:
-        ops_between(history, history._label(ends[0]), history._label(op))  # raises where no way leads
-    with _undisturbed():
-        dependence, way = _settled(history, ends, [op])
-        masks = _go_back(dependence, way, {op: start})
-    return _field(history, dependence, op, start, ends, masks, is_receptive=True)
-
-
-def projective_field(
-    history: ModelHistory, layer: int | str, unit: Unit = None, onto: int | str | None = None
-) -> Field:
-    """Which elements of a later layer, or of the outputs, a unit of a layer can reach."""
-    op = history[layer].index
-    ends = history._structure.outputs if onto is None else [history[onto].index]
-    start = _unit_mask(history, op, unit)
-    if onto is not None and op not in history._structure.inputs:  # an input may lead nowhere
-        ops_between(history, history._label(op), history._label(ends[0]))
-    with _undisturbed():
-        dependence, way = _settled(history, [op], ends)
-        masks = _go_on(dependence, way, {op: start})
-    return _field(history, dependence, op, start, ends, masks, is_receptive=False)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Derivatives on, autocast off, warnings quiet; random generators are afterwards as they were."""
+    froms, tos = (ends, [op]) if is_receptive else ([op], ends)
+    if onto is not None and (is_receptive or op not in structure.inputs):  # an input may lead nowhere
+        ops_between(history, history._label(froms[0]), history._label(tos[0]))
+    # Derivatives on, autocast off, warnings quiet; random generators are afterwards as they were.
     with (
         warnings.catch_warnings(action="ignore"),
         same_random_state_after(),
@@ -181,7 +157,17 @@ def _undisturbed() -> Iterator[None]:
         torch.enable_grad(),
         torch.autocast("cpu", enabled=False),
     ):
-        yield
+        dependence, way = _settled(history, froms, tos)
+        masks = (_go_back if is_receptive else _go_on)(dependence, way, {op: start})
+    return Field(
+        layer=history._label(op),
+        layer_name=_own_name(Op(history, op)),
+        unit=tuple(start.nonzero()[0].tolist()),
+        is_receptive=is_receptive,
+        ends=tuple(_end(Op(history, end), masks.get(end)) for end in ends),
+        is_exact=not dependence.doubts and not dependence.unknown,
+        notes=tuple(_notes(history, dependence, froms, max([op, *ends]))),
+    )
 
 
 # --- the way -----------------------------------------------------------------------------------
@@ -270,30 +256,6 @@ def _place(shape: tuple[int, ...], unit: Unit) -> tuple[int, ...] | None:
 # --- the answer ------------------------------------------------------------------------------
 
 
-def _field(
-    history: ModelHistory,
-    dependence: Dependence,
-    op: int,
-    start: Tensor,
-    ends: Sequence[int],
-    masks: Masks,
-    *,
-    is_receptive: bool,
-) -> Field:
-    return Field(
-        layer=history._label(op),
-        layer_name=_own_name(Op(history, op)),
-        unit=tuple(start.nonzero()[0].tolist()),
-        is_receptive=is_receptive,
-        ends=tuple(_end(Op(history, end), masks.get(end)) for end in ends),
-        is_exact=not dependence.doubts and not dependence.unknown,
-        notes=(
-            *_notes(history, dependence),
-            *_note_of_reads(history, dependence, ends if is_receptive else [op], max([op, *ends])),
-        ),
-    )
-
-
 def _end(op: Op, mask: Tensor | None) -> FieldEnd:
     own = _own_name(op)
     names = (op.layer_label_no_pass, op.layer_label_short, op.input_output_address, own)
@@ -305,7 +267,7 @@ def _end(op: Op, mask: Tensor | None) -> FieldEnd:
     )
 
 
-def _notes(history: ModelHistory, dependence: Dependence) -> Iterator[str]:
+def _notes(history: ModelHistory, dependence: Dependence, froms: Sequence[int], before: int) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for op, reason in sorted(dependence.doubts.items()):
         by_reason.setdefault(reason, []).append(history._label(op))
@@ -313,12 +275,7 @@ def _notes(history: ModelHistory, dependence: Dependence) -> Iterator[str]:
         yield f"{some_of(labels)}: every element was taken to hang on all that it was given, since {reason}."
     if dependence.unknown:
         yield f"{some_of(dependence.unknown)}: its values are not there, and count as nowhere zero."
-
-
-def _note_of_reads(
-    history: ModelHistory, dependence: Dependence, starts: Sequence[int], before: int
-) -> Iterator[str]:
-    follow = set(starts).union(*map(history._structure.descendants, starts))
+    follow = set(froms).union(*map(history._structure.descendants, froms))
     reads = dict.fromkeys(read.op for read in history._tape.reads if read.op < before and read.op in follow)
     read_off = [history._label(op) for op in reads if dependence.is_data(op)]
     if read_off:

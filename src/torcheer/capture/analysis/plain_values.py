@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,8 +10,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
-
-CHUNK = 1 << 18  # elements: eight bytes each stay within a processor's cache
 
 
 def as_plain(value: Any) -> Tensor | None:
@@ -27,13 +24,7 @@ def as_plain(value: Any) -> Tensor | None:
 
 
 def _dense(tensor: Tensor) -> Tensor:
-    if tensor.is_nested:
-        parts = [part.flatten() for part in tensor.unbind()]
-        tensor = torch.cat(parts) if parts else tensor.values().flatten()
-    if tensor.is_quantized:
-        tensor = tensor.dequantize()
-    if tensor.layout != torch.strided:
-        tensor = tensor.to_dense()
+    tensor, _ = laid_out(tensor)
     if tensor.is_floating_point() and tensor.element_size() == 1:
         return tensor.float()  # the eight-bit types have no arithmetic of their own
     if tensor.dtype == torch.complex32:
@@ -43,15 +34,29 @@ def _dense(tensor: Tensor) -> Tensor:
     return tensor.to(torch.float64) if tensor.dtype == torch.uint64 else tensor
 
 
+def laid_out(tensor: Tensor) -> tuple[Tensor, str]:
+    """A nested, quantized or sparse tensor as a dense one, and what was done to it."""
+    note = ""
+    if tensor.is_nested:
+        parts = [part.reshape(-1) for part in tensor.unbind()]
+        tensor = torch.cat(parts) if parts else tensor.values().reshape(-1)
+        note = f"nested: its {len(parts)} parts, one after the other"
+    if tensor.is_quantized:
+        return tensor.dequantize(), "quantized: the numbers that its codes stand for"
+    if tensor.layout != torch.strided:
+        return tensor.to_dense(), "sparse: shown with its zeros"
+    return tensor, note
+
+
 def is_finite(tensor: Tensor) -> bool:
     """Whether a plain tensor holds neither NaN nor Inf."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         return True
-    return all(bool(torch.isfinite(part).all()) for part, _ in chunks(tensor))
+    return bool(torch.isfinite(condensed(tensor)[0]).all())
 
 
-def chunks(tensor: Tensor) -> Iterator[tuple[Tensor, int]]:
-    """All elements in flat pieces, in any order, each with how often it stands in the tensor.
+def condensed(tensor: Tensor) -> tuple[Tensor, int]:
+    """All elements, flat and in any order, and how often each of them stands in the tensor.
 
     An expanded tensor is read once: it may be far larger than its memory.
     """
@@ -61,9 +66,7 @@ def chunks(tensor: Tensor) -> Iterator[tuple[Tensor, int]]:
             times *= tensor.size(dim)
             tensor = tensor.select(dim, 0)
     # In the order of memory a transposed tensor is flat too, and needs no copy.
-    flat = tensor.permute(sorted(range(tensor.dim()), key=tensor.stride, reverse=True)).reshape(-1)
-    for start in range(0, max(flat.numel(), 1), CHUNK):
-        yield flat[start : start + CHUNK], times
+    return tensor.permute(sorted(range(tensor.dim()), key=tensor.stride, reverse=True)).reshape(-1), times
 
 
 def kept_value(history: ModelHistory, index: int) -> Any:

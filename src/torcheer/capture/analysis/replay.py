@@ -11,9 +11,9 @@ from torch import Tensor
 
 from torcheer.capture.aliasing import Geometry
 from torcheer.capture.function_mode import Unkept, write_targets
-from torcheer.capture.pytree import collect_tensors, map_leaves
+from torcheer.capture.inputs import collect_tensors, map_leaves
+from torcheer.capture.model_state import same_random_state_after
 from torcheer.capture.tape import ALIAS, NOT_CALLS, OWN_TRAITS, TENSOR, UPDATED, Context, Record, Tape
-from torcheer.capture.torch_state import same_random_state_after
 
 Values = Callable[[int], Tensor | None]
 SlotValues = dict[int, Tensor]  # other values for single arguments, by the position of the tensor in the call

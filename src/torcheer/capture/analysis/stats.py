@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torcheer.capture.analysis.plain_values import as_plain, chunks
+from torcheer.capture.analysis.plain_values import as_plain, condensed
 from torcheer.capture.op import Op
 from torcheer.capture.tape import Record
 from torcheer.errors import InputError, LayerNotFoundError
@@ -83,9 +83,9 @@ def layer_stats(history: ModelHistory, of: str = "values", *, by_pass: bool = Fa
     if not running:
         raise InputError(_why_empty(history, of))
     rows = {name: figures.row() for name, figures in running.items()}
-    return StatsTable(
-        list(rows.values()), _COLUMNS, _finder(history, rows, row_of_op, of), _foot(unseen - rows.keys(), of)
-    )
+    num_unseen = len(unseen - rows.keys())
+    foot = f"{num_unseen} layers are not shown: their {of} were not saved." if num_unseen else ""
+    return StatsTable(list(rows.values()), _COLUMNS, _finder(history, rows, row_of_op, of), foot)
 
 
 class Running:
@@ -109,14 +109,13 @@ class Running:
         if shape not in self._shapes:
             self._shapes.append(shape)
         zeros_before = self._num_zeros
-        for part, times in chunks(value):
-            self._add_part(part, times)
+        self._add_numbers(*condensed(value))
         if self._has_units:
             as_made = shape == self._op.tensor_shape  # a postfunc may have changed it
             dim = unit_dim if unit_dim is not None and as_made else usual_unit_dim(shape)
             self._add_units(value, dim, self._num_zeros - zeros_before)
 
-    def _add_part(self, part: Tensor, times: int) -> None:
+    def _add_numbers(self, part: Tensor, times: int) -> None:
         self._num_values += times * part.numel()
         if not part.numel():
             return
@@ -131,7 +130,7 @@ class Running:
             self._merge(exact, times)
             low, high = torch.aminmax(numbers.to(torch.uint8) if numbers.dtype == torch.bool else numbers)
             self._min, self._max = min(self._min, low.item()), max(self._max, high.item())
-            self._num_saturated += times * _num_saturated(exact, self._ends)
+            self._num_saturated += 0 if self._ends is None else times * self._ends.num_saturated(exact)
 
     def _merge(self, exact: Tensor, times: int) -> None:
         """Add the mean and the squares of a piece to those so far, without losing digits."""
@@ -181,13 +180,6 @@ class Running:
         )
 
 
-def _num_saturated(values: Tensor, ends: Ends | None) -> int:
-    if ends is None:
-        return 0
-    low = 0 if ends.low is None else int((values <= ends.low + ends.margin).sum())
-    return low + (0 if ends.high is None else int((values >= ends.high - ends.margin).sum()))
-
-
 def _finder(history: ModelHistory, rows: dict[str, LayerStats], row_of_op: dict[int, str], of: str) -> Any:
     # The names alone: a table must not keep the values of a pass alive.
     lookup = history._lookup
@@ -203,10 +195,6 @@ def _finder(history: ModelHistory, rows: dict[str, LayerStats], row_of_op: dict[
         return rows[row_of_op[op]]
 
     return find
-
-
-def _foot(unseen: set[str], of: str) -> str:
-    return f"{len(unseen)} layers are not shown: their {of} were not saved." if unseen else ""
 
 
 def _why_empty(history: ModelHistory, of: str) -> str:
@@ -229,6 +217,10 @@ class Ends(NamedTuple):
     low: float | None  # None: no end that counts
     high: float | None
     margin: float
+
+    def num_saturated(self, values: Tensor) -> int:
+        low = 0 if self.low is None else int((values <= self.low + self.margin).sum())
+        return low + (0 if self.high is None else int((values >= self.high - self.margin).sum()))
 
 
 def ends_of(record: Record) -> Ends | None:

@@ -13,12 +13,10 @@ from torch.overrides import TorchFunctionMode
 
 from torcheer.capture.analysis.plain_values import as_plain
 from torcheer.capture.analysis.replay import SlotValues, Values, is_same_call, replay, why_not_replayable
-from torcheer.capture.inputs import Call
-from torcheer.capture.model_state import same_model_after
-from torcheer.capture.pytree import map_leaves, tensors_in
-from torcheer.capture.session import as_before_the_pass
-from torcheer.capture.tape import NOT_CALLS, OUTPUT, OWN_TRAITS, TENSOR, UPDATED, Record
-from torcheer.capture.torch_state import computing_alike, same_random_state_after
+from torcheer.capture.forward_pass import as_before_the_pass
+from torcheer.capture.inputs import tensors_in
+from torcheer.capture.model_state import computing_alike, same_model_after, same_random_state_after
+from torcheer.capture.tape import NOT_CALLS, OUTPUT, OWN_TRAITS, UPDATED, Record
 from torcheer.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,6 +48,12 @@ class ValidationReport:
 
     def __bool__(self) -> bool:
         return not self.failures
+
+    def fail(self, layer: str, why: str) -> None:
+        self.failures.append(Finding(layer=layer, why=why))
+
+    def exempt(self, layer: str, why: str) -> None:
+        self.exemptions.append(Finding(layer=layer, why=why))
 
     def __str__(self) -> str:
         verdict = "valid" if self else f"{len(self.failures)} failures"
@@ -94,7 +98,7 @@ def validate_history(history: ModelHistory) -> ValidationReport:
         )
     _check_parameters(history, report)
     _check_forward(history, report)
-    with same_random_state_after(), computing_alike(history._facts.modes):
+    with same_random_state_after(), computing_alike(history._tape.modes):
         _check_ops(history, report)
     return report
 
@@ -107,7 +111,7 @@ def _check_parameters(history: ModelHistory, report: ValidationReport) -> None:
     for (address, param), version in zip(history._tape.params, history._tape.param_versions, strict=True):
         if version is not None and param._version != version:
             why = "it has changed since the pass (a training step?): what used it cannot be replayed"
-            report.failures.append(Finding(layer=f"parameter {address}", why=why))
+            report.fail(f"parameter {address}", why)
 
 
 # --- a plain forward ---------------------------------------------------------------------
@@ -119,35 +123,26 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
     why = ""
     if model is None:
         why = "the model is gone"
-    elif facts.edits:
+    elif history._tape.edits:
         why = "the pass was edited: the model itself gives something else"
     elif facts.stopped_at is not None or facts.error:
         why = "the pass did not run to its end"
-    elif facts.start is None:
+    elif history._tape.start is None:
         why = "the input was not kept, since not every layer was saved"
     if why or model is None:
-        report.exemptions.append(Finding(layer="plain forward", why=f"not run: {why}"))
+        report.exempt("plain forward", f"not run: {why}")
         return
     saved = [history._saved_value(op) for op in history._structure.outputs]
-    with as_before_the_pass(history, model) as call:
-        result = plain_forward(model, call)
+    with as_before_the_pass(history, model) as call, IdleMode():
+        result = model(*call.args, **call.kwargs)
     plain = [tensor for _, tensor in tensors_in(result, into_objects=True)]
     report.forward_checked = True
     if len(plain) != len(saved):
-        why = f"a plain forward gives {len(plain)} tensors, the pass {len(saved)}"
-        report.failures.append(Finding(layer="plain forward", why=why))
+        report.fail("plain forward", f"a plain forward gives {len(plain)} tensors, the pass {len(saved)}")
         return
     for op, ours, theirs in zip(history._structure.outputs, saved, plain, strict=True):
         if isinstance(ours, Tensor) and not alike(ours, theirs.detach(), exact=True):
-            report.failures.append(
-                Finding(layer=history._label(op), why="a plain forward gives another value")
-            )
-
-
-def plain_forward(model: nn.Module, call: Call) -> Any:
-    """The model's own forward, with a mode that does nothing, so that it takes the same path."""
-    with IdleMode():
-        return model(*call.args, **call.kwargs)
+            report.fail(history._label(op), "a plain forward gives another value")
 
 
 # --- each op --------------------------------------------------------------------------------
@@ -174,14 +169,12 @@ def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: i
         return
     why = why_not_replayable(history._tape, record) or _missing_values(history, op, end)
     if why:
-        report.exemptions.append(Finding(layer=label, why=why))
+        report.exempt(label, why)
         return
     try:
         now = _replay_as_recorded(history, op)
     except Exception as error:
-        report.failures.append(
-            Finding(layer=label, why=f"replaying it raised {type(error).__name__}: {error}")
-        )
+        report.fail(label, f"replaying it raised {type(error).__name__}: {error}")
         return
     report.num_replayed += end - op
     matches = [_check_output(history, report, one, now) for one in range(op, end)]
@@ -230,7 +223,7 @@ def _check_output(history: ModelHistory, report: ValidationReport, op: int, now:
     position = 0 if record.trait in OWN_TRAITS else record.position
     assert saved is not None
     if position >= len(now):
-        report.failures.append(Finding(layer=history._label(op), why="replaying it gave fewer outputs"))
+        report.fail(history._label(op), "replaying it gave fewer outputs")
         return False
     if alike(now[position], saved, exact=True):
         return True
@@ -239,9 +232,9 @@ def _check_output(history: ModelHistory, report: ValidationReport, op: int, now:
         return True
     if record.context is not None and record.context.reads_what_it_writes:
         why = "another argument shares memory that it writes: the order of writing counts, and is torch's own"
-        report.exemptions.append(Finding(layer=history._label(op), why=why))
+        report.exempt(history._label(op), why)
     else:
-        report.failures.append(Finding(layer=history._label(op), why=_difference(now[position], saved)))
+        report.fail(history._label(op), _difference(now[position], saved))
     return False
 
 
@@ -262,11 +255,8 @@ def _check_parents(history: ModelHistory, report: ValidationReport, op: int, now
     report.num_disturbed += len(set(record.parents))
     for parent, reason in unmoved_parents(record, partial(history._value_of, reader=op), now):
         name = history._tape.params[-parent - 1][0] if parent < 0 else history._label(parent)
-        finding = Finding(
-            layer=history._label(op),
-            why=f"disturbing {name} does not change it: {reason or 'no reason known'}",
-        )
-        (report.exemptions if reason else report.failures).append(finding)
+        note = report.exempt if reason else report.fail
+        note(history._label(op), f"disturbing {name} does not change it: {reason or 'no reason known'}")
 
 
 def validate_saved_activations(
@@ -280,7 +270,7 @@ def validate_saved_activations(
 
     The model and the random generators are left as they were.
     """
-    from torcheer.capture.api import log_forward_pass
+    from torcheer.capture.forward_pass import log_forward_pass
 
     with same_model_after(model), same_random_state_after():
         history = log_forward_pass(
@@ -308,7 +298,8 @@ def unmoved_parents(record: Record, values: Values, outputs: list[Tensor]) -> li
         if value is None or value.is_meta:
             continue
         if not _moves(record, values, outputs, parent, value):
-            unmoved.append((parent, _reason(_Still(record, values, outputs, parent, value))))
+            still = _Still(record, values, outputs, parent, value)
+            unmoved.append((parent, next((reason for holds, reason in _REASONS if holds(still)), "")))
     return unmoved
 
 
@@ -368,20 +359,9 @@ def _has_one_key(still: _Still) -> bool:
 
 
 def _is_part_of_a_block_mask(still: _Still) -> bool:
-    """Whether flex_attention was given it in its block mask: without the compiler only mask_mod counts."""
-    record = still.record
-    if record.trait.name != "flex_attention" or len(record.args) < 5:
-        return False
-    counts = [_num_tensors(arg) for arg in record.args[:5]]
-    first = sum(counts[:4])
-    slots = [slot for slot, one in enumerate(record.parents) if one == still.parent]
-    return all(first <= slot < first + counts[4] for slot in slots)
-
-
-def _num_tensors(value: object) -> int:
-    found: list[object] = []
-    map_leaves(value, lambda leaf: found.append(leaf) if leaf is TENSOR else None)
-    return len(found)
+    """Whether flex_attention was given it beside query, key and value: only mask_mod counts uncompiled."""
+    is_flex = still.record.trait.name == "flex_attention"
+    return is_flex and still.parent not in still.record.parents[:3]
 
 
 # The first that holds is the reason; the costly one comes late.
@@ -400,10 +380,6 @@ _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
     (lambda s: all(map(_is_constant, s.outputs)), "its output is one constant"),
     (lambda s: bool(s.num_targets), "its old value drowns in what is written"),
 )
-
-
-def _reason(still: _Still) -> str:
-    return next((reason for holds, reason in _REASONS if holds(still)), "")
 
 
 def _hidden_by_others(still: _Still) -> bool:
@@ -434,27 +410,15 @@ def _is_constant(tensor: Tensor) -> bool:
     return plain is None or not plain.numel() or bool((plain == plain.flatten()[0]).all())
 
 
-# Types that torch computes with hardly at all.
-_WIDER = {
-    torch.uint16: torch.int64,
-    torch.uint32: torch.int64,
-    torch.uint64: torch.int64,
-    torch.float8_e4m3fn: torch.float32,
-    torch.float8_e5m2: torch.float32,
-    torch.float8_e4m3fnuz: torch.float32,
-    torch.float8_e5m2fnuz: torch.float32,
-}
-
-
 def disturbances(value: Tensor) -> Iterator[Tensor]:
     """Other values of the same shape and type, from mild to harsh."""
     real = value.detach()
     if real.layout != torch.strided or real.is_quantized or real.is_nested:
         yield from _odd_disturbances(real)
         return
-    wide = _WIDER.get(real.dtype)
-    if wide is not None:
-        yield from (other.to(real.dtype) for other in disturbances(real.to(wide)))
+    wide = as_plain(real)
+    if wide is not None and wide.dtype != real.dtype:  # torch hardly computes with such a type
+        yield from (other.to(real.dtype) for other in disturbances(wide))
         return
     generator = torch.Generator().manual_seed(12345)
     if real.dtype == torch.bool:

@@ -179,7 +179,7 @@ def grad_nodes(graph: GradGraph, label: Callable[[int], str]) -> list[GradNode]:
         GradNode(
             index=index,
             name=note.name.removeprefix("torch::autograd::"),
-            layer="" if note.op is None else label(note.op),
+            layer="" if note.op < 0 else label(note.op),
             param=note.param,
             next_nodes=note.next_nodes,
             saved=note.saved,

@@ -11,9 +11,10 @@ import torch.utils.checkpoint
 from torch import Tensor
 
 from torcheer.capture.aliasing import has_data, num_bytes, shape_of, storage_key, unwrapped
+from torcheer.capture.aten import Count, Index
 from torcheer.capture.backward.backward_pass import SavedTensor
-from torcheer.capture.pytree import tensors_in
-from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Record, Scope, Tape
+from torcheer.capture.inputs import tensors_in
+from torcheer.capture.tape import BUFFER, INPUT, OUTPUT, SOURCE, Record, Tape
 from torcheer.graph import Site
 
 Node = Any  # torch.autograd.graph.Node
@@ -59,12 +60,12 @@ _BORDERS = frozenset(id(trait) for trait in (INPUT, SOURCE, BUFFER))
 
 
 class NodeNote(NamedTuple):
-    """What is known of a node, besides the node."""
+    """What is known of a node, besides the node; also as it is stored in a file."""
 
     name: str
-    op: int | None  # None for a node that no op of the pass left
+    op: Index  # -1 for a node that no op of the pass left
     param: str
-    next_nodes: tuple[int, ...]
+    next_nodes: tuple[Count, ...]
     saved: tuple[SavedTensor, ...]
     recomputes: bool
     is_border: bool  # it belongs to what came before the pass
@@ -124,7 +125,7 @@ class GradGraph:
         for _, param in tape.params:
             edge = edge_of_tensor(param)
             if edge is not None and edge[0] not in self.index_of and self.recomputed:
-                self._add(edge[0], None)
+                self._add(edge[0], -1)
         self._owner, self._borders = {}, set()  # they would keep the graph's nodes in a second place
 
     def _add_with_all_behind(self, start: Node, op: int) -> int:
@@ -142,24 +143,24 @@ class GradGraph:
                     continue
                 known = self.index_of.get(node)
                 if known is None:
-                    known = self._add(node, self._owner.get(node, note.op if self._knows_all else None))
+                    known = self._add(node, self._owner.get(node, note.op if self._knows_all else -1))
                     queue.append(known)
                 following.append(known)
             self.notes[index] = note._replace(next_nodes=tuple(following))
         return first
 
-    def _add(self, node: Node, op: int | None) -> int:
+    def _add(self, node: Node, op: int) -> int:
         index = self.index_of[node] = len(self.nodes)
         self.nodes.append(node)
         leaf = getattr(node, "variable", None)
         param = "" if leaf is None else self._params.get(id(leaf), "")
-        is_border = op is not None and not param and (leaf is not None or node in self._borders)
+        is_border = op >= 0 and not param and (leaf is not None or node in self._borders)
         recomputes = op in self.recomputed and leaf is None
         looks = leaf is None and not is_border
         self.notes.append(
             NodeNote(
                 name=node.name(),
-                op=None if param else op,
+                op=-1 if param else op,
                 param=param,
                 next_nodes=(),
                 saved=tuple(self._saved(node, op)) if looks else (),
@@ -182,13 +183,13 @@ class GradGraph:
             seen.add(node)
             known = self.index_of.get(node)
             if known is not None:
-                touches = touches or (self.notes[known].op is not None and not self.notes[known].is_border)
+                touches = touches or (self.notes[known].op >= 0 and not self.notes[known].is_border)
                 continue
             found.append(node)
             queue.extend(following for following, _ in node.next_functions)
         if not touches:
             raise LookupError("the loss does not hang on the pass")
-        added = [self._add(node, None) for node in found]
+        added = [self._add(node, -1) for node in found]
         for index in added:
             behind = [self.index_of[node] for node, _ in self.nodes[index].next_functions if node is not None]
             self.notes[index] = self.notes[index]._replace(next_nodes=tuple(behind))
@@ -215,7 +216,7 @@ class GradGraph:
                 yield node
             queue.extend(behind for behind, _ in following)
 
-    def _saved(self, node: Node, op: int | None) -> Iterator[SavedTensor]:
+    def _saved(self, node: Node, op: int) -> Iterator[SavedTensor]:
         names = self._saved_names.get(type(node))
         if names is None:
             names = [name for name in dir(node) if name.startswith("_raw_saved_")]
@@ -224,29 +225,30 @@ class GradGraph:
             try:
                 raw = getattr(node, name, None)
                 for one in raw if isinstance(raw, tuple | list) else (raw,):
-                    for tensor in _tensors_held(one):
+                    # As it was packed: to unpack it may cost a lot, or compute it again.
+                    for _, tensor in tensors_in(getattr(one, "data", None)):
                         yield self._saved_tensor(name.removeprefix("_raw_saved_"), tensor, op)
                     yield from self._held_by_checkpoint(one, op)
             except RuntimeError:  # freed by a backward pass, or written over since
                 continue
 
-    def _param_of(self, tensor: Tensor, key: int | None, op: int | None) -> str:
+    def _param_of(self, tensor: Tensor, key: int | None, op: int) -> str:
         """The parameter that a saved tensor is, or is a view of."""
         found = "" if key is None else self._param_keys.get(key, "")
-        if found or has_data(tensor) or op is None:
+        if found or has_data(tensor) or op < 0:
             return found
         # Under FakeTensorMode a real parameter has a fake twin: told by its size.
         own = [self._params_used[-p - 1] for p in self._parents_of[op] if p < 0]
         return next((name for name, param in own if param.numel() == tensor.numel()), "")
 
-    def _held_by_checkpoint(self, raw: Any, op: int | None) -> Iterator[SavedTensor]:
+    def _held_by_checkpoint(self, raw: Any, op: int) -> Iterator[SavedTensor]:
         """A checkpoint keeps its inputs: they are listed once, with its first node."""
         checkpoint, tensors = inputs_held(getattr(raw, "unpack_hook", None))
         if checkpoint and checkpoint not in self._checkpoints:
             self._checkpoints.add(checkpoint)
             yield from [self._saved_tensor("checkpoint input", tensor, op) for tensor in tensors]
 
-    def _saved_tensor(self, name: str, tensor: Tensor, op: int | None) -> SavedTensor:
+    def _saved_tensor(self, name: str, tensor: Tensor, op: int) -> SavedTensor:
         key = storage_key(tensor)
         self._num_saved += 1
         return SavedTensor(
@@ -261,11 +263,6 @@ class GradGraph:
             if key is None or key in self._outside
             else tensor.untyped_storage().nbytes(),
         )
-
-
-def _tensors_held(raw: Any) -> list[Tensor]:
-    """What a saved variable holds, as it was packed: to unpack it may cost a lot, or compute it again."""
-    return [tensor for _, tensor in tensors_in(getattr(raw, "data", None))]
 
 
 def _memory_from_outside(tape: Tape) -> frozenset[int | None]:
@@ -296,17 +293,10 @@ def is_checkpointed(record: Record) -> bool:
 
 
 def checkpointed_ops(tape: Tape) -> frozenset[int]:
-    known: dict[int, bool] = {}
-
-    def inside(scope: Scope) -> bool:
-        answer = known.get(id(scope))
-        if answer is None:
-            outer = scope.parent is not None and inside(scope.parent)
-            answer = known[id(scope)] = outer or _passes(scope.site)
-        return answer
-
+    scopes = {id(record.scope): record.scope for record in tape.records}
+    inside = {key: any(_passes(one.site) for one in scope.chain()) for key, scope in scopes.items()}
     return frozenset(
-        op for op, record in enumerate(tape.records) if inside(record.scope) or _passes(record.site)
+        op for op, record in enumerate(tape.records) if inside[id(record.scope)] or _passes(record.site)
     )
 
 

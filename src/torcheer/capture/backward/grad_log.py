@@ -11,6 +11,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from threading import get_ident
 from time import perf_counter
 from types import FrameType
@@ -83,29 +84,26 @@ _OPS_WITHOUT = (
 )
 
 
+@dataclass(slots=True)
 class Running:
     """A node between its two hooks."""
 
-    __slots__ = ("calls", "grad", "node", "started", "task")
-
-    def __init__(self, node: int, task: int) -> None:
-        self.node = node
-        self.task = task  # the outermost backward pass that it is a part of
-        self.started = 0.0
-        self.calls: list[AtenCall] | None = None  # where ATen calls are watched
-        self.grad: Tensor | None = None  # a copy, where a hook of the user's is about to change it
+    node: int
+    task: int  # the outermost backward pass that it is a part of
+    started: float = 0.0
+    calls: list[AtenCall] | None = None  # where ATen calls are watched
+    grad: Tensor | None = None  # a copy, where a hook of the user's is about to change it
 
 
+@dataclass(slots=True, eq=False)
 class Pass:
     """One backward pass while it runs. Filled by hooks, so plain lists."""
 
-    __slots__ = ("ended", "grads", "kind", "runs", "started")
-
-    def __init__(self, kind: str, started: float) -> None:
-        self.kind = kind
-        self.started = self.ended = started
-        self.runs: list[tuple[int, float, Shapes, Shapes, tuple[Any, ...]]] = []
-        self.grads: dict[Slot, Kept] = {}
+    kind: str
+    started: float
+    ended: float
+    runs: list[tuple[int, float, Shapes, Shapes, tuple[Any, ...]]] = field(default_factory=list)
+    grads: dict[Slot, Kept] = field(default_factory=dict)
 
 
 class GradientLog:
@@ -187,7 +185,7 @@ class GradientLog:
         if self._is_following or now.task in self._by_task:
             return True
         notes = [self.graph.notes[one.node] for one in running]
-        return any(note.op is not None and not note.is_border for note in notes)
+        return any(note.op >= 0 and not note.is_border for note in notes)
 
     def _protect(self, leaf: Tensor) -> None:
         """A `.grad` is about to be added to: what is kept on its memory must not change with it."""
@@ -211,7 +209,7 @@ class GradientLog:
             return  # a parameter shared with another pass, whose backward this is
         one = self._by_task.get(now.task)
         if one is None:
-            one = self._by_task[now.task] = Pass(self._kind(), self._task_started)
+            one = self._by_task[now.task] = Pass(self._kind(), self._task_started, self._task_started)
             self.passes.append(one)
         if not self.graph.notes[node].is_border:
             one.runs.append((node, ended - now.started, _shapes(given), _shapes(made), calls))

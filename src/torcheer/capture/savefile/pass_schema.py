@@ -15,7 +15,9 @@ import torch
 from msgspec import Struct
 
 from torcheer.capture.aten import AtenCall, Count, Index, Shape
-from torcheer.capture.backward.backward_pass import SavedTensor, Shapes
+from torcheer.capture.backward.backward_pass import Shapes
+from torcheer.capture.backward.grad_graph import NodeNote
+from torcheer.capture.history import PassFacts
 from torcheer.capture.model_walk import ModuleNote
 from torcheer.capture.savefile.python_values import DTYPE_NAMES, DTYPES, plain_device
 
@@ -147,18 +149,6 @@ class StoredRead(Row, frozen=True):
     followed: Count
 
 
-class StoredNode(Row, frozen=True):
-    """An autograd node: a NodeNote, of which `op` is -1 where it has none."""
-
-    name: str
-    op: Index
-    param: str
-    next_nodes: tuple[Count, ...]
-    saved: tuple[SavedTensor, ...]
-    recomputes: bool
-    is_border: bool
-
-
 class StoredBackward(Row, frozen=True):
     """One backward pass."""
 
@@ -171,33 +161,16 @@ class StoredBackward(Row, frozen=True):
 class StoredGradients(Row, frozen=True):
     """All backward passes through a pass."""
 
-    nodes: list[StoredNode]
+    nodes: list[NodeNote]
     slots: list[tuple[Count, Count, list[Count]]]  # node, which of its gradients, ops whose gradient it is
     passes: list[StoredBackward]
     notes: list[str]
 
 
-class StoredFacts(Row, frozen=True):
-    """What is known of a pass besides its ops: PassFacts."""
-
-    model_name: str
-    random_seed: int
-    elapsed_seconds: float
-    num_param_tensors: Count
-    num_params: Count
-    num_param_bytes: Count
-    keep_unsaved_layers: bool
-    has_treated_values: bool
-    stopped_at: Count | None
-    error: str
-    notes: list[str]
-    device: str = "same"
-
-
 class StoredPass(Row, frozen=True):
     """A whole pass but for its tensors."""
 
-    facts: StoredFacts
+    facts: PassFacts
     traits: list[StoredTrait]
     calls: list[StoredCall]
     frames: list[StoredFrame]

@@ -19,7 +19,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from torcheer.capture.aliasing import Geometry
+from torcheer.capture.aliasing import Geometry, plain_size
 from torcheer.capture.function_mode import Unkept
 from torcheer.capture.tape import TENSOR
 
@@ -141,14 +141,6 @@ _WRITERS: dict[type, Write] = {
     Geometry: lambda v, pack: ["geometry", pack(v.shape), pack(v.stride), v.offset],
     Unkept: lambda v, _: ["unkept", v.what],
 }
-
-
-def plain_size(size: Any) -> int:
-    """A size as a number; -1 where it differs from part to part, as in a nested tensor."""
-    try:
-        return int(size)
-    except Exception:
-        return -1
 
 
 # --- from JSON -------------------------------------------------------------------------------

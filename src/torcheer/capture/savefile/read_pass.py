@@ -10,7 +10,6 @@ import math
 import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -22,17 +21,17 @@ from torch import Tensor, nn
 from torcheer.capture.backward.grad_graph import GradGraph, NodeNote
 from torcheer.capture.backward.grad_log import GradientLog, Pass, Slot
 from torcheer.capture.function_traits import Kind, Trait
-from torcheer.capture.history import ModelHistory, PassFacts
+from torcheer.capture.history import ModelHistory
+from torcheer.capture.inputs import map_leaves
 from torcheer.capture.layer_numbers import Numbering
+from torcheer.capture.model_state import undisturbed
 from torcheer.capture.model_walk import ModuleNote, ModulesSeen
-from torcheer.capture.pytree import map_leaves
 from torcheer.capture.savefile import pass_schema as schema
 from torcheer.capture.savefile.pass_schema import StoredPass, StoredTensor, converted
 from torcheer.capture.savefile.python_values import unpacked
 from torcheer.capture.savefile.safetensors_file import TensorFile
 from torcheer.capture.savefile.stored_values import check_stored, make_value, num_value_bytes
 from torcheer.capture.tape import OWN_TRAITS, TENSOR, Context, Meta, Read, Record, Scope, Tape
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import Decision, LabelBook, LayerBook, Site, SourceLine, source_lines
 from torcheer.tensorfile import MAX_DIMS
@@ -114,7 +113,7 @@ class _Builder:
             tape,
             StoredNumbering([op.layer for op in structure.ops], [r.trait.type for r in tape.records]),
             self._modules(),
-            self._facts(),
+            structure.facts,
             None if structure.saved is None else set(structure.saved),
             LazyDict(treated, lambda make: make()) if treated else {},
             None,
@@ -138,6 +137,7 @@ class _Builder:
         tape.records = [self._record(row) for row in structure.ops]
         tape.metas = self._metas()
         tape.reads = reads
+        tape.edits = [(op, DoneEdit(key, name)) for op, key, name in structure.edits]
         tape.addresses = {op: row.address for op, row in enumerate(structure.ops) if row.address is not None}
         tape.params = [(row.address, _param(row)) for row in structure.params]
         tape.warnings = list(structure.warnings)
@@ -206,45 +206,28 @@ class _Builder:
         calls = {address: [self._scopes[i] for i in calls] for address, calls in structure.module_calls}
         return ModulesSeen(structure.modules, other_names, calls)
 
-    def _facts(self) -> PassFacts:
-        facts = converted(self._rows.facts, PassFacts)
-        return replace(facts, edits=tuple((op, DoneEdit(key, name)) for op, key, name in self._rows.edits))
-
     def _gradients(self, stored: schema.StoredGradients) -> GradientLog:
-        notes = [
-            NodeNote(
-                name=row.name,
-                op=None if row.op < 0 else row.op,
-                param=row.param,
-                next_nodes=row.next_nodes,
-                saved=row.saved,
-                recomputes=row.recomputes,
-                is_border=row.is_border,
-            )
-            for row in stored.nodes
-        ]
         passes: list[Pass] = []
         for row in stored.passes:
-            one = Pass(row.kind, 0.0)
-            one.ended = row.elapsed_seconds
-            one.runs = row.runs
+            one = Pass(row.kind, 0.0, row.elapsed_seconds, row.runs)
             for node, number, tensor in row.grads:
                 one.grads[node, number] = StoredKept(partial(self._reader.value, tensor))  # type: ignore[assignment]
             passes.append(one)
         ops_at = {(node, number): ops for node, number, ops in stored.slots}
-        return StoredGradients(notes, ops_at, passes, list(stored.notes))
+        return StoredGradients(stored.nodes, ops_at, passes, list(stored.notes))
 
     # --- values that a postfunc changed ------------------------------------------------------
 
-    def _treated(self, tree: Any) -> partial[Any]:
+    def _treated(self, tree: Any) -> Callable[[], Any]:
         """A function that makes the value; whether it can be made is found out now."""
         found: list[StoredTensor] = []
         unpacked(tree, lambda data: found.append(self._checked(data)))
-        return partial(self._make_treated, tree, found)
 
-    def _make_treated(self, tree: Any, found: list[StoredTensor]) -> Any:
-        rest = iter(found)
-        return unpacked(tree, lambda _: self._reader.value(next(rest)))
+        def make() -> Any:
+            rest = iter(found)
+            return unpacked(tree, lambda _: self._reader.value(next(rest)))
+
+        return make
 
     def _checked(self, data: Any) -> StoredTensor:
         row = converted(data, StoredTensor)

@@ -16,11 +16,11 @@ import msgspec
 import torch
 from torch import Tensor
 
-from torcheer.capture.aliasing import byte_range, storage_key
+from torcheer.capture.aliasing import byte_range, plain_size, storage_key
+from torcheer.capture.model_state import undisturbed
 from torcheer.capture.savefile.pass_schema import StoredTensor
-from torcheer.capture.savefile.python_values import DTYPE_NAMES, plain_size
+from torcheer.capture.savefile.python_values import DTYPE_NAMES
 from torcheer.capture.savefile.safetensors_file import FILE_TYPES, Piece, TensorFile
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import FileFormatError
 from torcheer.tensorfile import MAX_DIMS
 

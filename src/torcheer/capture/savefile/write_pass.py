@@ -12,19 +12,19 @@ import msgspec
 import torch
 from torch import Tensor
 
-from torcheer.capture.backward.grad_graph import NodeNote
+from torcheer.capture.aliasing import plain_size
 from torcheer.capture.backward.grad_log import Slot
 from torcheer.capture.function_traits import Trait
+from torcheer.capture.model_state import undisturbed
 from torcheer.capture.op import some_of
 from torcheer.capture.savefile import pass_schema as schema
-from torcheer.capture.savefile.pass_schema import as_json, converted
-from torcheer.capture.savefile.python_values import packed, plain_size
+from torcheer.capture.savefile.pass_schema import as_json
+from torcheer.capture.savefile.python_values import packed
 from torcheer.capture.savefile.read_pass import TORCH_HOME, StoredTape
 from torcheer.capture.savefile.safetensors_file import Piece, TensorFile, write_tensors
 from torcheer.capture.savefile.stored_values import CannotKeep, Item, TensorPlan
 from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope, site_key
 from torcheer.capture.to_document import document_of
-from torcheer.capture.torch_state import undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import Progress, Site, SourceLine, readable_bytes, source_lines
 from torcheer.tensorfile import write_atomically
@@ -103,40 +103,30 @@ class KeptValues:
         self._left_out: dict[str, list[str]] = {}
         self._trees: list[tuple[list[Any], Item]] = []
         tape, treated = history._tape, history._treated
-        self._values = [
+        values = [
             self._add(f"raw.{self._name(op)}" if op in treated else self._name(op), op, value)
             for op, value in enumerate(tape.values)
         ]
         self.treated = [(op, self._pack(op, value)) for op, value in treated.items()]
-        self._states: dict[int, Item | None] = {}  # by context: the random state that a call started from
+        states: dict[int, Item | None] = {}
         for op, record in enumerate(tape.records):
             context = record.context
-            if context is not None and context.rng is not None and id(context) not in self._states:
-                self._states[id(context)] = self._add(f"rng.{self._name(op)}", op, context.rng[1])
-        self._unedited = [
+            if context is not None and context.rng is not None and id(context) not in states:
+                states[id(context)] = self._add(f"rng.{self._name(op)}", op, context.rng[1])
+        unedited = [
             (op, self._add(f"unedited.{self._name(op)}", op, value)) for op, value in tape.unedited.items()
         ]
-        self._grads = self._add_grads()
+        grads = self._add_grads()
         self._plan.settle()
         self.pieces = self._plan.pieces
+        self.values = [_stored(item) for item in values]
+        # By context: the random state that a call started from.
+        self.random_states = {context: _stored(item) for context, item in states.items()}
+        self.unedited = [(op, stored) for op, item in unedited if (stored := _stored(item))]
+        # Of each backward pass: node, which of its gradients, the gradient.
+        self.grads = [[(*slot, stored) for slot, item in one if (stored := _stored(item))] for one in grads]
         for place, item in self._trees:
             place.append(schema.plain(item.stored))
-
-    def value(self, op: int) -> schema.StoredTensor | None:
-        item = self._values[op]
-        return None if item is None else item.stored
-
-    def random_state(self, context: Context) -> schema.StoredTensor | None:
-        item = self._states.get(id(context))
-        return None if item is None else item.stored
-
-    def unedited(self) -> list[tuple[int, schema.StoredTensor]]:
-        return [(op, item.stored) for op, item in self._unedited if item is not None and item.stored]
-
-    def grads(self, number: int) -> list[tuple[int, int, schema.StoredTensor]]:
-        """Of one backward pass: node, which of its gradients, the gradient."""
-        found = self._grads[number]
-        return [(*slot, item.stored) for slot, item in found if item is not None and item.stored]
 
     @property
     def notes(self) -> list[str]:
@@ -194,6 +184,10 @@ class KeptValues:
         return places
 
 
+def _stored(item: Item | None) -> schema.StoredTensor | None:
+    return None if item is None else item.stored
+
+
 def _has_unkept(tree: Any) -> bool:
     return isinstance(tree, list) and (tree[:1] == ["unkept"] or any(map(_has_unkept, tree)))
 
@@ -247,9 +241,9 @@ class StructureWriter:
                         for name, param, size in note.own_params
                     )
                 )
-                for note in modules._notes
+                for note in modules.notes
             ],
-            other_names=list(modules._other_names.items()),
+            other_names=list(modules.other_names.items()),
             params=[
                 schema.StoredParam(
                     address=address,
@@ -259,7 +253,7 @@ class StructureWriter:
                 )
                 for address, param in tape.params
             ],
-            facts=converted(history._facts, schema.StoredFacts),
+            facts=history._facts,
             saved=None if history._saved is None else sorted(history._saved),
             treated=self._values.treated,
             warnings=[*tape.warnings, *self._values.notes],
@@ -272,8 +266,8 @@ class StructureWriter:
             outlines=self._outlines,
             gradients=self._gradients(),
             aten=None if tape.aten is None else list(tape.aten.items()),
-            edits=[(op, rule.key, rule.name) for op, rule in history._facts.edits],
-            unedited=self._values.unedited(),
+            edits=[(op, rule.key, rule.name) for op, rule in history._tape.edits],
+            unedited=self._values.unedited,
             edited_at=list(tape.edited_at.items()),
             activation_bytes=history.activation_bytes if tape.keep_all else None,
         )
@@ -293,7 +287,7 @@ class StructureWriter:
             outline=self._outline(meta),
             shape=tuple(map(plain_size, meta.shape)),
             num_bytes=meta.num_bytes,
-            value=self._values.value(op),
+            value=self._values.values[op],
             address=tape.addresses.get(op),
         )
 
@@ -352,7 +346,7 @@ class StructureWriter:
         row = partial(
             schema.StoredContext,
             random_device="" if context.rng is None else context.rng[0],
-            random_state=self._values.random_state(context),
+            random_state=self._values.random_states.get(id(context)),
             autocast=context.autocast,
             batch_dims=context.batch_dims,
             num_targets=context.num_targets,
@@ -395,20 +389,16 @@ class StructureWriter:
             return None
         graph = history._grad_graph if log is None else log.graph
         return schema.StoredGradients(
-            nodes=[converted(_with_op(note), schema.StoredNode) for note in graph.notes],
+            nodes=graph.notes,
             slots=[(node, number, ops) for (node, number), ops in graph.ops_at.items()],
             passes=[
                 schema.StoredBackward(
                     kind=one.kind,
                     elapsed_seconds=one.ended - one.started,
                     runs=one.runs,
-                    grads=self._values.grads(number),
+                    grads=self._values.grads[number],
                 )
                 for number, one in enumerate([] if log is None else log.passes)
             ],
             notes=[] if log is None else log.notes,
         )
-
-
-def _with_op(note: NodeNote) -> NodeNote:
-    return note if note.op is not None else note._replace(op=-1)

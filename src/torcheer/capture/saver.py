@@ -3,141 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from torcheer.capture.aliasing import private_copy, storage_key
 from torcheer.capture.layer_numbers import Numbering
-from torcheer.capture.model_walk import ModelWalk
-from torcheer.capture.module_scopes import muted
+from torcheer.capture.model_walk import Selection
+from torcheer.capture.recorder import muted
 from torcheer.capture.tape import Tape
-from torcheer.errors import InputError
-from torcheer.graph import looks_like_label
 
-Predicate = Callable[[Any], bool]
+if TYPE_CHECKING:
+    from torcheer.capture.forward_pass import ValueTreatment
 
 
 class StopPass(BaseException):
     """Leaves the model once the last wanted layer is there. No `except Exception` of a model catches it."""
-
-
-@dataclass(slots=True)
-class Selection:
-    """Which layers are meant. Each kind of key is told apart before the pass, so that one pass is enough."""
-
-    everything: bool = False
-    predicate: Predicate | None = None
-    indices: set[int] = field(default_factory=set)
-    num_last: int = 0  # negative indices reach back this far
-    labels: set[str] = field(default_factory=set)
-    addresses: set[str] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)  # of inputs, outputs and buffers
-    parts: set[str] = field(default_factory=set)
-    awaited: set[int | str] = field(default_factory=set)  # ops and module calls: met when all have been there
-
-    @property
-    def needs_labels(self) -> bool:
-        return bool(self.labels or self.names or self.parts or self.predicate)
-
-    @property
-    def is_empty(self) -> bool:
-        return self == Selection()
-
-    def matches(self, index: int, names: tuple[str, ...], address: str | None = None) -> bool:
-        """`address`: of an input or a buffer, which can be asked for by its name."""
-        if index in self.indices or (self.labels and not self.labels.isdisjoint(names)):
-            return True
-        return address in self.names or any(part in names[0] for part in self.parts)
-
-    def ops_in(self, history: Any) -> set[int]:
-        """The ops that are meant, once the pass is over and every label is certain."""
-        ops = range(history.num_tensors_total)
-        if self.everything:
-            return set(ops)
-        if self.predicate is not None:
-            return {op for op in ops if self.predicate(history._op(op))}
-        names_of, addresses = history._numbered.names_of, history._tape.addresses
-        found = {op for op in ops if self.matches(op, names_of(op), addresses.get(op))}
-        found.update(ops[len(ops) - self.num_last :] if self.num_last else ())
-        for address in self.addresses:
-            passes, number = history.module_tree.passes_named(address)
-            found.update(op for one in passes for op in one.output_ops if number in (0, one.pass_num))
-        return found
-
-    def may_match(self, names: tuple[str, ...]) -> bool:
-        """While loops are still being recognised only the type of a label is certain."""
-        layer_type = names[0].partition("_")[0]
-        return any(label.partition("_")[0] == layer_type for label in self.labels) or any(
-            part.rstrip("0123456789:_") in layer_type or layer_type in part for part in self.parts
-        )
-
-
-def select(wanted: Any, walk: ModelWalk, inputs: Iterable[str], what: str) -> Selection:
-    """Read an option that names layers: 'all', 'none', keys of any kind, or a predicate.
-
-    `inputs` are the names of what the model is given.
-    """
-    if wanted is None or (isinstance(wanted, str) and wanted == "none"):
-        return Selection()
-    if isinstance(wanted, str) and wanted == "all":
-        return Selection(everything=True)
-    if callable(wanted):
-        return Selection(predicate=wanted)
-    selection = Selection()
-    keys = [wanted] if isinstance(wanted, str | int) else wanted
-    if not isinstance(keys, Iterable):
-        raise InputError(f"{what} must be 'all', 'none', a list of layers or a function, not {wanted!r}.")
-    addresses = walk.addresses
-    names = {*inputs, *(address for address, _ in walk.buffers.values())}
-    for key in keys:
-        _add_key(selection, key, addresses, names, what)
-    return selection
-
-
-def _add_key(selection: Selection, key: Any, addresses: frozenset[str], names: set[str], what: str) -> None:
-    if isinstance(key, bool) or not isinstance(key, int | str) or key == "":
-        raise InputError(f"{what} takes labels, module addresses, names and indices, not {key!r}.")
-    if isinstance(key, int):
-        if key >= 0:
-            selection.indices.add(key)
-        else:
-            selection.num_last = max(selection.num_last, -key)
-    elif key.rpartition(":")[0] in addresses or key in addresses:
-        selection.addresses.add(key)
-    elif looks_like_label(key):
-        selection.labels.add(key)
-    elif key in names or key == "output" or key.startswith("output."):
-        selection.names.add(key)
-    else:
-        selection.parts.add(key)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueTreatment:
-    """What is done to a value before it is kept."""
-
-    postfunc: Callable[[Tensor], Any] | None = None
-    detach: bool = False
-    device: str = "same"
-
-    @property
-    def changes_values(self) -> bool:
-        return self.postfunc is not None or self.device != "same"
-
-    def apply(self, tensor: Tensor) -> Any:
-        # A postfunc may write into what it is given, which must not be the model's own.
-        value: Any = private_copy(tensor) if self.postfunc is not None else tensor
-        value = value.detach() if self.detach else value
-        if self.device != "same":
-            value = value.to(self.device)
-        if self.postfunc is not None:
-            value = self.postfunc(value)
-        if isinstance(value, Tensor) and storage_key(value) == storage_key(tensor):
-            value = private_copy(value)  # a later in-place op must not reach it
-        return value
 
 
 class Saver:
@@ -250,14 +131,10 @@ class Saver:
         names_of, addresses = self._numbering.names_of, self._tape.addresses
         by_label = {op for op in self.saved if self._save.matches(op, names_of(op), addresses.get(op))}
         sure = self._chosen if self._save.predicate else self._chosen & (by_label | self._by_module)
-        for op in [
-            op for op in self.saved if op not in sure and op not in by_label and not self._is_last(op)
-        ]:
+        num_first = len(self._tape.records) - self._save.num_last
+        last = {self.stopped_at, *(op for op in self.saved if op >= num_first)}
+        for op in self.saved - sure - by_label - last:
             self._drop(op)
-
-    def _is_last(self, op: int) -> bool:
-        stop = self.stopped_at
-        return op == stop or op >= len(self._tape.records) - self._save.num_last
 
     def _let_go(self, old: int) -> None:
         """Negative indices: only the last few ops are held until the end is known."""

@@ -1,33 +1,41 @@
-"""Run a model once with everything in place to record it: which module is running, in which thread."""
+"""Run a model once with everything in place to record it: which module is running, in which thread.
+
+Hooks on modules say which of them runs. A function mode belongs to one thread: threads that forward starts
+get their own. TorchScript runs outside Python: there a dispatch mode records what no Python call shows.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import get_ident
 from time import perf_counter, sleep
+from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn, overrides
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.hooks import RemovableHandle
 
 from torcheer.capture.function_mode import Catcher, ThreadCatcher, site_of_module_call
-from torcheer.capture.inputs import Call, input_tensors
+from torcheer.capture.function_traits import trait_of
+from torcheer.capture.inputs import Call, input_tensors, map_tensors, swap_tensors, tensors_in
 from torcheer.capture.model_walk import ModelWalk
-from torcheer.capture.pytree import map_tensors, swap_tensors, tensors_in
 from torcheer.capture.tape import IDENTITY, INPUT, OUTPUT, TENSOR, Scope, Tape, Use
-from torcheer.capture.threads import OtherThreads, recording_new_threads
-from torcheer.capture.torchscript import DispatchWatcher, is_scripted, uses_scripted_functions
 from torcheer.errors import CaptureError
+from torcheer.graph import Site
 from torcheer.models import without_compiler
 
 if TYPE_CHECKING:
     from torcheer.capture.analysis.edits import Editor
+
 
 ModuleExit = Callable[[str, int, list[tuple[int, Tensor]]], None]
 
@@ -329,3 +337,234 @@ def module_hooks(enter: Callable[..., bool], leave: Callable[..., Any]) -> Itera
     finally:
         for handle in (*handles, *(own for _, own in hooked.values())):
             handle.remove()
+
+
+# --- threads ------------------------------------------------------------------------------------
+#
+# Python calls a profile function first thing in each new thread: ours puts a mode on it, and takes it off at
+# the first Python call after the pass has ended. All passes that run at once share this function: were each
+# to put its own in place and the one before it back, one that is over would stay.
+
+
+MakeMode = Callable[[], TorchFunctionMode]
+
+
+class _Recording:
+    """A pass that records the threads which its own thread starts."""
+
+    def __init__(self, make_mode: MakeMode) -> None:
+        self.thread = threading.get_ident()
+        self.make_mode = make_mode
+        self.is_open = True
+
+
+_lock = threading.Lock()
+_open: list[_Recording] = []
+_others: Any = None  # somebody else's profile function, which goes on
+_local = threading.local()
+
+
+class OtherThreads:
+    """The threads that run beside this one and may compute, as they were when a pass began."""
+
+    def __init__(self) -> None:
+        own = threading.current_thread()
+        others = [thread for thread in threading.enumerate() if thread is not own]
+        self._others = [(thread, _seconds_of(thread)) for thread in others if not _only_waits(thread)]
+
+    def at_work(self) -> list[str]:
+        """The names of those that have done anything since."""
+        return [
+            thread.name
+            for thread, before in self._others
+            if before is None or not thread.is_alive() or _seconds_of(thread) != before
+        ]
+
+
+# Their threads redraw a bar, keep a notebook or a debugger alive, or wait for a process to end.
+_KEEPERS = ("tqdm", "rich", "ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "torcheer")
+
+
+def _only_waits(thread: threading.Thread) -> bool:
+    homes = (type(thread).__module__, getattr(getattr(thread, "_target", None), "__module__", None) or "")
+    is_keeper = any(home.partition(".")[0] in _KEEPERS for home in homes)
+    return is_keeper or thread.name.startswith("asyncio-waitpid-")
+
+
+def _seconds_of(thread: threading.Thread) -> float | None:
+    """How long a thread has computed; None where the system does not say."""
+    try:
+        return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))  # type: ignore[arg-type]
+    except (AttributeError, OSError, TypeError):
+        return None
+
+
+@contextmanager
+def recording_new_threads(make_mode: MakeMode) -> Iterator[None]:
+    """While this is open, each thread that this one starts runs under a mode of its own."""
+    global _others
+    recording = _Recording(make_mode)
+    with _lock:
+        before = threading.getprofile()
+        if before is not _profile:
+            _others = before
+            threading.setprofile(_profile)
+        _open.append(recording)
+    try:
+        yield
+    finally:
+        recording.is_open = False
+        with _lock:
+            _open.remove(recording)
+            if not _open and threading.getprofile() is _profile:
+                threading.setprofile(_others)
+
+
+def _profile(frame: FrameType, event: str, argument: Any) -> None:
+    others = _others
+    held: tuple[_Recording, Any] | None = getattr(_local, "held", None)  # a pass, and its mode
+    if held is None:
+        if event == "call" and not _begin():
+            sys.setprofile(others)
+    # While the mode handles a call torch keeps it aside, and puts it back: then a later event takes it off.
+    elif not held[0].is_open and _is_on_top(held[1]):
+        held[1].__exit__(None, None, None)
+        _local.held = None
+        sys.setprofile(others)
+    if others is not None:
+        others(frame, event, argument)
+
+
+def _begin() -> bool:
+    """Put the mode of the pass that starts this thread on it; False where no pass does."""
+    recording = _starter()
+    if recording is None:
+        return False
+    mode: Any = recording.make_mode()
+    _local.held = (recording, mode)
+    mode.__enter__()
+    return True
+
+
+def _is_on_top(mode: TorchFunctionMode) -> bool:
+    return overrides._get_current_function_mode() is mode  # type: ignore[no-untyped-call]
+
+
+def _starter() -> _Recording | None:
+    """The pass whose thread is just starting this one: the starter waits until it has begun."""
+    new_thread, own = threading.current_thread(), threading.get_ident()
+    starters = {
+        ident
+        for ident, frame in sys._current_frames().items()
+        if ident != own and _is_starting(frame, new_thread)
+    }
+    passes = list(_open)
+    if not starters and len(passes) == 1:  # started by other means than threading.Thread
+        return passes[0]
+    return next((one for one in passes if one.thread in starters), None)
+
+
+def _is_starting(frame: FrameType | None, new_thread: threading.Thread) -> bool:
+    while frame is not None:
+        if frame.f_code is _START and frame.f_locals.get("self") is new_thread:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_START = threading.Thread.start.__code__
+
+
+# --- TorchScript ---------------------------------------------------------------------------------
+
+
+# Stands for code that is not Python's: the nth op of a script is at its nth place.
+_SCRIPT = compile("0", "<script>", "eval")
+
+
+def is_in_script(site: Site) -> bool:
+    """Whether an op was recorded below Python."""
+    return bool(site) and site[0] is _SCRIPT
+
+
+class DispatchWatcher(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Hands each ATen call to `record`, except below a call that is recorded already."""
+
+    def __init__(self, record: Callable[..., Any]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._record = record
+        self._depth = 0
+        self._num_recorded = 0
+        self._alive: list[Any] = []  # TorchScript's values have no other Python owner
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        # A function mode is not off in here: what we call must not come back to it.
+        with torch._C.DisableTorchFunction():
+            # detach: autograd setting a value aside for backward, not a step of the model.
+            if self._depth or func is torch.ops.aten.detach.default:
+                return func(*args, **(kwargs or {}))
+            self._num_recorded += 1
+            out = self._record(trait_of(func), args, kwargs or {}, (_SCRIPT, 2 * self._num_recorded))
+        self._alive.append((args, out))
+        return out
+
+    @contextmanager
+    def covered(self) -> Iterator[None]:
+        """While this is open, what happens below is part of a call that is recorded already."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+
+# Functions of torch that make a tensor without any call that a mode sees.
+_HIDDEN = frozenset(["nested_tensor", "as_nested_tensor"])
+
+
+def uses_scripted_functions(modules: list[tuple[str, nn.Module]]) -> bool:
+    """Whether a module of the model holds, or its forward names, a scripted function."""
+    forwards = {getattr(type(module), "forward", None) for _, module in modules}
+    seen: set[int] = set()
+    return any(isinstance(f, FunctionType) and _names_scripted(f, seen, depth=0) for f in forwards) or any(
+        torch.jit.ScriptFunction in map(type, vars(module).values()) for _, module in modules
+    )
+
+
+def _names_scripted(func: FunctionType, seen: set[int], depth: int) -> bool:
+    if id(func.__code__) in seen or depth > 3 or _is_torchs_own(func):
+        return False
+    seen.add(id(func.__code__))
+    if not _HIDDEN.isdisjoint(_all_names(func.__code__)):
+        return True
+    cells = [cell.cell_contents for cell in func.__closure__ or () if _is_filled(cell)]
+    named = [func.__globals__[name] for name in _all_names(func.__code__) if name in func.__globals__]
+    for value in (*named, *cells):
+        if isinstance(value, torch.jit.ScriptFunction):
+            return True
+        if isinstance(value, FunctionType) and _names_scripted(value, seen, depth + 1):
+            return True
+    return False
+
+
+def _all_names(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _all_names(constant)
+    return names
+
+
+def _is_torchs_own(func: FunctionType) -> bool:
+    return (func.__module__ or "").split(".")[0] == "torch"
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def is_scripted(module: nn.Module) -> bool:
+    return isinstance(module, torch.jit.ScriptModule)

@@ -1,4 +1,4 @@
-"""One capture from start to end: run the model under all that records it, and make a history of what came.
+"""`log_forward_pass`: one capture from start to end, from the options to the history.
 
 Also the way back to where a pass began, for as long as a second forward takes.
 """
@@ -6,40 +6,198 @@ Also the way back to where a pass began, for as long as a second forward takes.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Coroutine, Iterator
+import warnings
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture.analysis.edits import WAY_CHANGED, Editor, Place, Rule
+from torcheer.capture.aliasing import private_copy, storage_key
+from torcheer.capture.analysis.edits import WAY_CHANGED, Editor, Edits, Place, Rule, read_edits
 from torcheer.capture.backward.grad_graph import EdgesTaken
 from torcheer.capture.history import ModelHistory, PassFacts
-from torcheer.capture.inputs import Call, call_with_copied_tensors, copied_call, copy_of_input
+from torcheer.capture.inputs import (
+    Call,
+    bind,
+    call_with_copied_tensors,
+    check_model,
+    copied_call,
+    copy_of_input,
+    input_tensors,
+    map_tensors,
+)
 from torcheer.capture.layer_numbers import Numbering
-from torcheer.capture.model_state import held_by, is_sharded, note_written, same_model_after
-from torcheer.capture.model_walk import ModelWalk, num_elements, num_param_bytes
-from torcheer.capture.module_scopes import Recorder
-from torcheer.capture.op import Op, is_torchs
-from torcheer.capture.pytree import map_tensors
-from torcheer.capture.selection import Saver, Selection, StopPass, ValueTreatment
-from torcheer.capture.tape import BUFFER, Tape
-from torcheer.capture.torch_state import (
+from torcheer.capture.model_state import (
     RandomState,
+    held_by,
+    is_sharded,
+    note_written,
     random_state,
     restore_random_state,
+    same_model_after,
     same_random_state_after,
+    seed_everything,
     torch_modes,
     under,
 )
-from torcheer.capture.torchscript import is_scripted
+from torcheer.capture.model_walk import ModelWalk, Selection, num_elements, num_param_bytes, select
+from torcheer.capture.op import Op, is_torchs
+from torcheer.capture.recorder import Recorder, is_scripted
+from torcheer.capture.saver import Saver, StopPass
+from torcheer.capture.tape import BUFFER, Tape
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
 from torcheer.models import unwrapped_model
+
+if TYPE_CHECKING:
+    from torcheer.graph import Drawing, DrawingOptions
+
+
+_LEVELS = ("op", "aten")
+_VIS_OPTIONS = ("none", "rolled", "unrolled")
+
+
+def log_forward_pass(
+    model: nn.Module,
+    input_args: Any = None,
+    input_kwargs: Mapping[str, Any] | None = None,
+    *,
+    layers_to_save: Any = "all",
+    keep_unsaved_layers: bool = True,
+    output_device: str | torch.device = "same",
+    activation_postfunc: Callable[[torch.Tensor], Any] | None = None,
+    detach_saved_tensors: bool = False,
+    save_function_args: bool = False,
+    vis_opt: str = "none",
+    random_seed: int | None = None,
+    stop_after: int | str | None = None,
+    save_gradients: Any = False,
+    level: str = "op",
+    edit: Edits | None = None,
+    **drawing_options: Unpack[DrawingOptions],
+) -> ModelHistory:
+    """Run a forward pass and return every operation of it.
+
+    - `model`: any `nn.Module`, as it is. Its result, random draws and buffers are those of a plain forward.
+    - `input_args`, `input_kwargs`: what forward takes: a tensor, a list or tuple of arguments, a dict of
+      named ones, nested as you like.
+    - `layers_to_save`: `'all'`, `'none'`, a list of labels, module addresses, indices or parts of labels, or
+      a function of an op. Only what is chosen is kept alive.
+    - `keep_unsaved_layers`: False leaves ops without a saved value out of the listing.
+    - `output_device`: where saved values go; `'same'` leaves them where they are.
+    - `activation_postfunc`: applied to each value before it is kept.
+    - `detach_saved_tensors`: True cuts saved values from the autograd graph.
+    - `save_function_args`: keep the inputs of each saved op too.
+    - `vis_opt`: `'rolled'` or `'unrolled'` also draws the pass; `vis_outpath`, `vis_nesting_depth`,
+      `vis_direction` and the other options of `history.draw` say where and how.
+    - `random_seed`: seeds torch, NumPy and Python before the pass, as if you had done so yourself.
+    - `stop_after`: end the pass as soon as this layer is there.
+    - `save_gradients`: True keeps, after any `backward()` through the pass, the gradient of every op; or
+      name layers as in `layers_to_save`.
+    - `level`: `'aten'` also records the ATen calls below each op and below each autograd node.
+    - `edit`: `{layer: function}` replaces the output of a layer on its way by what the function makes of it.
+      A list of pairs will do too, and a tensor in the place of a function.
+    """
+    check_model(model)
+    drawing = _drawing_wanted(vis_opt, drawing_options)
+    if level not in _LEVELS:
+        raise InputError(f"level must be one of {', '.join(map(repr, _LEVELS))}, not {level!r}.")
+    _check_options(input_kwargs, output_device, activation_postfunc, random_seed)
+    call = bind(model, input_args, input_kwargs)
+    walk = ModelWalk(unwrapped_model(model))
+    inputs = [name for name, _ in input_tensors(walk.root, call)]
+    save = select(layers_to_save, walk, inputs, "layers_to_save")
+    stop = select(stop_after, walk, inputs, "stop_after")
+    treatment = ValueTreatment(
+        postfunc=activation_postfunc, detach=detach_saved_tensors, device=str(output_device)
+    )
+    if random_seed is not None:
+        seed_everything(random_seed)
+    order = Order(
+        save=save,
+        stop=stop,
+        treatment=treatment,
+        keep_arguments=save_function_args,
+        keep_unsaved=keep_unsaved_layers,
+        gradients=_gradients_wanted(save_gradients, walk, inputs),
+        aten=level == "aten",
+        edits=() if edit is None else tuple(read_edits(edit, walk, inputs)),
+    )
+    history = capture(model, walk, order, call)
+    if drawing is not None:
+        from torcheer.capture.draw_pass import draw_and_show
+
+        draw_and_show(history, drawing)
+    return history
+
+
+def _drawing_wanted(vis_opt: str, options: DrawingOptions) -> Drawing | None:
+    """What is to be drawn, checked before the model runs; None for nothing."""
+    if vis_opt not in _VIS_OPTIONS:
+        raise InputError(f"vis_opt must be one of {', '.join(map(repr, _VIS_OPTIONS))}, not {vis_opt!r}.")
+    if vis_opt == "none" and not options:
+        return None
+    from torcheer.graph import read_options
+
+    drawing = read_options("unrolled" if vis_opt == "none" else vis_opt, options)
+    if vis_opt == "none":
+        text = f"{', '.join(options)}: nothing is drawn unless vis_opt is 'unrolled' or 'rolled'."
+        warnings.warn(text, stacklevel=3)
+        return None
+    return drawing
+
+
+def _gradients_wanted(save_gradients: Any, walk: ModelWalk, inputs: list[str]) -> Selection:
+    if isinstance(save_gradients, bool) or save_gradients is None:
+        return Selection(everything=bool(save_gradients))
+    return select(save_gradients, walk, inputs, "save_gradients")
+
+
+def _check_options(input_kwargs: Any, output_device: Any, activation_postfunc: Any, random_seed: Any) -> None:
+    """Say what is wrong before the model runs."""
+    if input_kwargs is not None and not isinstance(input_kwargs, Mapping):
+        raise InputError(f"input_kwargs must be a dict of named arguments, not {input_kwargs!r}.")
+    if activation_postfunc is not None and not callable(activation_postfunc):
+        raise InputError(f"activation_postfunc must be a function of a tensor, not {activation_postfunc!r}.")
+    if random_seed is not None and (isinstance(random_seed, bool) or not isinstance(random_seed, int)):
+        raise InputError(f"random_seed must be a whole number, not {random_seed!r}.")
+    if output_device != "same":
+        try:
+            torch.device(output_device)
+        except RuntimeError as error:
+            raise InputError(
+                f"output_device must be 'same' or a device such as 'cpu' or 'cuda:0', not {output_device!r}."
+            ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueTreatment:
+    """What is done to a value before it is kept."""
+
+    postfunc: Callable[[Tensor], Any] | None = None
+    detach: bool = False
+    device: str = "same"
+
+    @property
+    def changes_values(self) -> bool:
+        return self.postfunc is not None or self.device != "same"
+
+    def apply(self, tensor: Tensor) -> Any:
+        # A postfunc may write into what it is given, which must not be the model's own.
+        value: Any = private_copy(tensor) if self.postfunc is not None else tensor
+        value = value.detach() if self.detach else value
+        if self.device != "same":
+            value = value.to(self.device)
+        if self.postfunc is not None:
+            value = self.postfunc(value)
+        if isinstance(value, Tensor) and storage_key(value) == storage_key(tensor):
+            value = private_copy(value)  # a later in-place op must not reach it
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,19 +299,18 @@ class Capture:
             fast=self._saver is None and is_plain,
             on_module_exit=None if self._saver is None else self._saver.on_module_exit,
         )
-        self._editor: Editor | None = None
         if order.edits:
-            self._editor = Editor(list(order.edits), self._tape, self._numbering, self._op_now)
-            self._tape.editor = self._editor
+            self._tape.editor = Editor(list(order.edits), self._tape, self._numbering, self._op_now)
+            self._tape.edits = self._tape.editor.done
         self._history: ModelHistory | None = None
-        self._output: Any = None
 
     def run(self, call: Call) -> ModelHistory:
-        self._modes = torch_modes()
-        self._start = PassStart(self._walk, call) if self._keeps_all else None
+        tape = self._tape
+        tape.modes = torch_modes()
+        tape.start = PassStart(self._walk, call) if self._keeps_all else None
         self._seed = torch.initial_seed()
         try:
-            self._output = self._recorder.run(call)
+            tape.output = self._recorder.run(call)
         except StopPass:
             history = self._finish()
             self._check_edits(history)
@@ -171,9 +328,10 @@ class Capture:
                 pass
             raise
         if self._keeps_all:
-            self.surprises = self._tape.memory.surprises()
+            self.surprises = tape.memory.surprises()
         history = self._finish()
-        self._check_keys(history)
+        for selection in (self._order.save, self._order.stop, self._order.gradients):
+            check_selection(selection, history)
         self._check_edits(history)
         return self._followed(history)
 
@@ -183,20 +341,20 @@ class Capture:
         return history
 
     def _finish(self, error: str = "") -> ModelHistory:
-        tape, recorder = self._tape, self._recorder
+        tape = self._tape
         if self._saver is not None:
             self._saver.settle()
         if self._was_lazy:
             self._walk = ModelWalk(self._walk.root)  # the pass has made its parameters
-        if self._start is not None:
-            self._start.held.only_changes()  # from here on no model is kept
+        if tape.start is not None:
+            tape.start.held.only_changes()  # from here on no model is kept
         history = self._make_history(error)
         for index, value in tape.param_values.items():
             note_written(tape.params[-index - 1][1], value)
         tape.finish()
         # A history must be freed as soon as nobody holds it, and nothing of ours may hold the model.
-        self._saver = self._editor = self._history = None
-        recorder.let_go()
+        self._saver = self._history = None
+        self._recorder.let_go()
         self._numbering.has_params = self._walk.addresses_with_params.__contains__
         return history
 
@@ -214,12 +372,8 @@ class Capture:
             has_treated_values=self._order.treatment.changes_values,
             stopped_at=None if saver is None else saver.stopped_at,
             error=error,
-            notes=(*self._walk.fast_path_notes(), *_note_of_output(self._output)),
-            start=self._start,
-            modes=self._modes,
-            output=self._output,
+            notes=(*self._walk.fast_path_notes(), *_note_of_output(self._tape.output)),
             device=self._order.treatment.device,
-            edits=() if self._editor is None else tuple(self._editor.done),
         )
         return ModelHistory(
             self._tape,
@@ -240,15 +394,10 @@ class Capture:
         self._history.__dict__["_numbered"] = self._numbering  # it follows the pass
         return Op(self._history, index)
 
-    def _check_keys(self, history: ModelHistory) -> None:
-        """Every key that was asked for must have met a layer."""
-        for selection in (self._order.save, self._order.stop, self._order.gradients):
-            check_selection(selection, history)
-
     def _check_edits(self, history: ModelHistory) -> None:
         """Every edit must have found its layers: all that bear its name now, and no others."""
         for rule in self._order.edits:
-            done = {op for op, other in history._facts.edits if other is rule}
+            done = {op for op, other in history._tape.edits if other is rule}
             if not done and rule.selection.predicate is not None:
                 history._tape.warnings.append(
                     f"nothing was edited by {rule.name}: its key answered to no op."
@@ -256,25 +405,16 @@ class Capture:
             elif not done:
                 if history.stopped_after is None:
                     check_selection(rule.selection, history, rule.from_end)
-                raise LayerNotFoundError(
-                    f"nothing was edited: {rule.key!r} did not run in this pass"
-                    + (
-                        f", which was stopped after {history.stopped_after}."
-                        if history.stopped_after
-                        else "."
-                    )
-                )
+                until = f", which was stopped after {history.stopped_after}" if history.stopped_after else ""
+                raise LayerNotFoundError(f"nothing was edited: {rule.key!r} did not run in this pass{until}.")
             # An added node shifts full labels, which are those of a pass without edits.
             is_plain = not rule.selection.addresses and not history._tape.extras
             if rule.needs_plan and is_plain and history.stopped_after is None:
-                self._check_plan(rule, done - rule.selection.indices, rule.ops_in(history), history)
-
-    def _check_plan(self, rule: Rule, done: set[int], named: set[int], history: ModelHistory) -> None:
-        """What bears the name in the edited pass must be what was edited."""
-        for op in sorted(named ^ done):
-            how = "answers to" if op in named else "no longer answers to"
-            was = "was not edited" if op in named else "was edited"
-            raise CaptureError(f"{history._label(op)} {how} {rule.key!r}, and {was}. {WAY_CHANGED}")
+                named = rule.ops_in(history)
+                for op in sorted(named ^ (done - rule.selection.indices)):
+                    how = "answers to" if op in named else "no longer answers to"
+                    was = "was not edited" if op in named else "was edited"
+                    raise CaptureError(f"{history._label(op)} {how} {rule.key!r}, and {was}. {WAY_CHANGED}")
 
 
 def _note_of_output(output: Any) -> list[str]:
@@ -303,7 +443,11 @@ _OUR_HOME = str(Path(__file__).parents[1])
 
 def what_was_raised(error: BaseException, walk: ModelWalk) -> str:
     """`RuntimeError: …`, and in a second line the module and the line of source that it came from."""
-    frames = [(frame, line) for frame, line in walk_tb(error.__traceback__) if not _is_ours(frame)]
+    frames = [
+        (frame, line)
+        for frame, line in walk_tb(error.__traceback__)
+        if not frame.f_code.co_filename.startswith(_OUR_HOME)
+    ]
     module = next(filter(None, (_module_of(frame, walk) for frame, _ in reversed(frames))), "")
     own = [(frame, line) for frame, line in frames if not is_torchs(frame.f_code.co_filename)]
     place = ""
@@ -314,10 +458,6 @@ def what_was_raised(error: BaseException, walk: ModelWalk) -> str:
     where = ", ".join(filter(None, (module, place)))
     said = f"{type(error).__name__}: {error}"
     return f"{said}\nin {where}" if where else said
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_OUR_HOME)
 
 
 def _module_of(frame: FrameType, walk: ModelWalk) -> str:
@@ -341,7 +481,7 @@ class PassStart:
 @contextmanager
 def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call]:
     """Gives the call as it was; afterwards model, generators and modes are as they are now."""
-    start: PassStart = history._facts.start
+    start: PassStart = history._tape.start
     root = unwrapped_model(model)
     with same_random_state_after(), same_model_after(model):
         start.held.put_back()  # left to us to take it from the modules again
@@ -351,7 +491,7 @@ def as_before_the_pass(history: ModelHistory, model: nn.Module) -> Iterator[Call
                 module.training = not module.training
         _put_buffers_back(history, root)
         restore_random_state(start.random)
-        with _parameters_as_they_were(history), under(history._facts.modes):
+        with _parameters_as_they_were(history), under(history._tape.modes):
             yield _call_as_it_was(history)
 
 
@@ -393,7 +533,7 @@ def _put_buffers_back(history: ModelHistory, root: nn.Module) -> None:
 def _call_as_it_was(history: ModelHistory) -> Call:
     """The input as it was before the pass, also where the model wrote into it."""
     tape = history._tape
-    call: Call = history._facts.start.call
+    call: Call = history._tape.start.call
     originals = {
         id(tensor): tape.unedited.get(op, tape.values[op]) for op, tensor in tape.input_tensors.items()
     }

@@ -60,17 +60,16 @@ if TYPE_CHECKING:
         sparkline,
         write_csv,
     )
-    from torcheer.run.read.sqlite_part import BlockFigures, ByteRanges, SqlitePart, column_of
+    from torcheer.run.read.sqlite_part import SqlitePart
     from torcheer.run.read.watched import (
         Alarm,
-        EventsCursor,
         Gap,
         Watched,
-        WatchedFigures,
+        WatchedSeries,
         every_text,
         write_events_csv,
     )
-    from torcheer.run.read.watched_reader import PartPlan, RankPlan, WatchedReader, at_steps
+    from torcheer.run.read.watched_reader import WatchedReader, at_steps
     from torcheer.run.records import (
         AnyHead,
         Connection,

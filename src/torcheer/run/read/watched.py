@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TextIO
 
+import msgspec
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.read.part_protocol import Part, RecordEntry, rank_in
+from torcheer.run.read.part_protocol import Part, rank_in
 from torcheer.run.read.scalars import nearest, needed_pandas, sparkline
-from torcheer.run.records import AlarmHead, GapHead, WatchedRow
+from torcheer.run.records import AlarmHead, WatchedRow
 from torcheer.run.statistics import ESTIMATES, NUM_VALUES, estimated, figures_of
 
 if TYPE_CHECKING:
@@ -67,23 +68,38 @@ def _about(num_estimates: int, num_all: int, num_values: int | None) -> str:
 class WatchedSeries:
     """One row over the steps at which it was seen: `.norm` and the like are its figures."""
 
-    def __init__(self, figures: WatchedFigures) -> None:
-        self.row = figures.row
-        self.columns = figures_of(figures.columns)
-        self.steps = figures.steps
-        self.times = figures.times
-        self._figures = figures
+    def __init__(
+        self,
+        row: WatchedRow,
+        columns: Sequence[str],
+        steps: NDArray[numpy.int64],
+        times: NDArray[numpy.float64],
+        values: NDArray[numpy.float32],  # [column][step]
+    ) -> None:
+        self.row = row
+        self.columns = figures_of(columns)
+        self.steps = steps
+        self.times = times
+        self._values = dict(zip(columns, values, strict=True))
+
+    def column(self, column: str) -> NDArray[numpy.float32]:
+        """NaN where nothing is known, and throughout for a column that there is not."""
+        found = self._values.get(column)
+        return numpy.full(len(self.steps), numpy.nan, numpy.float32) if found is None else found
 
     def __getitem__(self, column: str) -> Figures:
         _check(column, self.columns, "figure")
+        values = self.column(column)
+        is_estimate = estimated(column, values, self.column(ESTIMATES), self.row.shape)
+        known = self.column(NUM_VALUES)[is_estimate]
         return Figures(
             name=self.row.name,
             column=column,
             steps=self.steps,
             times=self.times,
-            values=self._figures.column(column),
-            is_estimate=self._figures.is_estimate(column),
-            num_values=self._figures.num_values(column),
+            values=values,
+            is_estimate=is_estimate,
+            num_values=int(known[-1]) if len(known) and numpy.isfinite(known[-1]) else None,
         )
 
     def __getattr__(self, column: str) -> Figures:
@@ -108,12 +124,12 @@ class WatchedSeries:
         """
         pandas = needed_pandas("to_pandas")
         data = {"time": pandas.to_datetime(self.times, unit="s", utc=True)}
-        data |= {column: self._figures.column(column) for column in self.columns}
-        marks = {column: self._figures.is_estimate(column) for column in self.columns}
+        data |= {column: self.column(column) for column in self.columns}
+        marks = {column: self[column].is_estimate for column in self.columns}
         data[ESTIMATES] = [
             " ".join(column for column, mark in marks.items() if mark[step]) for step in range(len(self))
         ]
-        num_values = self._figures.column(NUM_VALUES)
+        num_values = self.column(NUM_VALUES)
         data[NUM_VALUES] = numpy.where([bool(names) for names in data[ESTIMATES]], num_values, numpy.nan)
         return pandas.DataFrame(data, index=pandas.Index(self.steps, name="step"))
 
@@ -189,10 +205,10 @@ class Watched:
 
     def __getitem__(self, name: str) -> WatchedSeries:
         _check(name, self.names, "row")
-        figures = self._reader.watched.row(self.rank, name)
-        if figures is None:  # taken back since
+        series = self._reader.watched.row(self.rank, name)
+        if series is None:  # taken back since
             raise InputError(f"{name!r} is not watched any more: ask the run for run.watched again.")
-        return WatchedSeries(figures)
+        return series
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
@@ -255,33 +271,6 @@ class WatchedTable:
     def __repr__(self) -> str:
         about = " ≈" if self.is_estimate.any() else ""
         return f"<WatchedTable {self.column}{about}: {len(self.rows)} rows, {steps_text(self.steps)}>"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WatchedFigures:
-    """All figures of one row over steps. NaN where nothing is known."""
-
-    row: WatchedRow
-    columns: tuple[str, ...]
-    steps: NDArray[numpy.int64]
-    times: NDArray[numpy.float64]
-    values: NDArray[numpy.float32]  # [column][step]
-
-    def column(self, column: str) -> NDArray[numpy.float32]:
-        """NaN throughout for one that there is not."""
-        if column in self.columns:
-            found: NDArray[numpy.float32] = self.values[self.columns.index(column)]
-            return found
-        return numpy.full(len(self.steps), numpy.nan, numpy.float32)
-
-    def is_estimate(self, column: str) -> NDArray[numpy.bool_]:
-        """Where a figure is one of a sample."""
-        return estimated(column, self.column(column), self.column(ESTIMATES), self.row.shape)
-
-    def num_values(self, column: str) -> int | None:
-        """How many values the latest estimates of a figure are of."""
-        known = self.column(NUM_VALUES)[self.is_estimate(column)]
-        return int(known[-1]) if len(known) and numpy.isfinite(known[-1]) else None
 
 
 def every_text(every: str, got: str) -> str:
@@ -379,8 +368,13 @@ def events_after(
             if key.kind not in ("alarm", "gap"):
                 continue
             found = part.records(key.kind, key.name, place.last_record)
-            alarms += [_alarm(key.name, one, one.head) for one in found if isinstance(one.head, AlarmHead)]
-            gaps += [_gap(one, one.head) for one in found if isinstance(one.head, GapHead)]
+            for one in found:
+                about = msgspec.structs.asdict(one.head)
+                about |= {"time": one.time, "rank": rank_in(one.part), "record": f"{one.part}:{one.id}"}
+                if isinstance(one.head, AlarmHead):
+                    alarms.append(Alarm(alarm=key.name, step=one.step, **about))
+                else:
+                    gaps.append(Gap(first_step=one.step, **about))
             last_record = max(last_record, *(one.id for one in found[-1:]), 0)
             count, num_new = count + entry.count, num_new + len(found)
         is_fresh |= place.restarts != restarts[name] or count < place.num_records + num_new
@@ -392,34 +386,6 @@ def events_after(
     return EventsTail(alarms, gaps, EventsCursor(places=reached), is_fresh)
 
 
-def _alarm(name: str, entry: RecordEntry, head: AlarmHead) -> Alarm:
-    return Alarm(
-        alarm=name,
-        layer=head.layer,
-        variable=head.variable,
-        step=entry.step,
-        time=entry.time,
-        value=head.value,
-        threshold=head.threshold,
-        message=head.message,
-        rank=rank_in(entry.part),
-        record=f"{entry.part}:{entry.id}",
-    )
-
-
-def _gap(entry: RecordEntry, head: GapHead) -> Gap:
-    return Gap(
-        reason=head.reason,
-        counts=head.counts,
-        first_step=entry.step,
-        last_step=head.last_step,
-        time=entry.time,
-        message=head.message,
-        rank=rank_in(entry.part),
-        record=f"{entry.part}:{entry.id}",
-    )
-
-
 _TITLES: Final = (
     *("event", "kind", "rank", "step", "last_step", "time"),
     *("layer", "variable", "value", "threshold", "missing", "message"),
@@ -428,18 +394,21 @@ _TITLES: Final = (
 
 def write_events_csv(reader: RunReader, stream: TextIO) -> None:
     """A row for each, by time. What one of them has not is left empty."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_TITLES)
+    writer = csv.DictWriter(stream, _TITLES, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
     found = reader.events()
-    events: list[Alarm | Gap] = [*found.alarms, *found.gaps]
-    for event in sorted(events, key=lambda event: event.time):
-        writer.writerow("" if cell is None else cell for cell in _cells(event))
-
-
-def _cells(event: Alarm | Gap) -> Iterator[Any]:
-    if isinstance(event, Alarm):
-        yield from ("alarm", event.alarm, event.rank, event.step, event.step, event.time)
-        yield from (event.layer, event.variable, event.value, event.threshold, None, event.message)
-    else:
-        yield from ("gap", event.reason, event.rank, event.first_step, event.last_step, event.time)
-        yield from (None, None, None, None, event.num_missing, event.message)
+    alarms = [
+        {**asdict(alarm), "event": "alarm", "kind": alarm.alarm, "last_step": alarm.step}
+        for alarm in found.alarms
+    ]
+    gaps = [
+        {
+            **asdict(gap),
+            "event": "gap",
+            "kind": gap.reason,
+            "step": gap.first_step,
+            "missing": gap.num_missing,
+        }
+        for gap in found.gaps
+    ]
+    writer.writerows(sorted([*alarms, *gaps], key=lambda event: event["time"]))

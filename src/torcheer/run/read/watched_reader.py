@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -13,20 +13,13 @@ from numpy.typing import NDArray
 
 from torcheer.run.read.part_protocol import Part, RecordEntry, rank_in
 from torcheer.run.read.sqlite_part import BlockFigures, ByteRanges, SqlitePart, column_of, row_of
-from torcheer.run.read.watched import WatchedFigures, WatchedTable
+from torcheer.run.read.watched import WatchedSeries, WatchedTable
 from torcheer.run.records import StatisticsHead, WatchedRow, WatchHead
 from torcheer.run.statistics import ESTIMATES, estimated
 
+MOST_CELLS: Final = 64 << 20  # of a table; above it, steps are left out
 _MOST_PLANS: Final = 4096  # that are kept in memory
 _MANY_LOOKS, _RECENT_SECONDS = 5, 10.0  # that are enough to know how often a training is watched
-
-
-class _Wish(NamedTuple):
-    """What is asked for: one of the two."""
-
-    rank: int
-    column: str | None
-    row: str | None
 
 
 class WatchedReader:
@@ -35,13 +28,12 @@ class WatchedReader:
     def __init__(self, parts: Callable[[], Mapping[str, Part]], restarts: Callable[[str], int]) -> None:
         self._parts = parts
         self._restarts = restarts
-        self._plans: dict[int, tuple[Hashable, RankPlan]] = {}
+        self._plans: dict[int, tuple[Hashable, WatchedPlan]] = {}
         self._read_plans: dict[tuple[str, int, int], PartPlan | None] = {}  # by part, restarts and record
 
     def ranks(self) -> list[int]:
         """Those that were watched."""
-        found = (part for part in self._parts().values() if isinstance(part, SqlitePart))
-        return sorted({rank_in(part.name) for part in found if part.watches()})
+        return sorted({rank_in(part.name) for part in self._watched_parts()})
 
     def version(self, rank: int) -> Hashable:
         """Differs from an earlier one where rows or figures of this rank do. Costs next to nothing."""
@@ -49,62 +41,45 @@ class WatchedReader:
 
     def plan(self, rank: int) -> WatchedPlan:
         """What this rank watched: rows, figures, how often."""
-        return self.rank_plan(rank).whole
+        version = self.version(rank)
+        known = self._plans.get(rank)
+        if known is None or known[0] != version:
+            known = self._plans[rank] = version, _joined_plan(self._parts_of(rank), self._read_plan)
+        return known[1]
 
     def table(self, rank: int, column: str) -> WatchedTable:
         """One figure of all rows, and not the others."""
-        plan = self.rank_plan(rank)
-        figures = self._figures(_Wish(rank, column, None), plan, len(plan.whole.rows))
+        rows = self.plan(rank).rows
+        figures, known = self._figures(rank, column=column), self._figures(rank, column=ESTIMATES)
+        groups = at_steps(known.values, known.steps, figures.steps)
+        is_estimate = numpy.zeros(figures.values.shape, dtype=bool)
+        for place, row in enumerate(rows):
+            is_estimate[place] = estimated(column, figures.values[place], groups[place], row.shape)
         return WatchedTable(
             column=column,
-            rows=plan.whole.rows,
+            rows=rows,
             steps=figures.steps,
             times=figures.times,
             values=figures.values,
-            is_estimate=self._estimated(rank, column, plan, figures),
+            is_estimate=is_estimate,
         )
 
-    def _estimated(
-        self, rank: int, column: str, plan: RankPlan, figures: BlockFigures
-    ) -> NDArray[numpy.bool_]:
-        rows = plan.whole.rows
-        known = self._figures(_Wish(rank, ESTIMATES, None), plan, len(rows))
-        groups = at_steps(known.values, known.steps, figures.steps)
-        found = numpy.zeros(figures.values.shape, dtype=bool)
-        for place, row in enumerate(rows):
-            found[place] = estimated(column, figures.values[place], groups[place], row.shape)
-        return found
-
-    def row(self, rank: int, name: str) -> WatchedFigures | None:
+    def row(self, rank: int, name: str) -> WatchedSeries | None:
         """All figures of one row, at the steps at which it was seen; None where there is no such row."""
-        plan = self.rank_plan(rank)
-        place = plan.row_places.get(name)
-        if place is None:
+        plan = self.plan(rank)
+        row = next((row for row in plan.rows if row.name == name), None)
+        if row is None:
             return None
-        figures = self._figures(_Wish(rank, None, name), plan, len(plan.whole.columns))
-        seen = ~numpy.isnan(figures.values).all(axis=0)
+        steps, times, values = self._figures(rank, row=name)
+        seen = ~numpy.isnan(values).all(axis=0)
         if not seen.all():
-            figures = BlockFigures(figures.steps[seen], figures.times[seen], figures.values[:, seen])
-        return WatchedFigures(
-            row=plan.whole.rows[place],
-            columns=plan.whole.columns,
-            steps=figures.steps,
-            times=figures.times,
-            values=figures.values,
-        )
+            steps, times, values = steps[seen], times[seen], values[:, seen]
+        return WatchedSeries(row, plan.columns, steps, times, values)
 
     def got(self, rank: int) -> str:
         """How often this rank was really watched of late, in the form of `every`; empty: nobody knows."""
         found = [_recent(part) for part in self._parts_of(rank)]
         return max(found, key=lambda one: one.last_time, default=_Recent()).text(self.plan(rank).every)
-
-    def rank_plan(self, rank: int) -> RankPlan:
-        """The same, and how the plans of each of its parts stand in it."""
-        version = self.version(rank)
-        known = self._plans.get(rank)
-        if known is None or known[0] != version:
-            known = self._plans[rank] = version, rank_plan(self._parts_of(rank), self._read_plan)
-        return known[1]
 
     def _read_plan(self, part: SqlitePart, entry: RecordEntry) -> PartPlan | None:
         key = part.name, self._restarts(part.name), entry.id
@@ -114,34 +89,39 @@ class WatchedReader:
             self._read_plans[key] = read_plan(part, entry)
         return self._read_plans[key]
 
-    def _figures(self, wish: _Wish, plan: RankPlan, num_lines: int) -> BlockFigures:
-        pieces = [piece for part in self._parts_of(wish.rank) for piece in self._read(part, plan, wish)]
+    def _figures(self, rank: int, *, column: str | None = None, row: str | None = None) -> BlockFigures:
+        """A line for each row of the plan with its figure `column`; or one for each figure of `row`."""
+        plan = self.plan(rank)
+        names = [one.name for one in plan.rows] if row is None else plan.columns
+        places = {name: place for place, name in enumerate(names)}
+        pieces: list[tuple[float, BlockFigures, NDArray[numpy.intp]]] = []
+        for part in self._parts_of(rank):
+            plans = plan.of_parts[part.name]
+
+            def wanted(
+                head: StatisticsHead, part: SqlitePart = part, plans: Mapping[str, PartPlan] = plans
+            ) -> ByteRanges | None:
+                its = plans.get(head.digest)
+                if its is None or (len(its.names), len(its.columns)) != (head.num_rows, head.num_columns):
+                    part.note_damage("it is not known what some statistics are of")
+                    return None
+                if row is not None:
+                    return row_of(head, its.names.index(row)) if row in its.names else None
+                return column_of(head, its.columns.index(column)) if column in its.columns else None
+
+            for block, figures in part.figures(wanted):
+                assert isinstance(block.head, StatisticsHead)
+                its = plans[block.head.digest]
+                lines = [places.get(name, -1) for name in (its.names if row is None else its.columns)]
+                pieces.append((block.time, figures, numpy.array(lines, numpy.intp)))
         pieces.sort(key=lambda piece: piece[0])
-        return assembled([piece for _, piece in pieces], num_lines)
+        return _assembled([piece[1:] for piece in pieces], len(names))
 
-    def _read(self, part: SqlitePart, plan: RankPlan, wish: _Wish) -> list[tuple[float, Piece]]:
-        """What is wanted of each block, and where in time it stands."""
-
-        def wanted(head: StatisticsHead) -> ByteRanges | None:
-            its = plan.plan_of(part.name, head)
-            if its is None:
-                part.note_damage("it is not known what some statistics are of")
-                return None
-            return _stretches(its, head, wish)
-
-        found = part.figures(wanted, {})
-        pieces = []
-        for block in found.blocks:
-            figures, head = found.figures.get(block.id), block.head
-            its = plan.plan_of(part.name, head) if isinstance(head, StatisticsHead) else None
-            if figures is not None and its is not None:
-                lines = plan.row_lines(its) if wish.row is None else plan.column_lines(its)
-                pieces.append((block.time, Piece(figures, lines)))
-        return pieces
+    def _watched_parts(self) -> list[SqlitePart]:
+        return [part for part in self._parts().values() if isinstance(part, SqlitePart) and part.watches()]
 
     def _parts_of(self, rank: int) -> list[SqlitePart]:
-        parts = (part for part in self._parts().values() if isinstance(part, SqlitePart))
-        return [part for part in parts if rank_in(part.name) == rank and part.watches()]
+        return [part for part in self._watched_parts() if rank_in(part.name) == rank]
 
 
 def at_steps(
@@ -156,13 +136,6 @@ def at_steps(
         is_there = steps[places] == wanted
         found[:, is_there] = figures[:, places[is_there]]
     return found
-
-
-def _stretches(plan: PartPlan, head: StatisticsHead, wish: _Wish) -> ByteRanges | None:
-    if wish.row is None:
-        return column_of(head, plan.columns.index(wish.column)) if wish.column in plan.columns else None
-    place = next((place for place, row in enumerate(plan.rows) if row.name == wish.row), None)
-    return None if place is None else row_of(head, place)
 
 
 class _Recent(NamedTuple):
@@ -223,10 +196,13 @@ class PartPlan(NamedTuple):
     """A plan of one part."""
 
     time: float
-    every: str
+    head: WatchHead
     rows: Sequence[WatchedRow]
-    columns: Sequence[str]
-    watch: str | None = None  # the name of whoever watched; None where nobody knows
+    names: list[str]  # of the rows
+
+    @property
+    def columns(self) -> list[str]:
+        return self.head.columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,47 +213,22 @@ class WatchedPlan:
     columns: tuple[str, ...]
     every: str  # as it was asked for last
     num_steps: int  # that were watched and are kept; of several children, of the one that has most
-    watches: Mapping[str, str | None] = field(default_factory=dict)  # by row: the name of whoever watched it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankPlan:
-    """The same, and how the rows and columns of each part's plans stand in it."""
-
-    whole: WatchedPlan
+    watches: Mapping[str, str | None]  # by row: the name of whoever watched it; None where nobody knows
     of_parts: Mapping[str, Mapping[str, PartPlan]]  # by part and digest
-    row_places: Mapping[str, int] = field(default_factory=dict)
-    column_places: Mapping[str, int] = field(default_factory=dict)
-
-    def plan_of(self, part: str, head: StatisticsHead) -> PartPlan | None:
-        """The plan of a block; None where there is none that fits it."""
-        plan = self.of_parts[part].get(head.digest)
-        is_fit = plan is not None and (len(plan.rows), len(plan.columns)) == (head.num_rows, head.num_columns)
-        return plan if is_fit else None
-
-    def row_lines(self, plan: PartPlan) -> NDArray[numpy.intp]:
-        """Where each row of the plan stands; -1 where there are too many."""
-        return numpy.array([self.row_places.get(row.name, -1) for row in plan.rows], numpy.intp)
-
-    def column_lines(self, plan: PartPlan) -> NDArray[numpy.intp]:
-        return numpy.array([self.column_places.get(column, -1) for column in plan.columns], numpy.intp)
 
 
-def rank_plan(
+def _joined_plan(
     parts: Sequence[SqlitePart], read: Callable[[SqlitePart, RecordEntry], PartPlan | None]
-) -> RankPlan:
+) -> WatchedPlan:
     """`read` is `read_plan`, or remembers what that gave."""
     of_parts: dict[str, dict[str, PartPlan]] = {}
     for part in parts:
-        plans = of_parts[part.name] = {}
-        for entry in part.watches():
-            plan = read(part, entry)
-            if plan is not None and isinstance(entry.head, WatchHead):
-                plans[entry.head.digest] = plan
+        found = (read(part, entry) for entry in part.watches())
+        of_parts[part.name] = {plan.head.digest: plan for plan in found if plan is not None}
     rows: dict[str, WatchedRow] = {}
     columns: dict[str, None] = {}
     watches: dict[str, str | None] = {}
-    every, latest = "", float("-inf")
+    every, latest = "", -math.inf
     for plan in (plan for plans in of_parts.values() for plan in reversed(plans.values())):
         # Place and shape are those of the last plan: the first is made before the model has run.
         _extend(rows, {row.name: row for row in plan.rows}, _MOST_ROWS)
@@ -286,20 +237,16 @@ def rank_plan(
             if row.shape is not None and row.name in rows and rows[row.name].shape is None:
                 rows[row.name] = msgspec.structs.replace(rows[row.name], shape=row.shape)
         _extend(columns, dict.fromkeys(plan.columns), _MOST_COLUMNS)
-        _extend(watches, dict.fromkeys((row.name for row in plan.rows), plan.watch), _MOST_ROWS)
+        _extend(watches, dict.fromkeys(plan.names, plan.head.watch), _MOST_ROWS)
         if plan.time >= latest:
-            every, latest = plan.every, plan.time
-    return RankPlan(
-        whole=WatchedPlan(
-            rows=tuple(rows.values()),
-            columns=tuple(columns),
-            every=every,
-            num_steps=max((_num_steps(part) for part in parts), default=0),
-            watches=watches,
-        ),
+            every, latest = plan.head.every, plan.time
+    return WatchedPlan(
+        rows=tuple(rows.values()),
+        columns=tuple(columns),
+        every=every,
+        num_steps=max(map(_num_steps, parts), default=0),
+        watches=watches,
         of_parts=of_parts,
-        row_places={name: place for place, name in enumerate(rows)},
-        column_places={name: place for place, name in enumerate(columns)},
     )
 
 
@@ -322,7 +269,7 @@ def read_plan(part: SqlitePart, entry: RecordEntry) -> PartPlan | None:
     if len(rows) != head.num_rows:
         part.note_damage("it is not known what some statistics are of")
         return None
-    return PartPlan(entry.time, head.every, rows, head.columns, head.watch)
+    return PartPlan(entry.time, head, rows, [row.name for row in rows])
 
 
 def _num_steps(part: SqlitePart) -> int:
@@ -331,43 +278,31 @@ def _num_steps(part: SqlitePart) -> int:
 
 # --- many blocks as one table ---------------------------------------------------------------------------
 
-MOST_CELLS: Final = 64 << 20  # of a table; above it, steps are left out
-_NO_STEPS: Final = numpy.empty(0, numpy.int64)
 
+def _assembled(pieces: Sequence[tuple[BlockFigures, NDArray[numpy.intp]]], num_lines: int) -> BlockFigures:
+    """Rising steps. A piece says to which line each of its own belongs; those below 0 are left out.
 
-class Piece(NamedTuple):
-    """What was read of a block, and which lines of the whole it belongs to; those below 0 are left out."""
-
-    figures: BlockFigures
-    lines: NDArray[numpy.intp]
-
-
-def assembled(pieces: Sequence[Piece], num_lines: int) -> BlockFigures:
-    """Rising steps. Pieces come in the order of time: of a step that is there twice, the later holds."""
-    steps = numpy.unique(numpy.concatenate([_NO_STEPS, *(piece.figures.steps for piece in pieces)]))
+    Pieces come in the order of time: of a step that is there twice, the later holds.
+    """
+    no_steps = numpy.empty(0, numpy.int64)
+    steps = numpy.unique(numpy.concatenate([no_steps, *(figures.steps for figures, _ in pieces)]))
     most = max(2, MOST_CELLS // max(num_lines, 1))
     if len(steps) > most:  # some stay, evenly, with the first and the last
         steps = steps[numpy.linspace(0, len(steps) - 1, most).round().astype(numpy.intp)]
-    whole = BlockFigures(
-        steps, numpy.zeros(len(steps)), numpy.full((num_lines, len(steps)), numpy.nan, numpy.float32)
-    )
+    times, values = numpy.zeros(len(steps)), numpy.full((num_lines, len(steps)), numpy.nan, numpy.float32)
     for figures, lines in pieces:
-        _put(whole, figures, lines)
-    for array in whole:
+        kept = lines >= 0
+        places = numpy.searchsorted(steps, figures.steps)
+        places[places == len(steps)] = 0
+        is_in = steps[places] == figures.steps
+        places = places[is_in]
+        times[places] = figures.times[is_in]
+        new = figures.values[kept][:, is_in]
+        if len(places) and (numpy.diff(places) == 1).all():
+            # So it is nearly always, and far quicker than cell by cell.
+            values[lines[kept], places[0] : places[-1] + 1] = new
+        else:
+            values[lines[kept][:, None], places] = new
+    for array in (steps, times, values):
         array.flags.writeable = False  # they may be shared with others that read this run
-    return whole
-
-
-def _put(whole: BlockFigures, figures: BlockFigures, lines: NDArray[numpy.intp]) -> None:
-    kept = lines >= 0
-    places = numpy.searchsorted(whole.steps, figures.steps)
-    places[places == len(whole.steps)] = 0
-    is_in = whole.steps[places] == figures.steps
-    places = places[is_in]
-    whole.times[places] = figures.times[is_in]
-    values = figures.values[kept][:, is_in]
-    if len(places) and (numpy.diff(places) == 1).all():
-        # So it is nearly always, and far quicker than cell by cell.
-        whole.values[lines[kept], places[0] : places[-1] + 1] = values
-    else:
-        whole.values[lines[kept][:, None], places] = values
+    return BlockFigures(steps, times, values)

@@ -9,51 +9,32 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, get_args
 
 from torcheer.errors import InputError, TorcheerError
-from torcheer.run.encode.arrays import copy_of, encode_tensor
-from torcheer.run.encode.classification import (
-    confusion_of,
-    encode_confusion,
-    encode_curve,
-    encode_judged,
-    judged,
-    num_thresholds_of,
-    raw_curve,
-)
-from torcheer.run.encode.histograms import bins_of, encode_counted, encode_histogram, raw_histogram, values_of
+from torcheer.run.encode.arrays import tensor_record
+from torcheer.run.encode.classification import confusion_record, pr_curve_record, raw_pr_curve_record
+from torcheer.run.encode.histograms import histogram_record, raw_histogram_record
 from torcheer.run.encode.media import (
-    ImageToBe,
-    embedding_of,
-    encode_embedding,
-    encode_image,
-    encode_sound,
-    encode_video,
-    image_of,
+    embedding_record,
+    figure_record,
+    image_record,
     is_figure,
     is_pillow,
-    marks_of,
-    pixels_of_figure,
-    rate_of,
-    sample_rate_of,
-    sound_of,
-    video_of,
+    sound_record,
+    video_record,
 )
-from torcheer.run.encode.passes import encode_pass, is_history, seen_pass
+from torcheer.run.encode.passes import is_history, pass_record
 from torcheer.run.encode.steps_names_hparams import (
     checked_name,
-    encode_hparams,
-    encode_layout,
-    encode_text,
+    hparams_record,
+    layout_record,
     step_of,
-    text_of,
+    text_record,
     time_of,
 )
 from torcheer.run.records import (
     AlarmHead,
-    Encoded,
     EncodedRecord,
     GapHead,
     Kind,
@@ -61,6 +42,7 @@ from torcheer.run.records import (
     NetScene,
     NetViewHead,
     Observation,
+    Pending,
     WatchedRow,
     WatchHead,
     encode_json,
@@ -137,26 +119,18 @@ class LogMethods:
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
         raise NotImplementedError
 
-    def _keep(
-        self,
-        kind: Kind,
-        name: Any,
-        when: tuple[Any, Any],
-        num_bytes: int,
-        encode: Callable[[], Encoded],
-        description: str = "",
-    ) -> None:
-        """`when` is a step and a time, as they were given."""
-        observation = Observation(
-            kind=kind,
-            name=checked_name(name),
-            step=step_of(when[0]),
-            time=time_of(when[1]),
-            num_bytes=num_bytes,
-            encode=encode,
-            description=description,
+    def _keep(self, kind: Kind, name: Any, step: Any, time: Any, record: Pending) -> None:
+        self._put(
+            Observation(
+                kind=kind,
+                name=checked_name(name),
+                step=step_of(step),
+                time=time_of(time),
+                num_bytes=record.num_bytes,
+                encode=record.encode,
+                description=record.note,
+            )
         )
-        self._put(observation)
 
     def _keep_now(self, kind: Kind, name: str, step: Any, time: Any, head: Any, data: bytes) -> None:
         self.keep_encoded([EncodedRecord(kind, name, step_of(step), time_of(time), head, data)])
@@ -183,8 +157,7 @@ class LogMethods:
     @never_raising
     def log_tensor(self, step: int, name: str, tensor: Any, *, time: float | None = None) -> None:
         """Keep a tensor or an array of any shape and type, exactly."""
-        copied = copy_of(tensor)
-        self._keep("tensor", name, (step, time), len(copied.raw), partial(encode_tensor, copied), copied.note)
+        self._keep("tensor", name, step, time, tensor_record(tensor))
 
     @never_raising
     def log_histogram(
@@ -205,11 +178,7 @@ class LogMethods:
 
         More than 128 MB of values are not copied but counted before it returns.
         """
-        copied = values_of(values)
-        encode = partial(encode_histogram, copied, bins_of(bins), None if max_bins is None else int(max_bins))
-        if not copied.raw:  # too much to be copied
-            encode = partial(Encoded, *encode())
-        self._keep("histogram", name, (step, time), len(copied.raw), encode, copied.note)
+        self._keep("histogram", name, step, time, histogram_record(values, bins, max_bins))
 
     @never_raising
     def log_histogram_raw(
@@ -227,8 +196,7 @@ class LogMethods:
         - `limits`, `counts`: the upper end of each bin, and how many values are in it.
         - `known`: `min`, `max`, `num`, `sum` and `sum_squares` of the values.
         """
-        found = raw_histogram(limits, counts, known)
-        self._keep("histogram", name, (step, time), 16 * len(found.edges), partial(encode_counted, found))
+        self._keep("histogram", name, step, time, raw_histogram_record(limits, counts, known))
 
     @never_raising
     def log_embedding(
@@ -247,8 +215,8 @@ class LogMethods:
         - `metadata`: a label for each point; or several, with `metadata_header` to name them.
         - `label_img`: a picture of each point, (number, channels, height, width).
         """
-        given = embedding_of(points, metadata, metadata_header, label_img)
-        self._keep("embedding", name, (step, time), given.num_bytes, partial(encode_embedding, given))
+        record = embedding_record(points, metadata, metadata_header, label_img)
+        self._keep("embedding", name, step, time, record)
 
     # --- what people look at, listen to and read ------------------------------------------------------
 
@@ -272,8 +240,8 @@ class LogMethods:
         - `boxes`, `box_labels`: left, top, right and bottom of each box that is drawn over it, and a label
           for each.
         """
-        to_be = image_of(image, dataformats)._replace(marks=marks_of(boxes, box_labels))
-        self._keep_image(name, (step, time), to_be)
+        record = image_record(image, dataformats, boxes=boxes, labels=box_labels)
+        self._keep("image", name, step, time, record)
 
     @never_raising
     def log_images(
@@ -286,7 +254,7 @@ class LogMethods:
         time: float | None = None,
     ) -> None:
         """Keep a batch of pictures as one, eight in a row. `dataformats` is `'NCHW'`, `'NHWC'` or `'NHW'`."""
-        self._keep_image(name, (step, time), image_of(images, dataformats, is_batch=True))
+        self._keep("image", name, step, time, image_record(images, dataformats, is_batch=True))
 
     @never_raising
     def log_figure(
@@ -296,15 +264,7 @@ class LogMethods:
 
         It is drawn at once. `close` takes it away from pyplot afterwards.
         """
-        if isinstance(figure, list | tuple):
-            pixels = [pixels_of_figure(one, close=close) for one in figure]
-            self._keep_image(name, (step, time), image_of(pixels, "NHWC", is_batch=True))
-        else:
-            self._keep_image(name, (step, time), image_of(pixels_of_figure(figure, close=close), "HWC"))
-
-    def _keep_image(self, name: str, when: tuple[Any, Any], image: ImageToBe) -> None:
-        num_bytes = len(image.copied.raw)
-        self._keep("image", name, when, num_bytes, partial(encode_image, image), image.copied.note)
+        self._keep("image", name, step, time, figure_record(figure, close=close))
 
     @never_raising
     def log_video(
@@ -320,23 +280,19 @@ class LogMethods:
 
         Several have their number first. Values as in `log_image`.
         """
-        copied, rate = video_of(video), rate_of(frames_per_second)
-        self._keep("video", name, (step, time), len(copied.raw), partial(encode_video, copied, rate))
+        self._keep("video", name, step, time, video_record(video, frames_per_second))
 
     @never_raising
     def log_audio(
         self, step: int, name: str, samples: Any, *, sample_rate: float = 44100, time: float | None = None
     ) -> None:
         """Keep sound of shape (length,) or (channels, length): floats from -1 to 1, or int16 as they are."""
-        copied, rate = sound_of(samples), sample_rate_of(sample_rate)
-        encode = partial(encode_sound, copied, rate)
-        self._keep("audio", name, (step, time), len(copied.raw), encode, copied.note)
+        self._keep("audio", name, step, time, sound_record(samples, sample_rate))
 
     @never_raising
     def log_text(self, step: int, name: str, text: Any, *, time: float | None = None) -> None:
         """Keep a text. It is shown as Markdown; what is no text is kept as it would be printed."""
-        kept = text_of(text)
-        self._keep("text", name, (step, time), len(kept), partial(encode_text, kept))
+        self._keep("text", name, step, time, text_record(text))
 
     # --- how well a model does ------------------------------------------------------------------------
 
@@ -357,9 +313,8 @@ class LogMethods:
         - `labels`: 0 or 1 for each element; `predictions`: how sure the model is of 1, between 0 and 1.
         - `weights`: how much each element counts.
         """
-        given, number = judged(labels, predictions, weights), num_thresholds_of(num_thresholds)
-        num_bytes = len(given.labels.raw) + given.predictions.nbytes
-        self._keep("pr_curve", name, (step, time), num_bytes, partial(encode_judged, given, number))
+        record = pr_curve_record(labels, predictions, weights, num_thresholds)
+        self._keep("pr_curve", name, step, time, record)
 
     @never_raising
     def log_pr_curve_raw(self, step: int, name: str, rows: Any, *, time: float | None = None) -> None:
@@ -367,8 +322,7 @@ class LogMethods:
 
         The rows: true and false positives, true and false negatives, precision, recall.
         """
-        found = raw_curve(list(rows))
-        self._keep("pr_curve", name, (step, time), found.nbytes, partial(encode_curve, found))
+        self._keep("pr_curve", name, step, time, raw_pr_curve_record(list(rows)))
 
     @never_raising
     def log_confusion(
@@ -389,8 +343,7 @@ class LogMethods:
           one for each class in the last dimension: the highest holds.
         - `labels`: the names of the classes.
         """
-        given = confusion_of(matrix, truth, predictions, labels)
-        self._keep("confusion", name, (step, time), given.counts.nbytes, partial(encode_confusion, given))
+        self._keep("confusion", name, step, time, confusion_record(matrix, truth, predictions, labels))
 
     # --- the model and its settings -------------------------------------------------------------------
 
@@ -400,13 +353,7 @@ class LogMethods:
 
         Reads all saved tensors of the pass before it returns.
         """
-        if not is_history(history):
-            raise InputError(
-                f"a {type(history).__name__} is no pass: give what log_forward_pass returned, a ModelHistory."
-            )
-        seen = seen_pass(history)
-        num_bytes = seen.figures.nbytes + 1000 * len(seen.document.ops)
-        self._keep("pass", name, (step, time), num_bytes, partial(encode_pass, seen))
+        self._keep("pass", name, step, time, pass_record(history))
 
     @never_raising
     def log_hparams(
@@ -421,8 +368,7 @@ class LogMethods:
 
         Numbers, truth and text are kept as they are, all else as it is written.
         """
-        encoded = encode_hparams(hparams, metrics)
-        self._keep("hparams", HPARAMS, (step, time), 0, lambda: encoded)
+        self._keep("hparams", HPARAMS, step, time, hparams_record(hparams, metrics))
 
     @never_raising
     def log_layout(
@@ -433,8 +379,7 @@ class LogMethods:
         `{"errors": {"loss": ["Multiline", ["train/loss", "test/loss"]]}}`; a `"Margin"` has three names, of
         the value, its lower and its upper bound.
         """
-        encoded = encode_layout(layout)
-        self._keep("layout", LAYOUT, (step, time), 0, lambda: encoded)
+        self._keep("layout", LAYOUT, step, time, layout_record(layout))
 
     # --- tables ---------------------------------------------------------------------------------------
 

@@ -359,15 +359,23 @@ class Encoded(NamedTuple):
     document: Document | None = None
 
 
+class Pending(NamedTuple):
+    """A record that is copied and not encoded yet."""
+
+    num_bytes: int  # that it holds until it is written
+    encode: Callable[[], Encoded]  # in the encoder's thread: what the training owns, it must not touch
+    note: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One record to be. `encode` runs in the encoder's thread: what the training owns, it must not touch."""
+    """One record to be, and where it belongs."""
 
     kind: Kind
     name: str
     step: int
     time: float
-    num_bytes: int  # that it holds until it is written
+    num_bytes: int
     encode: Callable[[], Encoded]
     description: str = ""
 
@@ -405,14 +413,6 @@ class Bulk:
     def weight(self) -> int:
         """As how many records it counts in the queue: these take far less work than others."""
         return 1 + len(self.records) // 64
-
-
-def bulk_of(records: Sequence[EncodedRecord], most_bytes: int) -> Bulk:
-    """Those that are not larger than a record may be; the caller may do with the list what it likes."""
-    sizes = [len(record[5]) for record in records]
-    if sizes and max(sizes) > most_bytes:
-        return bulk_of([record for record in records if record.num_bytes <= most_bytes], most_bytes)
-    return Bulk(tuple(records), sum(sizes))
 
 
 # --- what a NetView shows -------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from torcheer.run.log_methods import LogMethods, reason_of
 from torcheer.run.read.run_folders import folder_of
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.read.saved_run import ReadMethods
-from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation, bulk_of
+from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation
 from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.disk import Disk
 from torcheer.run.write.part_file import Settings
@@ -186,11 +186,15 @@ class Run(LogMethods, ReadMethods):
 
     def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
         """Keep many records that are encoded already, with little work for each of them."""
-        for record in [one for one in records if len(one[5]) > MOST_RECORD_BYTES]:
-            tell_too_large(self._teller, record, record.num_bytes)
-        bulk = bulk_of(records, MOST_RECORD_BYTES)
-        if bulk.records:
-            self._hand_over(bulk, len(bulk.records))
+        fitting = []
+        for record in records:
+            if len(record.data) > MOST_RECORD_BYTES:
+                tell_too_large(self._teller, record, record.num_bytes)
+            else:
+                fitting.append(record)
+        if fitting:
+            bulk = Bulk(fitting, sum([len(record.data) for record in fitting]))
+            self._hand_over(bulk, len(fitting))
 
     def _hand_over(self, item: Observation | Bulk, num_events: int) -> None:
         if not self._is_running():

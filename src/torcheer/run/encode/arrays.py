@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
 
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
-from torcheer.run.records import Encoded, TensorHead
+from torcheer.run.records import Encoded, Pending, TensorHead
 from torcheer.tensorfile import RAW_TYPES, Array, as_numbers, figures_of
 
 MAX_RECORD_BYTES = 512 << 20  # of one record
@@ -212,7 +213,12 @@ def _first_line(error: BaseException) -> str:
     return (str(error).partition("\n")[0] or type(error).__name__)[:120].rstrip(".")
 
 
-def encode_tensor(copied: Copied) -> Encoded:
+def tensor_record(value: Any) -> Pending:
+    copied = copy_of(value)
+    return Pending(len(copied.raw), partial(_encode, copied), copied.note)
+
+
+def _encode(copied: Copied) -> Encoded:
     figures = figures_of(copied.array, copied.dtype)
     return Encoded(tensor_head(copied.array.shape, copied.dtype, figures), copied.raw)
 

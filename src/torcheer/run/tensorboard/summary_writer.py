@@ -21,7 +21,7 @@ from torcheer.run.encode.media import rescaled
 from torcheer.run.encode.passes import pass_of
 from torcheer.run.encode.steps_names_hparams import (
     checked_name,
-    encode_layout,
+    layout_record,
     single_number,
     step_of,
     time_of,
@@ -455,7 +455,7 @@ class SummaryWriter:
     def add_custom_scalars(self, layout: dict[str, dict[str, Any]]) -> None:
         """Say which charts belong together: `{"group": {"chart": ["Multiline", ["a", "b"]]}}`."""
         run = self._open_run()
-        encode_layout(layout)  # raises, before a chart that cannot be is put to the others
+        layout_record(layout)  # raises, before a chart that cannot be is put to the others
         for category, charts in layout.items():
             self._layout[category] = {**self._layout.get(category, {}), **charts}
         run.log_layout(self._layout)

@@ -18,7 +18,6 @@ from torcheer.run.read import watched_reader
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.records import AlarmHead, GapHead, StatisticsHead, WatchHead
 from torcheer.run.run import Run
-from torcheer.run.statistics import is_fitting
 
 GOOD = table_at(range(4))
 
@@ -194,9 +193,7 @@ def test_only_what_fits_its_bytes_fits(
         stride=stride,
     )
     is_right = min(num_columns, num_rows) >= 0 and min(num_steps, stride) >= 1
-    assert is_fitting(head, num_bytes) == (
-        is_right and num_bytes == num_steps * (16 + 4 * num_columns * num_rows)
-    )
+    assert head.fits(num_bytes) == (is_right and num_bytes == num_steps * (16 + 4 * num_columns * num_rows))
 
 
 @given(st.integers(0, 2**32))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         interruptible,
         rank_in,
     )
-    from torcheer.run.read.part_rows import ITEM_BYTES, MAX_DIMS, HeadRow, Slice
+    from torcheer.run.read.part_rows import HeadRow, Slice
     from torcheer.run.read.run_folders import (
         FoundRun,
         FoundRuns,
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     )
     from torcheer.run.read.watched_reader import WatchedReader, at_steps
     from torcheer.run.records import (
+        ITEM_BYTES,
         AnyHead,
         Connection,
         EmbeddingHead,

@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from torcheer.errors import InputError
 from torcheer.run.part_storage import delete_records, insert
 from torcheer.run.records import (
+    FIGURE_BYTES,
     MOST_SECONDS,
+    STEP_BYTES,
     EncodedRecord,
     StatisticsHead,
     decode_head,
     encode_head,
     head_or_none,
 )
-
-STEP_BYTES: Final = 16  # of a step and its time
-FIGURE_BYTES: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -112,7 +111,7 @@ def has_times(table: FigureTable) -> bool:
 def table_of(head: StatisticsHead, data: bytes) -> FigureTable:
     """What a record holds, not copied. Raises ValueError where the bytes are not what the head says."""
     num_steps, shape = head.num_steps, (head.num_columns, head.num_rows, head.num_steps)
-    if not is_fitting(head, len(data)):
+    if not head.fits(len(data)):
         raise ValueError("a block of statistics is not as long as it should be")
     return FigureTable(
         digest=head.digest,
@@ -121,14 +120,6 @@ def table_of(head: StatisticsHead, data: bytes) -> FigureTable:
         values=numpy.frombuffer(data, "<f4", -1, STEP_BYTES * num_steps).reshape(shape),
         stride=head.stride,
     )
-
-
-def is_fitting(head: StatisticsHead, num_bytes: int) -> bool:
-    """Whether so many bytes can be what the head says."""
-    if min(head.num_columns, head.num_rows) < 0 or min(head.num_steps, head.stride) < 1:
-        return False
-    of_step = STEP_BYTES + FIGURE_BYTES * head.num_columns * head.num_rows
-    return head.num_steps * of_step == num_bytes
 
 
 def joined_tables(tables: Sequence[FigureTable]) -> FigureTable:
@@ -362,7 +353,7 @@ def blocks_in(connection: sqlite3.Connection) -> list[StatisticsBlock]:
     for id, place, head, num_bytes in rows:
         decoded = head_or_none(head)
         is_whole = isinstance(place, float) and isinstance(num_bytes, int)
-        if is_whole and isinstance(decoded, StatisticsHead) and is_fitting(decoded, num_bytes):
+        if is_whole and isinstance(decoded, StatisticsHead) and decoded.fits(num_bytes):
             found.append(StatisticsBlock(id, place, decoded, num_bytes))
     return sorted(found, key=lambda block: block.place)
 

@@ -16,18 +16,13 @@ from numpy.typing import NDArray
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.encode.arrays import check_size, copy_of, is_tensor
 from torcheer.run.encode.steps_names_hparams import checked_name
-from torcheer.run.read.saved_records import SavedRecord
+from torcheer.run.read.saved_records import SavedRecord, array_of
 from torcheer.run.read.scalars import needed_pandas, save_table
-from torcheer.run.records import TableColumn, TableHead, plain_text
-from torcheer.tensorfile import MAX_DIMS, RAW_TYPES, as_numbers
+from torcheer.run.records import TableColumn, TableHead, plain_text, tensor_bytes
 
 Cells = NDArray[Any] | list[str]  # of one column: a number, a text or an array for each row
 
 _INTEGERS: Final = (-(2**63), 2**63 - 1)
-_TENSOR_TYPES: Final = {
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128", *RAW_TYPES),
-}
 _TEXTS: Final = msgspec.json.Decoder(list[str])
 
 
@@ -162,10 +157,7 @@ def table_fault(head: TableHead, num_bytes: int) -> str:
 def _num_bytes(head: TableHead, column: TableColumn) -> int:
     if column.form != "tensor":
         return 8 * head.num_rows
-    # Many dimensions would make a number that takes long to work out.
-    if column.dtype not in _TENSOR_TYPES or len(column.shape) > MAX_DIMS or min(column.shape, default=0) < 0:
-        return -1
-    return head.num_rows * math.prod(column.shape) * _numpy_type(column.dtype).itemsize
+    return tensor_bytes([head.num_rows, *column.shape], column.dtype)
 
 
 def cells_of(head: TableHead, column: TableColumn, data: bytes) -> Cells:
@@ -175,10 +167,9 @@ def cells_of(head: TableHead, column: TableColumn, data: bytes) -> Cells:
     if column.form != "tensor":
         return numpy.frombuffer(data, "<i8" if column.form == "integer" else "<f8")
     try:
-        raw = numpy.frombuffer(data, _numpy_type(column.dtype)).reshape(head.num_rows, *column.shape)
+        return array_of(data, column.dtype, [head.num_rows, *column.shape])
     except ValueError as error:  # of no bytes, any shape can be told
         raise FileFormatError(f"the column {column.name[:80]!r} is damaged: {error}.") from None
-    return as_numbers(raw, column.dtype) if column.dtype in RAW_TYPES else raw
 
 
 def _texts(head: TableHead, column: TableColumn, data: bytes) -> list[str]:
@@ -189,10 +180,6 @@ def _texts(head: TableHead, column: TableColumn, data: bytes) -> list[str]:
     if len(texts) != head.num_rows:
         raise FileFormatError(f"the column {column.name!r} does not have a text for each row.")
     return texts
-
-
-def _numpy_type(dtype: str) -> numpy.dtype[Any]:
-    return numpy.dtype(f"<u{RAW_TYPES[dtype]}" if dtype in RAW_TYPES else dtype).newbyteorder("<")
 
 
 # --- reading --------------------------------------------------------------------------------------------

@@ -349,12 +349,7 @@ class TensorRecord(SavedRecord[TensorHead]):
     @property
     def array(self) -> NDArray[Any]:
         """The values, exact. NumPy has no bfloat16 and no floats of eight bits: they become float32."""
-        raw = numpy.frombuffer(self.raw, _numpy_type(self.dtype))
-        if self.dtype in RAW_TYPES:
-            raw = as_numbers(raw, self.dtype)
-        elif self.dtype == "complex32":
-            raw = raw.astype(numpy.float32).view(numpy.complex64)
-        return raw.reshape(self.shape)
+        return array_of(self.raw, self.dtype, self.shape)
 
     def to_torch(self) -> Any:
         """The tensor as torch has it, on the CPU. Needs torch."""
@@ -371,7 +366,12 @@ class TensorRecord(SavedRecord[TensorHead]):
         return f"{shape_text(self.shape)} {self.dtype}"
 
 
-def _numpy_type(dtype: str) -> numpy.dtype[Any]:
+def array_of(raw: bytes, dtype: str, shape: Sequence[int]) -> NDArray[Any]:
+    """Numbers from their bytes, where `dtype` is torch's name for them."""
     if dtype in RAW_TYPES:
-        return numpy.dtype(f"<u{RAW_TYPES[dtype]}")
-    return numpy.dtype({"complex32": "<f2"}.get(dtype, dtype)).newbyteorder("<")
+        array = as_numbers(numpy.frombuffer(raw, f"<u{RAW_TYPES[dtype]}"), dtype)
+    elif dtype == "complex32":
+        array = numpy.frombuffer(raw, "<f2").astype(numpy.float32).view(numpy.complex64)
+    else:
+        array = numpy.frombuffer(raw, numpy.dtype(dtype).newbyteorder("<"))
+    return array.reshape(shape)

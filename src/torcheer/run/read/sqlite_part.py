@@ -39,8 +39,7 @@ from torcheer.run.read.part_rows import (
     whole_number,
 )
 from torcheer.run.read.snapshot import Look, SnapshotFile, is_damage, is_passing
-from torcheer.run.records import Kind, StatisticsHead, WatchHead
-from torcheer.run.statistics import FIGURE_BYTES, STEP_BYTES
+from torcheer.run.records import FIGURE_BYTES, STEP_BYTES, Kind, StatisticsHead, WatchHead
 
 T = TypeVar("T")
 

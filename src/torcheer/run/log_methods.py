@@ -9,7 +9,7 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from torcheer.errors import InputError, TorcheerError
 from torcheer.run.encode.arrays import tensor_record
@@ -50,7 +50,7 @@ from torcheer.run.records import (
 from torcheer.run.statistics import checked_table
 from torcheer.run.tables import as_row, encoded_table
 
-P = ParamSpec("P")
+C = TypeVar("C")
 GapReason = Literal["full", "killed", "budget", "error"]
 
 HPARAMS, LAYOUT = "hparams", "layout"  # the names of the two series of which there is one
@@ -59,22 +59,21 @@ NETVIEW = "netview"  # the name of the series of scenes, and of that of moments
 _LEFT_ALONE: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
-class Telling(Protocol):
-    """Tells somebody, once for each cause, or for each of the first few series of a cause, and counts."""
+def never_raising(cls: type[C]) -> type[C]:
+    """Have no method `log_*` or `add_*` of a class raise: `_tell` tells what went wrong, and counts it."""
+    for name, method in list(vars(cls).items()):
+        if name.startswith(("log_", "add_", "_observe")):
+            setattr(cls, name, _guarded(method))
+    return cls
 
-    def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None: ...
 
-
-S = TypeVar("S", bound=Telling)
-
-
-def never_raising(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
+def _guarded(method: Callable[..., None]) -> Callable[..., None]:
     # What no user calls by name is behind `run.log`.
     called = "log" if method.__name__.startswith("_") else method.__name__
     place = 0 if called.startswith("add_") else 1  # of the series' name: after the step, or first
 
     @functools.wraps(method)
-    def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def guarded(self: Any, /, *args: Any, **kwargs: Any) -> None:
         try:
             as_it_is(method)(self, *args, **kwargs)
         except Exception as error:
@@ -103,6 +102,7 @@ def reason_of(error: Exception) -> str:
     return text if isinstance(error, TorcheerError) and text else f"{type(error).__name__}: {text}"
 
 
+@never_raising
 class LogMethods:
     """All that can be logged besides plain numbers. Each value is copied at once: go on and change it.
 
@@ -135,7 +135,6 @@ class LogMethods:
     def _keep_now(self, kind: Kind, name: str, step: Any, time: Any, head: Any, data: bytes) -> None:
         self.keep_encoded([EncodedRecord(kind, name, step_of(step), time_of(time), head, data)])
 
-    @never_raising
     def _observe_value(self, step: int, name: str, value: Any) -> None:
         """What `run.log` does with a value that is no number."""
         if isinstance(value, str | bytes | bytearray):
@@ -154,12 +153,10 @@ class LogMethods:
 
     # --- numbers --------------------------------------------------------------------------------------
 
-    @never_raising
     def log_tensor(self, step: int, name: str, tensor: Any, *, time: float | None = None) -> None:
         """Keep a tensor or an array of any shape and type, exactly."""
         self._keep("tensor", name, step, time, tensor_record(tensor))
 
-    @never_raising
     def log_histogram(
         self,
         step: int,
@@ -180,7 +177,6 @@ class LogMethods:
         """
         self._keep("histogram", name, step, time, histogram_record(values, bins, max_bins))
 
-    @never_raising
     def log_histogram_raw(
         self,
         step: int,
@@ -198,7 +194,6 @@ class LogMethods:
         """
         self._keep("histogram", name, step, time, raw_histogram_record(limits, counts, known))
 
-    @never_raising
     def log_embedding(
         self,
         step: int,
@@ -220,7 +215,6 @@ class LogMethods:
 
     # --- what people look at, listen to and read ------------------------------------------------------
 
-    @never_raising
     def log_image(
         self,
         step: int,
@@ -243,7 +237,6 @@ class LogMethods:
         record = image_record(image, dataformats, boxes=boxes, labels=box_labels)
         self._keep("image", name, step, time, record)
 
-    @never_raising
     def log_images(
         self,
         step: int,
@@ -256,7 +249,6 @@ class LogMethods:
         """Keep a batch of pictures as one, eight in a row. `dataformats` is `'NCHW'`, `'NHWC'` or `'NHW'`."""
         self._keep("image", name, step, time, image_record(images, dataformats, is_batch=True))
 
-    @never_raising
     def log_figure(
         self, step: int, name: str, figure: Any, *, close: bool = True, time: float | None = None
     ) -> None:
@@ -266,7 +258,6 @@ class LogMethods:
         """
         self._keep("image", name, step, time, figure_record(figure, close=close))
 
-    @never_raising
     def log_video(
         self,
         step: int,
@@ -282,21 +273,18 @@ class LogMethods:
         """
         self._keep("video", name, step, time, video_record(video, frames_per_second))
 
-    @never_raising
     def log_audio(
         self, step: int, name: str, samples: Any, *, sample_rate: float = 44100, time: float | None = None
     ) -> None:
         """Keep sound of shape (length,) or (channels, length): floats from -1 to 1, or int16 as they are."""
         self._keep("audio", name, step, time, sound_record(samples, sample_rate))
 
-    @never_raising
     def log_text(self, step: int, name: str, text: Any, *, time: float | None = None) -> None:
         """Keep a text. It is shown as Markdown; what is no text is kept as it would be printed."""
         self._keep("text", name, step, time, text_record(text))
 
     # --- how well a model does ------------------------------------------------------------------------
 
-    @never_raising
     def log_pr_curve(
         self,
         step: int,
@@ -316,7 +304,6 @@ class LogMethods:
         record = pr_curve_record(labels, predictions, weights, num_thresholds)
         self._keep("pr_curve", name, step, time, record)
 
-    @never_raising
     def log_pr_curve_raw(self, step: int, name: str, rows: Any, *, time: float | None = None) -> None:
         """Keep a curve that you counted yourself, a number for each threshold in each of six rows.
 
@@ -324,7 +311,6 @@ class LogMethods:
         """
         self._keep("pr_curve", name, step, time, raw_pr_curve_record(list(rows)))
 
-    @never_raising
     def log_confusion(
         self,
         step: int,
@@ -347,7 +333,6 @@ class LogMethods:
 
     # --- the model and its settings -------------------------------------------------------------------
 
-    @never_raising
     def log_pass(self, step: int, name: str, history: Any, *, time: float | None = None) -> None:
         """Keep a pass: its graph, once for all that are alike, and figures of each op's output and gradient.
 
@@ -355,7 +340,6 @@ class LogMethods:
         """
         self._keep("pass", name, step, time, pass_record(history))
 
-    @never_raising
     def log_hparams(
         self,
         hparams: Mapping[str, Any],
@@ -370,7 +354,6 @@ class LogMethods:
         """
         self._keep("hparams", HPARAMS, step, time, hparams_record(hparams, metrics))
 
-    @never_raising
     def log_layout(
         self, layout: Mapping[str, Mapping[str, Any]], *, step: int = 0, time: float | None = None
     ) -> None:
@@ -383,7 +366,6 @@ class LogMethods:
 
     # --- tables ---------------------------------------------------------------------------------------
 
-    @never_raising
     def log_row(self, step: int, name: str, row: Mapping[str, Any], *, time: float | None = None) -> None:
         """Add a row to a table: `run.log_row(step, "epochs", {"epoch": 3, "loss": 0.1, "output": tensor})`.
 
@@ -392,7 +374,6 @@ class LogMethods:
         """
         self._log_columns(step, name, as_row(_mapping(row)), time)
 
-    @never_raising
     def log_table(
         self, step: int, name: str, columns: Mapping[str, Any], *, time: float | None = None
     ) -> None:
@@ -409,7 +390,6 @@ class LogMethods:
 
     # --- what an inspector sees -----------------------------------------------------------------------
 
-    @never_raising
     def log_watch(
         self,
         step: int,
@@ -430,7 +410,6 @@ class LogMethods:
         head = WatchHead(digest=digest, num_rows=len(rows), columns=list(columns), every=every, watch=watch)
         self._keep_now("watch", WATCH, step, time, head, encode_json(list(rows)))
 
-    @never_raising
     def log_statistics(self, digest: str, steps: Any, times: Any, values: Any) -> None:
         """Keep figures of all rows of a plan over some steps.
 
@@ -441,7 +420,6 @@ class LogMethods:
         when = int(table.steps[0]), float(table.times[0])
         self._keep_now("statistics", WATCH, *when, table.head(), table.data())
 
-    @never_raising
     def log_alarm(
         self,
         step: int,
@@ -464,7 +442,6 @@ class LogMethods:
         )
         self._keep_now("alarm", checked_name(alarm), step, time, head, b"")
 
-    @never_raising
     def log_gap(
         self,
         first_step: int,
@@ -488,7 +465,6 @@ class LogMethods:
 
     # --- what a NetView shows -------------------------------------------------------------------------
 
-    @never_raising
     def log_netview(self, step: int, scene: NetScene, *, time: float | None = None) -> None:
         """Say which layers there are, how they lie and what connects them. The last one holds."""
         if not isinstance(scene, NetScene):
@@ -497,7 +473,6 @@ class LogMethods:
         head = NetViewHead(num_layers=len(scene.layers), num_units=num_units)
         self._keep_now("netview", NETVIEW, step, time, head, encode_json(scene))
 
-    @never_raising
     def log_moment(self, step: int, counters: Mapping[str, Any], *, time: float | None = None) -> None:
         """Say that the layers were recorded at this step. Counters are shown as texts: epoch, trial, name."""
         texts = {str(name): str(value) for name, value in counters.items()}

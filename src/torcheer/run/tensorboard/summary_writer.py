@@ -48,6 +48,7 @@ def step_or_first(global_step: Any) -> Any:
 # --- summaries that scripts write themselves ------------------------------------------------------------
 
 
+@never_raising
 class FileWriter:
     """As much of TensorBoard's as scripts use: summaries and events go into the run."""
 
@@ -59,7 +60,6 @@ class FileWriter:
     def get_logdir(self) -> str | os.PathLike[str]:
         return self._log_dir
 
-    @never_raising
     def add_summary(
         self, summary: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
@@ -67,7 +67,6 @@ class FileWriter:
         step = 0 if global_step is None else step_of(global_step)
         self._keep(Event(time=time_of(walltime), step=step), values_of_summary(_bytes_of(summary)))
 
-    @never_raising
     def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
         """Keep what an event holds: the message itself, or its bytes."""
         data = _bytes_of(event)
@@ -120,6 +119,7 @@ def _bytes_of(message: Any) -> bytes:
 GRAPH = "graph"  # the name under which add_graph keeps a pass
 
 
+@never_raising
 class SummaryWriter:
     """Changing the import is all that a script needs.
 
@@ -177,7 +177,6 @@ class SummaryWriter:
 
     # --- numbers -----------------------------------------------------------------------------------
 
-    @never_raising
     def add_scalar(
         self,
         tag: str,
@@ -196,7 +195,6 @@ class SummaryWriter:
         else:
             run._put_scalars(step_of(step), time_of(walltime), {checked_name(tag): float(value)})
 
-    @never_raising
     def add_scalars(
         self,
         main_tag: str,
@@ -212,14 +210,12 @@ class SummaryWriter:
             run._describe("scalar", name, f"of {main_tag}")
         run._put_scalars(step_of(step_or_first(global_step)), now, values)
 
-    @never_raising
     def add_tensor(
         self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Log a tensor of any type, exactly."""
         self._open_run().log_tensor(step_or_first(global_step), tag, tensor, time=walltime)
 
-    @never_raising
     def add_histogram(
         self,
         tag: str,
@@ -235,7 +231,6 @@ class SummaryWriter:
             step_or_first(global_step), tag, values, bins=bins, max_bins=max_bins, time=walltime
         )
 
-    @never_raising
     def add_histogram_raw(
         self,
         tag: str,
@@ -260,7 +255,6 @@ class SummaryWriter:
             time=walltime,
         )
 
-    @never_raising
     def add_embedding(
         self,
         mat: Any,
@@ -278,7 +272,6 @@ class SummaryWriter:
             label_img=label_img,
         )
 
-    @never_raising
     def add_pr_curve(
         self,
         tag: str,
@@ -297,7 +290,6 @@ class SummaryWriter:
             time=walltime,
         )
 
-    @never_raising
     def add_pr_curve_raw(
         self,
         tag: str,
@@ -319,7 +311,6 @@ class SummaryWriter:
 
     # --- pictures, sound, text ---------------------------------------------------------------------
 
-    @never_raising
     def add_image(
         self,
         tag: str,
@@ -332,7 +323,6 @@ class SummaryWriter:
         run = self._open_run()
         run.log_image(step_or_first(global_step), tag, img_tensor, dataformats=dataformats, time=walltime)
 
-    @never_raising
     def add_images(
         self,
         tag: str,
@@ -345,7 +335,6 @@ class SummaryWriter:
         run = self._open_run()
         run.log_images(step_or_first(global_step), tag, img_tensor, dataformats=dataformats, time=walltime)
 
-    @never_raising
     def add_image_with_boxes(
         self,
         tag: str,
@@ -369,7 +358,6 @@ class SummaryWriter:
             time=walltime,
         )
 
-    @never_raising
     def add_figure(
         self,
         tag: str,
@@ -381,7 +369,6 @@ class SummaryWriter:
         """Log a figure of matplotlib, or a list of equally large ones."""
         self._open_run().log_figure(step_or_first(global_step), tag, figure, close=close, time=walltime)
 
-    @never_raising
     def add_video(
         self,
         tag: str,
@@ -394,7 +381,6 @@ class SummaryWriter:
         run = self._open_run()
         run.log_video(step_or_first(global_step), tag, vid_tensor, frames_per_second=fps, time=walltime)
 
-    @never_raising
     def add_audio(
         self,
         tag: str,
@@ -407,7 +393,6 @@ class SummaryWriter:
         run = self._open_run()
         run.log_audio(step_or_first(global_step), tag, snd_tensor, sample_rate=sample_rate, time=walltime)
 
-    @never_raising
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
@@ -416,7 +401,6 @@ class SummaryWriter:
 
     # --- the model and its settings ----------------------------------------------------------------
 
-    @never_raising
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
@@ -429,12 +413,10 @@ class SummaryWriter:
             sys.stdout.write(f"{history}\n")
         run.log_pass(0, GRAPH, history)
 
-    @never_raising
     def add_onnx_graph(self, prototxt: Any) -> None:
         """Not kept: told once."""
         self._tell("add_onnx_graph: ONNX files are not read. Log the model itself, add_graph(model, input).")
 
-    @never_raising
     def add_hparams(
         self,
         hparam_dict: dict[str, Any],
@@ -451,7 +433,6 @@ class SummaryWriter:
             run.log_hparams(hparam_dict, metric_dict, step=step)
             run.log(step, {name: single_number(value) for name, value in metric_dict.items()})
 
-    @never_raising
     def add_custom_scalars(self, layout: dict[str, dict[str, Any]]) -> None:
         """Say which charts belong together: `{"group": {"chart": ["Multiline", ["a", "b"]]}}`."""
         run = self._open_run()
@@ -460,21 +441,18 @@ class SummaryWriter:
             self._layout[category] = {**self._layout.get(category, {}), **charts}
         run.log_layout(self._layout)
 
-    @never_raising
     def add_custom_scalars_multilinechart(
         self, tags: list[str], category: str = "default", title: str = "untitled"
     ) -> None:
         """Show these scalars in one chart."""
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
-    @never_raising
     def add_custom_scalars_marginchart(
         self, tags: list[str], category: str = "default", title: str = "untitled"
     ) -> None:
         """Show three scalars as a value between its lower and its upper bound."""
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
-    @never_raising
     def add_mesh(
         self,
         tag: str,

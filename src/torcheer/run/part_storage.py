@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 FORMAT: Final = 1
 APPLICATION_ID: Final = 0x746F7263  # "torc", in the header of the file
@@ -90,21 +90,16 @@ class NotOursError(Exception):
     """The file is no part that can be appended to; the message says why."""
 
 
-class Opened(NamedTuple):
-    """A connection in which nothing has begun yet, and what readers should know about it."""
+def open_database(path: Path) -> tuple[sqlite3.Connection, str, bool]:
+    """A connection in which nothing has begun yet, what readers should know of it, and whether it is remote.
 
-    connection: sqlite3.Connection
-    note: str
-    is_remote: bool
-
-
-def open_database(path: Path) -> Opened:
-    """Raises NotOursError, or sqlite3.Error where the disk does not allow it."""
+    Raises NotOursError, or sqlite3.Error where the disk does not allow it.
+    """
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         _check(connection, path)
         remote = remote_kind(path.parent)
-        return Opened(connection, _choose_journal(connection, remote), bool(remote))
+        return connection, _choose_journal(connection, remote), bool(remote)
     except BaseException:
         connection.close()
         raise

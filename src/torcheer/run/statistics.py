@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -228,9 +228,9 @@ class StatisticsBlock(NamedTuple):
 class StatisticsWriter:
     """Appends blocks, and keeps them few and within their budget. Within the transaction of the caller."""
 
-    def __init__(self, connection: sqlite3.Connection, max_bytes: int, take_id: Callable[[], int]) -> None:
+    def __init__(self, connection: sqlite3.Connection, max_bytes: int, ids: Iterator[int]) -> None:
         self._connection = connection
-        self._take_id = take_id
+        self._ids = ids
         self.budget = min(BUDGET_BYTES, max_bytes // _BUDGET_SHARE)
         wanted = self.budget // _BLOCKS_IN_BUDGET
         self._most_bytes = max(_LEAST_BLOCK_BYTES, min(_MOST_BLOCK_BYTES, wanted))
@@ -309,7 +309,7 @@ class StatisticsWriter:
 
     def _insert(self, table: FigureTable, place: float) -> StatisticsBlock:
         head, data = table.head(), table.data()
-        block = StatisticsBlock(self._take_id(), place, head, len(data))
+        block = StatisticsBlock(next(self._ids), place, head, len(data))
         row = (block.id, self._name, int(table.steps[0]), place, encode_head(head), block.num_bytes)
         insert(self._connection, "records", "id, name, step, time, head, num_bytes", [row])
         insert(self._connection, "data", "record, bytes", [(block.id, data)])
@@ -358,9 +358,8 @@ def blocks_in(connection: sqlite3.Connection) -> list[StatisticsBlock]:
     return sorted(found, key=lambda block: block.place)
 
 
-def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
-    """Take back the steps from that one on. Says whether there were any."""
-    found = False
+def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> None:
+    """Take back the steps from that one on."""
     for block in blocks_in(connection):
         table = _table_in(connection, block)
         if table is None:
@@ -368,7 +367,6 @@ def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
         kept = table.steps < purge_step
         if kept.all():
             continue
-        found = True
         if not kept.any():
             delete_records(connection, [block.id])
             continue
@@ -378,7 +376,6 @@ def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
             "UPDATE records SET step = ?, head = ?, num_bytes = ? WHERE id = ?",
             (int(left.steps[0]), encode_head(left.head()), left.num_bytes, block.id),
         )
-    return found
 
 
 def _table_in(connection: sqlite3.Connection, block: StatisticsBlock) -> FigureTable | None:

@@ -153,13 +153,12 @@ class Disk:
 
     def _open(self) -> PartFile:
         self.folder.mkdir(parents=True, exist_ok=True)
-        taken = take_part(self.folder, self.rank, self.settings, self._damaged)
-        self._lock = taken.lock
-        for reason in taken.passed_over:
+        part, self._lock, passed_over = take_part(self.folder, self.rank, self.settings, self._damaged)
+        for reason in passed_over:
             self._teller.tell(
                 f"the run {self.folder}: {reason}; it is left as it is, and another file is written."
             )
-        return taken.part
+        return part
 
     def _handle(self, error: Exception, batch: Batch) -> bool:
         # Without a part nothing was written yet: whatever it is, it is about the place.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import re
@@ -102,9 +103,9 @@ class RecordWriter:
         self._connection = connection
         self._names = names
         self._max_bytes = int(max_bytes * _RECORDS_SHARE)
-        self._next_id = next_id(connection, "records")
+        self._ids = itertools.count(next_id(connection, "records"))
         self._documents = {digest for (digest,) in connection.execute("SELECT hash FROM documents")}
-        self._statistics = StatisticsWriter(connection, max_bytes, self._take_id)
+        self._statistics = StatisticsWriter(connection, max_bytes, self._ids)
         self._counts = Counter(dict(connection.execute(_COUNTS).fetchall()))
         (num_bytes,) = connection.execute("SELECT coalesce(sum(num_bytes), 0) FROM records").fetchone()
         self._num_bytes = num_bytes - self._statistics.num_bytes
@@ -123,21 +124,23 @@ class RecordWriter:
             if kind == "statistics":
                 statistics.setdefault(name_id, []).append(record)
                 continue
-            id, self._next_id = self._next_id, self._next_id + 1
+            id = next(self._ids)
             encoded = head if type(head) is bytes else encode_head(head)  # type: ignore[arg-type]
             rows.append((id, name_id, step, time, encoded, len(its_data)))
             data.append((id, its_data))
             self._num_bytes += len(its_data)
             self._counts[kind] += 1
             if document is not None and document.hash not in self._documents:
-                self._add_document(document.hash, document.json)
+                packed = (document.hash, len(document.json), zlib.compress(document.json))
+                insert(self._connection, "documents", "hash, num_bytes, json", [packed])
+                self._documents.add(document.hash)
         insert(self._connection, "records", "id, name, step, time, head, num_bytes", rows)
         insert(self._connection, "data", "record, bytes", data)
         num_steps = sum(self._statistics.add(name, blocks) for name, blocks in statistics.items())
         if any(record.kind == "watch" for record in records):
-            gone = forget_plans(self._connection)
-            self._num_bytes -= gone.num_bytes
-            num_steps += self._statistics.remove_rows(gone.digests) if gone.digests else 0
+            digests, num_bytes = forget_plans(self._connection)
+            self._num_bytes -= num_bytes
+            num_steps += self._statistics.remove_rows(digests) if digests else 0
         num_records = sum(
             self._thin_kind(kind, most) for kind, most in MOST_RECORDS.items() if self._counts[kind] > most
         )
@@ -157,15 +160,6 @@ class RecordWriter:
         self._counts[kind] = len(ids) - len(gone)
         return len(gone)
 
-    def _take_id(self) -> int:
-        id, self._next_id = self._next_id, self._next_id + 1
-        return id
-
-    def _add_document(self, digest: str, text: bytes) -> None:
-        packed = zlib.compress(text)
-        insert(self._connection, "documents", "hash, num_bytes, json", [(digest, len(text), packed)])
-        self._documents.add(digest)
-
     def _thin(self) -> int:
         kinds = ", ".join("?" * len(KEPT_KINDS))
         found = self._connection.execute(
@@ -176,24 +170,23 @@ class RecordWriter:
         ).fetchall()
         num_bytes = self._num_bytes + self._statistics.num_bytes
         target = int(self._max_bytes * (1 - _FREED_SHARE))
-        chosen = choose_with_moments(self._connection, found, num_bytes - target)
-        delete_records(self._connection, chosen.ids)
-        self._num_bytes -= chosen.num_bytes
+        ids, num_freed = choose_with_moments(self._connection, found, num_bytes - target)
+        delete_records(self._connection, ids)
+        self._num_bytes -= num_freed
         # Where what must stay is above the budget, looking again at every batch would be in vain.
-        left = num_bytes - chosen.num_bytes
+        left = num_bytes - num_freed
         self._thin_above = max(self._max_bytes, left + int(self._max_bytes * _FREED_SHARE))
-        return len(chosen.ids)
+        return len(ids)
 
 
-def purge_records(connection: sqlite3.Connection, purge_step: int) -> bool:
-    """Take back the records from that step on. Says whether there were any."""
+def purge_records(connection: sqlite3.Connection, purge_step: int) -> None:
+    """Take back the records from that step on."""
     found = connection.execute(
         "SELECT id FROM records WHERE step >= ? AND name NOT IN "
         "(SELECT id FROM names WHERE kind IN ('statistics', 'watch'))",
         (purge_step,),
-    ).fetchall()
+    )
     delete_records(connection, [id for (id,) in found])
-    return bool(found)
 
 
 # --- plans, alarms and gaps -----------------------------------------------------------------------------
@@ -208,15 +201,11 @@ _COUNTS: Final = (
 )
 
 
-class Gone(NamedTuple):
-    """Plans that are forgotten, and the bytes of records that went."""
+def forget_plans(connection: sqlite3.Connection) -> tuple[list[str], int]:
+    """Of records that say what is watched, the last of each plan stays, and of plans the latest.
 
-    digests: Sequence[str]
-    num_bytes: int
-
-
-def forget_plans(connection: sqlite3.Connection) -> Gone:
-    """Of records that say what is watched, the last of each plan stays, and of plans the latest."""
+    The digests of plans that are forgotten, and the bytes of records that went.
+    """
     plans: dict[str, tuple[int, int]] = {}
     gone, digests = [], []
     for id, digest, num_bytes in _plans_in(connection):
@@ -228,20 +217,19 @@ def forget_plans(connection: sqlite3.Connection) -> Gone:
         digests.append(digest)
         gone.append(plans.pop(digest))
     delete_records(connection, [id for id, _ in gone])
-    return Gone(digests, sum(num_bytes for _, num_bytes in gone))
+    return digests, sum(num_bytes for _, num_bytes in gone)
 
 
-def purge_watches(connection: sqlite3.Connection, purge_step: int) -> bool:
+def purge_watches(connection: sqlite3.Connection, purge_step: int) -> None:
     """Take back plans from that step on of which no statistics are left. After those were taken back."""
     used = {block.head.digest for block in blocks_in(connection)}
     found = connection.execute(
         "SELECT id FROM records WHERE step >= ? AND name IN (SELECT id FROM names WHERE kind = 'watch')",
         (purge_step,),
-    ).fetchall()
+    )
     later = {id for (id,) in found}
     gone = [id for id, digest, _ in _plans_in(connection) if id in later and digest not in used]
     delete_records(connection, gone)
-    return bool(gone)
 
 
 def _plans_in(connection: sqlite3.Connection) -> list[tuple[int, str, int]]:
@@ -281,39 +269,35 @@ class Candidate(NamedTuple):
     series: int
 
 
-class Chosen(NamedTuple):
-    """Records that go, and what that frees."""
-
-    ids: list[int]
-    num_bytes: int
-
-
-def choose(candidates: Sequence[Candidate], num_bytes: int) -> Chosen:
+def choose(candidates: Sequence[Candidate], num_bytes: int) -> tuple[list[int], int]:
     """Enough records to free so many bytes, or all that may go; those first that are missed least.
+
+    Their ids, and how many bytes that frees.
 
     There may be hundreds of thousands of them, of which a tenth goes. So all are put in order at once, and
     again when those that are missed least are gone: gaps have grown since.
     """
-    chosen = Chosen([], 0)
+    chosen: list[int] = []
+    num_freed = 0
     if not candidates:
-        return chosen
+        return chosen, num_freed
     ids, steps, times, sizes, series = map(numpy.array, zip(*candidates, strict=True))
     left = numpy.lexsort((ids, times, steps, series))
-    while chosen.num_bytes < num_bytes:
+    while num_freed < num_bytes:
         scores = _scores(steps[left], sizes[left], series[left])
         order = numpy.argsort(scores, kind="stable")[: numpy.count_nonzero(~numpy.isnan(scores))]
         if not len(order):
             break
         gone: set[int] = set()
         for at in order[scores[order] <= 2 * scores[order[0]]].tolist():
-            if chosen.num_bytes >= num_bytes:
+            if num_freed >= num_bytes:
                 break
             if at - 1 not in gone and at + 1 not in gone:  # else its gap has grown
                 gone.add(at)
-                chosen.ids.append(int(ids[left[at]]))
-                chosen = chosen._replace(num_bytes=chosen.num_bytes + int(sizes[left[at]]))
+                chosen.append(int(ids[left[at]]))
+                num_freed += int(sizes[left[at]])
         left = numpy.delete(left, list(gone))
-    return chosen
+    return chosen, num_freed
 
 
 def _scores(
@@ -349,7 +333,7 @@ _SCENES = msgspec.json.Decoder(NetScene)
 
 def choose_with_moments(
     connection: sqlite3.Connection, rows: Sequence[tuple[int, int, float, int, int]], num_bytes: int
-) -> Chosen:
+) -> tuple[list[int], int]:
     """As `choose`; rows are id, step, time, bytes and series."""
     series = _series_of_layers(connection)
     single = [Candidate(*row) for row in rows if row[4] not in series]
@@ -361,9 +345,9 @@ def choose_with_moments(
         members[0]._replace(num_bytes=sum(one.num_bytes for one in members), series=_MOMENTS)
         for members in moments.values()
     ]
-    chosen = choose([*single, *whole], num_bytes)
+    chosen, num_freed = choose([*single, *whole], num_bytes)
     by_first = {members[0].id: [one.id for one in members] for members in moments.values()}
-    return Chosen([id for first in chosen.ids for id in by_first.get(first, [first])], chosen.num_bytes)
+    return [id for first in chosen for id in by_first.get(first, [first])], num_freed
 
 
 def _series_of_layers(connection: sqlite3.Connection) -> frozenset[int]:
@@ -436,7 +420,7 @@ class PartFile:
     def reconnect(self) -> None:
         """After an I/O error the old connection may never work again. The session goes on."""
         self.close()
-        self._connection = open_database(self._path).connection
+        self._connection = open_database(self._path)[0]
         self._is_stale = True
 
     def write(self, batch: Batch, num_dropped: int) -> None:
@@ -582,16 +566,13 @@ def _identity_of(path: Path) -> tuple[int, int]:
 _MOST_PARTS = 10_000  # of one rank
 
 
-class Taken(NamedTuple):
-    """A part, open, with the right to write it."""
+def take_part(
+    folder: Path, rank: int, settings: Settings, damaged: set[str]
+) -> tuple[PartFile, PartLock, list[str]]:
+    """A part, open, with the right to write it; and what was wrong with the files before it.
 
-    part: PartFile
-    lock: PartLock
-    passed_over: list[str]  # what was wrong with the files before it
-
-
-def take_part(folder: Path, rank: int, settings: Settings, damaged: set[str]) -> Taken:
-    """Raises OSError or sqlite3.Error where the disk does not allow it. `damaged`: files not to take."""
+    `damaged`: files not to take. Raises OSError or sqlite3.Error where the disk does not allow it.
+    """
     passed_over: list[str] = []
     for number in range(_MOST_PARTS):
         stem = f"rank-{rank}.{number}" if number else f"rank-{rank}"
@@ -614,7 +595,7 @@ def take_part(folder: Path, rank: int, settings: Settings, damaged: set[str]) ->
             lock.release()
             raise
         else:
-            return Taken(part, lock, passed_over)
+            return part, lock, passed_over
     raise FileExistsError(f"{folder} has {_MOST_PARTS:,} parts of rank {rank} that others write")
 
 
@@ -639,11 +620,10 @@ def _open(path: Path, settings: Settings, note: str) -> PartFile:
 
 def take_back(connection: sqlite3.Connection, purge_step: int) -> None:
     """Within the transaction of the caller."""
-    found_points = purge_points(connection, purge_step)
-    found_records = purge_records(connection, purge_step)
-    found_statistics = purge_statistics(connection, purge_step)
-    found_watches = purge_watches(connection, purge_step)
-    if found_points or found_records or found_statistics or found_watches:
+    num_changes = connection.total_changes
+    for purge in (purge_points, purge_records, purge_statistics, purge_watches):
+        purge(connection, purge_step)
+    if connection.total_changes != num_changes:
         connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
 
 
@@ -684,17 +664,12 @@ def _take_back_in(path: Path, purge_step: int) -> str:
 
 
 def _purge_file(path: Path, purge_step: int) -> None:
-    with closing(open_database(path).connection) as connection:
+    # The inner one begins nothing; it ends what is begun here.
+    with closing(open_database(path)[0]) as connection, connection:
         connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Where its maker was killed at once, there are no tables yet.
-            if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
-                take_back(connection, purge_step)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.rollback()
-            raise
+        # Where its maker was killed at once, there are no tables yet.
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
+            take_back(connection, purge_step)
 
 
 # --- room on the disk -----------------------------------------------------------------------------------

@@ -190,8 +190,6 @@ Cell = float | int | str | NDArray[Any] | None
 class TableRecord(SavedRecord[TableHead]):
     """Rows of a table that were logged together."""
 
-    __slots__ = ()
-
     @property
     def columns(self) -> list[str]:
         return [column.name for column in self.head.columns]

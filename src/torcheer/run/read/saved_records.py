@@ -39,6 +39,7 @@ class SavedRecord(Generic[H]):
     """A record of a series. `head` says what it is, `raw` are its bytes."""
 
     __slots__ = ("_entry", "_reader", "name")
+    _ABOUT = "{record.num_bytes:,} bytes"
 
     def __init__(self, name: str, entry: RecordEntry, reader: RunReader) -> None:
         self.name = name
@@ -80,7 +81,7 @@ class SavedRecord(Generic[H]):
         Path(path).write_bytes(self.raw)
 
     def _about(self) -> str:
-        return f"{self.num_bytes:,} bytes"
+        return self._ABOUT.format(record=self, head=self.head).rstrip()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} at step {self.step}: {self._about()}>"
@@ -141,7 +142,7 @@ _LABELS: Final = msgspec.json.Decoder(list[list[Any]])
 class HistogramRecord(SavedRecord[HistogramHead]):
     """How values were spread at one step: `counts[i]` of them between `edges[i]` and `edges[i + 1]`."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num:g} values in {head.num_bins} bins"
 
     @property
     def edges(self) -> NDArray[numpy.float64]:
@@ -151,14 +152,11 @@ class HistogramRecord(SavedRecord[HistogramHead]):
     def counts(self) -> NDArray[numpy.float64]:
         return numpy.frombuffer(self.raw, "<f8")[self.head.num_bins + 1 :]
 
-    def _about(self) -> str:
-        return f"{self.head.num:g} values in {self.head.num_bins} bins"
-
 
 class ImageRecord(SavedRecord[ImageHead]):
     """A picture at one step; `raw` is its file. A notebook shows it."""
 
-    __slots__ = ()
+    _ABOUT = "{head.width} × {head.height} {head.encoding}"
 
     @property
     def width(self) -> int:
@@ -174,14 +172,9 @@ class ImageRecord(SavedRecord[ImageHead]):
         shown = {} if kind is None else {kind: self.raw}
         return {"text/plain": repr(self), **shown}
 
-    def _about(self) -> str:
-        return f"{self.width} × {self.height} {self.head.encoding}".rstrip()
-
 
 class VideoRecord(SavedRecord[VideoHead]):
     """Moving pictures at one step."""
-
-    __slots__ = ()
 
     @property
     def frames_per_second(self) -> float:
@@ -203,20 +196,17 @@ class VideoRecord(SavedRecord[VideoHead]):
 class AudioRecord(SavedRecord[AudioHead]):
     """Sound at one step; `raw` is a WAV file."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num_frames} frames at {head.sample_rate:g} Hz"
 
     @property
     def sample_rate(self) -> float:
         return self.head.sample_rate
 
-    def _about(self) -> str:
-        return f"{self.head.num_frames} frames at {self.sample_rate:g} Hz"
-
 
 class TextRecord(SavedRecord[TextHead]):
     """Text at one step."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num_characters} characters"
 
     @property
     def text(self) -> str:
@@ -225,14 +215,11 @@ class TextRecord(SavedRecord[TextHead]):
     def __str__(self) -> str:
         return self.text
 
-    def _about(self) -> str:
-        return f"{self.head.num_characters} characters"
-
 
 class EmbeddingRecord(SavedRecord[EmbeddingHead]):
     """Points in many dimensions at one step, with their labels."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num_points:,} points of {head.num_dims} dimensions"
 
     @property
     def matrix(self) -> NDArray[numpy.float32]:
@@ -258,14 +245,11 @@ class EmbeddingRecord(SavedRecord[EmbeddingHead]):
         """The pictures of the points, on one sheet, as PNG; empty where there are none."""
         return self.raw[self.head.matrix_bytes + self.head.label_bytes :]
 
-    def _about(self) -> str:
-        return f"{self.head.num_points:,} points of {self.head.num_dims} dimensions"
-
 
 class PrCurveRecord(SavedRecord[PrCurveHead]):
     """Precision and recall at one step, over thresholds that rise evenly from 0 to 1."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num_thresholds} thresholds"
 
     @property
     def thresholds(self) -> NDArray[numpy.float64]:
@@ -282,14 +266,9 @@ class PrCurveRecord(SavedRecord[PrCurveHead]):
         count = self.head.num_thresholds
         return numpy.frombuffer(self.raw, "<f8")[which * count : (which + 1) * count]
 
-    def _about(self) -> str:
-        return f"{self.head.num_thresholds} thresholds"
-
 
 class ConfusionRecord(SavedRecord[ConfusionHead]):
     """How often which class was taken for which, at one step."""
-
-    __slots__ = ()
 
     @property
     def labels(self) -> list[str]:
@@ -307,7 +286,7 @@ class ConfusionRecord(SavedRecord[ConfusionHead]):
 class PassRecord(SavedRecord[PassHead]):
     """A pass of the model at one step, without its tensors."""
 
-    __slots__ = ()
+    _ABOUT = "{head.model_name}, {head.num_ops:,} ops"
 
     @property
     def figures(self) -> dict[str, NDArray[numpy.float64]]:
@@ -328,14 +307,9 @@ class PassRecord(SavedRecord[PassHead]):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise FileFormatError(f"the pass {self.name!r} at step {self.step} is damaged: {error}") from None
 
-    def _about(self) -> str:
-        return f"{self.head.model_name}, {self.head.num_ops:,} ops"
-
 
 class TensorRecord(SavedRecord[TensorHead]):
     """A tensor at one step."""
-
-    __slots__ = ()
 
     @property
     def shape(self) -> tuple[int, ...]:

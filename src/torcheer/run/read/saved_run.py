@@ -41,20 +41,10 @@ from torcheer.run.tables import Table, TableRecord
 R = TypeVar("R", bound=SavedRecord[Any])
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-_METHODS: Final[dict[Kind, str]] = {
-    "scalar": "scalars",
-    "tensor": "tensors",
-    "histogram": "histograms",
-    "image": "images",
-    "video": "videos",
-    "audio": "audios",
-    "text": "texts",
-    "embedding": "embeddings",
-    "pr_curve": "pr_curves",
-    "confusion": "confusions",
+_METHODS: Final = {
     "pass": "passes",
     "table": "table",
-}
+}  # by which a kind is read, where that is not its name with an s
 
 
 class ReadMethods:
@@ -69,8 +59,7 @@ class ReadMethods:
 
     def names(self, kind: Kind | None = None) -> list[str]:
         """The names of all series, or of those of a kind: `run.names("scalar")`."""
-        if kind is not None and kind not in KINDS:
-            raise InputError(f"there is no kind {kind!r} in a run: {', '.join(KINDS)}.")
+        _check_kinds(() if kind is None else (kind,))
         series = self._reader().series()
         return list(dict.fromkeys(key.name for key in series if kind is None or key.kind == kind))
 
@@ -150,7 +139,14 @@ class ReadMethods:
 
     def hparams(self) -> dict[str, Plain]:
         """The hyperparameters, the later ones over the earlier."""
-        return hparams_of(self._reader())[0]
+        reader = self._reader()
+        names = [key.name for key in reader.series() if key.kind == "hparams"]
+        entries = [entry for name in names for entry in reader.records("hparams", name)]
+        found: dict[str, Plain] = {}
+        for entry in sorted(entries, key=lambda entry: entry.time):
+            assert isinstance(entry.head, HparamsHead)
+            found |= entry.head.hparams
+        return found
 
     def follow(
         self,
@@ -166,16 +162,13 @@ class ReadMethods:
         thinned while they are written. Ask `run.watched` again to see how they grow.
         """
         wanted = (kinds,) if isinstance(kinds, str) else kinds
-        unknown = [kind for kind in wanted or () if kind not in KINDS]
-        if unknown:
-            raise InputError(f"there is no kind {unknown[0]!r} in a run: {', '.join(KINDS)}.")
+        _check_kinds(wanted or ())
         if "statistics" in (wanted or ()):
             raise InputError(
                 "statistics are not followed one by one, since they are put together and thinned while they "
                 "are written: ask run.watched again to see how they grow."
             )
-        reader = self._reader()
-        return Follower(reader.path, wanted, from_start=from_start, timeout=timeout, links=reader.links)
+        return Follower(self._reader(), wanted, from_start=from_start, timeout=timeout)
 
     def to_csv(self, path: str | os.PathLike[str], *, wide: bool = False) -> None:
         """Write all scalars as CSV: name, step, time and value, or `wide`, a column for each name."""
@@ -263,38 +256,24 @@ def _runs_below(folder: Path, links: LinkRule) -> str:
         return f"{links_note(runs.num_links_out)}: follow_links=True follows them."
     if not found:
         return "there are no files of torcheer or TensorBoard in it, nor in the folders below."
-    listed = ", ".join(found[:5])
-    return (
-        f"there are {len(found)} in it, {listed}."
-        if len(found) <= 5
-        else (f"there are {len(found)} in it: {listed}…")
-    )
+    return f"there are {len(found)} in it, {', '.join(found[:5])}{'…' if len(found) > 5 else '.'}"
 
 
-def hparams_of(reader: RunReader) -> tuple[dict[str, Plain], dict[str, float | None]]:
-    """The hyperparameters of a run, and the metrics that were logged with them."""
-    heads = []
-    for key in reader.series():
-        if key.kind == "hparams":
-            heads += [(entry.time, entry.head) for entry in reader.records("hparams", key.name)]
-    hparams: dict[str, Plain] = {}
-    metrics: dict[str, float | None] = {}
-    for _, head in sorted(heads, key=lambda item: item[0]):
-        if isinstance(head, HparamsHead):
-            hparams.update(head.hparams)
-            metrics.update(head.metrics)
-    return hparams, metrics
+def _check_kinds(kinds: Collection[str]) -> None:
+    unknown = next((kind for kind in kinds if kind not in KINDS), None)
+    if unknown is not None:
+        raise InputError(f"there is no kind {unknown!r} in a run: {', '.join(KINDS)}.")
 
 
 def _check(reader: RunReader, kind: Kind, name: str) -> None:
     series = reader.series()
     if SeriesKey(kind, name) in series:
         return
-    others = [key.kind for key in series if key.name == name and key.kind in _METHODS]
-    if others:
-        raise InputError(
-            f"{name!r} is no {kind} of this run, but a {others[0]}: run.{_METHODS[others[0]]}({name!r})."
-        )
+    readable = {"scalar", *_RECORD_TYPES}
+    other = next((key.kind for key in series if key.name == name and key.kind in readable), None)
+    if other is not None:
+        method = _METHODS.get(other, f"{other}s")
+        raise InputError(f"{name!r} is no {kind} of this run, but a {other}: run.{method}({name!r}).")
     names = [key.name for key in series if key.kind == kind]
     raise InputError(f"this run has no {kind} {name!r}: {nearest(name, names)}.")
 
@@ -339,14 +318,13 @@ class Follower(Iterator[Seen]):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        run: RunReader,
         kinds: Collection[Kind] | None = None,
         *,
         from_start: bool = False,
         timeout: float | None = None,
-        links: LinkRule | None = None,
     ) -> None:
-        self._reader = RunReader(path, links=links)
+        self._reader = RunReader(run.path, links=run.links)
         self._kinds = kinds
         self._timeout = timeout
         self._progress: dict[str, _Progress] = {}

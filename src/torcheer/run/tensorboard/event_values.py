@@ -6,6 +6,7 @@ import json
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -129,14 +130,8 @@ def _picture(
 ) -> FoundRecord:
     start = bytes(data[:4])
     encoding = next((word for mark, word in _ENCODINGS if start.startswith(mark)), "")
-    head = ImageHead(
-        width=width,
-        height=height,
-        channels=channels,
-        encoding=encoding,
-        boxes=_NO_BOXES,
-        box_labels=_NO_LABELS,
-    )
+    size = {"width": width, "height": height, "channels": channels}
+    head = ImageHead(**size, encoding=encoding, boxes=_NO_BOXES, box_labels=_NO_LABELS)
     return FoundRecord("image", name, head, len(data), lambda: bytes(data), place)
 
 
@@ -174,19 +169,15 @@ def _bars(name: str, limits: Any, counts: Any, sums: dict[int, float]) -> FoundR
     low, high = sums[1], sums[2]
     edges, counts = edges_of(limits, counts, low, high) if len(limits) else (numpy.zeros(1), counts)
     edges = numpy.maximum.accumulate(numpy.nan_to_num(edges))
-    head = HistogramHead(
-        num_bins=len(counts),
-        num=sums[3],
-        min=low,
-        max=high,
-        sum=sums[4],
-        sum_squares=sums[5],
-        num_nan=0,
-        num_inf=0,
+    return _bars_between(
+        name, edges, counts, num=sums[3], min=low, max=high, sum=sums[4], sum_squares=sums[5]
     )
-    return FoundRecord(
-        "histogram", name, head, 8 * (len(edges) + len(counts)), lambda: _doubles(edges, counts)
-    )
+
+
+def _bars_between(name: str, edges: Any, counts: Any, **known: Any) -> FoundRecord:
+    head = HistogramHead(num_bins=len(counts), num_nan=0, num_inf=0, **known)
+    num_bytes = 8 * (len(edges) + len(counts))
+    return FoundRecord("histogram", name, head, num_bytes, lambda: _doubles(edges, counts))
 
 
 def _doubles(*rows: Any) -> bytes:
@@ -238,16 +229,9 @@ def _audios(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
     step = 2 if len(tensor.shape) == 2 else 1
     for number, (text, start) in enumerate(tensor.texts()):
         if number % step == 0:
-            at = number // step
-            data = text
-            yield FoundRecord(
-                "audio",
-                name if at == 0 else f"{name}/{at}",
-                _UNKNOWN_SOUND,
-                len(data),
-                lambda data=data: bytes(data),  # type: ignore[misc]
-                place.start + start,
-            )
+            shown = name if number == 0 else f"{name}/{number // step}"
+            data = partial(bytes, text)
+            yield FoundRecord("audio", shown, _UNKNOWN_SOUND, len(text), data, place.start + start)
 
 
 def _bins(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
@@ -259,19 +243,10 @@ def _bins(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
     edges = numpy.append(rows[:, 0], rows[-1:, 1]) if len(rows) else numpy.zeros(1)
     with numpy.errstate(all="ignore"):
         middles = (rows[:, 0] + rows[:, 1]) / 2
-        head = HistogramHead(
-            num_bins=len(rows),
-            num=float(counts.sum()),
-            min=float(edges[0]),
-            max=float(edges[-1]),
-            sum=float((middles * counts).sum()),  # as far as the bins tell
-            sum_squares=float((middles**2 * counts).sum()),
-            num_nan=0,
-            num_inf=0,
-        )
-    yield FoundRecord(
-        "histogram", name, head, 8 * (len(edges) + len(counts)), lambda: _doubles(edges, counts)
-    )
+        # As far as the bins tell.
+        sums = {"sum": float((middles * counts).sum()), "sum_squares": float((middles**2 * counts).sum())}
+        ends = {"min": float(edges[0]), "max": float(edges[-1])}
+    yield _bars_between(name, edges, counts, num=float(counts.sum()), **ends, **sums)
 
 
 def _pr_curve(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:

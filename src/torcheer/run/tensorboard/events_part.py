@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 from time import time_ns
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy
 
@@ -160,7 +160,6 @@ class EventsPart:
         self._read_paths: Sequence[Path] = ()
         self._num_files_left_out = 0
         self._folder_state: tuple[int, int] | None = None
-        self._status: PartStatus | None = None  # as of the last refresh
         self._projector = ProjectorFolder(folder, self.name)
         self._begin()
 
@@ -185,7 +184,6 @@ class EventsPart:
     # --- looking for what is new ---------------------------------------------------------------------
 
     def refresh(self) -> int:
-        self._status = None
         paths = self._paths()
         are_grown = [file.look() for file in self._files.values()]
         if not all(are_grown) or (paths is not self._read_paths and not self._files.keys() <= set(paths)):
@@ -339,11 +337,6 @@ class EventsPart:
     # --- what is known -------------------------------------------------------------------------------
 
     def status(self) -> PartStatus:
-        if self._status is None:
-            self._status = self._look_at_status()
-        return self._status
-
-    def _look_at_status(self) -> PartStatus:
         host, pid = _writer_of(next(reversed(self._files), Path()))
         started = 0.0 if math.isinf(self._first_time) else self._first_time
         return PartStatus(
@@ -383,12 +376,23 @@ class EventsPart:
 
     def _all_series(self) -> Mapping[SeriesKey, SeriesEntry]:
         found = {
-            SeriesKey("scalar", name): _point_entry(name, column)
+            SeriesKey("scalar", name): SeriesEntry(
+                kind="scalar",
+                name=name,
+                count=len(column.steps),
+                last_step=column.steps[-1],
+                last_time=column.times[-1],
+                last_value=column.values[-1],
+                num_bad=column.num_bad,
+                first_bad_step=column.first_bad_step,
+            )
             for name, column in self._columns.items()
             if column.steps
         }
-        records = {**self._records, **self._projector.records}
-        found |= {key: _record_entry(key, entries) for key, entries in records.items() if entries}
+        for key, entries in {**self._records, **self._projector.records}.items():
+            if entries:
+                last: dict[str, Any] = {"last_step": entries[-1].step, "last_time": entries[-1].time}
+                found[key] = SeriesEntry(kind=key.kind, name=key.name, count=len(entries), **last)
         return found
 
     def points(self, name: str, start: int = 0) -> Points:
@@ -435,26 +439,3 @@ def _writer_of(path: Path) -> tuple[str, int]:
         return "", 0
     pid = match["pid"] or ""
     return match["host"], int(pid) if len(pid) < 10 and pid else 0
-
-
-def _point_entry(name: str, column: _Column) -> SeriesEntry:
-    return SeriesEntry(
-        kind="scalar",
-        name=name,
-        count=len(column.steps),
-        last_step=column.steps[-1],
-        last_time=column.times[-1],
-        last_value=column.values[-1],
-        num_bad=column.num_bad,
-        first_bad_step=column.first_bad_step,
-    )
-
-
-def _record_entry(key: SeriesKey, entries: Sequence[RecordEntry]) -> SeriesEntry:
-    return SeriesEntry(
-        kind=key.kind,
-        name=key.name,
-        count=len(entries),
-        last_step=entries[-1].step,
-        last_time=entries[-1].time,
-    )

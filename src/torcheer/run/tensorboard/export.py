@@ -70,12 +70,12 @@ def export_tensorboard(run: RunReader, folder: str | Path) -> Path:
     out. Returns the event file.
     """
     target = Path(folder)
-    if is_run(target) and not event_files(target):
-        raise InputError(f"{target} is a run, which would then have everything twice: name another folder.")
     if event_files(target):
         raise InputError(
             f"{target} has event files already: name a folder that has none, or is not there yet."
         )
+    if is_run(target):
+        raise InputError(f"{target} is a run, which would then have everything twice: name another folder.")
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -83,8 +83,7 @@ def export_tensorboard(run: RunReader, folder: str | Path) -> Path:
     series = run.series()
     name = f"events.out.{EVENT_FILES}.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.0"
     path = target / name
-    unfinished = target / f".{name}.part"
-    unfinished = unfinished.with_name(unfinished.name.replace(EVENT_FILES, "export"))
+    unfinished = target / f".{name}.part".replace(EVENT_FILES, "export")
     try:
         with open(unfinished, "wb", buffering=_BUFFER_BYTES) as file:
             _Export(run, target, file).write_all(series)
@@ -129,13 +128,13 @@ class _Export:
             if isinstance(entry.head, EmbeddingHead):
                 self._write_embedding(name, entry, entry.head, data)
             else:
-                self._write(entry.step, entry.time, values_of(name, entry.head, data))
+                make = _KINDS.get(type(entry.head))
+                self._write(entry.step, entry.time, [] if make is None else make(name, entry.head, data))
 
     def _write(self, step: int, moment: float, values: Sequence[bytes]) -> None:
-        if not values:
-            return
-        summary = b"".join(pb.bytes_field(1, value) for value in values)
-        self._file.write(framed(_event(step, moment) + pb.bytes_field(5, summary)))
+        if values:
+            summary = b"".join(pb.bytes_field(1, value) for value in values)
+            self._file.write(framed(_event(step, moment) + pb.bytes_field(5, summary)))
 
     # --- what does not stand in summaries ------------------------------------------------------------
 
@@ -166,7 +165,9 @@ class _Export:
             f'  tensor_path: "{place}/tensors.tsv"',
         ]
         if head.columns:
-            columns = _columns(data[labels_at:sprite_at])
+            columns: list[list[Any]] = []  # where they are not what they should be
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                columns = msgspec.json.decode(data[labels_at:sprite_at], type=list[list[Any]])
             (folder / "metadata.tsv").write_text(_table(head.columns, columns), "utf-8")
             lines.append(f'  metadata_path: "{place}/metadata.tsv"')
         if head.sprite_bytes:
@@ -184,22 +185,9 @@ def _quoted(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
 
-def _table(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    rows = [list(names)] if len(names) > 1 else []
-    rows += [list(row) for row in zip(*columns, strict=False)]
-    return "".join("\t".join(_cell(cell) for cell in row) + "\n" for row in rows)
-
-
-def _columns(data: bytes) -> list[list[str]]:
-    """Of labels; none where they are not what they should be."""
-    try:
-        return msgspec.json.decode(data, type=list[list[Any]])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return []
-
-
-def _cell(text: str) -> str:
-    return re.sub(r"[\t\r\n]", " ", str(text))
+def _table(names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
+    rows = [*([names] if len(names) > 1 else []), *zip(*columns, strict=False)]
+    return "".join("\t".join(re.sub(r"[\t\r\n]", " ", str(cell)) for cell in row) + "\n" for row in rows)
 
 
 def graph_message(document: PassDocument) -> bytes:
@@ -245,14 +233,7 @@ def scalar_value(name: str, value: float, wide: bool) -> bytes:
     if not wide:
         return pb.text_field(1, name) + pb.single_field(2, value)
     tensor = tensor_message([], "float64", numpy.float64(value).tobytes())
-    assert tensor is not None
-    return pb.text_field(1, name) + _metadata("scalars", b"", _SCALAR_CLASS) + pb.bytes_field(8, tensor)
-
-
-def values_of(name: str, head: Any, data: bytes) -> Sequence[bytes]:
-    """The values that stand for a record; none where they have nothing like it."""
-    make = _KINDS.get(type(head))
-    return [] if make is None else make(name, head, data)
+    return _tensor_value(name, "scalars", tensor, data_class=_SCALAR_CLASS)[0]
 
 
 def _metadata(plugin: str, content: bytes = b"", data_class: int = 0) -> bytes:
@@ -261,11 +242,15 @@ def _metadata(plugin: str, content: bytes = b"", data_class: int = 0) -> bytes:
     return pb.bytes_field(9, pb.bytes_field(1, plugin_data) + extra)
 
 
-def _tensor(name: str, head: TensorHead, data: bytes) -> Sequence[bytes]:
-    message = tensor_message(head.shape, head.dtype, data) if len(data) < _MAX_TENSOR_BYTES else None
-    if message is None:
+def _tensor_value(name: str, plugin: str, tensor: bytes | None, **metadata: Any) -> Sequence[bytes]:
+    if tensor is None:
         return []
-    return [pb.text_field(1, name) + _metadata("tensor") + pb.bytes_field(8, message)]
+    return [pb.text_field(1, name) + _metadata(plugin, **metadata) + pb.bytes_field(8, tensor)]
+
+
+def _tensor(name: str, head: TensorHead, data: bytes) -> Sequence[bytes]:
+    tensor = tensor_message(head.shape, head.dtype, data) if len(data) < _MAX_TENSOR_BYTES else None
+    return _tensor_value(name, "tensor", tensor)
 
 
 def _histogram(name: str, head: HistogramHead, data: bytes) -> Sequence[bytes]:
@@ -299,23 +284,18 @@ def _audio(name: str, head: AudioHead, data: bytes) -> Sequence[bytes]:
 
 
 def _text(name: str, head: TextHead, data: bytes) -> Sequence[bytes]:
-    tensor = strings_message([data])
-    return [pb.text_field(1, f"{name}/text_summary") + _metadata("text") + pb.bytes_field(8, tensor)]
+    return _tensor_value(f"{name}/text_summary", "text", strings_message([data]))
 
 
 def _pr_curve(name: str, head: PrCurveHead, data: bytes) -> Sequence[bytes]:
     rows = numpy.frombuffer(data, dtype="<f8").astype("<f4").tobytes()
     tensor = tensor_message([6, head.num_thresholds], "float32", rows)
-    assert tensor is not None
-    content = pb.int_field(2, head.num_thresholds)
-    return [pb.text_field(1, name) + _metadata("pr_curves", content) + pb.bytes_field(8, tensor)]
+    return _tensor_value(name, "pr_curves", tensor, content=pb.int_field(2, head.num_thresholds))
 
 
 def _confusion(name: str, head: ConfusionHead, data: bytes) -> Sequence[bytes]:
     # They have no such thing: the counts go as a tensor.
-    tensor = tensor_message([len(head.labels)] * 2, "float64", data)
-    assert tensor is not None
-    return [pb.text_field(1, name) + _metadata("tensor") + pb.bytes_field(8, tensor)]
+    return _tensor_value(name, "tensor", tensor_message([len(head.labels)] * 2, "float64", data))
 
 
 def _layout(_: str, head: LayoutHead, data: bytes) -> Sequence[bytes]:
@@ -323,9 +303,7 @@ def _layout(_: str, head: LayoutHead, data: bytes) -> Sequence[bytes]:
     for group in head.groups:
         charts = b"".join(pb.bytes_field(2, _chart(chart)) for chart in group.charts)
         groups += pb.bytes_field(2, pb.text_field(1, group.title) + charts)
-    tensor = strings_message([groups])
-    name = "custom_scalars__config__"
-    return [pb.text_field(1, name) + _metadata("custom_scalars") + pb.bytes_field(8, tensor)]
+    return _tensor_value("custom_scalars__config__", "custom_scalars", strings_message([groups]))
 
 
 def _chart(chart: LayoutChart) -> bytes:

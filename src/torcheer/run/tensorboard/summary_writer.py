@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -27,7 +28,7 @@ from torcheer.run.encode.steps_names_hparams import (
     time_of,
 )
 from torcheer.run.log_methods import never_raising
-from torcheer.run.records import Encoded, Observation
+from torcheer.run.records import Encoded, Pending
 from torcheer.run.run import Run
 from torcheer.run.tensorboard.event_file import (
     Event,
@@ -38,12 +39,6 @@ from torcheer.run.tensorboard.event_file import (
     values_of_summary,
 )
 from torcheer.run.tensorboard.event_values import FoundPoint, Plugins, read_value
-
-
-def step_or_first(global_step: Any) -> Any:
-    """Where no step is given it is 0, as in torch.utils.tensorboard."""
-    return 0 if global_step is None else global_step
-
 
 # --- summaries that scripts write themselves ------------------------------------------------------------
 
@@ -64,8 +59,8 @@ class FileWriter:
         self, summary: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Keep what a summary holds: the message itself, or its bytes."""
-        step = 0 if global_step is None else step_of(global_step)
-        self._keep(Event(time=time_of(walltime), step=step), values_of_summary(_bytes_of(summary)))
+        event = Event(time=time_of(walltime), step=step_of(global_step or 0))
+        self._keep(event, values_of_summary(_bytes_of(summary)))
 
     def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
         """Keep what an event holds: the message itself, or its bytes."""
@@ -91,17 +86,8 @@ class FileWriter:
                 if isinstance(found, FoundPoint):
                     run._put_scalars(event.step, event.time, {found.name: found.value})
                     continue
-                encoded = Encoded(found.head, found.data())
-                run._put(
-                    Observation(
-                        kind=found.kind,
-                        name=found.name,
-                        step=event.step,
-                        time=event.time,
-                        num_bytes=found.num_bytes,
-                        encode=lambda encoded=encoded: encoded,  # type: ignore[misc]
-                    )
-                )
+                record = Pending(found.num_bytes, partial(Encoded, found.head, found.data()))
+                run._keep(found.kind, found.name, event.step, event.time, record)
 
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
         self._open_run()._tell(message, cause, series)
@@ -189,11 +175,10 @@ class SummaryWriter:
         """Log a number. `new_style` and `double_precision` change nothing: numbers are kept as float64."""
         run = self._open_run()
         value = scalar_value if type(scalar_value) is float else single_number(scalar_value)
-        step = 0 if global_step is None else global_step
         if walltime is None:
-            run.log(step, {tag: value})
+            run.log(global_step or 0, {tag: value})
         else:
-            run._put_scalars(step_of(step), time_of(walltime), {checked_name(tag): float(value)})
+            run._put_scalars(step_of(global_step or 0), time_of(walltime), {checked_name(tag): float(value)})
 
     def add_scalars(
         self,
@@ -208,13 +193,13 @@ class SummaryWriter:
         values = {f"{main_tag}/{tag}": float(single_number(value)) for tag, value in tag_scalar_dict.items()}
         for name in values:
             run._describe("scalar", name, f"of {main_tag}")
-        run._put_scalars(step_of(step_or_first(global_step)), now, values)
+        run._put_scalars(step_of(global_step or 0), now, values)
 
     def add_tensor(
         self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Log a tensor of any type, exactly."""
-        self._open_run().log_tensor(step_or_first(global_step), tag, tensor, time=walltime)
+        self._open_run().log_tensor(global_step or 0, tag, tensor, time=walltime)
 
     def add_histogram(
         self,
@@ -226,9 +211,8 @@ class SummaryWriter:
         max_bins: int | None = None,
     ) -> None:
         """Log how values are distributed."""
-        run = self._open_run()
-        run.log_histogram(
-            step_or_first(global_step), tag, values, bins=bins, max_bins=max_bins, time=walltime
+        self._open_run().log_histogram(
+            global_step or 0, tag, values, bins=bins, max_bins=max_bins, time=walltime
         )
 
     def add_histogram_raw(
@@ -247,7 +231,7 @@ class SummaryWriter:
         """Log a histogram that you counted yourself; `bucket_limits` are the upper ends of the bins."""
         known = {"min": min, "max": max, "num": num, "sum": sum, "sum_squares": sum_squares}
         self._open_run().log_histogram_raw(
-            step_or_first(global_step),
+            global_step or 0,
             tag,
             limits=bucket_limits,
             counts=bucket_counts,
@@ -266,7 +250,7 @@ class SummaryWriter:
     ) -> None:
         """Log points for the projector, a row each, with labels and pictures."""
         self._open_run().log_embedding(
-            *(step_or_first(global_step), tag, mat),
+            *(global_step or 0, tag, mat),
             metadata=metadata,
             metadata_header=metadata_header,
             label_img=label_img,
@@ -284,7 +268,7 @@ class SummaryWriter:
     ) -> None:
         """Log precision and recall over at most 127 thresholds; `Run.log_pr_curve` takes more."""
         self._open_run().log_pr_curve(
-            *(step_or_first(global_step), tag, labels, predictions),
+            *(global_step or 0, tag, labels, predictions),
             num_thresholds=min(num_thresholds, WRITER_THRESHOLDS),
             weights=weights,
             time=walltime,
@@ -307,7 +291,7 @@ class SummaryWriter:
         """Log a curve that you counted yourself; it has as many thresholds as there are numbers."""
         counts = (true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts)
         rows = (*counts, precision, recall)
-        self._open_run().log_pr_curve_raw(step_or_first(global_step), tag, rows, time=walltime)
+        self._open_run().log_pr_curve_raw(global_step or 0, tag, rows, time=walltime)
 
     # --- pictures, sound, text ---------------------------------------------------------------------
 
@@ -320,8 +304,7 @@ class SummaryWriter:
         dataformats: str = "CHW",
     ) -> None:
         """Log a picture: bytes from 0 to 255, or any other numbers from 0 to 1."""
-        run = self._open_run()
-        run.log_image(step_or_first(global_step), tag, img_tensor, dataformats=dataformats, time=walltime)
+        self._open_run().log_image(global_step or 0, tag, img_tensor, dataformats=dataformats, time=walltime)
 
     def add_images(
         self,
@@ -332,8 +315,7 @@ class SummaryWriter:
         dataformats: str = "NCHW",
     ) -> None:
         """Log a batch of pictures as one, eight in a row."""
-        run = self._open_run()
-        run.log_images(step_or_first(global_step), tag, img_tensor, dataformats=dataformats, time=walltime)
+        self._open_run().log_images(global_step or 0, tag, img_tensor, dataformats=dataformats, time=walltime)
 
     def add_image_with_boxes(
         self,
@@ -351,7 +333,7 @@ class SummaryWriter:
         if rescale != 1:
             img_tensor, dataformats, box_tensor = rescaled(img_tensor, dataformats, box_tensor, rescale)
         run.log_image(
-            *(step_or_first(global_step), tag, img_tensor),
+            *(global_step or 0, tag, img_tensor),
             dataformats=dataformats,
             boxes=box_tensor,
             box_labels=labels,
@@ -367,7 +349,7 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Log a figure of matplotlib, or a list of equally large ones."""
-        self._open_run().log_figure(step_or_first(global_step), tag, figure, close=close, time=walltime)
+        self._open_run().log_figure(global_step or 0, tag, figure, close=close, time=walltime)
 
     def add_video(
         self,
@@ -378,8 +360,7 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Log videos of shape (number, frames, channels, height, width), as one."""
-        run = self._open_run()
-        run.log_video(step_or_first(global_step), tag, vid_tensor, frames_per_second=fps, time=walltime)
+        self._open_run().log_video(global_step or 0, tag, vid_tensor, frames_per_second=fps, time=walltime)
 
     def add_audio(
         self,
@@ -390,14 +371,13 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Log sound: floats between -1 and 1."""
-        run = self._open_run()
-        run.log_audio(step_or_first(global_step), tag, snd_tensor, sample_rate=sample_rate, time=walltime)
+        self._open_run().log_audio(global_step or 0, tag, snd_tensor, sample_rate=sample_rate, time=walltime)
 
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Log a text."""
-        self._open_run().log_text(step_or_first(global_step), tag, text_string, time=walltime)
+        self._open_run().log_text(global_step or 0, tag, text_string, time=walltime)
 
     # --- the model and its settings ----------------------------------------------------------------
 
@@ -428,7 +408,7 @@ class SummaryWriter:
         """Log settings and results as a run of its own, in the folder `run_name` within this one's."""
         if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
             raise InputError("hyperparameters and metrics are each a dict of names and values.")
-        step = step_or_first(global_step)
+        step = global_step or 0
         with Run(os.path.join(self.log_dir, run_name or str(time.time()))) as run:
             run.log_hparams(hparam_dict, metric_dict, step=step)
             run.log(step, {name: single_number(value) for name, value in metric_dict.items()})
@@ -480,15 +460,7 @@ class SummaryWriter:
 
     def close(self) -> None:
         """End the run. What is added later goes on with it."""
-        self._end(None, None, None)
-
-    def _end(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._opening:
-            run, self._run = self._run, None
-        if run is not None:
-            run.__exit__(kind, error, trace)
+        self.__exit__(None, None, None)
 
     def __enter__(self) -> SummaryWriter:
         return self
@@ -499,5 +471,7 @@ class SummaryWriter:
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> None:
-        # With the error, so that the run shows what it died of.
-        self._end(exc_type, exc_val, exc_tb)
+        with self._opening:
+            run, self._run = self._run, None
+        if run is not None:
+            run.__exit__(exc_type, exc_val, exc_tb)  # with the error, so that it shows what it died of

@@ -65,11 +65,12 @@ if TYPE_CHECKING:
         Alarm,
         Gap,
         Watched,
+        WatchedReader,
         WatchedSeries,
+        at_steps,
         every_text,
         write_events_csv,
     )
-    from torcheer.run.read.watched_reader import WatchedReader, at_steps
     from torcheer.run.records import (
         ITEM_BYTES,
         AnyHead,

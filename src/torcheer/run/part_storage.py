@@ -413,26 +413,26 @@ _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 def fault_of(error: BaseException) -> Fault:
-    code = _code(error)
+    code = primary_code(error)
     if isinstance(error, OSError) or code in _PASSING:
         return Fault.PASSING
     return Fault.DAMAGED if code in _DAMAGED else Fault.UNFIT
 
 
 def needs_new_connection(error: BaseException) -> bool:
-    return not (_code(error) in {_FULL, *_HELD} or getattr(error, "errno", None) == errno.ENOSPC)
+    return not (primary_code(error) in {_FULL, *_HELD} or getattr(error, "errno", None) == errno.ENOSPC)
 
 
 def is_full(error: BaseException) -> bool:
     """Whether there was no room, so that something smaller may still have some."""
     # A quota that is used up, or the largest file allowed, is to SQLite an error in writing.
     is_unwritten = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_WRITE
-    return is_unwritten or _code(error) == _FULL or getattr(error, "errno", None) in _NO_SPACE
+    return is_unwritten or primary_code(error) == _FULL or getattr(error, "errno", None) in _NO_SPACE
 
 
 def words_for(error: BaseException) -> str:
     """What to tell somebody, in words."""
-    code, number = _code(error), getattr(error, "errno", None)
+    code, number = primary_code(error), getattr(error, "errno", None)
     if code == _FULL or number in _NO_SPACE:
         return "the disk is full"
     if code in _NOT_ALLOWED or number in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -442,7 +442,7 @@ def words_for(error: BaseException) -> str:
     return "another program holds the file locked" if code == sqlite3.SQLITE_BUSY else f"{error}"
 
 
-def _code(error: BaseException) -> int | None:
+def primary_code(error: BaseException) -> int | None:
     """The primary code; None where the error is not SQLite's own."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF

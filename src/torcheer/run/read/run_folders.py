@@ -65,7 +65,8 @@ def find_runs(root: str | os.PathLike[str], links: LinkRule | None = None) -> Fo
         if seen.is_run:
             found.append(FoundRun(name=name, path=path))
         if depth < _MAX_DEPTH:
-            waiting.extend((path / folder, _below(name, folder), depth + 1) for folder in seen.folders)
+            prefix = "" if name == "." else f"{name}/"
+            waiting.extend((path / folder, prefix + folder, depth + 1) for folder in seen.folders)
     found.sort(key=lambda run: run.name)
     return found
 
@@ -152,10 +153,6 @@ def _is(check: Callable[[], bool]) -> bool:
         return check()
     except OSError:
         return False
-
-
-def _below(name: str, folder: str) -> str:
-    return folder if name == "." else f"{name}/{folder}"
 
 
 # --- symbolic links -------------------------------------------------------------------------------------

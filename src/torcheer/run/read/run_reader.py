@@ -27,8 +27,7 @@ from torcheer.run.read.part_protocol import (
 from torcheer.run.read.run_folders import LinkRule, links_note, links_within, look_into
 from torcheer.run.read.snapshot import FileState
 from torcheer.run.read.sqlite_part import SqlitePart
-from torcheer.run.read.watched import EventsCursor, EventsTail, events_after
-from torcheer.run.read.watched_reader import WatchedReader
+from torcheer.run.read.watched import EventsCursor, EventsTail, WatchedReader, events_after
 from torcheer.run.records import Kind
 
 Source = Literal["torcheer", "tensorboard"]

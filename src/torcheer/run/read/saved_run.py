@@ -33,7 +33,16 @@ from torcheer.run.read.saved_records import (
     TextRecord,
     VideoRecord,
 )
-from torcheer.run.read.scalars import Scalars, nearest, save_csv, scalars_frame, scalars_of
+from torcheer.run.read.scalars import (
+    Scalars,
+    by_step,
+    nearest,
+    needed_pandas,
+    save_table,
+    scalar_names,
+    scalars_of,
+    write_csv,
+)
 from torcheer.run.read.watched import Alarm, Gap, Watched
 from torcheer.run.records import HparamsHead, Kind, Plain
 from torcheer.run.tables import Table, TableRecord
@@ -71,9 +80,8 @@ class ReadMethods:
         """A scalar with its steps, times and values; without a name all of them, by name."""
         reader = self._reader()
         if name is None:
-            names = [key.name for key in reader.series() if key.kind == "scalar"]
             with reader.holding():
-                return {each: scalars_of(each, reader.points(each)) for each in names}
+                return {each: scalars_of(each, reader.points(each)) for each in scalar_names(reader)}
         _check(reader, "scalar", name)
         return scalars_of(name, reader.points(name))
 
@@ -82,10 +90,13 @@ class ReadMethods:
 
         Where a scalar was logged twice at a step, the last value stands.
         """
-        reader = self._reader()
+        reader, pandas = self._reader(), needed_pandas("scalars_frame")
         for name in names or ():
             _check(reader, "scalar", name)
-        return scalars_frame(reader, names)
+        chosen = list(scalar_names(reader) if names is None else names)
+        steps, columns = by_step(reader, chosen)
+        data = {name: column.astype(numpy.float64) for name, column in zip(chosen, columns, strict=True)}
+        return pandas.DataFrame(data, index=pandas.Index(steps, name="step"), columns=chosen)
 
     def tensors(self, name: str) -> Records[TensorRecord]:
         """A tensor over its steps: `run.tensors("conv1.weight")[-1].array`."""
@@ -172,7 +183,8 @@ class ReadMethods:
 
     def to_csv(self, path: str | os.PathLike[str], *, wide: bool = False) -> None:
         """Write all scalars as CSV: name, step, time and value, or `wide`, a column for each name."""
-        save_csv(self._reader(), path, wide=wide)
+        reader = self._reader()
+        save_table(path, lambda stream: write_csv(reader, stream, wide=wide))
 
     def export_tensorboard(self, folder: str | os.PathLike[str]) -> Path:
         """Write the run as event files, which TensorBoard shows. Returns the file."""
@@ -213,8 +225,7 @@ class SavedRun(ReadMethods):
         self._run.refresh()
         return self._run
 
-    def _reader(self) -> RunReader:
-        return self.reader()
+    _reader = reader
 
     def __repr__(self) -> str:
         status = self.status()

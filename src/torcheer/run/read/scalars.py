@@ -132,23 +132,12 @@ def write_csv(
     writer = csv.writer(stream, lineterminator="\n")
     if wide:
         writer.writerow(["step", *chosen])
-        steps, columns = _by_step(reader, chosen)
+        steps, columns = by_step(reader, chosen)
         writer.writerows(zip(steps.tolist(), *columns, strict=True))
     else:
         writer.writerow(["name", "step", "time", "value"])
         for name in chosen:
             writer.writerows(_long_rows(name, reader.points(name)))
-
-
-def save_csv(
-    reader: RunReader,
-    path: str | os.PathLike[str],
-    *,
-    names: Collection[str] | None = None,
-    wide: bool = False,
-) -> None:
-    """The same into a file, which is there when it is whole."""
-    save_table(path, lambda stream: write_csv(reader, stream, names=names, wide=wide))
 
 
 def save_table(path: str | os.PathLike[str], write_rows: Callable[[TextIO], None]) -> None:
@@ -165,16 +154,7 @@ def save_table(path: str | os.PathLike[str], write_rows: Callable[[TextIO], None
     write_atomically(target, "a table", write, "scalars.csv")
 
 
-def scalars_frame(reader: RunReader, names: Collection[str] | None = None) -> Any:
-    """A row for each step, a column for each scalar, the last value of a step."""
-    pandas = needed_pandas("scalars_frame")
-    chosen = list(scalar_names(reader) if names is None else names)
-    steps, columns = _by_step(reader, chosen)
-    data = {name: column.astype(numpy.float64) for name, column in zip(chosen, columns, strict=True)}
-    return pandas.DataFrame(data, index=pandas.Index(steps, name="step"), columns=chosen)
-
-
-def _by_step(reader: RunReader, names: Collection[str]) -> tuple[NDArray[numpy.int64], list[NDArray[Any]]]:
+def by_step(reader: RunReader, names: Collection[str]) -> tuple[NDArray[numpy.int64], list[NDArray[Any]]]:
     """All steps, rising, and the last value that each scalar has there, None where it has none."""
     series = [reader.points(name) for name in names]
     steps = numpy.unique(

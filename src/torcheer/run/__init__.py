@@ -8,7 +8,6 @@ from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from torcheer.run.encode.arrays import view_of
-    from torcheer.run.encode.passes import pass_of
     from torcheer.run.encode.steps_names_hparams import NOT_A_NUMBER, number_of
     from torcheer.run.log_methods import NETVIEW, reason_of
     from torcheer.run.part_storage import (
@@ -108,14 +107,13 @@ if TYPE_CHECKING:
         NUM_VALUES,
         ORDER,
         UNITS,
-        estimated,
         figures_of,
         group_of,
         table_of,
     )
-    from torcheer.run.tables import Cells, ColumnFigures, Table, TableRecord, cells_of, table_fault
+    from torcheer.run.tables import Cells, Table, TableRecord, cells_of, table_fault
     from torcheer.run.tensorboard.export import KINDS_NOT_EXPORTED
-    from torcheer.run.tensorboard.summary_writer import GRAPH, SummaryWriter
+    from torcheer.run.tensorboard.summary_writer import SummaryWriter
     from torcheer.run.warnings_once import RunWarning, WarningsOnce
     from torcheer.run.write.process_end import Ending, at_end_of_child, ending_of, ending_of_program
     from torcheer.run.write.queue import Mark

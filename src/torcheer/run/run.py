@@ -169,14 +169,9 @@ class Run(LogMethods, ReadMethods):
                 others[name] = value
             else:
                 numbers[name] = number
-        if numbers:
-            self._append_call(step, now, numbers)
+        self._put_scalars(step, now, numbers)
         for name, value in others.items():
             self._observe_value(step, name, value)
-
-    def _put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
-        if values:
-            self._append_call(step, time, dict(values))
 
     def _put(self, observation: Observation) -> None:
         if observation.num_bytes > MOST_RECORD_BYTES:
@@ -210,8 +205,10 @@ class Run(LogMethods, ReadMethods):
             self._queue.last_described[name] = described
             self._queue.items.append(described)
 
-    def _append_call(self, step: int, time: float, values: dict[str, Any]) -> None:
+    def _put_scalars(self, step: int, time: float, values: dict[str, Any]) -> None:
         queue = self._queue
+        if not values:
+            return
         if not self._is_running():
             self._teller.drop(len(values))
         elif not queue.press():
@@ -362,7 +359,7 @@ class RunAccess:
         return self.run._is_running()
 
     def put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
-        self.run._put_scalars(step, time, values)
+        self.run._put_scalars(step, time, dict(values))
 
     def close(self, ending: Ending) -> None:
         self.run._close(ending)

@@ -219,10 +219,10 @@ class StatisticsBlock(NamedTuple):
 
     def is_like(self, other: StatisticsBlock) -> bool:
         """Whether both can be one block."""
-        of_both = [
+        of_both = {
             (head.digest, head.num_columns, head.num_rows, head.stride) for head in (self.head, other.head)
-        ]
-        return of_both[0] == of_both[1]
+        }
+        return len(of_both) == 1
 
 
 class StatisticsWriter:

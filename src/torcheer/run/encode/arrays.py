@@ -5,6 +5,7 @@ Torch is not imported. A tensor brings it with it, and is known by what it can d
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -62,18 +63,9 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "detach") and hasattr(value, "dtype") and hasattr(value, "layout")
 
 
-def real_numbers(value: Any, what: str = "the values") -> Copied:
-    """A copy of numbers that can be put in order."""
-    return _real(copy_of(value), what)
-
-
-def real_numbers_or_view(value: Any, most_bytes: int, what: str = "the values") -> Copied:
-    """The same, but no copy of anything larger."""
-    is_large = _num_bytes(value) > most_bytes
-    return _real(view_of(value) if is_large else copy_of(value), what)
-
-
-def _real(numbers: Copied, what: str) -> Copied:
+def real_numbers(value: Any, what: str = "the values", *, most_bytes: float = math.inf) -> Copied:
+    """A copy of numbers that can be put in order; only a view of what is larger than that."""
+    numbers = view_of(value) if _num_bytes(value) > most_bytes else copy_of(value)
     if numbers.array.dtype.kind == "c":
         raise InputError(f"{what} are complex: log their magnitude or their parts, x.abs() or x.real.")
     return numbers

@@ -11,7 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.encode.arrays import Copied, real_numbers, real_numbers_or_view
+from torcheer.run.encode.arrays import Copied, real_numbers
 from torcheer.run.records import Encoded, HistogramHead, Pending
 from torcheer.tensorfile import as_numbers, pieces_of
 
@@ -41,7 +41,7 @@ def default_edges() -> Floats:
 
 
 def histogram_record(values: Any, bins: Any, max_bins: Any) -> Pending:
-    copied = real_numbers_or_view(values, MOST_COPIED)
+    copied = real_numbers(values, most_bytes=MOST_COPIED)
     if not copied.array.size:
         raise InputError("there are no values to count: a histogram needs at least one.")
     encode = partial(_counted, copied, _bins_of(bins), None if max_bins is None else int(max_bins))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
@@ -23,19 +22,15 @@ Moment = Annotated[float, Meta(gt=-MOST_SECONDS, lt=MOST_SECONDS)]
 
 TOO_SHORT: Final = "some records are not as long as they should be"
 _TABLES: Final = ("meta", "sessions", "names", "points", "records", "data", "documents")
-_POINT: Final = struct.Struct("<qdd")
 _ROW_BYTES: Final = 4  # a row takes more than that in the file
 _MOST_TEXT: Final = 10_000  # characters of a comment, a description, a reason
 _MOST_REASONS: Final = 8
 
-# The last point is taken along where the block is small: it lies in the page that is read anyway.
 _BLOCKS: Final = (
     "SELECT id, name, first, count, num_bad, "
     "first BETWEEN 0 AND 1 << 62 AND count > 0 AND num_bad BETWEEN 0 AND count "
     "AND typeof(steps) || typeof(times) || typeof(vals) = 'blobblobblob' "
-    "AND length(steps) = 8 * count AND length(times) = 8 * count AND length(vals) = 8 * count, "
-    "CASE WHEN count <= 128 THEN substr(steps, -8) END, CASE WHEN count <= 128 THEN substr(times, -8) END, "
-    "CASE WHEN count <= 128 THEN substr(vals, -8) END FROM points "
+    "AND length(steps) = 8 * count AND length(times) = 8 * count AND length(vals) = 8 * count FROM points "
 )
 _SESSIONS: Final = (
     f"SELECT id, started, ended, outcome, substr(reason, 1, {_MOST_TEXT}), substr(host, 1, {_MOST_TEXT}), "
@@ -66,20 +61,10 @@ class Block(NamedTuple):
     num_points: int
     num_bad: int
     is_fit: Literal[1] = 1
-    last_step: bytes | None = None  # of its last point, where the block is small
-    last_time: bytes | None = None
-    last_value: bytes | None = None
 
     @property
     def end(self) -> int:
         return self.first + self.num_points
-
-    @property
-    def last(self) -> tuple[int, float, float] | None:
-        if self.last_step is None or self.last_time is None or self.last_value is None:
-            return None
-        step, time, value = _POINT.unpack(self.last_step + self.last_time + self.last_value)
-        return step, time, value
 
 
 class NameRow(NamedTuple):

@@ -368,16 +368,12 @@ class SqlitePart:
             self.note_damage("some points are missing")
         while series.blocks.count > series.count:
             block = series.blocks.pieces[-1].block
-            points = None if block.last else self._columns(tables, block)
+            points = self._columns(tables, block)
             if points is not None:
                 series.last = int(points.steps[-1]), float(points.times[-1]), float(points.values[-1])
-            elif block.last is not None:
-                series.last = block.last
-            else:
-                self._unreadable.add(block.id)
-                series.blocks.drop_last()
-                continue
-            break
+                break
+            self._unreadable.add(block.id)
+            series.blocks.drop_last()
         if series.first_bad is None and series.blocks.num_bad:
             series.first_bad = self._first_bad(tables, series)
         series.count = series.blocks.count

@@ -66,7 +66,6 @@ class Queue:
     """What is logged and not yet taken by the writer."""
 
     __slots__ = (
-        "_progress",
         "_waited_at",
         "is_forced",
         "is_running",
@@ -77,6 +76,7 @@ class Queue:
         "news",
         "num_bytes",
         "num_records",
+        "progress",
         "wake",
         "weight",
     )
@@ -97,7 +97,7 @@ class Queue:
         self.is_short_of_room = False  # the same for what is to be a record; numbers are still written
         self.wake = threading.Event()
         self.news = threading.Condition()  # something was taken, written, or could not be
-        self._progress = 0  # of the writer: rises with all that it takes or writes
+        self.progress = 0  # rises as long as somebody is at work: to wait is worth while
         self._waited_at = -1
 
     def press(self, num_bytes: int | None = None) -> bool:
@@ -111,15 +111,15 @@ class Queue:
         if num_bytes is None or not self.is_short_of_room:
             if not self.is_stuck and not self.wake.is_set():
                 self.wake.set()
-            if not self._is_within(_SOFT, num_bytes) and self._waited_at != self._progress:
+            if not self._is_within(_SOFT, num_bytes) and self._waited_at != self.progress:
                 self._wait(num_bytes)
         return self._is_within(_HARD, num_bytes)
 
     def _wait(self, num_bytes: int | None) -> None:
         with self.news:
-            progress = self._progress
+            progress = self.progress
             self.news.wait_for(lambda: self._is_within(_SHORT, num_bytes), _WAIT_SECONDS)
-            if self._progress == progress:  # a writer that stands still is waited for once
+            if self.progress == progress:  # a writer that stands still is waited for once
                 self._waited_at = progress
 
     def _is_within(self, limits: Limits, num_bytes: int | None) -> bool:
@@ -144,21 +144,12 @@ class Queue:
         with self.news:
             self.news.notify_all()
 
-    @property
-    def progress(self) -> int:
-        """Rises as long as somebody is at work."""
-        return self._progress
-
-    def note_progress(self) -> None:
-        """Somebody is at work: to wait is worth while."""
-        self._progress += 1
-
     def give_back(self, num_records: int = 0, num_bytes: int = 0) -> None:
         """So much of what was taken is written, or given up."""
         with self.news:
             self.num_records -= num_records
             self.num_bytes -= num_bytes
-            self._progress += 1
+            self.progress += 1
             self.news.notify_all()
 
     def take(self) -> list[Item]:

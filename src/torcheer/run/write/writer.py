@@ -378,7 +378,7 @@ class Encoder:
         record = None if isinstance(item, Mark) else _encode(item, self._teller)
         self._ready.append(_Ready(item, () if record is None else (record,)))
         self._waiting.popleft()
-        self._queue.note_progress()
+        self._queue.progress += 1
         if isinstance(item, Mark):
             self._queue.force()
         elif self._queue.num_bytes > _WAKING_BYTES or len(self._ready) > _WAKING_RECORDS:

@@ -21,15 +21,16 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.util.tensor_util import make_ndarray
 from torch.utils.tensorboard import SummaryWriter
 
+import torcheer as tl
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph import PassDocument
 from torcheer.run.read.part_protocol import Points, RecordEntry, SeriesEntry, SeriesKey
-from torcheer.run.records import Kind, VideoHead
+from torcheer.run.records import Kind
 from torcheer.run.tensorboard import protobuf as pb
 from torcheer.run.tensorboard.event_file import framed, masked_checksum, read_event, simple_point
 from torcheer.run.tensorboard.events_part import EventsPart, event_files
-from torcheer.run.tensorboard.export import animated, export_tensorboard
+from torcheer.run.tensorboard.export import export_tensorboard
 
 ALL = {"scalars": 0, "images": 0, "audio": 0, "histograms": 0, "compressedHistograms": 1, "tensors": 0}
 
@@ -393,19 +394,14 @@ def test_a_folder_with_event_files_is_not_written_into(everything: Path) -> None
         export_tensorboard(AsRun(ours(everything)), everything)
 
 
-def test_frames_become_a_picture_that_moves() -> None:
-    frames = []
-    for shade in (0, 100, 200):
-        buffer = io.BytesIO()
-        Image.new("RGB", (4, 3), (shade, 0, 0)).save(buffer, "PNG")
-        frames.append(buffer.getvalue())
-    head = VideoHead(width=4, height=3, frames_per_second=5, frame_bytes=[len(frame) for frame in frames])
-    moving = Image.open(io.BytesIO(animated(b"".join(frames), head.frame_bytes, 5) or b""))
-    assert moving.n_frames == 3  # type: ignore[attr-defined]
-    for number, shade in enumerate((0, 100, 200)):
-        moving.seek(number)
-        assert moving.convert("RGB").getpixel((1, 1)) == (shade, 0, 0)
-    assert animated(b"no picture", [10], 5) is None
+def test_a_video_becomes_its_first_picture(tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "run") as run:
+        run.log_video(3, "film", torch.rand(4, 3, 5, 6))
+    saved = tl.open_run(tmp_path / "run")
+    saved.export_tensorboard(tmp_path / "events")
+    (event,) = theirs(tmp_path / "events").Images("film")
+    assert (event.step, event.width, event.height) == (3, 6, 5)
+    assert event.encoded_image_string == saved.videos("film")[0].frames[0]
 
 
 def test_the_graph_of_a_pass_can_be_read_by_them(tmp_path: Path) -> None:

@@ -6,10 +6,8 @@ import math
 import os
 import re
 import socket
-import struct
 import time
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -65,8 +63,8 @@ _BUFFER_BYTES: Final = 1 << 20
 def export_tensorboard(run: RunReader, folder: str | Path) -> Path:
     """Write everything that TensorBoard can show into a folder, which must not have event files yet.
 
-    Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video an
-    animated picture, the last pass of a model its graph. Statistics, alarms and gaps of an inspector are left
+    Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video its
+    first picture, the last pass of a model its graph. Statistics, alarms and gaps of an inspector are left
     out. Returns the event file.
     """
     target = Path(folder)
@@ -268,8 +266,8 @@ def _image(name: str, head: ImageHead, data: bytes) -> Sequence[bytes]:
 
 
 def _video(name: str, head: VideoHead, data: bytes) -> Sequence[bytes]:
-    moving = animated(data, head.frame_bytes, head.frames_per_second)
-    return [] if moving is None else [_picture(name, head.width, head.height, 3, moving)]
+    first = data[: head.frame_bytes[0]] if head.frame_bytes else b""
+    return [_picture(name, head.width, head.height, 3, first)]
 
 
 def _picture(name: str, width: int, height: int, channels: int, data: bytes) -> bytes:
@@ -361,58 +359,3 @@ _KINDS: Final[dict[type, Callable[[str, Any, bytes], Sequence[bytes]]]] = {
     LayoutHead: _layout,
     HparamsHead: _hparams,
 }
-
-
-# --- animated pictures ----------------------------------------------------------------------------------
-
-_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
-_HEADER: Final = b"IHDR"
-_PIXELS: Final = b"IDAT"
-_MILLISECONDS: Final = 1000
-
-
-def animated(data: bytes, frame_bytes: Sequence[int], frames_per_second: float) -> bytes | None:
-    """None where a frame is no PNG, or has another size or form than the first."""
-    frames, at = [], 0
-    for length in frame_bytes:
-        frames.append(dict(_chunks(data[at : at + length])))
-        at += length
-    if not frames or any(frame.get(_HEADER) != frames[0].get(_HEADER) for frame in frames):
-        return None
-    header = frames[0].get(_HEADER, b"")
-    if len(header) != 13 or any(_PIXELS not in frame for frame in frames):
-        return None
-    delay = min(0xFFFF, max(1, round(_MILLISECONDS / frames_per_second))) if frames_per_second > 0 else 125
-    parts = [_SIGNATURE, _chunk(_HEADER, header), _chunk(b"acTL", struct.pack(">II", len(frames), 0))]
-    number = 0
-    for index, frame in enumerate(frames):
-        control = struct.pack(">I8sIIHHBB", number, header[:8], 0, 0, delay, _MILLISECONDS, 0, 0)
-        parts.append(_chunk(b"fcTL", control))
-        number += 1
-        if index == 0:
-            parts.append(_chunk(_PIXELS, frame[_PIXELS]))
-            continue
-        parts.append(_chunk(b"fdAT", struct.pack(">I", number) + frame[_PIXELS]))
-        number += 1
-    return b"".join((*parts, _chunk(b"IEND", b"")))
-
-
-def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The parts of a PNG; pixels that come in several pieces in one."""
-    if not png.startswith(_SIGNATURE):
-        return
-    at, pixels = len(_SIGNATURE), b""
-    while at + 12 <= len(png):
-        length = int.from_bytes(png[at : at + 4], "big")
-        kind, body = png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
-        if kind == _PIXELS:
-            pixels += body
-        else:
-            yield kind, body
-        at += 12 + length
-    if pixels:
-        yield _PIXELS, pixels
-
-
-def _chunk(kind: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

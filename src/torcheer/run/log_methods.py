@@ -9,7 +9,7 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from torcheer.errors import InputError, TorcheerError
 from torcheer.run.encode.arrays import tensor_record
@@ -37,6 +37,7 @@ from torcheer.run.records import (
     AlarmHead,
     EncodedRecord,
     GapHead,
+    GapReason,
     Kind,
     MomentHead,
     NetScene,
@@ -51,7 +52,6 @@ from torcheer.run.statistics import checked_table
 from torcheer.run.tables import as_row, encoded_table
 
 C = TypeVar("C")
-GapReason = Literal["full", "killed", "budget", "error"]
 
 HPARAMS, LAYOUT = "hparams", "layout"  # the names of the two series of which there is one
 WATCH = "watch"  # the name of the series of plans, of statistics and of gaps

@@ -301,10 +301,13 @@ class AlarmHead(_HeadAlone, frozen=True, tag="alarm"):
     message: str
 
 
+GapReason = Literal["full", "killed", "budget", "error"]
+
+
 class GapHead(_HeadAlone, frozen=True, tag="gap"):
     """Something that was to be observed, and was not. No bytes."""
 
-    reason: Literal["full", "killed", "budget", "error"]
+    reason: GapReason
     counts: dict[str, int]  # records that are missing, by name
     last_step: int  # the record's own step is the first
     message: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, Self, TypeVar, cast, overload
 
@@ -120,9 +120,6 @@ class Records(Sequence[R], Generic[R]):
 
     def __len__(self) -> int:
         return len(self._items)
-
-    def __iter__(self) -> Iterator[R]:
-        return iter(self._items)
 
     def __repr__(self) -> str:
         return f"<Records {self.name!r}: {len(self)}, {self._about_steps()}>"

@@ -6,7 +6,7 @@ import csv
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO, TypeVar
 
 import msgspec
 import numpy
@@ -16,7 +16,7 @@ from torcheer.errors import InputError
 from torcheer.run.read.part_protocol import Part, RecordEntry, rank_in
 from torcheer.run.read.scalars import nearest, needed_pandas, sparkline
 from torcheer.run.read.sqlite_part import BlockFigures, ByteRanges, SqlitePart, column_of, row_of
-from torcheer.run.records import AlarmHead, StatisticsHead, WatchedRow, WatchHead
+from torcheer.run.records import AlarmHead, GapReason, StatisticsHead, WatchedRow, WatchHead
 from torcheer.run.statistics import ESTIMATES, NUM_VALUES, estimated, figures_of
 
 if TYPE_CHECKING:
@@ -609,7 +609,7 @@ class Alarm:
 class Gap:
     """Something that was to be observed, and was not."""
 
-    reason: Literal["full", "killed", "budget", "error"]
+    reason: GapReason
     counts: Mapping[str, int]  # records that are missing, by name
     first_step: int
     last_step: int
@@ -631,11 +631,7 @@ class _Place(NamedTuple):
     num_records: int = 0  # alarms and gaps that there were
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsCursor:
-    """How far they were read, by part."""
-
-    places: Mapping[str, _Place]
+EventsCursor = Mapping[str, _Place]  # how far they were read, by part
 
 
 class EventsTail(NamedTuple):
@@ -651,7 +647,7 @@ def events_after(
     parts: Mapping[str, Part], restarts: Mapping[str, int], cursor: EventsCursor | None
 ) -> EventsTail:
     """As of the last refresh of the parts. Where some of what was read before is gone, all comes again."""
-    places = {} if cursor is None else cursor.places
+    places = cursor or {}
     is_fresh = cursor is None or not places.keys() <= parts.keys()
     reached: dict[str, _Place] = {}
     alarms: list[Alarm] = []
@@ -678,7 +674,7 @@ def events_after(
         return events_after(parts, restarts, None)
     alarms.sort(key=lambda alarm: alarm.time)
     gaps.sort(key=lambda gap: gap.time)
-    return EventsTail(alarms, gaps, EventsCursor(places=reached), is_fresh)
+    return EventsTail(alarms, gaps, reached, is_fresh)
 
 
 _TITLES: Final = (

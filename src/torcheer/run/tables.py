@@ -139,15 +139,12 @@ def table_fault(head: TableHead, num_bytes: int) -> str:
     if head.num_rows > num_bytes:
         return "it has more rows than bytes"  # and somebody would count them all
     for column in head.columns:
-        if column.num_bytes < 0 or (column.form != "text" and column.num_bytes != _num_bytes(head, column)):
+        num_wanted = 8 * head.num_rows
+        if column.form == "tensor":
+            num_wanted = tensor_bytes([head.num_rows, *column.shape], column.dtype)
+        if column.num_bytes < 0 or (column.form != "text" and column.num_bytes != num_wanted):
             return f"the column {column.name[:80]!r} does not have a cell for each row"
     return ""
-
-
-def _num_bytes(head: TableHead, column: TableColumn) -> int:
-    if column.form != "tensor":
-        return 8 * head.num_rows
-    return tensor_bytes([head.num_rows, *column.shape], column.dtype)
 
 
 def cells_of(head: TableHead, column: TableColumn, data: bytes) -> Cells:

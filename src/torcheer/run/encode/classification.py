@@ -94,7 +94,14 @@ def confusion_record(matrix: Any, truth: Any, predictions: Any, labels: Any) -> 
 
 def _confusion(matrix: Any, truth: Any, predictions: Any, labels: Any) -> tuple[Array, list[str] | None]:
     """Counts, a row for each true class; and the names of the classes where there are some."""
-    names = None if labels is None else [plain_text(label) for label in _listed(labels)]
+    names = (
+        None
+        if labels is None
+        else [
+            plain_text(label)
+            for label in (real_numbers(labels).numbers().tolist() if is_tensor(labels) else labels)
+        ]
+    )
     if matrix is not None:
         if truth is not None or predictions is not None:
             raise InputError("give either a matrix, or truth and predictions.")
@@ -110,10 +117,6 @@ def _confusion(matrix: Any, truth: Any, predictions: Any, labels: Any) -> tuple[
             "element in both, or a score for each class in the last dimension of predictions."
         )
     return _counted(actual.reshape(-1), said.reshape(-1), names)
-
-
-def _listed(values: Any) -> list[Any]:
-    return real_numbers(values).numbers().tolist() if is_tensor(values) else list(values)
 
 
 def _square(matrix: Any, names: list[str] | None) -> Array:

@@ -132,7 +132,10 @@ def _counted(copied: Copied, bins: str | int | Floats, max_bins: int | None) -> 
             edges, counts = numpy.array([0.0, 1.0]), numpy.zeros(1)
         else:
             if isinstance(bins, str) and bins == "tensorflow":
-                bins = _widened(default_edges(), known.low, known.high)
+                edges = default_edges()  # and one more bin at either end for what lies beyond
+                below = [known.low] if known.low < edges[0] else []
+                above = [known.high] if known.high > edges[-1] else []
+                bins = numpy.concatenate([below, edges, above])
             edges, counts = _counts(known, bins)
             if max_bins is not None and max_bins >= 1:
                 edges, counts = _fewer(edges, counts, int(max_bins))
@@ -154,7 +157,7 @@ class _Known:
     """The range and the sums of values, gone through in pieces. A plain record."""
 
     def __init__(self, copied: Copied) -> None:
-        self._copied = copied
+        self.copied = copied
         self.num_finite = self.num_nan = self.num_inf = 0
         self.low, self.high, totals, squares = math.inf, -math.inf, [], []
         for piece, times in pieces_of(copied.array):
@@ -171,11 +174,8 @@ class _Known:
         self.total, self.squares = _sum(totals), _sum(squares)
 
     def pieces(self) -> Iterator[tuple[Floats, int]]:
-        for piece, times in pieces_of(self._copied.array):
-            yield _finite(as_numbers(piece, self._copied.dtype).astype(numpy.float64)), times
-
-    def all_values(self) -> Floats:
-        return _finite(self._copied.numbers().astype(numpy.float64).reshape(-1))
+        for piece, times in pieces_of(self.copied.array):
+            yield _finite(as_numbers(piece, self.copied.dtype).astype(numpy.float64)), times
 
 
 def _finite(numbers: Floats) -> Floats:
@@ -188,13 +188,6 @@ def _sum(parts: list[float]) -> float:
         return math.fsum(parts)
     except (OverflowError, ValueError):  # infinite
         return math.inf
-
-
-def _widened(edges: Floats, low: float, high: float) -> Floats:
-    """One more bin at either end for what lies beyond: no value is left out."""
-    below = [low] if low < edges[0] else []
-    above = [high] if high > edges[-1] else []
-    return numpy.concatenate([below, edges, above])
 
 
 def _counts(known: _Known, bins: str | int | Floats) -> tuple[Floats, Floats]:
@@ -228,7 +221,7 @@ def _number_by(rule: str, known: _Known) -> int:
         raise InputError(
             f"bins={rule!r} is for fewer values than {known.num_finite:,}: give a number of bins."
         )
-    values = known.all_values()
+    values = _finite(known.copied.numbers().astype(numpy.float64).reshape(-1))
     if rule in ("auto", "fd"):
         upper, lower = numpy.percentile(values, [75, 25])
         width = 2 * (upper - lower) / len(values) ** (1 / 3)

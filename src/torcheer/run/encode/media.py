@@ -292,7 +292,11 @@ def sound_record(value: Any, sample_rate: Any) -> Pending:
 
 
 def _encode_sound(copied: Copied, sample_rate: float) -> Encoded:
-    samples = copied.array if copied.dtype == "int16" else _as_int16(copied)
+    samples = copied.array
+    if copied.dtype != "int16":
+        numbers = copied.numbers()  # float32 or float64: half precision has no 32767
+        cut = numpy.nan_to_num(numbers, nan=0.0, posinf=1.0, neginf=-1.0).clip(-1, 1)
+        samples = (cut * 32767).astype(numpy.int16)
     if samples.ndim == 1:
         samples = samples[None]
     num_channels, num_frames = samples.shape
@@ -306,12 +310,6 @@ def _encode_sound(copied: Copied, sample_rate: float) -> Encoded:
         sample_rate=sample_rate, num_frames=num_frames, num_channels=num_channels, encoding="wav"
     )
     return Encoded(head, file.getvalue())
-
-
-def _as_int16(copied: Copied) -> numpy.typing.NDArray[numpy.int16]:
-    numbers = copied.numbers()  # float32 or float64: half precision has no 32767
-    cut = numpy.nan_to_num(numbers, nan=0.0, posinf=1.0, neginf=-1.0).clip(-1, 1)
-    return (cut * 32767).astype(numpy.int16)
 
 
 # --- points for the projector, with their pictures ------------------------------------------------------
@@ -384,16 +382,14 @@ def _encode_embedding(
 
 def _sheet(pictures: Copied, per_row: int) -> Pixels:
     """Rows of pictures, made up to a square with black, in the way of torch.utils.tensorboard."""
-    sheet = image_grid(_bytes(pictures).transpose(0, 2, 3, 1), per_row)
+    if pictures.dtype == "uint8":
+        pixels = pixel_bytes(pictures)
+    else:
+        with numpy.errstate(all="ignore"):
+            # In double precision: the sheets of torch.utils.tensorboard are, and a pixel must not differ.
+            pixels = cut_off(pictures.numbers().astype(numpy.float64) * 255)
+    sheet = image_grid(pixels.transpose(0, 2, 3, 1), per_row)
     height, width, channels = sheet.shape
     if height >= width:
         return sheet
     return numpy.concatenate([sheet, numpy.zeros((width - height, width, channels), dtype=numpy.uint8)])
-
-
-def _bytes(pictures: Copied) -> Pixels:
-    if pictures.dtype == "uint8":
-        return pixel_bytes(pictures)
-    with numpy.errstate(all="ignore"):
-        # In double precision: the sheets of torch.utils.tensorboard are, and a pixel must not differ.
-        return cut_off(pictures.numbers().astype(numpy.float64) * 255)

@@ -95,8 +95,8 @@ def look_into(folder: Path, links: LinkRule) -> FolderEntries:
     for entry in _entries(folder):
         num_entries += 1
         is_ours, is_event = is_part(entry.name), is_event_file(entry.name)
-        is_wanted = _is(entry.is_file) if is_ours or is_event else _is_plain_folder(entry)
-        if not is_wanted:
+        is_hidden = entry.name.startswith(".")
+        if not (_is(entry.is_file) if is_ours or is_event else not is_hidden and _is(entry.is_dir)):
             continue
         if not links.allows_entry(entry) or (is_ours and not _has_own_journals(entry, links)):
             num_links_out += 1
@@ -107,10 +107,6 @@ def look_into(folder: Path, links: LinkRule) -> FolderEntries:
         else:
             folders.append(entry.name)
     return FolderEntries(sorted(parts), has_events, sorted(folders), num_entries, num_links_out)
-
-
-def _is_plain_folder(entry: os.DirEntry[str]) -> bool:
-    return not entry.name.startswith(".") and _is(entry.is_dir)
 
 
 def _has_own_journals(entry: os.DirEntry[str], links: LinkRule) -> bool:

@@ -131,13 +131,16 @@ class SqlitePart:
             self._seen = look if self._read_on() and look.is_settled(moment) else None
         # A writer that was killed leaves no other sign than its lock, which is free.
         is_open = not self._sessions or self._sessions[-1].ended is None
-        self._is_written = is_open and self._has_writer(moment)
+        is_held = is_locked(self._lock) if is_open else False
+        # Where there are no locks, a writer that wrote a moment ago is still there.
+        self._is_written = look.modified > moment - _QUIET_SECONDS if is_held is None else is_held
         return self._num_restarts
 
     def status(self) -> PartStatus:
         meta, sessions = self._meta, self._sessions
         last = sessions[-1] if sessions else None
         state, reason = self._state()
+        notes = ("" if last is None else last.note, self._refusal, self._file.note, *self._damage)
         return PartStatus(
             state=state,
             reason=reason,
@@ -154,7 +157,7 @@ class SqlitePart:
             num_thinned=sum(session.num_thinned for session in sessions)
             + (whole_number(meta.get(THINNED_STEPS)) or 0),
             num_bytes=self._look.num_bytes,
-            note="; ".join(self._notes(last)),
+            note="; ".join(dict.fromkeys(note for note in notes if note)),
         )
 
     def series(self) -> Mapping[SeriesKey, SeriesEntry]:
@@ -298,16 +301,6 @@ class SqlitePart:
         if last.ended is None:
             return "died", _CUT_OFF
         return ("died", last.reason) if last.outcome == "died" else ("finished", "")
-
-    def _has_writer(self, moment: float) -> bool:
-        answer = is_locked(self._lock)
-        if answer is None:  # no locks on this system
-            return self._look.modified > moment - _QUIET_SECONDS
-        return answer
-
-    def _notes(self, last: SessionRow | None) -> list[str]:
-        notes = ("" if last is None else last.note, self._refusal, self._file.note, *self._damage)
-        return [note for note in dict.fromkeys(notes) if note]
 
     # --- series ---------------------------------------------------------------------------------------
 

@@ -305,10 +305,6 @@ def _paid_text(value: Any, room: Room) -> str:
     return pb.text(value)
 
 
-def _nothing(_: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
-    return iter(())
-
-
 def _hparams(content: pb.Buffer, room: Room) -> Iterator[FoundRecord]:
     start = next((value for number, _, value in pb.fields(content) if number == 3), None)
     if start is None:
@@ -354,7 +350,7 @@ _OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor, _Place], Iterator[Found]
     "histograms": _bins,
     "pr_curves": _pr_curve,
     "custom_scalars": _layout,
-    "mesh": _nothing,
+    "mesh": lambda name, tensor, place: iter(()),
 }
 _OTHER_PLUGIN: Final = "other"
 _PLUGIN_NAMES: Final = {name.encode(): name for name in (*_OF_PLUGINS, "hparams")}

@@ -158,8 +158,9 @@ class _Export:
         labels_at, sprite_at = head.matrix_bytes, head.matrix_bytes + head.label_bytes
         matrix = numpy.frombuffer(data[:labels_at], dtype="<f4").reshape(head.num_points, head.num_dims)
         numpy.savetxt(folder / "tensors.tsv", matrix, delimiter="\t", fmt="%.9g")
+        quoted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         lines = [
-            f'  tensor_name: "{_quoted(name)}:{entry.step:05d}"',
+            f'  tensor_name: "{quoted}:{entry.step:05d}"',
             f'  tensor_path: "{place}/tensors.tsv"',
         ]
         if head.columns:
@@ -177,10 +178,6 @@ class _Export:
 
 def _event(step: int, moment: float) -> bytes:
     return pb.double_field(1, moment) + pb.int_field(2, step)
-
-
-def _quoted(name: str) -> str:
-    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
 
 def _table(names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:

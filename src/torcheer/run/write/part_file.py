@@ -399,7 +399,11 @@ class PartFile:
             with self._transaction(is_first=True):
                 make_tables(self._connection)
                 self._write_meta(settings)
-                self._session = self._begin_session()
+                begun = self._connection.execute(
+                    "INSERT INTO sessions (started, host, pid, note) VALUES (?, ?, ?, ?)",
+                    (time.time(), plain_text(socket.gethostname()), os.getpid(), plain_text(self._note)),
+                )
+                self._session = begun.lastrowid
                 self._load()
             self._is_local = not is_remote
             # A network file system may number its files anew at any time.
@@ -436,7 +440,12 @@ class PartFile:
             num_thinned = self._num_thinned_records + thinned.num_records
             self._update_session(num_dropped, num_thinned, is_forced=batch.is_empty)
             if thinned.num_steps:
-                self._note_thinned_steps(thinned.num_steps)
+                # Not in the session: there, a change says to readers that they must count all records anew.
+                self._connection.execute(
+                    "INSERT INTO meta (key, value) VALUES (?, ?) "
+                    "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + excluded.value",
+                    (THINNED_STEPS, str(thinned.num_steps)),
+                )
         self._num_thinned_records = num_thinned
         self._num_thinned_steps += thinned.num_steps
 
@@ -531,14 +540,6 @@ class PartFile:
             [item for item in given.items() if item[1]],
         )
 
-    def _begin_session(self) -> int:
-        cursor = self._connection.execute(
-            "INSERT INTO sessions (started, host, pid, note) VALUES (?, ?, ?, ?)",
-            (time.time(), plain_text(socket.gethostname()), os.getpid(), plain_text(self._note)),
-        )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
-
     def _update_session(self, num_dropped: int, num_thinned: int, *, is_forced: bool = False) -> None:
         if is_forced or (num_dropped, num_thinned) != self._noted:
             self._connection.execute(
@@ -546,14 +547,6 @@ class PartFile:
                 (num_dropped, num_thinned, self._session),
             )
             self._noted = (num_dropped, num_thinned)
-
-    def _note_thinned_steps(self, num_steps: int) -> None:
-        # Not in the session: there, a change says to readers that they must count all records anew.
-        self._connection.execute(
-            "INSERT INTO meta (key, value) VALUES (?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + excluded.value",
-            (THINNED_STEPS, str(num_steps)),
-        )
 
 
 def _identity_of(path: Path) -> tuple[int, int]:
@@ -651,7 +644,12 @@ def _take_back_in(path: Path, purge_step: int) -> str:
         if lock is None:
             return "somebody writes it. If that process should be gone, end it and resume again"
         try:
-            _purge_file(path, purge_step)
+            # The inner context begins nothing; it ends what is begun here.
+            with closing(open_database(path)[0]) as connection, connection:
+                connection.execute("BEGIN IMMEDIATE")
+                # Where its maker was killed at once, there are no tables yet.
+                if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
+                    take_back(connection, purge_step)
         finally:
             lock.release()
     except NotOursError as error:
@@ -661,15 +659,6 @@ def _take_back_in(path: Path, purge_step: int) -> str:
             raise
         return words_for(error)
     return ""
-
-
-def _purge_file(path: Path, purge_step: int) -> None:
-    # The inner one begins nothing; it ends what is begun here.
-    with closing(open_database(path)[0]) as connection, connection:
-        connection.execute("BEGIN IMMEDIATE")
-        # Where its maker was killed at once, there are no tables yet.
-        if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
-            take_back(connection, purge_step)
 
 
 # --- room on the disk -----------------------------------------------------------------------------------

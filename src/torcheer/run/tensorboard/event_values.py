@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -34,7 +33,6 @@ from torcheer.run.tensorboard.event_file import (
     FILL_BYTES,
     ITEM_BYTES,
     MOST_DIMS,
-    MOST_NESTING,
     MOST_SIZE,
     TEXT_BYTES,
     TEXT_WORK,
@@ -314,17 +312,11 @@ def _hparams(content: pb.Buffer, room: Room) -> Iterator[FoundRecord]:
         if number == 1:
             entry = pb.chosen_fields(pb.inner(value), 1, 2)
             room.take(ENTRY_BYTES)
-            plain = _plain(pb.inner(entry.get(2, b"")), room)
-            found[_paid_text(entry.get(1, b""), room)] = (
-                json.dumps(plain, ensure_ascii=False) if isinstance(plain, list) else plain
-            )
+            found[_paid_text(entry.get(1, b""), room)] = _plain(pb.inner(entry.get(2, b"")), room)
     yield FoundRecord("hparams", "hparams", HparamsHead(hparams=found, metrics={}), 0, bytes)
 
 
-def _plain(message: pb.Buffer, room: Room, depth: int = 0) -> Plain | list[Any]:
-    """What a hyperparameter is; a list stays one until all of it is there, and then becomes its JSON."""
-    if depth > MOST_NESTING:
-        raise TooLargeError(f"lists in lists, more than {MOST_NESTING} deep")
+def _plain(message: pb.Buffer, room: Room) -> Plain:
     for number, _, value in pb.fields(message):
         if number == 2:
             return pb.double(value)
@@ -332,13 +324,6 @@ def _plain(message: pb.Buffer, room: Room, depth: int = 0) -> Plain | list[Any]:
             return _paid_text(value, room)
         if number == 4:
             return bool(value)
-        if number == 6:
-            items: list[Any] = []
-            for key, _, one in pb.fields(pb.inner(value)):
-                if key == 1:
-                    room.take(ITEM_BYTES)
-                    items.append(_plain(pb.inner(one), room, depth + 1))
-            return items
     return None
 
 

@@ -107,13 +107,7 @@ class Writer:
             self.queue.is_running = False
             thread = self._thread
         if thread is None:
-            if not self.busy.acquire(timeout=patience):
-                return False
-            try:
-                self._finish()
-            finally:
-                self.busy.release()
-            return True
+            return self._finish_within(patience)
         self.queue.force()
         if thread is not threading.current_thread():
             self._join(thread, patience)
@@ -128,13 +122,8 @@ class Writer:
 
     def cut_off(self) -> None:
         """The program ends and the writing does not: what is left is lost, and the run says so."""
-        is_free = self.busy.acquire(timeout=_LOOK_SECONDS)
         num_dropped = self._teller.num_dropped
-        if is_free:
-            try:
-                self._finish()
-            finally:
-                self.busy.release()
+        is_free = self._finish_within(_LOOK_SECONDS)
         num_lost = self._teller.num_dropped - num_dropped
         self._teller.tell(
             f"the run {self._disk.folder}: the program ends before all is written, "
@@ -252,6 +241,16 @@ class Writer:
         if self._batch is not None:
             self._teller.drop(self._batch.num_events)
         self._settle(is_done=False)
+
+    def _finish_within(self, seconds: float) -> bool:
+        """False where SQLite is still at work after so long."""
+        if not self.busy.acquire(timeout=seconds):
+            return False
+        try:
+            self._finish()
+        finally:
+            self.busy.release()
+        return True
 
     def _finish(self) -> None:
         """What could not be written by now is lost."""

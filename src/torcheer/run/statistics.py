@@ -6,7 +6,7 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy
 from numpy.typing import NDArray
@@ -18,11 +18,14 @@ from torcheer.run.records import (
     MOST_SECONDS,
     STEP_BYTES,
     EncodedRecord,
+    Head,
     StatisticsHead,
     decode_head,
     encode_head,
     head_or_none,
 )
+
+H = TypeVar("H", bound=Head)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -345,17 +348,23 @@ def block_to_thin(blocks: Sequence[StatisticsBlock]) -> int | None:
 
 def blocks_in(connection: sqlite3.Connection) -> list[StatisticsBlock]:
     """The blocks of a part in their order, as far as they make sense."""
-    found = []
-    rows = connection.execute(
-        "SELECT id, time, head, num_bytes FROM records WHERE name IN "
-        "(SELECT id FROM names WHERE kind = 'statistics') ORDER BY id"
-    )
-    for id, place, head, num_bytes in rows:
-        decoded = head_or_none(head)
-        is_whole = isinstance(place, float) and isinstance(num_bytes, int)
-        if is_whole and isinstance(decoded, StatisticsHead) and decoded.fits(num_bytes):
-            found.append(StatisticsBlock(id, place, decoded, num_bytes))
+    found = [
+        StatisticsBlock(id, place, head, num_bytes)
+        for id, _, place, num_bytes, head in heads_in(connection, StatisticsHead)
+        if isinstance(place, float) and isinstance(num_bytes, int) and head.fits(num_bytes)
+    ]
     return sorted(found, key=lambda block: block.place)
+
+
+def heads_in(connection: sqlite3.Connection, kind: type[H]) -> list[tuple[int, Any, Any, Any, H]]:
+    """Id, step, time, size and head of the records of a kind, in the order in which they were written."""
+    rows = connection.execute(
+        "SELECT id, step, time, num_bytes, head FROM records WHERE name IN "
+        "(SELECT id FROM names WHERE kind = ?) ORDER BY id",
+        (kind.__struct_config__.tag,),
+    )
+    found = [(*row[:4], head_or_none(row[4])) for row in rows]
+    return [row for row in found if isinstance(row[4], kind)]
 
 
 def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> None:

@@ -48,10 +48,9 @@ from torcheer.run.records import (
     NetScene,
     WatchHead,
     encode_head,
-    head_or_none,
     plain_text,
 )
-from torcheer.run.statistics import StatisticsWriter, blocks_in, purge_statistics
+from torcheer.run.statistics import StatisticsWriter, blocks_in, heads_in, purge_statistics
 from torcheer.run.write.point_blocks import BlockWriter, purge_points
 from torcheer.run.write.queue import Batch
 
@@ -208,10 +207,10 @@ def forget_plans(connection: sqlite3.Connection) -> tuple[list[str], int]:
     """
     plans: dict[str, tuple[int, int]] = {}
     gone, digests = [], []
-    for id, digest, num_bytes in _plans_in(connection):
-        if digest in plans:
-            gone.append(plans.pop(digest))
-        plans[digest] = id, num_bytes
+    for id, _, _, num_bytes, head in heads_in(connection, WatchHead):
+        if head.digest in plans:
+            gone.append(plans.pop(head.digest))
+        plans[head.digest] = id, num_bytes
     while len(plans) > _MOST_PLANS:
         digest = next(iter(plans))
         digests.append(digest)
@@ -223,27 +222,12 @@ def forget_plans(connection: sqlite3.Connection) -> tuple[list[str], int]:
 def purge_watches(connection: sqlite3.Connection, purge_step: int) -> None:
     """Take back plans from that step on of which no statistics are left. After those were taken back."""
     used = {block.head.digest for block in blocks_in(connection)}
-    found = connection.execute(
-        "SELECT id FROM records WHERE step >= ? AND name IN (SELECT id FROM names WHERE kind = 'watch')",
-        (purge_step,),
-    )
-    later = {id for (id,) in found}
-    gone = [id for id, digest, _ in _plans_in(connection) if id in later and digest not in used]
+    gone = [
+        id
+        for id, step, _, _, head in heads_in(connection, WatchHead)
+        if head.digest not in used and isinstance(step, int) and step >= purge_step
+    ]
     delete_records(connection, gone)
-
-
-def _plans_in(connection: sqlite3.Connection) -> list[tuple[int, str, int]]:
-    """Ids, digests and sizes of what is watched, as far as it makes sense."""
-    found = []
-    rows = connection.execute(
-        "SELECT id, head, num_bytes FROM records WHERE name IN "
-        "(SELECT id FROM names WHERE kind = 'watch') ORDER BY id"
-    )
-    for id, head, num_bytes in rows:
-        decoded = head_or_none(head)
-        if isinstance(decoded, WatchHead):
-            found.append((id, decoded.digest, num_bytes))
-    return found
 
 
 # --- thinning -------------------------------------------------------------------------------------------

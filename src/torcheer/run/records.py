@@ -458,7 +458,10 @@ class Observation:
 
 
 class EncodedRecord(NamedTuple):
-    """A record as it goes into the tables. Whoever makes one has the types right: nothing is converted."""
+    """A record as it goes into the tables. Whoever makes one has the types right: nothing is converted.
+
+    Of the kind "scalar", it is a description of the series and nothing else.
+    """
 
     kind: Kind
     name: str

@@ -27,7 +27,6 @@ from torcheer.run.write.queue import (
     CALL_WEIGHT,
     MOST_RECORD_BYTES,
     WAKE_WEIGHT,
-    Described,
     Mark,
     Queue,
     tell_too_large,
@@ -200,10 +199,10 @@ class Run(LogMethods, ReadMethods):
             self._tell_full(num_events)
 
     def _describe(self, kind: Kind, name: str, description: str) -> None:
-        described = Described(kind=kind, name=name, description=description)
-        if self._queue.last_described.get(name) != described and self._is_running():
-            self._queue.last_described[name] = described
-            self._queue.items.append(described)
+        if self._queue.last_described.get(name) != description and self._is_running():
+            self._queue.last_described[name] = description
+            about = EncodedRecord(kind, name, 0, 0.0, b"", b"", description)
+            self._queue.add(Bulk([about], 0))
 
     def _put_scalars(self, step: int, time: float, values: dict[str, Any]) -> None:
         queue = self._queue

@@ -188,11 +188,10 @@ class Disk:
 
     def _write_by_size(self, batch: Batch) -> bool:
         """There is little room: all numbers first, then record by record. A series keeps its order."""
-        numbers = Batch(columns=batch.columns, descriptions=batch.descriptions)
-        if not numbers.is_empty:
-            if not self.write(numbers):
+        if batch.columns:
+            if not self.write(Batch(columns=batch.columns)):
                 return False
-            batch.columns, batch.descriptions = {}, []
+            batch.columns = {}
         left: list[EncodedRecord] = []
         waiting: set[tuple[str, str]] = set()
         smallest_refused = math.inf

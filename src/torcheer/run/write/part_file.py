@@ -120,6 +120,8 @@ class RecordWriter:
             name_id = self._names.id_of(kind, name)
             if description:
                 self._names.describe(name_id, description)
+            if kind == "scalar":  # nothing but these words: its points stand elsewhere
+                continue
             if kind == "statistics":
                 statistics.setdefault(name_id, []).append(record)
                 continue
@@ -417,9 +419,6 @@ class PartFile:
             self._blocks.add(
                 {self._names.id_of("scalar", name): found for name, found in batch.columns.items()}
             )
-            for described in batch.descriptions:
-                name = self._names.id_of(described.kind, described.name)
-                self._names.describe(name, described.description)
             thinned = self._records.add(batch.records) if batch.records else Thinned(0, 0)
             num_thinned = self._num_thinned_records + thinned.num_records
             self._update_session(num_dropped, num_thinned, is_forced=batch.is_empty)

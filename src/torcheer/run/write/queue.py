@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation
+from torcheer.run.records import Bulk, EncodedRecord, Observation
 from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.point_blocks import Call, Columns
 
@@ -36,15 +36,6 @@ _SOFT = Limits(65_536, 256, 32 << 20)  # the caller waits a moment
 _HARD = Limits(1_000_000, 65_536, 256 << 20)  # there is no room
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """What a series is, in words."""
-
-    kind: Kind
-    name: str
-    description: str
-
-
 class Mark:
     """A place in the queue, settled when what was logged before it is on disk, or never will be."""
 
@@ -59,7 +50,7 @@ class Mark:
         self.is_settled = True
 
 
-Item = Call | Observation | Bulk | Described | Mark
+Item = Call | Observation | Bulk | Mark
 
 
 class Queue:
@@ -87,7 +78,7 @@ class Queue:
     def renew(self) -> None:
         """Empty, with locks that nobody holds: at the beginning, and in a forked child."""
         self.items: deque[Item] = deque()
-        self.last_described: dict[str, Described] = {}  # by name, so that it is not said again at every step
+        self.last_described: dict[str, str] = {}  # by name, so that it is not said again at every step
         self.weight = 0  # of the numbers that nobody has taken
         self.num_records = 0  # to be, until they are written
         self.num_bytes = 0  # that these hold
@@ -185,7 +176,6 @@ class Batch:
 
     columns: dict[str, Columns] = field(default_factory=dict)
     records: list[EncodedRecord] = field(default_factory=list)
-    descriptions: list[Described] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     num_taken: int = 0  # records that the queue counts, of which some may have come to nothing
     num_bytes: int = 0  # that it counts for them
@@ -196,31 +186,29 @@ class Batch:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.columns or self.records or self.descriptions)
+        return not (self.columns or self.records)
 
     def pieces(self) -> list[Batch]:
         """The same in as many batches as there are things to write."""
         return [
             *(Batch(columns={name: columns}) for name, columns in self.columns.items()),
             *(Batch(records=[record]) for record in self.records),
-            *(Batch(descriptions=[described]) for described in self.descriptions),
         ]
 
     def remove(self, piece: Batch) -> None:
         self.columns = {name: found for name, found in self.columns.items() if name not in piece.columns}
-        written = {id(thing) for thing in (*piece.records, *piece.descriptions)}
+        written = set(map(id, piece.records))
         self.records = [record for record in self.records if id(record) not in written]
-        self.descriptions = [described for described in self.descriptions if id(described) not in written]
 
     def named(self) -> str:
         """What is in it, as somebody would say it."""
         scalars = [f"scalar '{name}'" for name in self.columns]
         records = [f"{record.kind} '{record.name}'" for record in self.records[:3]]
-        return ", ".join([*scalars, *records][:3]) or "a description"
+        return ", ".join([*scalars, *records][:3])
 
 
 def num_events_in(item: Item) -> int:
-    """Points of a call; an observation is one, and words about a series are none."""
+    """Points of a call; an observation is one."""
     if isinstance(item, Bulk):
         return len(item.records)
     return len(item[2]) if type(item) is tuple else int(isinstance(item, Observation))

@@ -18,7 +18,6 @@ from torcheer.run.write.process_end import Ending
 from torcheer.run.write.queue import (
     MOST_RECORD_BYTES,
     Batch,
-    Described,
     Mark,
     Queue,
     num_events_in,
@@ -217,8 +216,6 @@ class Writer:
                 calls.append(item)
             elif isinstance(item, Bulk):
                 self._encoder.pass_on(item)
-            elif isinstance(item, Described):
-                batch.descriptions.append(item)
             elif isinstance(item, Observation | Mark):
                 self._encoder.add(item)
         try:

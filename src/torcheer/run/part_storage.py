@@ -243,7 +243,7 @@ def take_lock(path: Path, *, by_name: bool = True) -> PartLock | None:
 
 
 def is_locked(path: Path) -> bool | None:
-    """Whether somebody writes; None where that cannot be told (no locks on this system or file system)."""
+    """True if somebody writes; None if nobody can tell (no locks on this system or file system)."""
     with _guard:
         if _key_of(path) in _held:
             return True
@@ -424,7 +424,7 @@ def needs_new_connection(error: BaseException) -> bool:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether there was no room, so that something smaller may still have some."""
+    """True if the disk had no room for it. Something smaller may still fit."""
     # A quota that is used up, or the largest file allowed, is to SQLite an error in writing.
     is_unwritten = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_WRITE
     return is_unwritten or primary_code(error) == _FULL or getattr(error, "errno", None) in _NO_SPACE

@@ -217,7 +217,7 @@ class Run(LogMethods, ReadMethods):
             queue.weight += len(values) + CALL_WEIGHT
 
     def _is_running(self) -> bool:
-        """Whether there is somebody who writes. Started here, at the first event of a process."""
+        """True if the writer runs. The first event of a process starts it here."""
         if self._queue.is_running:
             return True
         watch_end_of_child()

@@ -107,7 +107,7 @@ def checked_table(digest: Any, steps: Any, times: Any, values: Any) -> FigureTab
 
 
 def has_times(table: FigureTable) -> bool:
-    """Whether its times are of any century that there is a calendar for."""
+    """True if all its times are of a century that there is a calendar for."""
     return bool((numpy.abs(table.times) < MOST_SECONDS).all())  # False for NaN, too
 
 
@@ -221,7 +221,7 @@ class StatisticsBlock(NamedTuple):
         return self.num_bytes.bit_length() // 3
 
     def is_like(self, other: StatisticsBlock) -> bool:
-        """Whether both can be one block."""
+        """True if both can be one block."""
         of_both = {
             (head.digest, head.num_columns, head.num_rows, head.stride) for head in (self.head, other.head)
         }

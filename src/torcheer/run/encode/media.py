@@ -140,7 +140,7 @@ def _from_pillow(image: Any) -> Array:
 
 
 def is_figure(value: Any) -> bool:
-    """Whether it is a figure of matplotlib."""
+    """True for a figure of matplotlib."""
     return hasattr(value, "savefig") and hasattr(value, "canvas")
 
 

@@ -82,7 +82,7 @@ def _digest(document: PassDocument) -> str:
 
 
 def is_history(value: Any) -> bool:
-    """Whether it is a ModelHistory. Asking loads nothing."""
+    """True for a ModelHistory. Imports nothing."""
     return any(
         kind.__name__ == "ModelHistory" and kind.__module__.startswith("torcheer.capture")
         for kind in type(value).__mro__

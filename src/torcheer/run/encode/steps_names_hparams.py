@@ -137,7 +137,7 @@ def _number_of_tensor(value: Any) -> Any:
 
 
 def _has_one_element(value: Any) -> bool:
-    """Whether the shape is (), (1,), (1, 1) and so on."""
+    """True if the shape is (), (1,), (1, 1) and so on."""
     return all(size == 1 for size in value.shape)
 
 

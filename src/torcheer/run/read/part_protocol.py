@@ -181,7 +181,7 @@ def merged_state(statuses: Mapping[str, PartStatus]) -> tuple[State, str]:
 
 
 def is_superseded(name: str, statuses: Mapping[str, PartStatus]) -> bool:
-    """Whether a part that died no longer counts.
+    """True if a part that died no longer counts.
 
     So it is when the same rank, or a lower one, was opened after it and finished: the training was resumed,
     by fewer processes perhaps. And so it is beside a part that finished, as `rank-0.1` beside `rank-0`: a

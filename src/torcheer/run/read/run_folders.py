@@ -30,7 +30,7 @@ class FoundRun:
 
 
 def is_part(name: str) -> bool:
-    """Is this the name of a file that one of our writers makes? `rank-0.sqlite`"""
+    """True for the name of a file that one of our writers makes: `rank-0.sqlite`."""
     return name.startswith("rank-") and name.endswith(PART_ENDING)
 
 

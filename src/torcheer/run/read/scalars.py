@@ -193,7 +193,7 @@ def is_loss(name: str) -> bool:
 
 
 def is_of_watcher(name: str) -> bool:
-    """Whether a watcher says it of itself, such as its cost: nothing that a training is judged by."""
+    """True if a watcher reports it on itself, such as its cost. It does not judge the training."""
     return name.startswith(WATCHER_PREFIX)
 
 

@@ -77,7 +77,7 @@ class Look(NamedTuple):
         return max((state.modified_ns for state in states), default=0) / 1e9
 
     def is_settled(self, now: float) -> bool:
-        """Would a change after `now` be seen?"""
+        """True if a change after `now` would be seen."""
         return self.modified < now - _CLOCK_SECONDS
 
 
@@ -166,7 +166,7 @@ class SnapshotFile:
 
 
 def is_passing(error: sqlite3.Error) -> bool:
-    """Is it gone the next time, perhaps: somebody holds the file, or is creating it?"""
+    """True if it may work the next time: somebody holds the file, or is creating it."""
     return primary_code(error) in _PASSING
 
 

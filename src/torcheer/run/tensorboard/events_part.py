@@ -179,7 +179,10 @@ class EventsPart:
     # --- looking for what is new ---------------------------------------------------------------------
 
     def refresh(self) -> int:
-        paths, self._num_files_left_out = _event_files(self._folder, self._links)
+        try:
+            paths, self._num_files_left_out = _event_files(self._folder, self._links)
+        except OSError:  # no more files can be opened: what is known stays
+            paths = list(self._files)
         are_grown = [file.look() for file in self._files.values()]
         if not all(are_grown) or not self._files.keys() <= set(paths):
             self._generation += 1

@@ -218,7 +218,7 @@ _MAX_TENSOR_BYTES: Final = 1 << 30
 
 
 def is_wide(values: NDArray[numpy.float64]) -> bool:
-    """Whether some number is beyond the range of those of four bytes."""
+    """True if some number does not fit into four bytes."""
     with numpy.errstate(invalid="ignore"):
         return bool((numpy.isfinite(values) & (numpy.abs(values) > _LARGEST_SINGLE)).any())
 

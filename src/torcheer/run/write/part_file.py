@@ -433,7 +433,7 @@ class PartFile:
         self._num_thinned_steps += thinned.num_steps
 
     def has_room_for(self, num_bytes: int) -> bool:
-        """Whether records of so many bytes leave enough for numbers."""
+        """True if records of so many bytes leave enough room for numbers."""
         if has_room(self._path, num_bytes, log_is_empty=not self._is_local):
             return True
         if self._is_local:
@@ -478,7 +478,7 @@ class PartFile:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
 
     def is_in_place(self) -> bool:
-        """Whether the file that is written is still the one that stands there. Raises OSError."""
+        """True if the path still names the file that is open. Raises OSError."""
         try:
             identity = _identity_of(self._path)
         except (FileNotFoundError, NotADirectoryError):
@@ -651,7 +651,7 @@ _KEPT_SHARE = 8  # of a small disk: one part in so many
 
 
 def has_room(path: Path, num_bytes: int, *, log_is_empty: bool) -> bool:
-    """Whether records of so many bytes leave enough. Each byte stands in the log first, then in the file."""
+    """True if records of so many bytes leave enough room. A byte is written to the log, then to the file."""
     waiting = 0
     try:
         total, _, free = shutil.disk_usage(path.parent)

@@ -74,7 +74,7 @@ class Writer:
         return True
 
     def flush(self, timeout: float) -> bool:
-        """Whether all that was logged before is on disk. Where the disk refuses, it does not wait."""
+        """True if all that was logged before is on disk. Does not wait for a disk that refuses."""
         if not self.queue.is_running or threading.current_thread() is self._thread:
             return not self.queue.items and self._encoder.is_idle and self._batch is None
         attempts = self._num_attempts
@@ -158,7 +158,7 @@ class Writer:
             self._finish()
 
     def _is_done(self) -> bool:
-        """Whether all is written that can be."""
+        """True if nothing more can be written."""
         if self._batch is None:
             return self._encoder.is_idle
         return self.queue.is_stuck or not (self._encoder.is_encoding or self._encoder.can_fill(self._batch))

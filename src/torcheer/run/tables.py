@@ -292,7 +292,13 @@ class Table:
         for row in self.rows():
             key = tuple(_key(row.get(name)) for name in by)
             groups.setdefault(key, []).append(row)
-        numbers = [name for name in self._number_columns() if name not in by]
+        texts_and_tensors = {
+            column.name
+            for record in self.records
+            for column in record.head.columns
+            if column.form in ("text", "tensor")
+        }
+        numbers = [name for name in self.columns if name not in by and name not in texts_and_tensors]
         return [
             Group(
                 cells=tuple(rows[0].get(name) for name in by),
@@ -301,14 +307,6 @@ class Table:
             )
             for rows in groups.values()
         ]
-
-    def _number_columns(self) -> list[str]:
-        forms: dict[str, bool] = {}
-        for record in self.records:
-            for column in record.head.columns:
-                is_number = column.form in ("number", "integer")
-                forms[column.name] = is_number and forms.get(column.name, True)
-        return [name for name, is_number in forms.items() if is_number]
 
     def to_pandas(self) -> Any:
         """A data frame, tensors as arrays in their cells. Needs pandas."""

@@ -379,17 +379,16 @@ class Follower(Iterator[Seen]):
             if progress.restarts != restarts:  # something was taken back: all is read again
                 progress.restarts, progress.places, progress.entries = restarts, {}, {}
             with self._reader.holding():
-                new = [self._new_of(part, key, progress) for key in self._changed(part, progress)]
+                new = [
+                    self._new_of(part, key, progress)
+                    for key, entry in part.series().items()
+                    if progress.entries.get(key) != entry and self._is_wanted(key.kind)
+                ]
+            progress.entries = dict(part.series())
             yield heapq.merge(*new, key=lambda timed: timed[0])
 
-    def _changed(self, part: Part, progress: _Progress) -> list[SeriesKey]:
-        found = []
-        for key, entry in part.series().items():
-            is_wanted = key.kind != "statistics" and (self._kinds is None or key.kind in self._kinds)
-            if is_wanted and progress.entries.get(key) != entry:
-                progress.entries[key] = entry
-                found.append(key)
-        return found
+    def _is_wanted(self, kind: Kind) -> bool:
+        return kind != "statistics" and (self._kinds is None or kind in self._kinds)
 
     def _new_of(self, part: Part, key: SeriesKey, progress: _Progress) -> Iterator[_Timed]:
         place = progress.places.get(key, 0)

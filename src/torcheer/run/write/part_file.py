@@ -88,13 +88,6 @@ class Names:
             self._descriptions[id] = description
 
 
-class Thinned(NamedTuple):
-    """What had to go: whole records, and steps of statistics."""
-
-    num_records: int
-    num_steps: int
-
-
 class RecordWriter:
     """Appends records, and takes old ones away. Within the transaction of the caller."""
 
@@ -110,8 +103,8 @@ class RecordWriter:
         self._num_bytes = num_bytes - self._statistics.num_bytes
         self._thin_above = self._max_bytes
 
-    def add(self, records: Sequence[EncodedRecord]) -> Thinned:
-        """How much of what is older had to go."""
+    def add(self, records: Sequence[EncodedRecord]) -> tuple[int, int]:
+        """How much of what is older had to go: whole records, and steps of statistics."""
         rows: list[Row] = []
         data: list[Row] = []
         statistics: dict[int, list[EncodedRecord]] = {}
@@ -147,7 +140,7 @@ class RecordWriter:
         )
         if self._num_bytes + self._statistics.num_bytes > self._thin_above:
             num_records += self._thin()
-        return Thinned(num_records, num_steps)
+        return num_records, num_steps
 
     def _thin_kind(self, kind: Kind, most: int) -> int:
         """Those in the middle go: how it began and how it is now stays. How many went."""
@@ -419,18 +412,18 @@ class PartFile:
             self._blocks.add(
                 {self._names.id_of("scalar", name): found for name, found in batch.columns.items()}
             )
-            thinned = self._records.add(batch.records) if batch.records else Thinned(0, 0)
-            num_thinned = self._num_thinned_records + thinned.num_records
+            num_records, num_steps = self._records.add(batch.records) if batch.records else (0, 0)
+            num_thinned = self._num_thinned_records + num_records
             self._update_session(num_dropped, num_thinned, is_forced=batch.is_empty)
-            if thinned.num_steps:
+            if num_steps:
                 # Not in the session: there, a change says to readers that they must count all records anew.
                 self._connection.execute(
                     "INSERT INTO meta (key, value) VALUES (?, ?) "
                     "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + excluded.value",
-                    (THINNED_STEPS, str(thinned.num_steps)),
+                    (THINNED_STEPS, str(num_steps)),
                 )
         self._num_thinned_records = num_thinned
-        self._num_thinned_steps += thinned.num_steps
+        self._num_thinned_steps += num_steps
 
     def has_room_for(self, num_bytes: int) -> bool:
         """True if records of so many bytes leave enough room for numbers."""
@@ -445,13 +438,11 @@ class PartFile:
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
-    def tidy(self) -> bool:
-        """A little housekeeping. False: there was nothing to do."""
-        if not self._blocks.is_untidy:
-            return False
-        with self._transaction():
-            self._blocks.tidy()
-        return True
+    def tidy(self) -> None:
+        """A little housekeeping."""
+        if self._blocks.is_untidy:
+            with self._transaction():
+                self._blocks.tidy()
 
     def purge(self, purge_step: int) -> None:
         """Take back what was logged from that step on, as if it had never been."""

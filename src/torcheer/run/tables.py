@@ -190,18 +190,15 @@ class TableRecord(SavedRecord[TableHead]):
 
     def __getitem__(self, name: str) -> Cells:
         """The cells of a column: numbers or tensors as an array, texts as a list."""
-        for column in self.head.columns:
-            if column.name == name:
-                return self.cells([column])[name]
-        raise _no_column(name, self.columns)
+        if name not in self.columns:
+            raise _no_column(name, self.columns)
+        return self.cells(name)[name]
 
-    def cells(self, columns: Sequence[TableColumn] | None = None) -> dict[str, Cells]:
-        """All columns, or some of the head's, by name. The bytes are read once."""
-        head = self._checked_head()
-        wanted = {id(column) for column in (head.columns if columns is None else columns)}
-        raw, start, found = self.raw, 0, {}
+    def cells(self, *names: str) -> dict[str, Cells]:
+        """Some columns by name, or all. The bytes are read once."""
+        head, raw, start, found = self._checked_head(), self.raw, 0, {}
         for column in head.columns:
-            if id(column) in wanted:
+            if not names or column.name in names:
                 found[column.name] = cells_of(head, column, raw[start : start + column.num_bytes])
             start += column.num_bytes
         return found

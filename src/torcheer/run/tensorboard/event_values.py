@@ -92,16 +92,9 @@ def read_value(message: pb.Buffer, plugins: Plugins, room: Room) -> Iterator[Fou
         yield _audio(name, pb.inner(parts[6]))
     elif 8 in parts:
         reader = _OF_PLUGINS.get(plugin, _tensor)
-        yield from reader(name, read_tensor(pb.inner(parts[8]), room), _Place(tensor_at, room))
+        yield from reader(name, read_tensor(pb.inner(parts[8]), room, tensor_at), room)
     elif plugin == "hparams":
         yield from _hparams(content, room)
-
-
-class _Place(NamedTuple):
-    """Where in a value its tensor begins, and what pays for what is made of it."""
-
-    start: int
-    room: Room
 
 
 def _plugin(metadata: Any) -> tuple[str, pb.Buffer]:
@@ -185,36 +178,36 @@ def _doubles(*rows: Any) -> bytes:
 # --- values as tensors, by the plugin whose they are --------------------------------------------------
 
 
-def _tensor(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _tensor(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if tensor.dtype == "string":
         if next(tensor.texts(), None) is not None:
-            yield from _text(name, tensor, place)
+            yield from _text(name, tensor, room)
         return
     head = tensor_head(tensor.shape, tensor.dtype, figures_of(tensor.array(), tensor.dtype))
     yield FoundRecord("tensor", name, head, len(tensor.data), lambda: bytes(tensor.data))
 
 
-def _scalar(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _scalar(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if tensor.dtype == "string" or math.prod(tensor.shape) != 1:
-        yield from _tensor(name, tensor, place)
+        yield from _tensor(name, tensor, room)
         return
     yield FoundPoint(name, float(as_numbers(tensor.array().reshape(-1), tensor.dtype)[0].real))
 
 
-def _text(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _text(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     text = "\n\n".join(str(text, "utf-8", "replace") for text, _ in tensor.texts())
     data = text.encode()
     name = name.removesuffix(_TEXT_ENDING)
     yield FoundRecord("text", name, TextHead(num_characters=len(text)), len(data), lambda: data)
 
 
-def _images(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _images(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     # Width and height as digits, then the pictures.
     sizes: list[int] = []
     for number, (text, start) in enumerate(tensor.texts()):
         if number >= 2:
             shown = name if number == 2 else f"{name}/{number - 2}"
-            yield _picture(shown, sizes[0], sizes[1], 0, text, place.start + start)
+            yield _picture(shown, sizes[0], sizes[1], 0, text, start)
             continue
         digits = bytes(text[:10])
         if not digits.isdigit() or len(text) >= 10:
@@ -222,19 +215,19 @@ def _images(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
         sizes.append(int(digits))
 
 
-def _audios(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _audios(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     # Pairs of a WAV file and a label, or WAV files alone.
     step = 2 if len(tensor.shape) == 2 else 1
     for number, (text, start) in enumerate(tensor.texts()):
         if number % step == 0:
             shown = name if number == 0 else f"{name}/{number // step}"
             data = partial(bytes, text)
-            yield FoundRecord("audio", shown, _UNKNOWN_SOUND, len(text), data, place.start + start)
+            yield FoundRecord("audio", shown, _UNKNOWN_SOUND, len(text), data, start)
 
 
-def _bins(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _bins(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if len(tensor.shape) != 2 or tensor.shape[1] != 3 or not _is_wide(tensor):
-        yield from _tensor(name, tensor, place)
+        yield from _tensor(name, tensor, room)
         return
     rows = tensor.array().astype(numpy.float64)
     counts = rows[:, 2]
@@ -247,9 +240,9 @@ def _bins(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
     yield _bars_between(name, edges, counts, num=float(counts.sum()), **ends, **sums)
 
 
-def _pr_curve(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _pr_curve(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if len(tensor.shape) != 2 or tensor.shape[0] != 6 or not _is_wide(tensor):
-        yield from _tensor(name, tensor, place)
+        yield from _tensor(name, tensor, room)
         return
     head = PrCurveHead(num_thresholds=tensor.shape[1])
     yield FoundRecord("pr_curve", name, head, 48 * tensor.shape[1], lambda: _doubles(tensor.array()))
@@ -260,12 +253,10 @@ def _is_wide(tensor: ReadTensor) -> bool:
     return tensor.dtype in ("float32", "float64", "int32", "int64")
 
 
-def _layout(_: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _layout(_: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     for message, _at in tensor.texts():
         groups = [
-            _layout_group(pb.inner(value), place.room)
-            for number, _, value in pb.fields(message)
-            if number == 2
+            _layout_group(pb.inner(value), room) for number, _, value in pb.fields(message) if number == 2
         ]
         yield FoundRecord("layout", "layout", LayoutHead(groups=groups), 0, bytes)
         return
@@ -327,7 +318,7 @@ def _plain(message: pb.Buffer, room: Room) -> Plain:
     return None
 
 
-_OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor, _Place], Iterator[Found]]]] = {
+_OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor, Room], Iterator[Found]]]] = {
     "scalars": _scalar,
     "text": _text,
     "images": _images,
@@ -335,7 +326,7 @@ _OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor, _Place], Iterator[Found]
     "histograms": _bins,
     "pr_curves": _pr_curve,
     "custom_scalars": _layout,
-    "mesh": lambda name, tensor, place: iter(()),
+    "mesh": lambda name, tensor, room: iter(()),
 }
 _OTHER_PLUGIN: Final = "other"
 _PLUGIN_NAMES: Final = {name.encode(): name for name in (*_OF_PLUGINS, "hparams")}
@@ -383,19 +374,20 @@ class ReadTensor(NamedTuple):
     dtype: str  # torch's name; `string` for texts
     data: pb.Buffer
     message: pb.Buffer
+    start: int  # where in its value the message begins
 
     def texts(self) -> Iterator[tuple[pb.Buffer, int]]:
-        """One after the other, and where in the message each begins: there may be very many."""
+        """One after the other, and where in the value each begins: there may be very many."""
         for field, _, value, start in pb.placed_fields(self.message):
             if field == _TEXTS:
-                yield pb.inner(value), start
+                yield pb.inner(value), self.start + start
 
     def array(self) -> Any:
         """The tensor as NumPy has it; types that NumPy lacks as their bits."""
         return numpy.frombuffer(self.data, dtype=_KINDS[self.dtype]).reshape(self.shape)
 
 
-def read_tensor(message: pb.Buffer, room: Room) -> ReadTensor:
+def read_tensor(message: pb.Buffer, room: Room, start: int) -> ReadTensor:
     number, shape = 0, list[int]()
     content: pb.Buffer = b""
     floats, whole = dict[int, bytearray](), array("Q")
@@ -414,12 +406,12 @@ def read_tensor(message: pb.Buffer, room: Room) -> ReadTensor:
         elif field in (4, 18):
             content = pb.inner(value)
     if number == _STRING:
-        return ReadTensor(shape, "string", b"", message)
+        return ReadTensor(shape, "string", b"", message, start)
     if number not in _TYPES:
         raise pb.DamagedMessageError(f"a tensor of the type {number}, which is not known")
     name = _TYPES[number][0]
     data = content if len(content) else _elements(name, floats, whole)
-    return ReadTensor(shape, name, _filled(data, shape, _KINDS[name].itemsize, room), message)
+    return ReadTensor(shape, name, _filled(data, shape, _KINDS[name].itemsize, room), message, start)
 
 
 def _take_whole(whole: array[int], form: int, value: Any, room: Room) -> None:

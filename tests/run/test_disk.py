@@ -615,7 +615,7 @@ def test_a_flush_behind_a_slow_record_ends_at_once_where_the_disk_refuses(tmp_pa
     (tmp_path / "run").write_text("in the way")
     with told():
         run = Run(tmp_path / "run")
-        run._disk._pause._seconds = 1e6  # it will not try again by itself
+        run._disk._pause_seconds = 1e6  # it will not try again by itself
         run.log(0, loss=0.0)
         assert not run.flush()
         run._put(observation_of(slow))

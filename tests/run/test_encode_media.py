@@ -40,37 +40,12 @@ def rgb(png: bytes) -> np.ndarray:
 # --- PNG -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(
-    height=st.integers(1, 20),
-    width=st.integers(1, 20),
-    channels=st.integers(1, 4),
-    seed=st.integers(0, 1000),
-    is_smooth=st.booleans(),
-)
-def test_pillow_reads_the_pixels_that_were_written(
-    height: int, width: int, channels: int, seed: int, is_smooth: bool
-) -> None:
-    generator = np.random.default_rng(seed)
-    if is_smooth:  # where filters other than none are chosen
-        ramp = np.add.outer(np.arange(height) * 3, np.arange(width) * 5)
-        image = (ramp[..., None] + generator.integers(0, 2, channels)).astype(np.uint8)
-    else:
-        image = generator.integers(0, 256, (height, width, channels), dtype=np.uint8)
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", [(1, 1), (20, 7), (700, 1100)])
+def test_pillow_reads_the_pixels_that_were_written(size: tuple[int, int], channels: int) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (*size, channels), dtype=np.uint8)
 
-    again = pixels(encode_png(image))
-
-    np.testing.assert_array_equal(again.reshape(image.shape), image)
-
-
-def test_a_picture_of_many_bands_is_whole() -> None:
-    rows, columns = np.mgrid[0:700, 0:1100]
-    image = np.stack([rows, columns, rows ^ columns], axis=-1).astype(np.uint8)
-
-    png = encode_png(image)
-
-    np.testing.assert_array_equal(pixels(png), image)
-    assert len(png) < image.nbytes / 4  # filters find what is alike
+    np.testing.assert_array_equal(pixels(encode_png(image)).reshape(image.shape), image)
 
 
 # --- pixels ----------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import struct
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,14 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.util.tensor_util import make_ndarray
 from torch.utils.tensorboard import SummaryWriter
 
+import torcheer as tl
 from tests.many import examples
 from torcheer.errors import InputError
 from torcheer.graph import PassDocument
-from torcheer.run.read.part_protocol import Points, RecordEntry, SeriesEntry, SeriesKey
-from torcheer.run.records import Kind, VideoHead
+from torcheer.run.read.part_protocol import SeriesKey
 from torcheer.run.tensorboard import protobuf as pb
 from torcheer.run.tensorboard.event_file import framed, masked_checksum, read_event, simple_point
 from torcheer.run.tensorboard.events_part import EventsPart, event_files
-from torcheer.run.tensorboard.export import animated, export_tensorboard
 
 ALL = {"scalars": 0, "images": 0, "audio": 0, "histograms": 0, "compressedHistograms": 1, "tensors": 0}
 
@@ -42,29 +40,6 @@ def ours(folder: Path) -> EventsPart:
     part = EventsPart(folder)
     part.refresh()
     return part
-
-
-class AsRun:
-    """A part as a run of one part."""
-
-    def __init__(self, part: EventsPart, documents: Mapping[str, bytes] = {}) -> None:
-        self._part = part
-        self._documents = documents
-
-    def series(self) -> Mapping[SeriesKey, SeriesEntry]:
-        return self._part.series()
-
-    def points(self, name: str) -> Points:
-        return self._part.points(name)
-
-    def records(self, kind: Kind, name: str) -> Sequence[RecordEntry]:
-        return self._part.records(kind, name)
-
-    def data(self, record_id: str) -> bytes | None:
-        return self._part.data(int(record_id.rpartition(":")[2]))
-
-    def document(self, digest: str) -> bytes | None:
-        return self._documents.get(digest)
 
 
 def write_everything(folder: Path) -> None:
@@ -348,7 +323,7 @@ def test_a_configuration_is_read_in_the_time_of_its_length(tmp_path: Path) -> No
 
 def test_what_we_export_is_read_by_their_reader_as_we_had_it(everything: Path, tmp_path: Path) -> None:
     before = ours(everything)
-    export_tensorboard(AsRun(before), tmp_path / "out")
+    tl.open_run(everything).export_tensorboard(tmp_path / "out")
 
     compare(tmp_path / "out", ours(tmp_path / "out"))
     original, again = theirs(everything), theirs(tmp_path / "out")
@@ -377,7 +352,7 @@ def test_what_we_export_is_read_by_their_reader_as_we_had_it(everything: Path, t
 def test_hyperparameters_are_exported_as_they_write_them(tmp_path: Path) -> None:
     with SummaryWriter(str(tmp_path)) as writer:
         writer.add_hparams({"lr": 0.1, "name": "adam", "big": True}, {"acc": 0.5}, run_name="trial")
-    export_tensorboard(AsRun(ours(tmp_path / "trial")), tmp_path / "out")
+    tl.open_run(tmp_path / "trial").export_tensorboard(tmp_path / "out")
     found: dict[str, Any] = theirs(tmp_path / "out").summary_metadata
     content = found["_hparams_/session_start_info"].plugin_data.content
     info = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info
@@ -390,22 +365,17 @@ def test_hyperparameters_are_exported_as_they_write_them(tmp_path: Path) -> None
 
 def test_a_folder_with_event_files_is_not_written_into(everything: Path) -> None:
     with pytest.raises(InputError, match="has event files already"):
-        export_tensorboard(AsRun(ours(everything)), everything)
+        tl.open_run(everything).export_tensorboard(everything)
 
 
-def test_frames_become_a_picture_that_moves() -> None:
-    frames = []
-    for shade in (0, 100, 200):
-        buffer = io.BytesIO()
-        Image.new("RGB", (4, 3), (shade, 0, 0)).save(buffer, "PNG")
-        frames.append(buffer.getvalue())
-    head = VideoHead(width=4, height=3, frames_per_second=5, frame_bytes=[len(frame) for frame in frames])
-    moving = Image.open(io.BytesIO(animated(b"".join(frames), head.frame_bytes, 5) or b""))
-    assert moving.n_frames == 3  # type: ignore[attr-defined]
-    for number, shade in enumerate((0, 100, 200)):
-        moving.seek(number)
-        assert moving.convert("RGB").getpixel((1, 1)) == (shade, 0, 0)
-    assert animated(b"no picture", [10], 5) is None
+def test_a_video_becomes_its_first_picture(tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "run") as run:
+        run.log_video(3, "film", torch.rand(4, 3, 5, 6))
+    saved = tl.open_run(tmp_path / "run")
+    saved.export_tensorboard(tmp_path / "events")
+    (event,) = theirs(tmp_path / "events").Images("film")
+    assert (event.step, event.width, event.height) == (3, 6, 5)
+    assert event.encoded_image_string == saved.videos("film")[0].frames[0]
 
 
 def test_the_graph_of_a_pass_can_be_read_by_them(tmp_path: Path) -> None:

@@ -30,7 +30,6 @@ from torcheer.app.features.feature_sets import find_features
 from torcheer.cli import app
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.read.part_protocol import SeriesKey
-from torcheer.run.read.part_rows import fits
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.records import (
     ConfusionHead,
@@ -165,14 +164,14 @@ def test_a_record_whose_head_does_not_fit_is_skipped_and_said(
     ],
 )
 def test_a_head_fits_so_many_bytes_and_no_others(head: msgspec.Struct, num_bytes: int) -> None:
-    assert fits(head, num_bytes)  # type: ignore[arg-type]
+    assert head.fits(num_bytes)  # type: ignore[attr-defined]
     for wrong in (num_bytes - 1, num_bytes + 1, num_bytes + 8, -num_bytes - 8):
-        assert not fits(head, wrong)  # type: ignore[arg-type]
+        assert not head.fits(wrong)  # type: ignore[attr-defined]
 
 
 def test_numbers_below_zero_do_not_make_a_head_fit() -> None:
-    assert not fits(embedding_head(-2, -3, -4, 4), 24)
-    assert not fits(VideoHead(width=1, height=1, frames_per_second=1, frame_bytes=[-4, 8]), 4)
+    assert not embedding_head(-2, -3, -4, 4).fits(24)
+    assert not VideoHead(width=1, height=1, frames_per_second=1, frame_bytes=[-4, 8]).fits(4)
 
 
 def test_data_that_is_shorter_than_it_says_is_not_given(part: HandmadePart) -> None:

@@ -133,13 +133,13 @@ def test_run_log_takes_any_value(value: Any) -> None:
 
 
 def test_an_interrupt_goes_through() -> None:
+    @never_raising
     class Interrupted(FakeRun):
-        @never_raising
-        def wait(self) -> None:
+        def log_wait(self) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Interrupted().wait()
+        Interrupted().log_wait()
 
 
 def test_run_log_keeps_each_kind_of_value_as_what_it_is() -> None:

@@ -34,17 +34,17 @@ def test_first_and_last_stay_and_no_more_goes_than_must(
         series_at(steps, num_bytes=size, first_id=100 * number)
         for number, (steps, size) in enumerate(zip(all_steps, sizes, strict=False))
     ]
-    chosen = choose([record for records in series for record in records], wanted)
+    chosen, num_freed = choose([record for records in series for record in records], wanted)
 
     size_of = {record.id: record.num_bytes for records in series for record in records}
     inner = {record.id for records in series for record in records[1:-1]}
-    assert len(set(chosen.ids)) == len(chosen.ids)
-    assert set(chosen.ids) <= inner
-    assert chosen.num_bytes == sum(size_of[id] for id in chosen.ids)
-    if chosen.num_bytes < wanted:
-        assert set(chosen.ids) == inner
+    assert len(set(chosen)) == len(chosen)
+    assert set(chosen) <= inner
+    assert num_freed == sum(size_of[id] for id in chosen)
+    if num_freed < wanted:
+        assert set(chosen) == inner
     else:
-        assert chosen.num_bytes - size_of[chosen.ids[-1]] < wanted
+        assert num_freed - size_of[chosen[-1]] < wanted
 
 
 def how_missed(steps: Sequence[int]) -> dict[int, float]:
@@ -58,7 +58,7 @@ def how_missed(steps: Sequence[int]) -> dict[int, float]:
 @given(st.sets(st.integers(0, 500), min_size=3, max_size=60), st.integers(1, 60))
 def test_what_goes_is_what_is_missed_least(all_steps: set[int], num_gone: int) -> None:
     steps = sorted(all_steps)
-    gone = {steps[id] for id in choose(series_at(steps), 10 * num_gone).ids}
+    gone = {steps[id] for id in choose(series_at(steps), 10 * num_gone)[0]}
     before, after = how_missed(steps), how_missed([step for step in steps if step not in gone])
 
     # Records are chosen some at a time: none that stays is missed less than half as much as one that goes.
@@ -71,7 +71,7 @@ def test_the_newest_stand_densest_also_when_it_is_done_over_and_over() -> None:
     for step in range(3000):
         kept.append(Candidate(step, step, 0.0, 10, 0))
         if len(kept) > 200:
-            gone = set(choose(kept, 200).ids)
+            gone = set(choose(kept, 200)[0])
             kept = [record for record in kept if record.id not in gone]
     steps = numpy.array([record.step for record in kept])
     gaps, ages = numpy.diff(steps), 2999 - steps[:-1]
@@ -87,7 +87,7 @@ def test_large_records_make_way_before_small_ones() -> None:
     large = series_at(range(100), num_bytes=10_000)
     small = series_at(range(100), num_bytes=10, first_id=1000)
 
-    assert all(id < 1000 for id in choose([*large, *small], 500_000).ids)
+    assert all(id < 1000 for id in choose([*large, *small], 500_000)[0])
 
 
 def test_a_run_stays_under_its_budget_and_its_file_does_not_grow(tmp_path: Path) -> None:

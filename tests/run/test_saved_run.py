@@ -22,7 +22,7 @@ import torcheer as tl
 from tests.run.handmade_part import HandmadePart
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run.read import saved_run
-from torcheer.run.read.saved_run import Follower, SavedRun, Seen
+from torcheer.run.read.saved_run import SavedRun, Seen
 from torcheer.run.read.scalars import sparkline
 from torcheer.run.records import EmbeddingHead, TensorHead
 
@@ -438,7 +438,7 @@ def test_a_series_is_never_out_of_order_whatever_its_times_say(tmp_path: Path) -
     part.add_block("b", [(0, 2.0, 0.5), (1, 6.0, 1.5)])
     part.finish()
 
-    seen = list(Follower(tmp_path, from_start=True))
+    seen = list(SavedRun(tmp_path).follow(from_start=True))
 
     assert [item.value for item in seen if item.name == "a"] == [0.0, 1.0, 2.0, 3.0]
     assert [item.value for item in seen if item.name == "b"] == [0.5, 1.5]
@@ -450,7 +450,7 @@ def test_a_series_is_never_out_of_order_whatever_its_times_say(tmp_path: Path) -
 def test_what_was_taken_back_is_not_told_again_and_what_comes_instead_is(tmp_path: Path) -> None:
     part = HandmadePart(tmp_path)
     part.add_block("loss", [(step, float(step), 1.0) for step in range(6)])
-    followed = Follower(tmp_path, from_start=True, timeout=0.0)
+    followed = SavedRun(tmp_path).follow(from_start=True, timeout=0.0)
     assert [item.step for item in itertools.islice(followed, 6)] == [0, 1, 2, 3, 4, 5]
     part.purge("loss", 3)
     part.add_block("loss", [(3, 10.0, 2.0), (4, 11.0, 2.0)])
@@ -463,7 +463,7 @@ def test_what_was_taken_back_is_not_told_again_and_what_comes_instead_is(tmp_pat
 def test_a_second_writer_and_a_session_that_resumes_are_followed_too(tmp_path: Path) -> None:
     first = HandmadePart(tmp_path, "rank-0")
     first.add_block("loss", [(0, 1.0, 1.0)])
-    followed = Follower(tmp_path, timeout=600.0)
+    followed = SavedRun(tmp_path).follow(timeout=600.0)
     second = HandmadePart(tmp_path, "rank-1")
     second.add_block("loss", [(0, 2.0, 2.0)])
     assert next(followed).value == 2.0
@@ -480,7 +480,7 @@ def test_a_second_writer_and_a_session_that_resumes_are_followed_too(tmp_path: P
 def test_records_that_are_thinned_are_not_told_again(tmp_path: Path) -> None:
     part = HandmadePart(tmp_path)
     numbers = [part.add_text("note", f"{step}", step) for step in range(4)]
-    followed = Follower(tmp_path, from_start=True)
+    followed = SavedRun(tmp_path).follow(from_start=True)
     assert [str(next(followed).record) for _ in range(4)] == ["0", "1", "2", "3"]
     part.thin(numbers[1])
     part.add_text("note", "4", 4)

@@ -22,7 +22,7 @@ from tests.run.raw_tables import RawPart, quick_folder
 from tests.run.watching import COLUMNS, figure, log_plan, log_table, rows_of, table_at
 from torcheer.errors import InputError
 from torcheer.run import statistics
-from torcheer.run.read import watched_reader
+from torcheer.run.read import watched
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.read.saved_run import SavedRun, open_run
 from torcheer.run.run import Run
@@ -273,7 +273,7 @@ def _not_whole(part: object, record: int) -> bytes:
 def test_a_table_that_would_be_too_large_has_fewer_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched_reader, "MOST_CELLS", 20)
+    monkeypatch.setattr(watched, "MOST_CELLS", 20)
     with Run(tmp_path) as run:
         log_plan(run)
         log_table(run, table_at(range(100)))

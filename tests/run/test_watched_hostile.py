@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from tests.run.handmade_part import HandmadePart
 from tests.run.raw_tables import quick_folder
 from tests.run.watching import COLUMNS, figure, log_plan, log_table, rows_of, table_at
-from torcheer.run.read import watched_reader
+from torcheer.run.read import watched
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.records import AlarmHead, GapHead, StatisticsHead, WatchHead
 from torcheer.run.run import Run
-from torcheer.run.statistics import is_fitting
 
 GOOD = table_at(range(4))
 
@@ -150,7 +149,7 @@ def test_names_that_stand_there_twice_are_one_row(tmp_path: Path) -> None:
 def test_more_rows_than_anybody_watches_are_left_out(
     part: HandmadePart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched_reader, "_MOST_ROWS", 1)
+    monkeypatch.setattr(watched, "_MOST_ROWS", 1)
     table = RunReader(part.path.parent).watched.table(0, "std")
 
     assert table.names == ["a.weight"]
@@ -194,9 +193,7 @@ def test_only_what_fits_its_bytes_fits(
         stride=stride,
     )
     is_right = min(num_columns, num_rows) >= 0 and min(num_steps, stride) >= 1
-    assert is_fitting(head, num_bytes) == (
-        is_right and num_bytes == num_steps * (16 + 4 * num_columns * num_rows)
-    )
+    assert head.fits(num_bytes) == (is_right and num_bytes == num_steps * (16 + 4 * num_columns * num_rows))
 
 
 @given(st.integers(0, 2**32))

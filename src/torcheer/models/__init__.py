@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from torcheer.models.process_ranks import (
         has_process_group,
         num_ranks,
-        num_ranks_of_program,
         rank_of,
         rank_of_process,
     )

@@ -8,7 +8,6 @@ from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from torcheer.run.encode.arrays import view_of
-    from torcheer.run.encode.passes import pass_of
     from torcheer.run.encode.steps_names_hparams import NOT_A_NUMBER, number_of
     from torcheer.run.log_methods import NETVIEW, reason_of
     from torcheer.run.part_storage import (
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
         interruptible,
         rank_in,
     )
-    from torcheer.run.read.part_rows import ITEM_BYTES, MAX_DIMS, HeadRow, Slice
+    from torcheer.run.read.part_rows import HeadRow, Slice
     from torcheer.run.read.run_folders import (
         FoundRun,
         FoundRuns,
@@ -60,18 +59,19 @@ if TYPE_CHECKING:
         sparkline,
         write_csv,
     )
-    from torcheer.run.read.sqlite_part import BlockFigures, ByteRanges, SqlitePart, column_of
+    from torcheer.run.read.sqlite_part import SqlitePart
     from torcheer.run.read.watched import (
         Alarm,
-        EventsCursor,
         Gap,
         Watched,
-        WatchedFigures,
+        WatchedReader,
+        WatchedSeries,
+        at_steps,
         every_text,
         write_events_csv,
     )
-    from torcheer.run.read.watched_reader import PartPlan, RankPlan, WatchedReader, at_steps
     from torcheer.run.records import (
+        ITEM_BYTES,
         AnyHead,
         Connection,
         EmbeddingHead,
@@ -107,14 +107,13 @@ if TYPE_CHECKING:
         NUM_VALUES,
         ORDER,
         UNITS,
-        estimated,
         figures_of,
         group_of,
         table_of,
     )
-    from torcheer.run.tables import Cells, ColumnFigures, Table, TableRecord, cells_of, table_fault
+    from torcheer.run.tables import Cells, Table, TableRecord, cells_of, table_fault
     from torcheer.run.tensorboard.export import KINDS_NOT_EXPORTED
-    from torcheer.run.tensorboard.summary_writer import GRAPH, SummaryWriter
+    from torcheer.run.tensorboard.summary_writer import SummaryWriter
     from torcheer.run.warnings_once import RunWarning, WarningsOnce
     from torcheer.run.write.process_end import Ending, at_end_of_child, ending_of, ending_of_program
     from torcheer.run.write.queue import Mark

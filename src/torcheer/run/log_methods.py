@@ -9,58 +9,41 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from torcheer.errors import InputError, TorcheerError
-from torcheer.run.encode.arrays import copy_of, encode_tensor
-from torcheer.run.encode.classification import (
-    confusion_of,
-    encode_confusion,
-    encode_curve,
-    encode_judged,
-    judged,
-    num_thresholds_of,
-    raw_curve,
-)
-from torcheer.run.encode.histograms import bins_of, encode_counted, encode_histogram, raw_histogram, values_of
+from torcheer.run.encode.arrays import tensor_record
+from torcheer.run.encode.classification import confusion_record, pr_curve_record, raw_pr_curve_record
+from torcheer.run.encode.histograms import histogram_record, raw_histogram_record
 from torcheer.run.encode.media import (
-    ImageToBe,
-    embedding_of,
-    encode_embedding,
-    encode_image,
-    encode_sound,
-    encode_video,
-    image_of,
+    embedding_record,
+    figure_record,
+    image_record,
     is_figure,
     is_pillow,
-    marks_of,
-    pixels_of_figure,
-    rate_of,
-    sample_rate_of,
-    sound_of,
-    video_of,
+    sound_record,
+    video_record,
 )
-from torcheer.run.encode.passes import encode_pass, is_history, seen_pass
+from torcheer.run.encode.passes import is_history, pass_record
 from torcheer.run.encode.steps_names_hparams import (
     checked_name,
-    encode_hparams,
-    encode_layout,
-    encode_text,
+    hparams_record,
+    layout_record,
     step_of,
-    text_of,
+    text_record,
     time_of,
 )
 from torcheer.run.records import (
     AlarmHead,
-    Encoded,
     EncodedRecord,
     GapHead,
+    GapReason,
     Kind,
     MomentHead,
     NetScene,
     NetViewHead,
     Observation,
+    Pending,
     WatchedRow,
     WatchHead,
     encode_json,
@@ -68,8 +51,7 @@ from torcheer.run.records import (
 from torcheer.run.statistics import checked_table
 from torcheer.run.tables import as_row, encoded_table
 
-P = ParamSpec("P")
-GapReason = Literal["full", "killed", "budget", "error"]
+C = TypeVar("C")
 
 HPARAMS, LAYOUT = "hparams", "layout"  # the names of the two series of which there is one
 WATCH = "watch"  # the name of the series of plans, of statistics and of gaps
@@ -77,22 +59,21 @@ NETVIEW = "netview"  # the name of the series of scenes, and of that of moments
 _LEFT_ALONE: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
-class Telling(Protocol):
-    """Tells somebody, once for each cause, or for each of the first few series of a cause, and counts."""
+def never_raising(cls: type[C]) -> type[C]:
+    """Have no method `log_*` or `add_*` of a class raise: `_tell` tells what went wrong, and counts it."""
+    for name, method in list(vars(cls).items()):
+        if name.startswith(("log_", "add_", "_observe")):
+            setattr(cls, name, _guarded(method))
+    return cls
 
-    def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None: ...
 
-
-S = TypeVar("S", bound=Telling)
-
-
-def never_raising(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
+def _guarded(method: Callable[..., None]) -> Callable[..., None]:
     # What no user calls by name is behind `run.log`.
     called = "log" if method.__name__.startswith("_") else method.__name__
     place = 0 if called.startswith("add_") else 1  # of the series' name: after the step, or first
 
     @functools.wraps(method)
-    def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def guarded(self: Any, /, *args: Any, **kwargs: Any) -> None:
         try:
             as_it_is(method)(self, *args, **kwargs)
         except Exception as error:
@@ -121,6 +102,7 @@ def reason_of(error: Exception) -> str:
     return text if isinstance(error, TorcheerError) and text else f"{type(error).__name__}: {text}"
 
 
+@never_raising
 class LogMethods:
     """All that can be logged besides plain numbers. Each value is copied at once: go on and change it.
 
@@ -137,31 +119,22 @@ class LogMethods:
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
         raise NotImplementedError
 
-    def _keep(
-        self,
-        kind: Kind,
-        name: Any,
-        when: tuple[Any, Any],
-        num_bytes: int,
-        encode: Callable[[], Encoded],
-        description: str = "",
-    ) -> None:
-        """`when` is a step and a time, as they were given."""
-        observation = Observation(
-            kind=kind,
-            name=checked_name(name),
-            step=step_of(when[0]),
-            time=time_of(when[1]),
-            num_bytes=num_bytes,
-            encode=encode,
-            description=description,
+    def _keep(self, kind: Kind, name: Any, step: Any, time: Any, record: Pending) -> None:
+        self._put(
+            Observation(
+                kind=kind,
+                name=checked_name(name),
+                step=step_of(step),
+                time=time_of(time),
+                num_bytes=record.num_bytes,
+                encode=record.encode,
+                description=record.note,
+            )
         )
-        self._put(observation)
 
     def _keep_now(self, kind: Kind, name: str, step: Any, time: Any, head: Any, data: bytes) -> None:
         self.keep_encoded([EncodedRecord(kind, name, step_of(step), time_of(time), head, data)])
 
-    @never_raising
     def _observe_value(self, step: int, name: str, value: Any) -> None:
         """What `run.log` does with a value that is no number."""
         if isinstance(value, str | bytes | bytearray):
@@ -180,13 +153,10 @@ class LogMethods:
 
     # --- numbers --------------------------------------------------------------------------------------
 
-    @never_raising
     def log_tensor(self, step: int, name: str, tensor: Any, *, time: float | None = None) -> None:
         """Keep a tensor or an array of any shape and type, exactly."""
-        copied = copy_of(tensor)
-        self._keep("tensor", name, (step, time), len(copied.raw), partial(encode_tensor, copied), copied.note)
+        self._keep("tensor", name, step, time, tensor_record(tensor))
 
-    @never_raising
     def log_histogram(
         self,
         step: int,
@@ -205,13 +175,8 @@ class LogMethods:
 
         More than 128 MB of values are not copied but counted before it returns.
         """
-        copied = values_of(values)
-        encode = partial(encode_histogram, copied, bins_of(bins), None if max_bins is None else int(max_bins))
-        if not copied.raw:  # too much to be copied
-            encode = partial(Encoded, *encode())
-        self._keep("histogram", name, (step, time), len(copied.raw), encode, copied.note)
+        self._keep("histogram", name, step, time, histogram_record(values, bins, max_bins))
 
-    @never_raising
     def log_histogram_raw(
         self,
         step: int,
@@ -227,10 +192,8 @@ class LogMethods:
         - `limits`, `counts`: the upper end of each bin, and how many values are in it.
         - `known`: `min`, `max`, `num`, `sum` and `sum_squares` of the values.
         """
-        found = raw_histogram(limits, counts, known)
-        self._keep("histogram", name, (step, time), 16 * len(found.edges), partial(encode_counted, found))
+        self._keep("histogram", name, step, time, raw_histogram_record(limits, counts, known))
 
-    @never_raising
     def log_embedding(
         self,
         step: int,
@@ -247,12 +210,11 @@ class LogMethods:
         - `metadata`: a label for each point; or several, with `metadata_header` to name them.
         - `label_img`: a picture of each point, (number, channels, height, width).
         """
-        given = embedding_of(points, metadata, metadata_header, label_img)
-        self._keep("embedding", name, (step, time), given.num_bytes, partial(encode_embedding, given))
+        record = embedding_record(points, metadata, metadata_header, label_img)
+        self._keep("embedding", name, step, time, record)
 
     # --- what people look at, listen to and read ------------------------------------------------------
 
-    @never_raising
     def log_image(
         self,
         step: int,
@@ -272,10 +234,9 @@ class LogMethods:
         - `boxes`, `box_labels`: left, top, right and bottom of each box that is drawn over it, and a label
           for each.
         """
-        to_be = image_of(image, dataformats)._replace(marks=marks_of(boxes, box_labels))
-        self._keep_image(name, (step, time), to_be)
+        record = image_record(image, dataformats, boxes=boxes, labels=box_labels)
+        self._keep("image", name, step, time, record)
 
-    @never_raising
     def log_images(
         self,
         step: int,
@@ -286,9 +247,8 @@ class LogMethods:
         time: float | None = None,
     ) -> None:
         """Keep a batch of pictures as one, eight in a row. `dataformats` is `'NCHW'`, `'NHWC'` or `'NHW'`."""
-        self._keep_image(name, (step, time), image_of(images, dataformats, is_batch=True))
+        self._keep("image", name, step, time, image_record(images, dataformats, is_batch=True))
 
-    @never_raising
     def log_figure(
         self, step: int, name: str, figure: Any, *, close: bool = True, time: float | None = None
     ) -> None:
@@ -296,17 +256,8 @@ class LogMethods:
 
         It is drawn at once. `close` takes it away from pyplot afterwards.
         """
-        if isinstance(figure, list | tuple):
-            pixels = [pixels_of_figure(one, close=close) for one in figure]
-            self._keep_image(name, (step, time), image_of(pixels, "NHWC", is_batch=True))
-        else:
-            self._keep_image(name, (step, time), image_of(pixels_of_figure(figure, close=close), "HWC"))
+        self._keep("image", name, step, time, figure_record(figure, close=close))
 
-    def _keep_image(self, name: str, when: tuple[Any, Any], image: ImageToBe) -> None:
-        num_bytes = len(image.copied.raw)
-        self._keep("image", name, when, num_bytes, partial(encode_image, image), image.copied.note)
-
-    @never_raising
     def log_video(
         self,
         step: int,
@@ -320,27 +271,20 @@ class LogMethods:
 
         Several have their number first. Values as in `log_image`.
         """
-        copied, rate = video_of(video), rate_of(frames_per_second)
-        self._keep("video", name, (step, time), len(copied.raw), partial(encode_video, copied, rate))
+        self._keep("video", name, step, time, video_record(video, frames_per_second))
 
-    @never_raising
     def log_audio(
         self, step: int, name: str, samples: Any, *, sample_rate: float = 44100, time: float | None = None
     ) -> None:
         """Keep sound of shape (length,) or (channels, length): floats from -1 to 1, or int16 as they are."""
-        copied, rate = sound_of(samples), sample_rate_of(sample_rate)
-        encode = partial(encode_sound, copied, rate)
-        self._keep("audio", name, (step, time), len(copied.raw), encode, copied.note)
+        self._keep("audio", name, step, time, sound_record(samples, sample_rate))
 
-    @never_raising
     def log_text(self, step: int, name: str, text: Any, *, time: float | None = None) -> None:
         """Keep a text. It is shown as Markdown; what is no text is kept as it would be printed."""
-        kept = text_of(text)
-        self._keep("text", name, (step, time), len(kept), partial(encode_text, kept))
+        self._keep("text", name, step, time, text_record(text))
 
     # --- how well a model does ------------------------------------------------------------------------
 
-    @never_raising
     def log_pr_curve(
         self,
         step: int,
@@ -357,20 +301,16 @@ class LogMethods:
         - `labels`: 0 or 1 for each element; `predictions`: how sure the model is of 1, between 0 and 1.
         - `weights`: how much each element counts.
         """
-        given, number = judged(labels, predictions, weights), num_thresholds_of(num_thresholds)
-        num_bytes = len(given.labels.raw) + given.predictions.nbytes
-        self._keep("pr_curve", name, (step, time), num_bytes, partial(encode_judged, given, number))
+        record = pr_curve_record(labels, predictions, weights, num_thresholds)
+        self._keep("pr_curve", name, step, time, record)
 
-    @never_raising
     def log_pr_curve_raw(self, step: int, name: str, rows: Any, *, time: float | None = None) -> None:
         """Keep a curve that you counted yourself, a number for each threshold in each of six rows.
 
         The rows: true and false positives, true and false negatives, precision, recall.
         """
-        found = raw_curve(list(rows))
-        self._keep("pr_curve", name, (step, time), found.nbytes, partial(encode_curve, found))
+        self._keep("pr_curve", name, step, time, raw_pr_curve_record(list(rows)))
 
-    @never_raising
     def log_confusion(
         self,
         step: int,
@@ -389,26 +329,17 @@ class LogMethods:
           one for each class in the last dimension: the highest holds.
         - `labels`: the names of the classes.
         """
-        given = confusion_of(matrix, truth, predictions, labels)
-        self._keep("confusion", name, (step, time), given.counts.nbytes, partial(encode_confusion, given))
+        self._keep("confusion", name, step, time, confusion_record(matrix, truth, predictions, labels))
 
     # --- the model and its settings -------------------------------------------------------------------
 
-    @never_raising
     def log_pass(self, step: int, name: str, history: Any, *, time: float | None = None) -> None:
         """Keep a pass: its graph, once for all that are alike, and figures of each op's output and gradient.
 
         Reads all saved tensors of the pass before it returns.
         """
-        if not is_history(history):
-            raise InputError(
-                f"a {type(history).__name__} is no pass: give what log_forward_pass returned, a ModelHistory."
-            )
-        seen = seen_pass(history)
-        num_bytes = seen.figures.nbytes + 1000 * len(seen.document.ops)
-        self._keep("pass", name, (step, time), num_bytes, partial(encode_pass, seen))
+        self._keep("pass", name, step, time, pass_record(history))
 
-    @never_raising
     def log_hparams(
         self,
         hparams: Mapping[str, Any],
@@ -421,10 +352,8 @@ class LogMethods:
 
         Numbers, truth and text are kept as they are, all else as it is written.
         """
-        encoded = encode_hparams(hparams, metrics)
-        self._keep("hparams", HPARAMS, (step, time), 0, lambda: encoded)
+        self._keep("hparams", HPARAMS, step, time, hparams_record(hparams, metrics))
 
-    @never_raising
     def log_layout(
         self, layout: Mapping[str, Mapping[str, Any]], *, step: int = 0, time: float | None = None
     ) -> None:
@@ -433,12 +362,10 @@ class LogMethods:
         `{"errors": {"loss": ["Multiline", ["train/loss", "test/loss"]]}}`; a `"Margin"` has three names, of
         the value, its lower and its upper bound.
         """
-        encoded = encode_layout(layout)
-        self._keep("layout", LAYOUT, (step, time), 0, lambda: encoded)
+        self._keep("layout", LAYOUT, step, time, layout_record(layout))
 
     # --- tables ---------------------------------------------------------------------------------------
 
-    @never_raising
     def log_row(self, step: int, name: str, row: Mapping[str, Any], *, time: float | None = None) -> None:
         """Add a row to a table: `run.log_row(step, "epochs", {"epoch": 3, "loss": 0.1, "output": tensor})`.
 
@@ -447,7 +374,6 @@ class LogMethods:
         """
         self._log_columns(step, name, as_row(_mapping(row)), time)
 
-    @never_raising
     def log_table(
         self, step: int, name: str, columns: Mapping[str, Any], *, time: float | None = None
     ) -> None:
@@ -464,7 +390,6 @@ class LogMethods:
 
     # --- what an inspector sees -----------------------------------------------------------------------
 
-    @never_raising
     def log_watch(
         self,
         step: int,
@@ -485,7 +410,6 @@ class LogMethods:
         head = WatchHead(digest=digest, num_rows=len(rows), columns=list(columns), every=every, watch=watch)
         self._keep_now("watch", WATCH, step, time, head, encode_json(list(rows)))
 
-    @never_raising
     def log_statistics(self, digest: str, steps: Any, times: Any, values: Any) -> None:
         """Keep figures of all rows of a plan over some steps.
 
@@ -496,7 +420,6 @@ class LogMethods:
         when = int(table.steps[0]), float(table.times[0])
         self._keep_now("statistics", WATCH, *when, table.head(), table.data())
 
-    @never_raising
     def log_alarm(
         self,
         step: int,
@@ -519,7 +442,6 @@ class LogMethods:
         )
         self._keep_now("alarm", checked_name(alarm), step, time, head, b"")
 
-    @never_raising
     def log_gap(
         self,
         first_step: int,
@@ -543,7 +465,6 @@ class LogMethods:
 
     # --- what a NetView shows -------------------------------------------------------------------------
 
-    @never_raising
     def log_netview(self, step: int, scene: NetScene, *, time: float | None = None) -> None:
         """Say which layers there are, how they lie and what connects them. The last one holds."""
         if not isinstance(scene, NetScene):
@@ -552,7 +473,6 @@ class LogMethods:
         head = NetViewHead(num_layers=len(scene.layers), num_units=num_units)
         self._keep_now("netview", NETVIEW, step, time, head, encode_json(scene))
 
-    @never_raising
     def log_moment(self, step: int, counters: Mapping[str, Any], *, time: float | None = None) -> None:
         """Say that the layers were recorded at this step. Counters are shown as texts: epoch, trial, name."""
         texts = {str(name): str(value) for name, value in counters.items()}

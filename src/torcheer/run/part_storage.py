@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 FORMAT: Final = 1
 APPLICATION_ID: Final = 0x746F7263  # "torc", in the header of the file
@@ -90,21 +90,16 @@ class NotOursError(Exception):
     """The file is no part that can be appended to; the message says why."""
 
 
-class Opened(NamedTuple):
-    """A connection in which nothing has begun yet, and what readers should know about it."""
+def open_database(path: Path) -> tuple[sqlite3.Connection, str, bool]:
+    """A connection in which nothing has begun yet, what readers should know of it, and whether it is remote.
 
-    connection: sqlite3.Connection
-    note: str
-    is_remote: bool
-
-
-def open_database(path: Path) -> Opened:
-    """Raises NotOursError, or sqlite3.Error where the disk does not allow it."""
+    Raises NotOursError, or sqlite3.Error where the disk does not allow it.
+    """
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         _check(connection, path)
         remote = remote_kind(path.parent)
-        return Opened(connection, _choose_journal(connection, remote), bool(remote))
+        return connection, _choose_journal(connection, remote), bool(remote)
     except BaseException:
         connection.close()
         raise
@@ -248,7 +243,7 @@ def take_lock(path: Path, *, by_name: bool = True) -> PartLock | None:
 
 
 def is_locked(path: Path) -> bool | None:
-    """Whether somebody writes; None where that cannot be told (no locks on this system or file system)."""
+    """True if somebody writes; None if nobody can tell (no locks on this system or file system)."""
     with _guard:
         if _key_of(path) in _held:
             return True
@@ -418,26 +413,26 @@ _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 def fault_of(error: BaseException) -> Fault:
-    code = _code(error)
+    code = primary_code(error)
     if isinstance(error, OSError) or code in _PASSING:
         return Fault.PASSING
     return Fault.DAMAGED if code in _DAMAGED else Fault.UNFIT
 
 
 def needs_new_connection(error: BaseException) -> bool:
-    return not (_code(error) in {_FULL, *_HELD} or getattr(error, "errno", None) == errno.ENOSPC)
+    return not (primary_code(error) in {_FULL, *_HELD} or getattr(error, "errno", None) == errno.ENOSPC)
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether there was no room, so that something smaller may still have some."""
+    """True if the disk had no room for it. Something smaller may still fit."""
     # A quota that is used up, or the largest file allowed, is to SQLite an error in writing.
     is_unwritten = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_WRITE
-    return is_unwritten or _code(error) == _FULL or getattr(error, "errno", None) in _NO_SPACE
+    return is_unwritten or primary_code(error) == _FULL or getattr(error, "errno", None) in _NO_SPACE
 
 
 def words_for(error: BaseException) -> str:
     """What to tell somebody, in words."""
-    code, number = _code(error), getattr(error, "errno", None)
+    code, number = primary_code(error), getattr(error, "errno", None)
     if code == _FULL or number in _NO_SPACE:
         return "the disk is full"
     if code in _NOT_ALLOWED or number in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -447,7 +442,7 @@ def words_for(error: BaseException) -> str:
     return "another program holds the file locked" if code == sqlite3.SQLITE_BUSY else f"{error}"
 
 
-def _code(error: BaseException) -> int | None:
+def primary_code(error: BaseException) -> int | None:
     """The primary code; None where the error is not SQLite's own."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF

@@ -7,6 +7,7 @@ they are raw little-endian numbers, UTF-8, PNG or WAV, and never anything that r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import field
 
 from torcheer.graph import Entry
+from torcheer.tensorfile import MAX_DIMS, RAW_TYPES
 
 Kind = Literal[
     "scalar",
@@ -42,8 +44,38 @@ MOST_SECONDS: Final = 2e11  # since 1970 or before it: times of any century that
 Plain = float | bool | str | None  # what a hyperparameter can be; None for NaN and infinity, too
 
 
+# Bytes of one element, by torch's names.
+ITEM_BYTES: Final = {
+    **RAW_TYPES,
+    **dict.fromkeys(("bool", "uint8", "int8"), 1),
+    **dict.fromkeys(("uint16", "int16", "float16"), 2),
+    **dict.fromkeys(("uint32", "int32", "float32", "complex32"), 4),
+    **dict.fromkeys(("uint64", "int64", "float64", "complex64"), 8),
+    "complex128": 16,
+}
+
+
+def tensor_bytes(shape: Sequence[int], dtype: str) -> int:
+    """How many bytes a tensor takes; -1 where there can be no such tensor."""
+    # Many dimensions would make a number that takes long to work out.
+    if dtype not in ITEM_BYTES or len(shape) > MAX_DIMS or min(shape, default=0) < 0:
+        return -1
+    return ITEM_BYTES[dtype] * math.prod(shape)
+
+
 class Head(Entry, frozen=True, tag_field="kind"):
     """What a record is, but for its bytes."""
+
+    def fits(self, num_bytes: int) -> bool:
+        """False where so many bytes cannot be what the head says."""
+        return num_bytes >= 0
+
+
+class _HeadAlone(Head, frozen=True):
+    """A record without bytes."""
+
+    def fits(self, num_bytes: int) -> bool:
+        return num_bytes == 0
 
 
 class TensorHead(Head, frozen=True, tag="tensor"):
@@ -61,6 +93,9 @@ class TensorHead(Head, frozen=True, tag="tensor"):
     estimates: tuple[str, ...] = ()  # which of the figures are those of a sample: mean, std, zeros…
     num_values: int | None = None  # in that sample
 
+    def fits(self, num_bytes: int) -> bool:
+        return 0 <= tensor_bytes(self.shape, self.dtype) == num_bytes
+
 
 class HistogramHead(Head, frozen=True, tag="histogram"):
     """Bytes: num_bins + 1 edges, rising, then num_bins counts, all float64. The rest is of the values."""
@@ -74,6 +109,9 @@ class HistogramHead(Head, frozen=True, tag="histogram"):
     num_nan: int
     num_inf: int
     is_sample: bool = False  # the values are not all that there were
+
+    def fits(self, num_bytes: int) -> bool:
+        return self.num_bins >= 0 and 8 * (2 * self.num_bins + 1) == num_bytes
 
 
 class ImageHead(Head, frozen=True, tag="image"):
@@ -94,6 +132,9 @@ class VideoHead(Head, frozen=True, tag="video"):
     height: int
     frames_per_second: float
     frame_bytes: list[int]
+
+    def fits(self, num_bytes: int) -> bool:
+        return min(self.frame_bytes, default=0) >= 0 and sum(self.frame_bytes) == num_bytes
 
 
 class AudioHead(Head, frozen=True, tag="audio"):
@@ -127,6 +168,12 @@ class EmbeddingHead(Head, frozen=True, tag="embedding"):
     sprite_height: int
     sprites_per_row: int
 
+    def fits(self, num_bytes: int) -> bool:
+        parts = (self.matrix_bytes, self.label_bytes, self.sprite_bytes)
+        if min(*parts, self.num_points, self.num_dims) < 0:
+            return False
+        return self.matrix_bytes == 4 * self.num_points * self.num_dims and sum(parts) == num_bytes
+
 
 class PrCurveHead(Head, frozen=True, tag="pr_curve"):
     """Bytes: true and false positives, true and false negatives, precision and recall, in rows of float64.
@@ -136,11 +183,17 @@ class PrCurveHead(Head, frozen=True, tag="pr_curve"):
 
     num_thresholds: int
 
+    def fits(self, num_bytes: int) -> bool:
+        return self.num_thresholds >= 0 and 8 * 6 * self.num_thresholds == num_bytes
+
 
 class ConfusionHead(Head, frozen=True, tag="confusion"):
     """Bytes: counts as float64, a row for each true class, a column for each that was said."""
 
     labels: list[str]
+
+    def fits(self, num_bytes: int) -> bool:
+        return 8 * len(self.labels) ** 2 == num_bytes
 
 
 class PassHead(Head, frozen=True, tag="pass"):
@@ -156,8 +209,11 @@ class PassHead(Head, frozen=True, tag="pass"):
     figures: list[str]  # mean, std, min, max, zeros, nan, the same of the gradient (grad_mean…), seconds
     random_seed: int | None = None  # of this pass; the document has that of the first
 
+    def fits(self, num_bytes: int) -> bool:
+        return self.num_ops >= 0 and 8 * self.num_ops * len(self.figures) == num_bytes
 
-class HparamsHead(Head, frozen=True, tag="hparams"):
+
+class HparamsHead(_HeadAlone, frozen=True, tag="hparams"):
     """No bytes. Later records of a run add to earlier ones."""
 
     hparams: dict[str, Plain]
@@ -179,7 +235,7 @@ class LayoutGroup(Entry, frozen=True):
     charts: list[LayoutChart]
 
 
-class LayoutHead(Head, frozen=True, tag="layout"):
+class LayoutHead(_HeadAlone, frozen=True, tag="layout"):
     """No bytes. The last one holds."""
 
     groups: list[LayoutGroup]
@@ -205,6 +261,13 @@ class WatchHead(Head, frozen=True, tag="watch"):
     every: str  # as it was asked for: 20/s
     watch: str | None = None  # the name of whoever watches, empty for one without; None where nobody knows
 
+    def fits(self, num_bytes: int) -> bool:
+        return 0 <= self.num_rows <= num_bytes  # a row takes more than a byte
+
+
+STEP_BYTES: Final = 16  # of a step and its time, in a block of statistics
+FIGURE_BYTES: Final = 4
+
 
 class StatisticsHead(Head, frozen=True, tag="statistics"):
     """Figures of all rows over some steps. Bytes: steps as int64, times as float64, then float32.
@@ -221,8 +284,14 @@ class StatisticsHead(Head, frozen=True, tag="statistics"):
     last_time: float
     stride: int = 1
 
+    def fits(self, num_bytes: int) -> bool:
+        if min(self.num_columns, self.num_rows) < 0 or min(self.num_steps, self.stride) < 1:
+            return False
+        of_step = STEP_BYTES + FIGURE_BYTES * self.num_columns * self.num_rows
+        return self.num_steps * of_step == num_bytes
 
-class AlarmHead(Head, frozen=True, tag="alarm"):
+
+class AlarmHead(_HeadAlone, frozen=True, tag="alarm"):
     """Something that a person should look at. No bytes. The name of its series is the kind of alarm."""
 
     layer: str
@@ -232,10 +301,13 @@ class AlarmHead(Head, frozen=True, tag="alarm"):
     message: str
 
 
-class GapHead(Head, frozen=True, tag="gap"):
+GapReason = Literal["full", "killed", "budget", "error"]
+
+
+class GapHead(_HeadAlone, frozen=True, tag="gap"):
     """Something that was to be observed, and was not. No bytes."""
 
-    reason: Literal["full", "killed", "budget", "error"]
+    reason: GapReason
     counts: dict[str, int]  # records that are missing, by name
     last_step: int  # the record's own step is the first
     message: str
@@ -359,15 +431,23 @@ class Encoded(NamedTuple):
     document: Document | None = None
 
 
+class Pending(NamedTuple):
+    """A record that is copied and not encoded yet."""
+
+    num_bytes: int  # that it holds until it is written
+    encode: Callable[[], Encoded]  # in the encoder's thread: what the training owns, it must not touch
+    note: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One record to be. `encode` runs in the encoder's thread: what the training owns, it must not touch."""
+    """One record to be, and where it belongs."""
 
     kind: Kind
     name: str
     step: int
     time: float
-    num_bytes: int  # that it holds until it is written
+    num_bytes: int
     encode: Callable[[], Encoded]
     description: str = ""
 
@@ -378,7 +458,10 @@ class Observation:
 
 
 class EncodedRecord(NamedTuple):
-    """A record as it goes into the tables. Whoever makes one has the types right: nothing is converted."""
+    """A record as it goes into the tables. Whoever makes one has the types right: nothing is converted.
+
+    Of the kind "scalar", it is a description of the series and nothing else.
+    """
 
     kind: Kind
     name: str
@@ -405,14 +488,6 @@ class Bulk:
     def weight(self) -> int:
         """As how many records it counts in the queue: these take far less work than others."""
         return 1 + len(self.records) // 64
-
-
-def bulk_of(records: Sequence[EncodedRecord], most_bytes: int) -> Bulk:
-    """Those that are not larger than a record may be; the caller may do with the list what it likes."""
-    sizes = [len(record[5]) for record in records]
-    if sizes and max(sizes) > most_bytes:
-        return bulk_of([record for record in records if record.num_bytes <= most_bytes], most_bytes)
-    return Bulk(tuple(records), sum(sizes))
 
 
 # --- what a NetView shows -------------------------------------------------------------------------------

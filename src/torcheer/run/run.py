@@ -18,7 +18,7 @@ from torcheer.run.log_methods import LogMethods, reason_of
 from torcheer.run.read.run_folders import folder_of
 from torcheer.run.read.run_reader import RunReader
 from torcheer.run.read.saved_run import ReadMethods
-from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation, bulk_of
+from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation
 from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.disk import Disk
 from torcheer.run.write.part_file import Settings
@@ -27,7 +27,6 @@ from torcheer.run.write.queue import (
     CALL_WEIGHT,
     MOST_RECORD_BYTES,
     WAKE_WEIGHT,
-    Described,
     Mark,
     Queue,
     tell_too_large,
@@ -169,14 +168,9 @@ class Run(LogMethods, ReadMethods):
                 others[name] = value
             else:
                 numbers[name] = number
-        if numbers:
-            self._append_call(step, now, numbers)
+        self._put_scalars(step, now, numbers)
         for name, value in others.items():
             self._observe_value(step, name, value)
-
-    def _put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
-        if values:
-            self._append_call(step, time, dict(values))
 
     def _put(self, observation: Observation) -> None:
         if observation.num_bytes > MOST_RECORD_BYTES:
@@ -186,11 +180,15 @@ class Run(LogMethods, ReadMethods):
 
     def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
         """Keep many records that are encoded already, with little work for each of them."""
-        for record in [one for one in records if len(one[5]) > MOST_RECORD_BYTES]:
-            tell_too_large(self._teller, record, record.num_bytes)
-        bulk = bulk_of(records, MOST_RECORD_BYTES)
-        if bulk.records:
-            self._hand_over(bulk, len(bulk.records))
+        fitting = []
+        for record in records:
+            if len(record.data) > MOST_RECORD_BYTES:
+                tell_too_large(self._teller, record, record.num_bytes)
+            else:
+                fitting.append(record)
+        if fitting:
+            bulk = Bulk(fitting, sum([len(record.data) for record in fitting]))
+            self._hand_over(bulk, len(fitting))
 
     def _hand_over(self, item: Observation | Bulk, num_events: int) -> None:
         if not self._is_running():
@@ -201,13 +199,15 @@ class Run(LogMethods, ReadMethods):
             self._tell_full(num_events)
 
     def _describe(self, kind: Kind, name: str, description: str) -> None:
-        described = Described(kind=kind, name=name, description=description)
-        if self._queue.last_described.get(name) != described and self._is_running():
-            self._queue.last_described[name] = described
-            self._queue.items.append(described)
+        if self._queue.last_described.get(name) != description and self._is_running():
+            self._queue.last_described[name] = description
+            about = EncodedRecord(kind, name, 0, 0.0, b"", b"", description)
+            self._queue.add(Bulk([about], 0))
 
-    def _append_call(self, step: int, time: float, values: dict[str, Any]) -> None:
+    def _put_scalars(self, step: int, time: float, values: dict[str, Any]) -> None:
         queue = self._queue
+        if not values:
+            return
         if not self._is_running():
             self._teller.drop(len(values))
         elif not queue.press():
@@ -217,7 +217,7 @@ class Run(LogMethods, ReadMethods):
             queue.weight += len(values) + CALL_WEIGHT
 
     def _is_running(self) -> bool:
-        """Whether there is somebody who writes. Started here, at the first event of a process."""
+        """True if the writer runs. The first event of a process starts it here."""
         if self._queue.is_running:
             return True
         watch_end_of_child()
@@ -358,7 +358,7 @@ class RunAccess:
         return self.run._is_running()
 
     def put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
-        self.run._put_scalars(step, time, values)
+        self.run._put_scalars(step, time, dict(values))
 
     def close(self, ending: Ending) -> None:
         self.run._close(ending)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy
 from numpy.typing import NDArray
@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 from torcheer.errors import InputError
 from torcheer.run.part_storage import delete_records, insert
 from torcheer.run.records import (
+    FIGURE_BYTES,
     MOST_SECONDS,
+    STEP_BYTES,
     EncodedRecord,
+    Head,
     StatisticsHead,
     decode_head,
     encode_head,
     head_or_none,
 )
 
-STEP_BYTES: Final = 16  # of a step and its time
-FIGURE_BYTES: Final = 4
+H = TypeVar("H", bound=Head)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,14 +107,14 @@ def checked_table(digest: Any, steps: Any, times: Any, values: Any) -> FigureTab
 
 
 def has_times(table: FigureTable) -> bool:
-    """Whether its times are of any century that there is a calendar for."""
+    """True if all its times are of a century that there is a calendar for."""
     return bool((numpy.abs(table.times) < MOST_SECONDS).all())  # False for NaN, too
 
 
 def table_of(head: StatisticsHead, data: bytes) -> FigureTable:
     """What a record holds, not copied. Raises ValueError where the bytes are not what the head says."""
     num_steps, shape = head.num_steps, (head.num_columns, head.num_rows, head.num_steps)
-    if not is_fitting(head, len(data)):
+    if not head.fits(len(data)):
         raise ValueError("a block of statistics is not as long as it should be")
     return FigureTable(
         digest=head.digest,
@@ -121,14 +123,6 @@ def table_of(head: StatisticsHead, data: bytes) -> FigureTable:
         values=numpy.frombuffer(data, "<f4", -1, STEP_BYTES * num_steps).reshape(shape),
         stride=head.stride,
     )
-
-
-def is_fitting(head: StatisticsHead, num_bytes: int) -> bool:
-    """Whether so many bytes can be what the head says."""
-    if min(head.num_columns, head.num_rows) < 0 or min(head.num_steps, head.stride) < 1:
-        return False
-    of_step = STEP_BYTES + FIGURE_BYTES * head.num_columns * head.num_rows
-    return head.num_steps * of_step == num_bytes
 
 
 def joined_tables(tables: Sequence[FigureTable]) -> FigureTable:
@@ -227,19 +221,19 @@ class StatisticsBlock(NamedTuple):
         return self.num_bytes.bit_length() // 3
 
     def is_like(self, other: StatisticsBlock) -> bool:
-        """Whether both can be one block."""
-        of_both = [
+        """True if both can be one block."""
+        of_both = {
             (head.digest, head.num_columns, head.num_rows, head.stride) for head in (self.head, other.head)
-        ]
-        return of_both[0] == of_both[1]
+        }
+        return len(of_both) == 1
 
 
 class StatisticsWriter:
     """Appends blocks, and keeps them few and within their budget. Within the transaction of the caller."""
 
-    def __init__(self, connection: sqlite3.Connection, max_bytes: int, take_id: Callable[[], int]) -> None:
+    def __init__(self, connection: sqlite3.Connection, max_bytes: int, ids: Iterator[int]) -> None:
         self._connection = connection
-        self._take_id = take_id
+        self._ids = ids
         self.budget = min(BUDGET_BYTES, max_bytes // _BUDGET_SHARE)
         wanted = self.budget // _BLOCKS_IN_BUDGET
         self._most_bytes = max(_LEAST_BLOCK_BYTES, min(_MOST_BLOCK_BYTES, wanted))
@@ -318,7 +312,7 @@ class StatisticsWriter:
 
     def _insert(self, table: FigureTable, place: float) -> StatisticsBlock:
         head, data = table.head(), table.data()
-        block = StatisticsBlock(self._take_id(), place, head, len(data))
+        block = StatisticsBlock(next(self._ids), place, head, len(data))
         row = (block.id, self._name, int(table.steps[0]), place, encode_head(head), block.num_bytes)
         insert(self._connection, "records", "id, name, step, time, head, num_bytes", [row])
         insert(self._connection, "data", "record, bytes", [(block.id, data)])
@@ -354,22 +348,27 @@ def block_to_thin(blocks: Sequence[StatisticsBlock]) -> int | None:
 
 def blocks_in(connection: sqlite3.Connection) -> list[StatisticsBlock]:
     """The blocks of a part in their order, as far as they make sense."""
-    found = []
-    rows = connection.execute(
-        "SELECT id, time, head, num_bytes FROM records WHERE name IN "
-        "(SELECT id FROM names WHERE kind = 'statistics') ORDER BY id"
-    )
-    for id, place, head, num_bytes in rows:
-        decoded = head_or_none(head)
-        is_whole = isinstance(place, float) and isinstance(num_bytes, int)
-        if is_whole and isinstance(decoded, StatisticsHead) and is_fitting(decoded, num_bytes):
-            found.append(StatisticsBlock(id, place, decoded, num_bytes))
+    found = [
+        StatisticsBlock(id, place, head, num_bytes)
+        for id, _, place, num_bytes, head in heads_in(connection, StatisticsHead)
+        if isinstance(place, float) and isinstance(num_bytes, int) and head.fits(num_bytes)
+    ]
     return sorted(found, key=lambda block: block.place)
 
 
-def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
-    """Take back the steps from that one on. Says whether there were any."""
-    found = False
+def heads_in(connection: sqlite3.Connection, kind: type[H]) -> list[tuple[int, Any, Any, Any, H]]:
+    """Id, step, time, size and head of the records of a kind, in the order in which they were written."""
+    rows = connection.execute(
+        "SELECT id, step, time, num_bytes, head FROM records WHERE name IN "
+        "(SELECT id FROM names WHERE kind = ?) ORDER BY id",
+        (kind.__struct_config__.tag,),
+    )
+    found = [(*row[:4], head_or_none(row[4])) for row in rows]
+    return [row for row in found if isinstance(row[4], kind)]
+
+
+def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> None:
+    """Take back the steps from that one on."""
     for block in blocks_in(connection):
         table = _table_in(connection, block)
         if table is None:
@@ -377,7 +376,6 @@ def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
         kept = table.steps < purge_step
         if kept.all():
             continue
-        found = True
         if not kept.any():
             delete_records(connection, [block.id])
             continue
@@ -387,7 +385,6 @@ def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> bool:
             "UPDATE records SET step = ?, head = ?, num_bytes = ? WHERE id = ?",
             (int(left.steps[0]), encode_head(left.head()), left.num_bytes, block.id),
         )
-    return found
 
 
 def _table_in(connection: sqlite3.Connection, block: StatisticsBlock) -> FigureTable | None:

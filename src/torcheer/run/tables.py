@@ -7,38 +7,22 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TextIO
+from typing import Any, Final, TextIO
 
 import msgspec
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
-from torcheer.run.encode.arrays import check_size, copy_of, is_tensor
+from torcheer.run.encode.arrays import Copied, check_size, copy_of, is_tensor
 from torcheer.run.encode.steps_names_hparams import checked_name
-from torcheer.run.read.saved_records import SavedRecord
+from torcheer.run.read.saved_records import SavedRecord, array_of
 from torcheer.run.read.scalars import needed_pandas, save_table
-from torcheer.run.records import TableColumn, TableHead, plain_text
-from torcheer.tensorfile import MAX_DIMS, RAW_TYPES, as_numbers
+from torcheer.run.records import TableColumn, TableHead, plain_text, tensor_bytes
 
 Cells = NDArray[Any] | list[str]  # of one column: a number, a text or an array for each row
 
-_INTEGERS: Final = (-(2**63), 2**63 - 1)
-_TENSOR_TYPES: Final = {
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128", *RAW_TYPES),
-}
 _TEXTS: Final = msgspec.json.Decoder(list[str])
-
-
-class _Column(NamedTuple):
-    """A column to be."""
-
-    form: str
-    data: bytes
-    num_rows: int
-    shape: tuple[int, ...] = ()
-    dtype: str = ""
 
 
 # --- writing --------------------------------------------------------------------------------------------
@@ -49,23 +33,15 @@ def encoded_table(columns: Mapping[str, Any]) -> tuple[TableHead, bytes]:
     heads, pieces = [], []
     num_rows: int | None = None
     for name, values in columns.items():
-        found = _column_of(name, values)
-        if num_rows is not None and found.num_rows != num_rows:
+        its_rows, column, its_data = _column_of(name, values)
+        if num_rows is not None and its_rows != num_rows:
             raise InputError(
-                f"the column {name!r} has {found.num_rows} rows, and those before it {num_rows}: "
+                f"the column {name!r} has {its_rows} rows, and those before it {num_rows}: "
                 "give all columns of a table the same length."
             )
-        num_rows = found.num_rows
-        pieces.append(found.data)
-        heads.append(
-            TableColumn(
-                name=checked_name(name),
-                form=found.form,  # type: ignore[arg-type]
-                num_bytes=len(found.data),
-                shape=list(found.shape),
-                dtype=found.dtype,
-            )
-        )
+        num_rows = its_rows
+        heads.append(column)
+        pieces.append(its_data)
     check_size(sum(map(len, pieces)))
     head, data = TableHead(num_rows=num_rows or 0, columns=heads), b"".join(pieces)
     if table_fault(head, len(data)):
@@ -89,44 +65,53 @@ def _is_array(value: Any) -> bool:
     return is_tensor(value) or isinstance(value, numpy.ndarray)
 
 
-def _column_of(name: str, values: Any) -> _Column:
+_Column = tuple[int, TableColumn, bytes]  # how many rows it has, its head, and its bytes
+
+
+def _column_of(name: Any, values: Any) -> _Column:
     if _is_array(values) and values.ndim:
-        return _of_array(values)
+        return _of_array(checked_name(name), values)
     is_single = isinstance(values, str | bytes | Mapping) or _is_array(values)
     if is_single or not isinstance(values, Iterable):
         raise InputError(
             f"the column {name!r} is a {type(values).__name__}: give a list, an array or a tensor with an "
             "element for each row, or a single row to log_row."
         )
-    return _of_list(name, [_cell(value) for value in values])
+    return _of_list(checked_name(name), [_cell(value) for value in values])
 
 
-def _of_array(values: Any) -> _Column:
+def _of_array(name: str, values: Any) -> _Column:
     copied = copy_of(values)
     if copied.array.ndim > 1:
-        num_rows, *shape = copied.array.shape
-        return _Column("tensor", copied.raw, num_rows, tuple(shape), copied.dtype)
+        return _of_tensors(name, copied)
     numbers = copied.numbers()
     if numbers.dtype.kind == "c":
         raise InputError("the numbers of a column are complex: log their parts, x.real and x.imag.")
-    if numbers.dtype.kind in "iu" and numbers.dtype != numpy.uint64:
-        return _Column("integer", numbers.astype("<i8").tobytes(), len(numbers))
-    return _Column("number", numbers.astype("<f8").tobytes(), len(numbers))
+    return _of_numbers(name, numbers, is_whole=numbers.dtype.kind in "iu" and numbers.dtype != numpy.uint64)
 
 
 def _of_list(name: str, values: Sequence[Any]) -> _Column:
     if any(_is_array(value) or isinstance(value, list | tuple) for value in values):
-        copied = copy_of(list(values))
-        return _Column("tensor", copied.raw, len(values), copied.array.shape[1:], copied.dtype)
+        return _of_tensors(name, copy_of(list(values)))
     if any(isinstance(value, str) for value in values):
-        texts = ["" if value is None else plain_text(value) for value in values]
-        return _Column("text", msgspec.json.encode(texts), len(texts))
+        data = msgspec.json.encode(["" if value is None else plain_text(value) for value in values])
+        return len(values), TableColumn(name=name, form="text", num_bytes=len(data)), data
     numbers = [_number(name, value) for value in values]
-    if numbers and all(
-        isinstance(number, int) and _INTEGERS[0] <= number <= _INTEGERS[1] for number in numbers
-    ):
-        return _Column("integer", numpy.array(numbers, "<i8").tobytes(), len(numbers))
-    return _Column("number", numpy.array(numbers, "<f8").tobytes(), len(numbers))
+    is_whole = all(isinstance(number, int) and -(2**63) <= number < 2**63 for number in numbers)
+    return _of_numbers(name, numbers, is_whole=bool(numbers) and is_whole)
+
+
+def _of_tensors(name: str, copied: Copied) -> _Column:
+    num_rows, *shape = copied.array.shape
+    size = len(copied.raw)
+    head = TableColumn(name=name, form="tensor", num_bytes=size, shape=shape, dtype=copied.dtype)
+    return num_rows, head, copied.raw
+
+
+def _of_numbers(name: str, numbers: Any, *, is_whole: bool) -> _Column:
+    data = numpy.asarray(numbers).astype("<i8" if is_whole else "<f8").tobytes()
+    head = TableColumn(name=name, form="integer" if is_whole else "number", num_bytes=len(data))
+    return len(numbers), head, data
 
 
 def _number(name: str, value: Any) -> int | float:
@@ -154,18 +139,12 @@ def table_fault(head: TableHead, num_bytes: int) -> str:
     if head.num_rows > num_bytes:
         return "it has more rows than bytes"  # and somebody would count them all
     for column in head.columns:
-        if column.num_bytes < 0 or (column.form != "text" and column.num_bytes != _num_bytes(head, column)):
+        num_wanted = 8 * head.num_rows
+        if column.form == "tensor":
+            num_wanted = tensor_bytes([head.num_rows, *column.shape], column.dtype)
+        if column.num_bytes < 0 or (column.form != "text" and column.num_bytes != num_wanted):
             return f"the column {column.name[:80]!r} does not have a cell for each row"
     return ""
-
-
-def _num_bytes(head: TableHead, column: TableColumn) -> int:
-    if column.form != "tensor":
-        return 8 * head.num_rows
-    # Many dimensions would make a number that takes long to work out.
-    if column.dtype not in _TENSOR_TYPES or len(column.shape) > MAX_DIMS or min(column.shape, default=0) < 0:
-        return -1
-    return head.num_rows * math.prod(column.shape) * _numpy_type(column.dtype).itemsize
 
 
 def cells_of(head: TableHead, column: TableColumn, data: bytes) -> Cells:
@@ -175,10 +154,9 @@ def cells_of(head: TableHead, column: TableColumn, data: bytes) -> Cells:
     if column.form != "tensor":
         return numpy.frombuffer(data, "<i8" if column.form == "integer" else "<f8")
     try:
-        raw = numpy.frombuffer(data, _numpy_type(column.dtype)).reshape(head.num_rows, *column.shape)
+        return array_of(data, column.dtype, [head.num_rows, *column.shape])
     except ValueError as error:  # of no bytes, any shape can be told
         raise FileFormatError(f"the column {column.name[:80]!r} is damaged: {error}.") from None
-    return as_numbers(raw, column.dtype) if column.dtype in RAW_TYPES else raw
 
 
 def _texts(head: TableHead, column: TableColumn, data: bytes) -> list[str]:
@@ -191,10 +169,6 @@ def _texts(head: TableHead, column: TableColumn, data: bytes) -> list[str]:
     return texts
 
 
-def _numpy_type(dtype: str) -> numpy.dtype[Any]:
-    return numpy.dtype(f"<u{RAW_TYPES[dtype]}" if dtype in RAW_TYPES else dtype).newbyteorder("<")
-
-
 # --- reading --------------------------------------------------------------------------------------------
 
 Cell = float | int | str | NDArray[Any] | None
@@ -202,8 +176,6 @@ Cell = float | int | str | NDArray[Any] | None
 
 class TableRecord(SavedRecord[TableHead]):
     """Rows of a table that were logged together."""
-
-    __slots__ = ()
 
     @property
     def columns(self) -> list[str]:
@@ -218,18 +190,15 @@ class TableRecord(SavedRecord[TableHead]):
 
     def __getitem__(self, name: str) -> Cells:
         """The cells of a column: numbers or tensors as an array, texts as a list."""
-        for column in self.head.columns:
-            if column.name == name:
-                return self.cells([column])[name]
-        raise _no_column(name, self.columns)
+        if name not in self.columns:
+            raise _no_column(name, self.columns)
+        return self.cells(name)[name]
 
-    def cells(self, columns: Sequence[TableColumn] | None = None) -> dict[str, Cells]:
-        """All columns, or some of the head's, by name. The bytes are read once."""
-        head = self._checked_head()
-        wanted = {id(column) for column in (head.columns if columns is None else columns)}
-        raw, start, found = self.raw, 0, {}
+    def cells(self, *names: str) -> dict[str, Cells]:
+        """Some columns by name, or all. The bytes are read once."""
+        head, raw, start, found = self._checked_head(), self.raw, 0, {}
         for column in head.columns:
-            if id(column) in wanted:
+            if not names or column.name in names:
                 found[column.name] = cells_of(head, column, raw[start : start + column.num_bytes])
             start += column.num_bytes
         return found
@@ -320,7 +289,13 @@ class Table:
         for row in self.rows():
             key = tuple(_key(row.get(name)) for name in by)
             groups.setdefault(key, []).append(row)
-        numbers = [name for name in self._number_columns() if name not in by]
+        texts_and_tensors = {
+            column.name
+            for record in self.records
+            for column in record.head.columns
+            if column.form in ("text", "tensor")
+        }
+        numbers = [name for name in self.columns if name not in by and name not in texts_and_tensors]
         return [
             Group(
                 cells=tuple(rows[0].get(name) for name in by),
@@ -329,14 +304,6 @@ class Table:
             )
             for rows in groups.values()
         ]
-
-    def _number_columns(self) -> list[str]:
-        forms: dict[str, bool] = {}
-        for record in self.records:
-            for column in record.head.columns:
-                is_number = column.form in ("number", "integer")
-                forms[column.name] = is_number and forms.get(column.name, True)
-        return [name for name, is_number in forms.items() if is_number]
 
     def to_pandas(self) -> Any:
         """A data frame, tensors as arrays in their cells. Needs pandas."""

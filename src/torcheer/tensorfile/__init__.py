@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from torcheer.tensorfile.files import (
         NoOrdinaryFileError,
         open_file,
-        read_file,
         sync_folder,
         target_of,
         write_atomically,

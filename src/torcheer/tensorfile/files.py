@@ -40,12 +40,6 @@ def open_file(path: str | os.PathLike[str]) -> BufferedReader:
         raise
 
 
-def read_file(path: str | os.PathLike[str]) -> bytes:
-    """All bytes of a file. OSError where it is none; no pipe is waited for."""
-    with open_file(path) as file:
-        return file.read()
-
-
 def _check(mode: int, path: str | os.PathLike[str]) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from torcheer.run import (
     ITEM_BYTES,
-    MAX_DIMS,
     HeadRow,
     Kind,
     MomentHead,
@@ -27,6 +26,7 @@ from torcheer.run import (
     TensorHead,
     rank_in,
 )
+from torcheer.tensorfile import MAX_DIMS
 
 _KINDS: Final[tuple[Kind, ...]] = ("tensor", "moment", "netview")
 _MAX_COUNTERS: Final = 32

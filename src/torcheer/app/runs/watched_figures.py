@@ -29,9 +29,9 @@ from torcheer.run import (
     NUM_VALUES,
     RunReader,
     SeriesKey,
-    WatchedFigures,
     WatchedReader,
     WatchedRow,
+    WatchedSeries,
     at_steps,
     figures_of,
 )
@@ -193,12 +193,12 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> A
     if found is None:
         answer = WatchedRowAnswer(question.id, None, (), None, tensor_name=names[0], histogram_name=names[1])
         return binary_frame(answer, b""), now
-    shown = figures_of(found.columns)[:MAX_COLUMNS]
+    shown = found.columns[:MAX_COLUMNS]
     buckets = bucket_steps(found.steps, question.low, question.high, question.num_buckets)
-    figures = numpy.stack([found.column(name) for name in shown]) if shown else found.values[:0]
+    figures = numpy.empty((len(shown), len(found.steps)), dtype=numpy.float32)
     is_estimate = numpy.zeros(figures.shape, dtype=bool)
     for index, name in enumerate(shown):
-        is_estimate[index] = found.is_estimate(name)
+        figures[index], is_estimate[index] = found[name].values, found[name].is_estimate
     # Where a bucket holds figures of whole tensors, those of samples are left out of it.
     exact = mean_figures(numpy.where(is_estimate, numpy.nan, figures), buckets)
     values = numpy.where(numpy.isnan(exact), mean_figures(figures, buckets), exact)
@@ -219,7 +219,7 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> A
     return binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now
 
 
-def _num_values(found: WatchedFigures) -> int | None:
+def _num_values(found: WatchedSeries) -> int | None:
     """How many values the estimates of a row are of; None where that is not known, or there are none."""
     known = found.column(NUM_VALUES)[numpy.nan_to_num(found.column(ESTIMATES)) > 0]
     return countable(int(known[-1])) if len(known) and numpy.isfinite(known[-1]) else None

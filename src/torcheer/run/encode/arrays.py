@@ -5,16 +5,18 @@ Torch is not imported. A tensor brings it with it, and is known by what it can d
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
 
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
-from torcheer.run.records import Encoded, TensorHead
+from torcheer.run.records import Encoded, Pending, TensorHead
 from torcheer.tensorfile import RAW_TYPES, Array, as_numbers, figures_of
 
 MAX_RECORD_BYTES = 512 << 20  # of one record
@@ -61,18 +63,9 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "detach") and hasattr(value, "dtype") and hasattr(value, "layout")
 
 
-def real_numbers(value: Any, what: str = "the values") -> Copied:
-    """A copy of numbers that can be put in order."""
-    return _real(copy_of(value), what)
-
-
-def real_numbers_or_view(value: Any, most_bytes: int, what: str = "the values") -> Copied:
-    """The same, but no copy of anything larger."""
-    is_large = _num_bytes(value) > most_bytes
-    return _real(view_of(value) if is_large else copy_of(value), what)
-
-
-def _real(numbers: Copied, what: str) -> Copied:
+def real_numbers(value: Any, what: str = "the values", *, most_bytes: float = math.inf) -> Copied:
+    """A copy of numbers that can be put in order; only a view of what is larger than that."""
+    numbers = view_of(value) if _num_bytes(value) > most_bytes else copy_of(value)
     if numbers.array.dtype.kind == "c":
         raise InputError(f"{what} are complex: log their magnitude or their parts, x.abs() or x.real.")
     return numbers
@@ -212,7 +205,12 @@ def _first_line(error: BaseException) -> str:
     return (str(error).partition("\n")[0] or type(error).__name__)[:120].rstrip(".")
 
 
-def encode_tensor(copied: Copied) -> Encoded:
+def tensor_record(value: Any) -> Pending:
+    copied = copy_of(value)
+    return Pending(len(copied.raw), partial(_encode, copied), copied.note)
+
+
+def _encode(copied: Copied) -> Encoded:
     figures = figures_of(copied.array, copied.dtype)
     return Encoded(tensor_head(copied.array.shape, copied.dtype, figures), copied.raw)
 

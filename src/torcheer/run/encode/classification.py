@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.encode.arrays import Copied, is_tensor, real_numbers
-from torcheer.run.records import ConfusionHead, Encoded, PrCurveHead, plain_text
+from torcheer.run.records import ConfusionHead, Encoded, Pending, PrCurveHead, plain_text
 from torcheer.tensorfile import Array
 
 MOST_THRESHOLDS = 10_000
@@ -19,18 +19,7 @@ _ROWS = ("true positives", "false positives", "true negatives", "false negatives
 _SMALLEST_COUNT = 1e-7  # to divide by, where nothing was found
 
 
-class Judged(NamedTuple):
-    """What is true and what was said of it, for each element."""
-
-    labels: Copied
-    predictions: Array
-    weights: Array | float
-
-
-# --- in the training -----------------------------------------------------------------------------------
-
-
-def judged(labels: Any, predictions: Any, weights: Any) -> Judged:
+def pr_curve_record(labels: Any, predictions: Any, weights: Any, num_thresholds: Any) -> Pending:
     truth, said = real_numbers(labels, "the labels"), real_numbers(predictions, "the predictions")
     if truth.array.size != said.array.size or not truth.array.size:
         raise InputError(
@@ -42,7 +31,13 @@ def judged(labels: Any, predictions: Any, weights: Any) -> Judged:
         weight = real_numbers(weights, "the weights").numbers().astype(numpy.float64).reshape(-1)
         if weight.size not in (1, truth.array.size):
             raise InputError(f"{weight.size} weights for {truth.array.size} elements: give one for each.")
-    return Judged(truth, _predictions(said).reshape(-1), weight)
+    number = int(num_thresholds)
+    if not 2 <= number <= MOST_THRESHOLDS:
+        raise InputError(f"num_thresholds={num_thresholds}: give a number from 2 to {MOST_THRESHOLDS:,}.")
+    scores = _predictions(said).reshape(-1)
+    return Pending(
+        len(truth.raw) + scores.nbytes, lambda: _encode_curve(_counted_curve(truth, scores, weight, number))
+    )
 
 
 def _predictions(said: Copied) -> Array:
@@ -53,40 +48,30 @@ def _predictions(said: Copied) -> Array:
     return numbers if numbers.dtype.kind == "f" else numbers.astype(numpy.float64)
 
 
-def num_thresholds_of(number: Any) -> int:
-    if not 2 <= int(number) <= MOST_THRESHOLDS:
-        raise InputError(f"num_thresholds={number}: give a number from 2 to {MOST_THRESHOLDS:,}.")
-    return int(number)
-
-
-def raw_curve(rows: Sequence[Any]) -> NDArray[numpy.float64]:
+def raw_pr_curve_record(rows: Sequence[Any]) -> Pending:
     """A curve that was counted elsewhere: six rows, in the order of PrCurveHead."""
     parts = [real_numbers(row, "the counts").numbers().astype(numpy.float64).reshape(-1) for row in rows]
     if len(parts) != len(_ROWS) or len({len(part) for part in parts}) != 1 or not len(parts[0]):
         sizes = ", ".join(str(len(part)) for part in parts)
         raise InputError(f"rows of {sizes} numbers: give one a threshold in each of six, {', '.join(_ROWS)}.")
-    return numpy.stack(parts)
+    curve = numpy.stack(parts)
+    return Pending(curve.nbytes, lambda: _encode_curve(curve))
 
 
-# --- in the encoder's thread ---------------------------------------------------------------------------
-
-
-def encode_judged(given: Judged, num_thresholds: int) -> Encoded:
-    return encode_curve(_curve(given, num_thresholds))
-
-
-def encode_curve(rows: NDArray[numpy.float64]) -> Encoded:
+def _encode_curve(rows: NDArray[numpy.float64]) -> Encoded:
     return Encoded(PrCurveHead(num_thresholds=rows.shape[1]), rows.astype("<f8").tobytes())
 
 
-def _curve(given: Judged, num_thresholds: int) -> NDArray[numpy.float64]:
-    labels = given.labels.numbers().astype(numpy.float64).reshape(-1)
+def _counted_curve(
+    truth: Copied, scores: Array, weights: Array | float, num_thresholds: int
+) -> NDArray[numpy.float64]:
+    labels = truth.numbers().astype(numpy.float64).reshape(-1)
     with numpy.errstate(all="ignore"):
         # What is NaN, or beyond 0 and 1, falls out of all bins.
-        places = numpy.int32(numpy.floor(given.predictions * (num_thresholds - 1)))
+        places = numpy.int32(numpy.floor(scores * (num_thresholds - 1)))
         ends = (0, num_thresholds - 1)
-        hits, _ = numpy.histogram(places, num_thresholds, ends, weights=labels * given.weights)
-        misses, _ = numpy.histogram(places, num_thresholds, ends, weights=(1.0 - labels) * given.weights)
+        hits, _ = numpy.histogram(places, num_thresholds, ends, weights=labels * weights)
+        misses, _ = numpy.histogram(places, num_thresholds, ends, weights=(1.0 - labels) * weights)
     # At a threshold, all that is at or above it is said to be true.
     true_positives, false_positives = numpy.cumsum(hits[::-1])[::-1], numpy.cumsum(misses[::-1])[::-1]
     true_negatives = false_positives[0] - false_positives
@@ -101,20 +86,26 @@ def _curve(given: Judged, num_thresholds: int) -> NDArray[numpy.float64]:
 _MOST_CLASSES = 2048
 
 
-class Confusion(NamedTuple):
-    """Counts, a row for each true class, and a label for each."""
+def confusion_record(matrix: Any, truth: Any, predictions: Any, labels: Any) -> Pending:
+    counts, names = _confusion(matrix, truth, predictions, labels)
+    head = ConfusionHead(labels=names or [str(number) for number in range(len(counts))])
+    return Pending(counts.nbytes, lambda: Encoded(head, counts.astype("<f8").tobytes()))
 
-    counts: Array
-    labels: list[str]
 
-
-def confusion_of(matrix: Any, truth: Any, predictions: Any, labels: Any) -> Confusion:
-    names = None if labels is None else [plain_text(label) for label in _listed(labels)]
+def _confusion(matrix: Any, truth: Any, predictions: Any, labels: Any) -> tuple[Array, list[str] | None]:
+    """Counts, a row for each true class; and the names of the classes where there are some."""
+    names = (
+        None
+        if labels is None
+        else [
+            plain_text(label)
+            for label in (real_numbers(labels).numbers().tolist() if is_tensor(labels) else labels)
+        ]
+    )
     if matrix is not None:
         if truth is not None or predictions is not None:
             raise InputError("give either a matrix, or truth and predictions.")
-        counts = _square(matrix, names)
-        return Confusion(counts, names or [str(number) for number in range(len(counts))])
+        return _square(matrix, names), names
     if truth is None or predictions is None:
         raise InputError("give a matrix, or both truth=... and predictions=..., a class for each element.")
     actual, said = _classes(truth), _classes(predictions)
@@ -126,10 +117,6 @@ def confusion_of(matrix: Any, truth: Any, predictions: Any, labels: Any) -> Conf
             "element in both, or a score for each class in the last dimension of predictions."
         )
     return _counted(actual.reshape(-1), said.reshape(-1), names)
-
-
-def _listed(values: Any) -> list[Any]:
-    return real_numbers(values).numbers().tolist() if is_tensor(values) else list(values)
 
 
 def _square(matrix: Any, names: list[str] | None) -> Array:
@@ -158,7 +145,7 @@ def _check_number(number: int) -> None:
         raise InputError(f"{number:,} classes, and {_MOST_CLASSES:,} can be shown: put some together.")
 
 
-def _counted(actual: Array, said: Array, labels: list[str] | None) -> Confusion:
+def _counted(actual: Array, said: Array, labels: list[str] | None) -> tuple[Array, list[str] | None]:
     if "U" in (actual.dtype.kind, said.dtype.kind):
         labels, actual, said = _by_name(actual, said, labels)
     else:
@@ -172,11 +159,7 @@ def _counted(actual: Array, said: Array, labels: list[str] | None) -> Confusion:
         )
     _check_number(number)
     counts = numpy.bincount(actual * number + said, minlength=number * number).reshape(number, number)
-    return Confusion(counts.astype(numpy.float64), labels or [str(at) for at in range(number)])
-
-
-def encode_confusion(given: Confusion) -> Encoded:
-    return Encoded(ConfusionHead(labels=given.labels), given.counts.astype("<f8").tobytes())
+    return counts.astype(numpy.float64), labels
 
 
 def _by_name(truth: Array, said: Array, labels: list[str] | None) -> tuple[list[str], Array, Array]:

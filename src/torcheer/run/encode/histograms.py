@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.errors import InputError
-from torcheer.run.encode.arrays import Copied, real_numbers, real_numbers_or_view
-from torcheer.run.records import Encoded, HistogramHead
+from torcheer.run.encode.arrays import Copied, real_numbers
+from torcheer.run.records import Encoded, HistogramHead, Pending
 from torcheer.tensorfile import as_numbers, pieces_of
 
 Floats = NDArray[numpy.float64]
@@ -22,20 +22,6 @@ _MOST_BINS = 1 << 16  # that are kept; NumPy's rules can ask for millions where 
 _MOST_RULED = 1 << 27  # values; rules look at all of them together, as doubles
 _FARTHEST = 1e300  # ends of bins beyond it mean "and all above", or below
 _RULES = ("auto", "fd", "doane", "scott", "stone", "rice", "sturges", "sqrt")
-
-
-class Counted(NamedTuple):
-    """Counts between rising edges, and what is known of the values. Infinite sums are not known."""
-
-    edges: Floats
-    counts: Floats
-    num: float
-    low: float | None
-    high: float | None
-    total: float | None
-    squares: float | None
-    num_nan: int = 0
-    num_inf: int = 0
 
 
 @cache
@@ -54,14 +40,17 @@ def default_edges() -> Floats:
 # --- in the training -----------------------------------------------------------------------------------
 
 
-def values_of(values: Any) -> Copied:
-    copied = real_numbers_or_view(values, MOST_COPIED)
+def histogram_record(values: Any, bins: Any, max_bins: Any) -> Pending:
+    copied = real_numbers(values, most_bytes=MOST_COPIED)
     if not copied.array.size:
         raise InputError("there are no values to count: a histogram needs at least one.")
-    return copied
+    encode = partial(_counted, copied, _bins_of(bins), None if max_bins is None else int(max_bins))
+    if not copied.raw:  # too much to be copied
+        encode = partial(Encoded, *encode())
+    return Pending(len(copied.raw), encode, copied.note)
 
 
-def bins_of(bins: Any) -> str | int | Floats:
+def _bins_of(bins: Any) -> str | int | Floats:
     """How to divide the range: a rule, a number of bins, or their edges."""
     if isinstance(bins, str):
         if bins != "tensorflow" and bins not in _RULES:
@@ -87,7 +76,7 @@ def bins_of(bins: Any) -> str | int | Floats:
     return edges
 
 
-def raw_histogram(limits: Any, counts: Any, known: Mapping[str, Any]) -> Counted:
+def raw_histogram_record(limits: Any, counts: Any, known: Mapping[str, Any]) -> Pending:
     """A histogram that was counted elsewhere: the upper end of each bin, and how many values are in it."""
     upper = real_numbers(limits, "the limits").numbers().astype(numpy.float64)
     number = real_numbers(counts, "the counts").numbers().astype(numpy.float64)
@@ -104,7 +93,9 @@ def raw_histogram(limits: Any, counts: Any, known: Mapping[str, Any]) -> Counted
         _finite_or_none(known.get(name)) for name in ("min", "max", "num", "sum", "sum_squares")
     )
     edges, number = edges_of(upper, number, low, high)
-    return Counted(edges, number, float(number.sum()) if num is None else num, low, high, total, squares)
+    num = float(number.sum()) if num is None else num
+    encoded = _encoded(edges, number, num=num, min=low, max=high, sum=total, sum_squares=squares)
+    return Pending(len(encoded.data), lambda: encoded)
 
 
 def _finite_or_none(value: Any) -> float | None:
@@ -128,47 +119,37 @@ def edges_of(upper: Floats, counts: Floats, low: float | None, high: float | Non
 # --- in the encoder's thread ---------------------------------------------------------------------------
 
 
-def encode_histogram(copied: Copied, bins: str | int | Floats, max_bins: int | None) -> Encoded:
-    return encode_counted(counted(copied, bins, max_bins))
+def _encoded(edges: Floats, counts: Floats, *, num_nan: int = 0, num_inf: int = 0, **known: Any) -> Encoded:
+    head = HistogramHead(num_bins=len(counts), num_nan=num_nan, num_inf=num_inf, **known)
+    return Encoded(head, edges.astype("<f8").tobytes() + counts.astype("<f8").tobytes())
 
 
-def encode_counted(found: Counted) -> Encoded:
-    head = HistogramHead(
-        num_bins=len(found.counts),
-        num=found.num,
-        min=found.low,
-        max=found.high,
-        sum=found.total,
-        sum_squares=found.squares,
-        num_nan=found.num_nan,
-        num_inf=found.num_inf,
-    )
-    return Encoded(head, found.edges.astype("<f8").tobytes() + found.counts.astype("<f8").tobytes())
-
-
-def counted(copied: Copied, bins: str | int | Floats, max_bins: int | None) -> Counted:
+def _counted(copied: Copied, bins: str | int | Floats, max_bins: int | None) -> Encoded:
     """The finite values are counted; NaN and infinities are told apart from them."""
     with numpy.errstate(all="ignore"):
         known = _Known(copied)
         if not known.num_finite:
-            nothing = numpy.array([0.0, 1.0]), numpy.zeros(1)
-            return Counted(*nothing, 0, None, None, None, None, known.num_nan, known.num_inf)
-        if isinstance(bins, str) and bins == "tensorflow":
-            bins = _widened(default_edges(), known.low, known.high)
-        edges, counts = _counts(known, bins)
-        if max_bins is not None and max_bins >= 1:
-            edges, counts = _fewer(edges, counts, int(max_bins))
-        edges, counts = _without_empty_ends(*_fewer(edges, counts, _MOST_BINS))
-        return Counted(
-            edges=edges,
-            counts=counts,
+            edges, counts = numpy.array([0.0, 1.0]), numpy.zeros(1)
+        else:
+            if isinstance(bins, str) and bins == "tensorflow":
+                edges = default_edges()  # and one more bin at either end for what lies beyond
+                below = [known.low] if known.low < edges[0] else []
+                above = [known.high] if known.high > edges[-1] else []
+                bins = numpy.concatenate([below, edges, above])
+            edges, counts = _counts(known, bins)
+            if max_bins is not None and max_bins >= 1:
+                edges, counts = _fewer(edges, counts, int(max_bins))
+            edges, counts = _without_empty_ends(*_fewer(edges, counts, _MOST_BINS))
+        return _encoded(
+            edges,
+            counts,
             num=known.num_finite,
-            low=known.low,
-            high=known.high,
-            total=_finite_or_none(known.total),
-            squares=_finite_or_none(known.squares),
             num_nan=known.num_nan,
             num_inf=known.num_inf,
+            min=_finite_or_none(known.low),
+            max=_finite_or_none(known.high),
+            sum=_finite_or_none(known.total) if known.num_finite else None,
+            sum_squares=_finite_or_none(known.squares) if known.num_finite else None,
         )
 
 
@@ -176,7 +157,7 @@ class _Known:
     """The range and the sums of values, gone through in pieces. A plain record."""
 
     def __init__(self, copied: Copied) -> None:
-        self._copied = copied
+        self.copied = copied
         self.num_finite = self.num_nan = self.num_inf = 0
         self.low, self.high, totals, squares = math.inf, -math.inf, [], []
         for piece, times in pieces_of(copied.array):
@@ -193,11 +174,8 @@ class _Known:
         self.total, self.squares = _sum(totals), _sum(squares)
 
     def pieces(self) -> Iterator[tuple[Floats, int]]:
-        for piece, times in pieces_of(self._copied.array):
-            yield _finite(as_numbers(piece, self._copied.dtype).astype(numpy.float64)), times
-
-    def all_values(self) -> Floats:
-        return _finite(self._copied.numbers().astype(numpy.float64).reshape(-1))
+        for piece, times in pieces_of(self.copied.array):
+            yield _finite(as_numbers(piece, self.copied.dtype).astype(numpy.float64)), times
 
 
 def _finite(numbers: Floats) -> Floats:
@@ -210,13 +188,6 @@ def _sum(parts: list[float]) -> float:
         return math.fsum(parts)
     except (OverflowError, ValueError):  # infinite
         return math.inf
-
-
-def _widened(edges: Floats, low: float, high: float) -> Floats:
-    """One more bin at either end for what lies beyond: no value is left out."""
-    below = [low] if low < edges[0] else []
-    above = [high] if high > edges[-1] else []
-    return numpy.concatenate([below, edges, above])
 
 
 def _counts(known: _Known, bins: str | int | Floats) -> tuple[Floats, Floats]:
@@ -250,7 +221,7 @@ def _number_by(rule: str, known: _Known) -> int:
         raise InputError(
             f"bins={rule!r} is for fewer values than {known.num_finite:,}: give a number of bins."
         )
-    values = known.all_values()
+    values = _finite(known.copied.numbers().astype(numpy.float64).reshape(-1))
     if rule in ("auto", "fd"):
         upper, lower = numpy.percentile(values, [75, 25])
         width = 2 * (upper - lower) / len(values) ** (1 / 3)

@@ -8,7 +8,8 @@ import math
 import sys
 import wave
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import msgspec
 import numpy
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.encode.arrays import Copied, check_size, is_tensor, real_numbers
-from torcheer.run.records import AudioHead, EmbeddingHead, Encoded, ImageHead, VideoHead, plain_text
+from torcheer.run.records import AudioHead, EmbeddingHead, Encoded, ImageHead, Pending, VideoHead, plain_text
 from torcheer.tensorfile import Array
 
 _CHANNELS = (1, 2, 3, 4)  # grey, with alpha, RGB, with alpha
@@ -26,26 +27,28 @@ _LARGE_BYTES = 1 << 20
 _PILLOW_MODES = ("L", "LA", "RGB", "RGBA")
 
 
-class Marks(NamedTuple):
-    """Boxes of a picture: left, top, right, bottom of each; and labels, none or one for each."""
-
-    boxes: list[list[float]]
-    labels: list[str]
-
-
-class ImageToBe(NamedTuple):
-    """A picture that is copied and not encoded yet."""
-
-    copied: Copied
-    order: str  # of its dimensions: CHW
-    marks: Marks = Marks([], [])
-
-
 # --- in the training -----------------------------------------------------------------------------------
 
 
-def image_of(value: Any, dataformats: str | None, *, is_batch: bool = False) -> ImageToBe:
-    """Copy a picture, or a batch of them. `dataformats` names the dimensions; None finds them out."""
+def image_record(
+    value: Any, dataformats: str | None, *, boxes: Any = None, labels: Any = None, is_batch: bool = False
+) -> Pending:
+    """A picture, or a batch of them. `dataformats` names the dimensions; None finds them out."""
+    copied, order = _copied(value, dataformats, is_batch)
+    marks = _marks(boxes, labels)
+    return Pending(len(copied.raw), partial(_encode_image, copied, order, *marks), copied.note)
+
+
+def figure_record(figure: Any, *, close: bool) -> Pending:
+    """A figure of matplotlib, or a list of equally large ones as a grid."""
+    if isinstance(figure, list | tuple):
+        pixels = [_pixels_of_figure(one, close=close) for one in figure]
+        return image_record(pixels, "NHWC", is_batch=True)
+    return image_record(_pixels_of_figure(figure, close=close), "HWC")
+
+
+def _copied(value: Any, dataformats: str | None, is_batch: bool = False) -> tuple[Copied, str]:
+    """A copy of the pixels, and the order of its dimensions."""
     if is_pillow(value):
         value = _from_pillow(value)
         dataformats = "HWC"[: value.ndim]
@@ -62,7 +65,7 @@ def image_of(value: Any, dataformats: str | None, *, is_batch: bool = False) -> 
         )
     if 0 in shape:
         raise InputError(f"there are no pixels in shape {shape}.")
-    return ImageToBe(copied, order)
+    return copied, order
 
 
 def _checked(dataformats: str, shape: Sequence[int]) -> str:
@@ -91,28 +94,28 @@ def _guessed(shape: Sequence[int], is_batch: bool) -> str:
     raise InputError(f"shape {tuple(shape)} is no picture: give (3, height, width), (height, width) {batch}.")
 
 
-def marks_of(boxes: Any, labels: Any) -> Marks:
+def _marks(boxes: Any, labels: Any) -> tuple[list[list[float]], list[str]]:
     """Boxes as (left, top, right, bottom). Labels that are not as many as the boxes are left out."""
     if boxes is None:
-        return Marks([], [])
+        return [], []
     numbers = real_numbers(boxes, "the boxes").numbers().astype(numpy.float64)
     if numbers.size == 0:
-        return Marks([], [])
+        return [], []
     if numbers.ndim == 1:
         numbers = numbers[None]
     if numbers.ndim != 2 or numbers.shape[1] != 4 or not numpy.isfinite(numbers).all():
         raise InputError(f"boxes of shape {numbers.shape}: give four numbers each, left, top, right, bottom.")
     names = [labels] if isinstance(labels, str) else [] if labels is None else list(labels)
     texts = [plain_text(name) for name in names] if len(names) == len(numbers) else []
-    return Marks(numbers.tolist(), texts)
+    return numbers.tolist(), texts
 
 
 def rescaled(image: Any, dataformats: str, boxes: Any, scale: float) -> tuple[Pixels, str, Array]:
     """A picture of another size, with its boxes."""
     if not 0 < float(scale) < math.inf:
         raise InputError(f"rescale={scale}: give a number above 0.")
-    to_be = image_of(image, dataformats)
-    pixels = _arranged(pixel_bytes(to_be.copied), to_be.order)
+    copied, order = _copied(image, dataformats)
+    pixels = _arranged(pixel_bytes(copied), order)
     height, width = max(1, int(pixels.shape[0] * scale)), max(1, int(pixels.shape[1] * scale))
     check_size(height * width * pixels.shape[2])
     from PIL import Image
@@ -120,7 +123,7 @@ def rescaled(image: Any, dataformats: str, boxes: Any, scale: float) -> tuple[Pi
     flat = pixels[..., 0] if pixels.shape[2] == 1 else pixels
     made = Image.fromarray(numpy.ascontiguousarray(flat)).resize((width, height), Image.Resampling.LANCZOS)
     resized = numpy.asarray(made).reshape(height, width, -1)
-    return resized, "HWC", numpy.array(marks_of(boxes, None).boxes) * scale
+    return resized, "HWC", numpy.array(_marks(boxes, None)[0]) * scale
 
 
 # --- Pillow and matplotlib -----------------------------------------------------------------------------
@@ -137,11 +140,11 @@ def _from_pillow(image: Any) -> Array:
 
 
 def is_figure(value: Any) -> bool:
-    """Whether it is a figure of matplotlib."""
+    """True for a figure of matplotlib."""
     return hasattr(value, "savefig") and hasattr(value, "canvas")
 
 
-def pixels_of_figure(figure: Any, *, close: bool) -> Array:
+def _pixels_of_figure(figure: Any, *, close: bool) -> Array:
     """Draw a figure. Here and now: matplotlib is not made for several threads."""
     agg = importlib.import_module("matplotlib.backends.backend_agg")  # the figure brings it with it
     before = figure.canvas
@@ -160,16 +163,11 @@ def pixels_of_figure(figure: Any, *, close: bool) -> Array:
 # --- in the encoder's thread ---------------------------------------------------------------------------
 
 
-def encode_image(image: ImageToBe) -> Encoded:
-    pixels = _arranged(pixel_bytes(image.copied), image.order)
+def _encode_image(copied: Copied, order: str, boxes: list[list[float]], labels: list[str]) -> Encoded:
+    pixels = _arranged(pixel_bytes(copied), order)
     height, width, channels = pixels.shape
     head = ImageHead(
-        width=width,
-        height=height,
-        channels=channels,
-        encoding="png",
-        boxes=image.marks.boxes,
-        box_labels=image.marks.labels,
+        width=width, height=height, channels=channels, encoding="png", boxes=boxes, box_labels=labels
     )
     return Encoded(head, encode_png(pixels))
 
@@ -239,27 +237,23 @@ def video_grid(videos: Array) -> Array:
 # --- videos ---------------------------------------------------------------------------------------------
 
 
-def video_of(value: Any) -> Copied:
-    """Copy videos of shape (number, frames, channels, height, width), or one without the number."""
+def video_record(value: Any, frames_per_second: Any) -> Pending:
+    """Videos of shape (number, frames, channels, height, width), or one without the number."""
     copied = real_numbers(value, "the pixels")
     shape = copied.array.shape
-    if len(shape) not in (4, 5) or shape[-3] not in (1, 2, 3, 4):
+    if len(shape) not in (4, 5) or shape[-3] not in _CHANNELS:
         raise InputError(
             f"shape {shape} is no video: give (number, frames, channels, height, width), 1, 3 or 4 channels."
         )
     if 0 in shape:
         raise InputError(f"there are no pixels in shape {shape}.")
-    return copied
-
-
-def rate_of(frames_per_second: Any) -> float:
     rate = float(frames_per_second)
     if not (math.isfinite(rate) and rate > 0):
         raise InputError(f"{frames_per_second} frames per second cannot be shown: give a number above 0.")
-    return rate
+    return Pending(len(copied.raw), partial(_encode_video, copied, rate))
 
 
-def encode_video(copied: Copied, frames_per_second: float) -> Encoded:
+def _encode_video(copied: Copied, frames_per_second: float) -> Encoded:
     pixels = pixel_bytes(copied)
     if pixels.ndim == 4:
         pixels = pixels[None]
@@ -280,8 +274,8 @@ _MAX_CHANNELS = 32
 _MAX_RATE = 2**31 - 1  # a WAV file holds no more
 
 
-def sound_of(value: Any) -> Copied:
-    """Copy samples of shape (length,) or (channels, length): floats between -1 and 1, or int16."""
+def sound_record(value: Any, sample_rate: Any) -> Pending:
+    """Samples of shape (length,) or (channels, length): floats between -1 and 1, or int16."""
     copied = real_numbers(value, "the samples")
     shape = tuple(size for size in copied.array.shape if size != 1) or (1,)
     if len(shape) > 2 or 0 in shape or (len(shape) == 2 and shape[0] > _MAX_CHANNELS):
@@ -289,19 +283,20 @@ def sound_of(value: Any) -> Copied:
     if copied.dtype != "int16" and copied.numbers().dtype.kind != "f":
         raise InputError(f"samples of {copied.dtype}: give floats between -1 and 1, or int16.")
     is_cut = copied.dtype != "int16" and bool((numpy.abs(copied.numbers()) > 1).any())
-    note = "cut off at -1 and 1" if is_cut else copied.note
-    return copied._replace(array=copied.array.reshape(shape), note=note)
-
-
-def sample_rate_of(sample_rate: Any) -> float:
     rate = float(sample_rate)
     if not (math.isfinite(rate) and 1 <= rate <= _MAX_RATE):
         raise InputError(f"a sample rate of {sample_rate}: give samples per second, 44100 for example.")
-    return rate
+    samples = copied._replace(array=copied.array.reshape(shape))
+    note = "cut off at -1 and 1" if is_cut else copied.note
+    return Pending(len(copied.raw), partial(_encode_sound, samples, rate), note)
 
 
-def encode_sound(copied: Copied, sample_rate: float) -> Encoded:
-    samples = copied.array if copied.dtype == "int16" else _as_int16(copied)
+def _encode_sound(copied: Copied, sample_rate: float) -> Encoded:
+    samples = copied.array
+    if copied.dtype != "int16":
+        numbers = copied.numbers()  # float32 or float64: half precision has no 32767
+        cut = numpy.nan_to_num(numbers, nan=0.0, posinf=1.0, neginf=-1.0).clip(-1, 1)
+        samples = (cut * 32767).astype(numpy.int16)
     if samples.ndim == 1:
         samples = samples[None]
     num_channels, num_frames = samples.shape
@@ -317,41 +312,17 @@ def encode_sound(copied: Copied, sample_rate: float) -> Encoded:
     return Encoded(head, file.getvalue())
 
 
-def _as_int16(copied: Copied) -> numpy.typing.NDArray[numpy.int16]:
-    numbers = copied.numbers()  # float32 or float64: half precision has no 32767
-    cut = numpy.nan_to_num(numbers, nan=0.0, posinf=1.0, neginf=-1.0).clip(-1, 1)
-    return (cut * 32767).astype(numpy.int16)
-
-
 # --- points for the projector, with their pictures ------------------------------------------------------
 
-ONE_COLUMN = ["label"]
 
-
-class Embedding(NamedTuple):
-    """Points that are copied and not encoded yet."""
-
-    points: Copied
-    columns: list[str]
-    labels: list[list[str]]  # a list for each column
-    pictures: Copied | None
-
-    @property
-    def num_bytes(self) -> int:
-        pictures = 0 if self.pictures is None else len(self.pictures.raw)
-        return len(self.points.raw) + pictures + 64 * sum(map(len, self.labels))
-
-
-# --- in the training -----------------------------------------------------------------------------------
-
-
-def embedding_of(points: Any, metadata: Any, header: Any, pictures: Any) -> Embedding:
+def embedding_record(points: Any, metadata: Any, header: Any, pictures: Any) -> Pending:
     copied = real_numbers(points, "the points")
     if copied.array.ndim != 2 or not copied.array.size:
         raise InputError(f"shape {copied.array.shape} is no list of points: give a row of numbers for each.")
-    number = len(copied.array)
-    columns, labels = _labels(metadata, header, number)
-    return Embedding(copied, columns, labels, None if pictures is None else _pictures(pictures, number))
+    columns, labels = _labels(metadata, header, len(copied.array))
+    sprites = None if pictures is None else _pictures(pictures, len(copied.array))
+    num_bytes = len(copied.raw) + (0 if sprites is None else len(sprites.raw)) + 64 * sum(map(len, labels))
+    return Pending(num_bytes, partial(_encode_embedding, copied, columns, labels, sprites))
 
 
 def _labels(metadata: Any, header: Any, number: int) -> tuple[list[str], list[list[str]]]:
@@ -361,7 +332,7 @@ def _labels(metadata: Any, header: Any, number: int) -> tuple[list[str], list[li
     if len(rows) != number:
         raise InputError(f"{len(rows)} labels for {number} points: give one for each.")
     if not header:
-        return ONE_COLUMN, [[_label(row) for row in rows]]
+        return ["label"], [[_label(row) for row in rows]]
     columns = [plain_text(name) for name in header]
     rows = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
     cells = [list(row) if isinstance(row, list | tuple) else [row] for row in rows]
@@ -384,44 +355,41 @@ def _pictures(pictures: Any, number: int) -> Copied:
     return copied
 
 
-# --- in the encoder's thread ---------------------------------------------------------------------------
-
-
-def encode_embedding(given: Embedding) -> Encoded:
+def _encode_embedding(
+    points: Copied, columns: list[str], labels: list[list[str]], pictures: Copied | None
+) -> Encoded:
     with numpy.errstate(over="ignore"):
-        matrix = given.points.numbers().astype("<f4").tobytes()
-    labels = msgspec.json.encode(given.labels) if given.columns else b""
+        matrix = points.numbers().astype("<f4").tobytes()
+    cells = msgspec.json.encode(labels) if columns else b""
     sheet, per_row, height, width = b"", 0, 0, 0
-    if given.pictures is not None:
-        number, _, height, width = given.pictures.array.shape
+    if pictures is not None:
+        number, _, height, width = pictures.array.shape
         per_row = math.ceil(math.sqrt(number))
-        sheet = encode_png(_sheet(given.pictures, per_row))
+        sheet = encode_png(_sheet(pictures, per_row))
     head = EmbeddingHead(
-        num_points=given.points.array.shape[0],
-        num_dims=given.points.array.shape[1],
-        columns=given.columns,
+        num_points=points.array.shape[0],
+        num_dims=points.array.shape[1],
+        columns=columns,
         matrix_bytes=len(matrix),
-        label_bytes=len(labels),
+        label_bytes=len(cells),
         sprite_bytes=len(sheet),
         sprite_width=width,
         sprite_height=height,
         sprites_per_row=per_row,
     )
-    return Encoded(head, matrix + labels + sheet)
+    return Encoded(head, matrix + cells + sheet)
 
 
 def _sheet(pictures: Copied, per_row: int) -> Pixels:
     """Rows of pictures, made up to a square with black, in the way of torch.utils.tensorboard."""
-    sheet = image_grid(_bytes(pictures).transpose(0, 2, 3, 1), per_row)
+    if pictures.dtype == "uint8":
+        pixels = pixel_bytes(pictures)
+    else:
+        with numpy.errstate(all="ignore"):
+            # In double precision: the sheets of torch.utils.tensorboard are, and a pixel must not differ.
+            pixels = cut_off(pictures.numbers().astype(numpy.float64) * 255)
+    sheet = image_grid(pixels.transpose(0, 2, 3, 1), per_row)
     height, width, channels = sheet.shape
     if height >= width:
         return sheet
     return numpy.concatenate([sheet, numpy.zeros((width - height, width, channels), dtype=numpy.uint8)])
-
-
-def _bytes(pictures: Copied) -> Pixels:
-    if pictures.dtype == "uint8":
-        return pixel_bytes(pictures)
-    with numpy.errstate(all="ignore"):
-        # In double precision: the sheets of torch.utils.tensorboard are, and a pixel must not differ.
-        return cut_off(pictures.numbers().astype(numpy.float64) * 255)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import importlib
 import math
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
+from torcheer.errors import InputError
 from torcheer.graph import PassDocument
-from torcheer.run.records import Document, Encoded, PassHead, encode_json
+from torcheer.run.records import Document, Encoded, PassHead, Pending, encode_json
 
 FIGURES = ("mean", "std", "min", "max", "zeros", "nan")  # zeros as a share, nan as a number
 _GRAD_FIGURES = tuple(f"grad_{name}" for name in FIGURES)
@@ -24,14 +25,11 @@ COLUMNS = [*FIGURES, *_GRAD_FIGURES, "seconds"]
 _UNKNOWN = [math.nan] * len(FIGURES)
 
 
-class SeenPass(NamedTuple):
-    """A pass as it was when it was logged."""
-
-    document: PassDocument
-    figures: NDArray[numpy.float64]  # a row for each op, a column for each of COLUMNS
-
-
-def seen_pass(history: Any) -> SeenPass:
+def pass_record(history: Any) -> Pending:
+    if not is_history(history):
+        raise InputError(
+            f"a {type(history).__name__} is no pass: give what log_forward_pass returned, a ModelHistory."
+        )
     source = source_of(history)
     document: PassDocument = source.document()
     rows = [
@@ -42,7 +40,8 @@ def seen_pass(history: Any) -> SeenPass:
         ]
         for index, op in enumerate(document.ops)
     ]
-    return SeenPass(document, numpy.array(rows, dtype="<f8").reshape(len(rows), len(COLUMNS)))
+    figures = numpy.array(rows, dtype="<f8").tobytes()
+    return Pending(len(figures) + 1000 * len(rows), partial(_encode, document, figures))
 
 
 def _figures(source: Any, kind: str, index: int) -> list[float]:
@@ -55,16 +54,16 @@ def _figures(source: Any, kind: str, index: int) -> list[float]:
     return [*known, share, float(view.num_nan)]
 
 
-def encode_pass(seen: SeenPass) -> Encoded:
-    document = Document(_digest(seen.document), encode_json(seen.document))
+def _encode(document: PassDocument, figures: bytes) -> Encoded:
+    kept = Document(_digest(document), encode_json(document))
     head = PassHead(
-        document=document.hash,
-        model_name=seen.document.model_name,
-        num_ops=len(seen.document.ops),
+        document=kept.hash,
+        model_name=document.model_name,
+        num_ops=len(document.ops),
         figures=COLUMNS,
-        random_seed=seen.document.random_seed,
+        random_seed=document.random_seed,
     )
-    return Encoded(head, seen.figures.tobytes(), document)
+    return Encoded(head, figures, kept)
 
 
 def _digest(document: PassDocument) -> str:
@@ -83,7 +82,7 @@ def _digest(document: PassDocument) -> str:
 
 
 def is_history(value: Any) -> bool:
-    """Whether it is a ModelHistory. Asking loads nothing."""
+    """True for a ModelHistory. Imports nothing."""
     return any(
         kind.__name__ == "ModelHistory" and kind.__module__.startswith("torcheer.capture")
         for kind in type(value).__mro__

@@ -16,6 +16,7 @@ from torcheer.run.records import (
     LayoutChart,
     LayoutGroup,
     LayoutHead,
+    Pending,
     Plain,
     TextHead,
     plain_text,
@@ -70,15 +71,11 @@ def _shown(value: Any) -> str:
 # --- texts ----------------------------------------------------------------------------------------------
 
 
-def text_of(value: Any) -> str:
+def text_record(value: Any) -> Pending:
     """What somebody wants to read: text, or bytes that are text, or anything that can be written."""
-    if isinstance(value, bytes | bytearray):
-        return bytes(value).decode("utf-8", "backslashreplace")
-    return plain_text(value)
-
-
-def encode_text(text: str) -> Encoded:
-    return Encoded(TextHead(num_characters=len(text)), text.encode())
+    is_bytes = isinstance(value, bytes | bytearray)
+    text = bytes(value).decode("utf-8", "backslashreplace") if is_bytes else plain_text(value)
+    return Pending(len(text), lambda: Encoded(TextHead(num_characters=len(text)), text.encode()))
 
 
 # --- numbers --------------------------------------------------------------------------------------------
@@ -140,7 +137,7 @@ def _number_of_tensor(value: Any) -> Any:
 
 
 def _has_one_element(value: Any) -> bool:
-    """Whether the shape is (), (1,), (1, 1) and so on."""
+    """True if the shape is (), (1,), (1, 1) and so on."""
     return all(size == 1 for size in value.shape)
 
 
@@ -161,11 +158,12 @@ _MAX_CHARACTERS = 1000  # of one value, where it is no number
 _MARGIN_NAMES = 3  # value, lower, upper
 
 
-def encode_hparams(hparams: Any, metrics: Any) -> Encoded:
+def hparams_record(hparams: Any, metrics: Any) -> Pending:
     """Numbers, truth and text as they are, all else as it is written. Nested ones get names with slashes."""
     values = {name: _plain(value) for name, value in _flat(hparams, "hparams")}
     results = {name: _metric(name, value) for name, value in _flat(metrics or {}, "metrics")}
-    return Encoded(HparamsHead(hparams=values, metrics=results), b"")
+    encoded = Encoded(HparamsHead(hparams=values, metrics=results), b"")
+    return Pending(0, lambda: encoded)
 
 
 def _flat(values: Any, what: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -212,7 +210,7 @@ def _metric(name: str, value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def encode_layout(layout: Any) -> Encoded:
+def layout_record(layout: Any) -> Pending:
     """`{"group": {"chart": ["Multiline", [names]], "other": ["Margin", [value, lower, upper]]}}`."""
     if not isinstance(layout, Mapping) or not all(isinstance(charts, Mapping) for charts in layout.values()):
         raise InputError('give {"group": {"chart": ["Multiline", ["train/loss", "test/loss"]]}}.')
@@ -223,7 +221,8 @@ def encode_layout(layout: Any) -> Encoded:
         )
         for group, charts in layout.items()
     ]
-    return Encoded(LayoutHead(groups=groups), b"")
+    encoded = Encoded(LayoutHead(groups=groups), b"")
+    return Pending(0, lambda: encoded)
 
 
 def _chart(title: str, chart: Any) -> LayoutChart:

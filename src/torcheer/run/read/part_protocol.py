@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Protocol
 
 import numpy
@@ -158,13 +158,9 @@ def merged_series(of_parts: Iterable[Mapping[SeriesKey, SeriesEntry]]) -> dict[S
 def _merged(entries: Sequence[SeriesEntry]) -> SeriesEntry:
     last = max(entries, key=lambda entry: entry.last_time)
     bad = [entry.first_bad_step for entry in entries if entry.first_bad_step is not None]
-    return SeriesEntry(
-        kind=last.kind,
-        name=last.name,
+    return replace(
+        last,
         count=sum(entry.count for entry in entries),
-        last_step=last.last_step,
-        last_time=last.last_time,
-        last_value=last.last_value,
         num_bad=sum(entry.num_bad for entry in entries),
         first_bad_step=min(bad, default=None),
         description=next((entry.description for entry in entries if entry.description), ""),
@@ -185,7 +181,7 @@ def merged_state(statuses: Mapping[str, PartStatus]) -> tuple[State, str]:
 
 
 def is_superseded(name: str, statuses: Mapping[str, PartStatus]) -> bool:
-    """Whether a part that died no longer counts.
+    """True if a part that died no longer counts.
 
     So it is when the same rank, or a lower one, was opened after it and finished: the training was resumed,
     by fewer processes perhaps. And so it is beside a part that finished, as `rank-0.1` beside `rank-0`: a

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
@@ -16,27 +14,7 @@ from msgspec import Meta
 from torcheer.run.part_storage import APPLICATION_ID, FORMAT
 from torcheer.run.read.part_protocol import Points, RecordEntry, SeriesKey
 from torcheer.run.read.snapshot import damage_error, is_damage
-from torcheer.run.records import (
-    MOST_SECONDS,
-    AlarmHead,
-    AnyHead,
-    ConfusionHead,
-    EmbeddingHead,
-    GapHead,
-    HistogramHead,
-    HparamsHead,
-    Kind,
-    LayoutHead,
-    PassHead,
-    PrCurveHead,
-    StatisticsHead,
-    TensorHead,
-    VideoHead,
-    WatchHead,
-    head_or_none,
-)
-from torcheer.run.statistics import is_fitting
-from torcheer.tensorfile import RAW_TYPES
+from torcheer.run.records import MOST_SECONDS, Kind, head_or_none
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -44,19 +22,15 @@ Moment = Annotated[float, Meta(gt=-MOST_SECONDS, lt=MOST_SECONDS)]
 
 TOO_SHORT: Final = "some records are not as long as they should be"
 _TABLES: Final = ("meta", "sessions", "names", "points", "records", "data", "documents")
-_POINT: Final = struct.Struct("<qdd")
 _ROW_BYTES: Final = 4  # a row takes more than that in the file
 _MOST_TEXT: Final = 10_000  # characters of a comment, a description, a reason
 _MOST_REASONS: Final = 8
 
-# The last point is taken along where the block is small: it lies in the page that is read anyway.
 _BLOCKS: Final = (
     "SELECT id, name, first, count, num_bad, "
     "first BETWEEN 0 AND 1 << 62 AND count > 0 AND num_bad BETWEEN 0 AND count "
     "AND typeof(steps) || typeof(times) || typeof(vals) = 'blobblobblob' "
-    "AND length(steps) = 8 * count AND length(times) = 8 * count AND length(vals) = 8 * count, "
-    "CASE WHEN count <= 128 THEN substr(steps, -8) END, CASE WHEN count <= 128 THEN substr(times, -8) END, "
-    "CASE WHEN count <= 128 THEN substr(vals, -8) END FROM points "
+    "AND length(steps) = 8 * count AND length(times) = 8 * count AND length(vals) = 8 * count FROM points "
 )
 _SESSIONS: Final = (
     f"SELECT id, started, ended, outcome, substr(reason, 1, {_MOST_TEXT}), substr(host, 1, {_MOST_TEXT}), "
@@ -87,20 +61,10 @@ class Block(NamedTuple):
     num_points: int
     num_bad: int
     is_fit: Literal[1] = 1
-    last_step: bytes | None = None  # of its last point, where the block is small
-    last_time: bytes | None = None
-    last_value: bytes | None = None
 
     @property
     def end(self) -> int:
         return self.first + self.num_points
-
-    @property
-    def last(self) -> tuple[int, float, float] | None:
-        if self.last_step is None or self.last_time is None or self.last_value is None:
-            return None
-        step, time, value = _POINT.unpack(self.last_step + self.last_time + self.last_value)
-        return step, time, value
 
 
 class NameRow(NamedTuple):
@@ -270,7 +234,7 @@ class Tables:
         if head is None:
             self.note("some records do not say what they are")
             return None
-        if row.length not in (row.num_bytes, None) or not fits(head, row.num_bytes):
+        if row.length not in (row.num_bytes, None) or not head.fits(row.num_bytes):
             self.note(TOO_SHORT)
             return None
         return RecordEntry(
@@ -363,52 +327,3 @@ def whole_number(text: str | None) -> int | None:
         return int(text)
     except ValueError:
         return None
-
-
-# --- heads that fit their bytes -------------------------------------------------------------------------
-
-MAX_DIMS: Final = 64  # torch's own
-
-# Bytes of one element, by torch's names.
-ITEM_BYTES: Final = {
-    **RAW_TYPES,
-    **dict.fromkeys(("bool", "uint8", "int8"), 1),
-    **dict.fromkeys(("uint16", "int16", "float16"), 2),
-    **dict.fromkeys(("uint32", "int32", "float32", "complex32"), 4),
-    **dict.fromkeys(("uint64", "int64", "float64", "complex64"), 8),
-    "complex128": 16,
-}
-
-
-def fits(head: AnyHead, num_bytes: int) -> bool:
-    """False where the bytes cannot be what the head says. Nothing is read, or made room for, before."""
-    rule = _RULES.get(type(head))
-    return num_bytes >= 0 and (rule is None or rule(head, num_bytes))
-
-
-def _tensor_fits(head: TensorHead, num_bytes: int) -> bool:
-    size = ITEM_BYTES.get(head.dtype)
-    if size is None or len(head.shape) > MAX_DIMS or min(head.shape, default=0) < 0:
-        return False
-    return size * math.prod(head.shape) == num_bytes
-
-
-def _embedding_fits(head: EmbeddingHead, num_bytes: int) -> bool:
-    parts = (head.matrix_bytes, head.label_bytes, head.sprite_bytes)
-    if min(*parts, head.num_points, head.num_dims) < 0:
-        return False
-    return head.matrix_bytes == 4 * head.num_points * head.num_dims and sum(parts) == num_bytes
-
-
-_RULES: Final[dict[type, Callable[[Any, int], bool]]] = {
-    TensorHead: _tensor_fits,
-    HistogramHead: lambda head, size: head.num_bins >= 0 and 8 * (2 * head.num_bins + 1) == size,
-    VideoHead: lambda head, size: min(head.frame_bytes, default=0) >= 0 and sum(head.frame_bytes) == size,
-    EmbeddingHead: _embedding_fits,
-    PrCurveHead: lambda head, size: head.num_thresholds >= 0 and 8 * 6 * head.num_thresholds == size,
-    ConfusionHead: lambda head, size: 8 * len(head.labels) ** 2 == size,
-    PassHead: lambda head, size: head.num_ops >= 0 and 8 * head.num_ops * len(head.figures) == size,
-    WatchHead: lambda head, size: 0 <= head.num_rows <= size,  # a row takes more than a byte
-    StatisticsHead: is_fitting,
-    **dict.fromkeys((HparamsHead, LayoutHead, AlarmHead, GapHead), lambda head, size: size == 0),
-}

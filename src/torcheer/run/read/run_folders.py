@@ -30,7 +30,7 @@ class FoundRun:
 
 
 def is_part(name: str) -> bool:
-    """Is this the name of a file that one of our writers makes? `rank-0.sqlite`"""
+    """True for the name of a file that one of our writers makes: `rank-0.sqlite`."""
     return name.startswith("rank-") and name.endswith(PART_ENDING)
 
 
@@ -65,7 +65,8 @@ def find_runs(root: str | os.PathLike[str], links: LinkRule | None = None) -> Fo
         if seen.is_run:
             found.append(FoundRun(name=name, path=path))
         if depth < _MAX_DEPTH:
-            waiting.extend((path / folder, _below(name, folder), depth + 1) for folder in seen.folders)
+            prefix = "" if name == "." else f"{name}/"
+            waiting.extend((path / folder, prefix + folder, depth + 1) for folder in seen.folders)
     found.sort(key=lambda run: run.name)
     return found
 
@@ -94,8 +95,8 @@ def look_into(folder: Path, links: LinkRule) -> FolderEntries:
     for entry in _entries(folder):
         num_entries += 1
         is_ours, is_event = is_part(entry.name), is_event_file(entry.name)
-        is_wanted = _is(entry.is_file) if is_ours or is_event else _is_plain_folder(entry)
-        if not is_wanted:
+        is_hidden = entry.name.startswith(".")
+        if not (_is(entry.is_file) if is_ours or is_event else not is_hidden and _is(entry.is_dir)):
             continue
         if not links.allows_entry(entry) or (is_ours and not _has_own_journals(entry, links)):
             num_links_out += 1
@@ -106,10 +107,6 @@ def look_into(folder: Path, links: LinkRule) -> FolderEntries:
         else:
             folders.append(entry.name)
     return FolderEntries(sorted(parts), has_events, sorted(folders), num_entries, num_links_out)
-
-
-def _is_plain_folder(entry: os.DirEntry[str]) -> bool:
-    return not entry.name.startswith(".") and _is(entry.is_dir)
 
 
 def _has_own_journals(entry: os.DirEntry[str], links: LinkRule) -> bool:
@@ -152,10 +149,6 @@ def _is(check: Callable[[], bool]) -> bool:
         return check()
     except OSError:
         return False
-
-
-def _below(name: str, folder: str) -> str:
-    return folder if name == "." else f"{name}/{folder}"
 
 
 # --- symbolic links -------------------------------------------------------------------------------------

@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from torcheer.run.part_storage import PART_ENDING
 from torcheer.run.read.part_protocol import (
     Part,
     PartStatus,
@@ -27,13 +28,12 @@ from torcheer.run.read.part_protocol import (
 from torcheer.run.read.run_folders import LinkRule, links_note, links_within, look_into
 from torcheer.run.read.snapshot import FileState
 from torcheer.run.read.sqlite_part import SqlitePart
-from torcheer.run.read.watched import EventsCursor, EventsTail, events_after
-from torcheer.run.read.watched_reader import WatchedReader
+from torcheer.run.read.watched import EventsCursor, EventsTail, WatchedReader, events_after
 from torcheer.run.records import Kind
 
 Source = Literal["torcheer", "tensorboard"]
 
-_EVENTS: Final = "\0events"  # in the place of a file's name
+_EVENTS: Final = "events"  # the name of the part that all event files make
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +67,7 @@ class Place(NamedTuple):
     num_points: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cursor:
-    """How far a scalar was read, by the name of the part."""
-
-    places: Mapping[str, Place]
+Cursor = Mapping[str, Place]  # how far a scalar was read, by the name of the part
 
 
 class Tail(NamedTuple):
@@ -96,8 +92,7 @@ class RunReader:
         self.path = Path(path)
         self.links = links or links_within(path)
         self._num_links_out = 0
-        self._files: dict[str, Part] = {}  # by file
-        self._parts: dict[str, Part] = {}  # the same by name, in that order
+        self._parts: dict[str, Part] = {}  # by name, in that order
         self._restarts: dict[str, int] = {}
         self._restarts_before: dict[str, int] = {}  # of parts that were there under these names, and went
         self._folder: FileState | None = None
@@ -126,13 +121,13 @@ class RunReader:
         return True
 
     def status(self) -> RunStatus:
-        statuses = [part.status() for part in self._parts.values()]
+        by_name = {name: part.status() for name, part in self._parts.items()}
+        statuses = list(by_name.values())
         entries = self.series().values()
         scalars = [entry for entry in entries if entry.kind == "scalar"]
-        by_name = {part.name: part.status() for part in self._parts.values()}
         state, reason = merged_state(by_name)
         return RunStatus(
-            source="torcheer" if any(file != _EVENTS for file in self._files) else "tensorboard",
+            source="torcheer" if self._parts.keys() - {_EVENTS} else "tensorboard",
             state=state,
             reason=reason,
             started=min((status.started for status in statuses if status.started), default=0.0),
@@ -149,7 +144,7 @@ class RunReader:
             num_dropped=sum(status.num_dropped for status in statuses),
             num_thinned=sum(status.num_thinned for status in statuses),
             num_bytes=sum(status.num_bytes for status in statuses),
-            note="; ".join([*self._notes(statuses), *_helpers_that_died(by_name)]),
+            note="; ".join(self._notes(by_name)),
         )
 
     def resumptions(self) -> tuple[float, ...]:
@@ -172,7 +167,7 @@ class RunReader:
 
         Where points were taken back, or a part has gone, all of it comes again.
         """
-        places = {} if cursor is None else cursor.places
+        places = cursor or {}
         is_fresh = cursor is None or any(
             self._restarts.get(part) != place.restarts for part, place in places.items()
         )
@@ -183,7 +178,7 @@ class RunReader:
             points = part.points(name, start)
             found.append(points)
             reached[part_name] = Place(self._restarts[part_name], start + len(points.steps))
-        return Tail(merged_points(found), Cursor(places=reached), is_fresh)
+        return Tail(merged_points(found), reached, is_fresh)
 
     def records(self, kind: Kind, name: str) -> list[RecordEntry]:
         """The records of a series, by step and time."""
@@ -227,7 +222,7 @@ class RunReader:
         return self._restarts[part]
 
     def close(self) -> None:
-        for part in self._files.values():
+        for part in self._parts.values():
             part.close()
 
     def _find_parts(self) -> None:
@@ -240,19 +235,16 @@ class RunReader:
         self._folder = folder if is_settled else None
         found = look_into(self.path, self.links)
         self._num_links_out = found.num_links_out
-        wanted = [*found.parts, *([_EVENTS] if found.has_events else [])]
-        for gone in set(self._files) - set(wanted):
-            part = self._files.pop(gone)
-            self._restarts_before[part.name] = self._restarts.pop(part.name, 0) + 1
-            part.close()
-        for file in wanted:
-            if file not in self._files:
-                self._files[file] = self._opened(file)
-        self._parts = {part.name: part for part in self._files.values()}
-        self._parts = dict(sorted(self._parts.items()))
+        files = {file.removesuffix(PART_ENDING): file for file in found.parts}
+        if found.has_events:
+            files[_EVENTS] = ""
+        for gone in self._parts.keys() - files.keys():
+            self._restarts_before[gone] = self._restarts.pop(gone, 0) + 1
+            self._parts.pop(gone).close()
+        self._parts = {name: self._parts.get(name) or self._opened(files[name]) for name in sorted(files)}
 
     def _opened(self, file: str) -> Part:
-        if file != _EVENTS:
+        if file:
             return SqlitePart(self.path / file)
         from torcheer.run.tensorboard.events_part import EventsPart
 
@@ -264,16 +256,23 @@ class RunReader:
             return None, 0
         return self._parts.get(name), int(number)
 
-    def _notes(self, statuses: Sequence[PartStatus]) -> list[str]:
+    def _notes(self, statuses: Mapping[str, PartStatus]) -> list[str]:
         several = len(statuses) > 1
         notes = [
             f"{name}: {status.note}" if several else status.note
-            for name, status in zip(self._parts, statuses, strict=True)
+            for name, status in statuses.items()
             if status.note
         ]
-        if not self._parts:
+        if not statuses:
             notes = ["there are no files of a run in this folder"]
-        return [*notes, links_note(self._num_links_out)] if self._num_links_out else notes
+        if self._num_links_out:
+            notes.append(links_note(self._num_links_out))
+        # Helpers that died of an error of their own, in a run that went on without them.
+        return notes + [
+            f"{name} died of {status.reason}"
+            for name, status in statuses.items()
+            if status.died_of_an_error and is_superseded(name, statuses)
+        ]
 
 
 def _state_of_folder(path: Path) -> FileState | None:
@@ -282,12 +281,3 @@ def _state_of_folder(path: Path) -> FileState | None:
     except OSError:
         return None
     return FileState(found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def _helpers_that_died(statuses: Mapping[str, PartStatus]) -> list[str]:
-    """Those of an error of their own, in a run that went on without them."""
-    return [
-        f"{name} died of {status.reason}"
-        for name, status in statuses.items()
-        if status.died_of_an_error and is_superseded(name, statuses)
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, Self, TypeVar, cast, overload
 
@@ -39,6 +39,7 @@ class SavedRecord(Generic[H]):
     """A record of a series. `head` says what it is, `raw` are its bytes."""
 
     __slots__ = ("_entry", "_reader", "name")
+    _ABOUT = "{record.num_bytes:,} bytes"
 
     def __init__(self, name: str, entry: RecordEntry, reader: RunReader) -> None:
         self.name = name
@@ -80,7 +81,7 @@ class SavedRecord(Generic[H]):
         Path(path).write_bytes(self.raw)
 
     def _about(self) -> str:
-        return f"{self.num_bytes:,} bytes"
+        return self._ABOUT.format(record=self, head=self.head).rstrip()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} at step {self.step}: {self._about()}>"
@@ -120,9 +121,6 @@ class Records(Sequence[R], Generic[R]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def __iter__(self) -> Iterator[R]:
-        return iter(self._items)
-
     def __repr__(self) -> str:
         return f"<Records {self.name!r}: {len(self)}, {self._about_steps()}>"
 
@@ -141,7 +139,7 @@ _LABELS: Final = msgspec.json.Decoder(list[list[Any]])
 class HistogramRecord(SavedRecord[HistogramHead]):
     """How values were spread at one step: `counts[i]` of them between `edges[i]` and `edges[i + 1]`."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num:g} values in {head.num_bins} bins"
 
     @property
     def edges(self) -> NDArray[numpy.float64]:
@@ -151,14 +149,11 @@ class HistogramRecord(SavedRecord[HistogramHead]):
     def counts(self) -> NDArray[numpy.float64]:
         return numpy.frombuffer(self.raw, "<f8")[self.head.num_bins + 1 :]
 
-    def _about(self) -> str:
-        return f"{self.head.num:g} values in {self.head.num_bins} bins"
-
 
 class ImageRecord(SavedRecord[ImageHead]):
     """A picture at one step; `raw` is its file. A notebook shows it."""
 
-    __slots__ = ()
+    _ABOUT = "{head.width} × {head.height} {head.encoding}"
 
     @property
     def width(self) -> int:
@@ -174,14 +169,9 @@ class ImageRecord(SavedRecord[ImageHead]):
         shown = {} if kind is None else {kind: self.raw}
         return {"text/plain": repr(self), **shown}
 
-    def _about(self) -> str:
-        return f"{self.width} × {self.height} {self.head.encoding}".rstrip()
-
 
 class VideoRecord(SavedRecord[VideoHead]):
     """Moving pictures at one step."""
-
-    __slots__ = ()
 
     @property
     def frames_per_second(self) -> float:
@@ -203,20 +193,17 @@ class VideoRecord(SavedRecord[VideoHead]):
 class AudioRecord(SavedRecord[AudioHead]):
     """Sound at one step; `raw` is a WAV file."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num_frames} frames at {head.sample_rate:g} Hz"
 
     @property
     def sample_rate(self) -> float:
         return self.head.sample_rate
 
-    def _about(self) -> str:
-        return f"{self.head.num_frames} frames at {self.sample_rate:g} Hz"
-
 
 class TextRecord(SavedRecord[TextHead]):
     """Text at one step."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num_characters} characters"
 
     @property
     def text(self) -> str:
@@ -225,14 +212,11 @@ class TextRecord(SavedRecord[TextHead]):
     def __str__(self) -> str:
         return self.text
 
-    def _about(self) -> str:
-        return f"{self.head.num_characters} characters"
-
 
 class EmbeddingRecord(SavedRecord[EmbeddingHead]):
     """Points in many dimensions at one step, with their labels."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num_points:,} points of {head.num_dims} dimensions"
 
     @property
     def matrix(self) -> NDArray[numpy.float32]:
@@ -258,14 +242,11 @@ class EmbeddingRecord(SavedRecord[EmbeddingHead]):
         """The pictures of the points, on one sheet, as PNG; empty where there are none."""
         return self.raw[self.head.matrix_bytes + self.head.label_bytes :]
 
-    def _about(self) -> str:
-        return f"{self.head.num_points:,} points of {self.head.num_dims} dimensions"
-
 
 class PrCurveRecord(SavedRecord[PrCurveHead]):
     """Precision and recall at one step, over thresholds that rise evenly from 0 to 1."""
 
-    __slots__ = ()
+    _ABOUT = "{head.num_thresholds} thresholds"
 
     @property
     def thresholds(self) -> NDArray[numpy.float64]:
@@ -282,14 +263,9 @@ class PrCurveRecord(SavedRecord[PrCurveHead]):
         count = self.head.num_thresholds
         return numpy.frombuffer(self.raw, "<f8")[which * count : (which + 1) * count]
 
-    def _about(self) -> str:
-        return f"{self.head.num_thresholds} thresholds"
-
 
 class ConfusionRecord(SavedRecord[ConfusionHead]):
     """How often which class was taken for which, at one step."""
-
-    __slots__ = ()
 
     @property
     def labels(self) -> list[str]:
@@ -307,7 +283,7 @@ class ConfusionRecord(SavedRecord[ConfusionHead]):
 class PassRecord(SavedRecord[PassHead]):
     """A pass of the model at one step, without its tensors."""
 
-    __slots__ = ()
+    _ABOUT = "{head.model_name}, {head.num_ops:,} ops"
 
     @property
     def figures(self) -> dict[str, NDArray[numpy.float64]]:
@@ -328,14 +304,9 @@ class PassRecord(SavedRecord[PassHead]):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise FileFormatError(f"the pass {self.name!r} at step {self.step} is damaged: {error}") from None
 
-    def _about(self) -> str:
-        return f"{self.head.model_name}, {self.head.num_ops:,} ops"
-
 
 class TensorRecord(SavedRecord[TensorHead]):
     """A tensor at one step."""
-
-    __slots__ = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -349,12 +320,7 @@ class TensorRecord(SavedRecord[TensorHead]):
     @property
     def array(self) -> NDArray[Any]:
         """The values, exact. NumPy has no bfloat16 and no floats of eight bits: they become float32."""
-        raw = numpy.frombuffer(self.raw, _numpy_type(self.dtype))
-        if self.dtype in RAW_TYPES:
-            raw = as_numbers(raw, self.dtype)
-        elif self.dtype == "complex32":
-            raw = raw.astype(numpy.float32).view(numpy.complex64)
-        return raw.reshape(self.shape)
+        return array_of(self.raw, self.dtype, self.shape)
 
     def to_torch(self) -> Any:
         """The tensor as torch has it, on the CPU. Needs torch."""
@@ -371,7 +337,12 @@ class TensorRecord(SavedRecord[TensorHead]):
         return f"{shape_text(self.shape)} {self.dtype}"
 
 
-def _numpy_type(dtype: str) -> numpy.dtype[Any]:
+def array_of(raw: bytes, dtype: str, shape: Sequence[int]) -> NDArray[Any]:
+    """Numbers from their bytes, where `dtype` is torch's name for them."""
     if dtype in RAW_TYPES:
-        return numpy.dtype(f"<u{RAW_TYPES[dtype]}")
-    return numpy.dtype({"complex32": "<f2"}.get(dtype, dtype)).newbyteorder("<")
+        array = as_numbers(numpy.frombuffer(raw, f"<u{RAW_TYPES[dtype]}"), dtype)
+    elif dtype == "complex32":
+        array = numpy.frombuffer(raw, "<f2").astype(numpy.float32).view(numpy.complex64)
+    else:
+        array = numpy.frombuffer(raw, numpy.dtype(dtype).newbyteorder("<"))
+    return array.reshape(shape)

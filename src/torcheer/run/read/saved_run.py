@@ -33,7 +33,16 @@ from torcheer.run.read.saved_records import (
     TextRecord,
     VideoRecord,
 )
-from torcheer.run.read.scalars import Scalars, nearest, save_csv, scalars_frame, scalars_of
+from torcheer.run.read.scalars import (
+    Scalars,
+    by_step,
+    nearest,
+    needed_pandas,
+    save_table,
+    scalar_names,
+    scalars_of,
+    write_csv,
+)
 from torcheer.run.read.watched import Alarm, Gap, Watched
 from torcheer.run.records import HparamsHead, Kind, Plain
 from torcheer.run.tables import Table, TableRecord
@@ -41,20 +50,10 @@ from torcheer.run.tables import Table, TableRecord
 R = TypeVar("R", bound=SavedRecord[Any])
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-_METHODS: Final[dict[Kind, str]] = {
-    "scalar": "scalars",
-    "tensor": "tensors",
-    "histogram": "histograms",
-    "image": "images",
-    "video": "videos",
-    "audio": "audios",
-    "text": "texts",
-    "embedding": "embeddings",
-    "pr_curve": "pr_curves",
-    "confusion": "confusions",
+_METHODS: Final = {
     "pass": "passes",
     "table": "table",
-}
+}  # by which a kind is read, where that is not its name with an s
 
 
 class ReadMethods:
@@ -69,8 +68,7 @@ class ReadMethods:
 
     def names(self, kind: Kind | None = None) -> list[str]:
         """The names of all series, or of those of a kind: `run.names("scalar")`."""
-        if kind is not None and kind not in KINDS:
-            raise InputError(f"there is no kind {kind!r} in a run: {', '.join(KINDS)}.")
+        _check_kinds(() if kind is None else (kind,))
         series = self._reader().series()
         return list(dict.fromkeys(key.name for key in series if kind is None or key.kind == kind))
 
@@ -82,9 +80,8 @@ class ReadMethods:
         """A scalar with its steps, times and values; without a name all of them, by name."""
         reader = self._reader()
         if name is None:
-            names = [key.name for key in reader.series() if key.kind == "scalar"]
             with reader.holding():
-                return {each: scalars_of(each, reader.points(each)) for each in names}
+                return {each: scalars_of(each, reader.points(each)) for each in scalar_names(reader)}
         _check(reader, "scalar", name)
         return scalars_of(name, reader.points(name))
 
@@ -93,10 +90,13 @@ class ReadMethods:
 
         Where a scalar was logged twice at a step, the last value stands.
         """
-        reader = self._reader()
+        reader, pandas = self._reader(), needed_pandas("scalars_frame")
         for name in names or ():
             _check(reader, "scalar", name)
-        return scalars_frame(reader, names)
+        chosen = list(scalar_names(reader) if names is None else names)
+        steps, columns = by_step(reader, chosen)
+        data = {name: column.astype(numpy.float64) for name, column in zip(chosen, columns, strict=True)}
+        return pandas.DataFrame(data, index=pandas.Index(steps, name="step"), columns=chosen)
 
     def tensors(self, name: str) -> Records[TensorRecord]:
         """A tensor over its steps: `run.tensors("conv1.weight")[-1].array`."""
@@ -150,7 +150,14 @@ class ReadMethods:
 
     def hparams(self) -> dict[str, Plain]:
         """The hyperparameters, the later ones over the earlier."""
-        return hparams_of(self._reader())[0]
+        reader = self._reader()
+        names = [key.name for key in reader.series() if key.kind == "hparams"]
+        entries = [entry for name in names for entry in reader.records("hparams", name)]
+        found: dict[str, Plain] = {}
+        for entry in sorted(entries, key=lambda entry: entry.time):
+            assert isinstance(entry.head, HparamsHead)
+            found |= entry.head.hparams
+        return found
 
     def follow(
         self,
@@ -166,20 +173,18 @@ class ReadMethods:
         thinned while they are written. Ask `run.watched` again to see how they grow.
         """
         wanted = (kinds,) if isinstance(kinds, str) else kinds
-        unknown = [kind for kind in wanted or () if kind not in KINDS]
-        if unknown:
-            raise InputError(f"there is no kind {unknown[0]!r} in a run: {', '.join(KINDS)}.")
+        _check_kinds(wanted or ())
         if "statistics" in (wanted or ()):
             raise InputError(
                 "statistics are not followed one by one, since they are put together and thinned while they "
                 "are written: ask run.watched again to see how they grow."
             )
-        reader = self._reader()
-        return Follower(reader.path, wanted, from_start=from_start, timeout=timeout, links=reader.links)
+        return Follower(self._reader(), wanted, from_start=from_start, timeout=timeout)
 
     def to_csv(self, path: str | os.PathLike[str], *, wide: bool = False) -> None:
         """Write all scalars as CSV: name, step, time and value, or `wide`, a column for each name."""
-        save_csv(self._reader(), path, wide=wide)
+        reader = self._reader()
+        save_table(path, lambda stream: write_csv(reader, stream, wide=wide))
 
     def export_tensorboard(self, folder: str | os.PathLike[str]) -> Path:
         """Write the run as event files, which TensorBoard shows. Returns the file."""
@@ -220,8 +225,7 @@ class SavedRun(ReadMethods):
         self._run.refresh()
         return self._run
 
-    def _reader(self) -> RunReader:
-        return self.reader()
+    _reader = reader
 
     def __repr__(self) -> str:
         status = self.status()
@@ -263,38 +267,24 @@ def _runs_below(folder: Path, links: LinkRule) -> str:
         return f"{links_note(runs.num_links_out)}: follow_links=True follows them."
     if not found:
         return "there are no files of torcheer or TensorBoard in it, nor in the folders below."
-    listed = ", ".join(found[:5])
-    return (
-        f"there are {len(found)} in it, {listed}."
-        if len(found) <= 5
-        else (f"there are {len(found)} in it: {listed}…")
-    )
+    return f"there are {len(found)} in it, {', '.join(found[:5])}{'…' if len(found) > 5 else '.'}"
 
 
-def hparams_of(reader: RunReader) -> tuple[dict[str, Plain], dict[str, float | None]]:
-    """The hyperparameters of a run, and the metrics that were logged with them."""
-    heads = []
-    for key in reader.series():
-        if key.kind == "hparams":
-            heads += [(entry.time, entry.head) for entry in reader.records("hparams", key.name)]
-    hparams: dict[str, Plain] = {}
-    metrics: dict[str, float | None] = {}
-    for _, head in sorted(heads, key=lambda item: item[0]):
-        if isinstance(head, HparamsHead):
-            hparams.update(head.hparams)
-            metrics.update(head.metrics)
-    return hparams, metrics
+def _check_kinds(kinds: Collection[str]) -> None:
+    unknown = next((kind for kind in kinds if kind not in KINDS), None)
+    if unknown is not None:
+        raise InputError(f"there is no kind {unknown!r} in a run: {', '.join(KINDS)}.")
 
 
 def _check(reader: RunReader, kind: Kind, name: str) -> None:
     series = reader.series()
     if SeriesKey(kind, name) in series:
         return
-    others = [key.kind for key in series if key.name == name and key.kind in _METHODS]
-    if others:
-        raise InputError(
-            f"{name!r} is no {kind} of this run, but a {others[0]}: run.{_METHODS[others[0]]}({name!r})."
-        )
+    readable = {"scalar", *_RECORD_TYPES}
+    other = next((key.kind for key in series if key.name == name and key.kind in readable), None)
+    if other is not None:
+        method = _METHODS.get(other, f"{other}s")
+        raise InputError(f"{name!r} is no {kind} of this run, but a {other}: run.{method}({name!r}).")
     names = [key.name for key in series if key.kind == kind]
     raise InputError(f"this run has no {kind} {name!r}: {nearest(name, names)}.")
 
@@ -339,14 +329,13 @@ class Follower(Iterator[Seen]):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        run: RunReader,
         kinds: Collection[Kind] | None = None,
         *,
         from_start: bool = False,
         timeout: float | None = None,
-        links: LinkRule | None = None,
     ) -> None:
-        self._reader = RunReader(path, links=links)
+        self._reader = RunReader(run.path, links=run.links)
         self._kinds = kinds
         self._timeout = timeout
         self._progress: dict[str, _Progress] = {}
@@ -390,17 +379,16 @@ class Follower(Iterator[Seen]):
             if progress.restarts != restarts:  # something was taken back: all is read again
                 progress.restarts, progress.places, progress.entries = restarts, {}, {}
             with self._reader.holding():
-                new = [self._new_of(part, key, progress) for key in self._changed(part, progress)]
+                new = [
+                    self._new_of(part, key, progress)
+                    for key, entry in part.series().items()
+                    if progress.entries.get(key) != entry and self._is_wanted(key.kind)
+                ]
+            progress.entries = dict(part.series())
             yield heapq.merge(*new, key=lambda timed: timed[0])
 
-    def _changed(self, part: Part, progress: _Progress) -> list[SeriesKey]:
-        found = []
-        for key, entry in part.series().items():
-            is_wanted = key.kind != "statistics" and (self._kinds is None or key.kind in self._kinds)
-            if is_wanted and progress.entries.get(key) != entry:
-                progress.entries[key] = entry
-                found.append(key)
-        return found
+    def _is_wanted(self, kind: Kind) -> bool:
+        return kind != "statistics" and (self._kinds is None or kind in self._kinds)
 
     def _new_of(self, part: Part, key: SeriesKey, progress: _Progress) -> Iterator[_Timed]:
         place = progress.places.get(key, 0)

@@ -89,30 +89,18 @@ _NONE: Final = "·"  # no finite value there
 
 def sparkline(values: NDArray[numpy.float64], width: int = 24) -> str:
     """The means of so many equal pieces, from the lowest to the highest of them."""
-    if not len(values):
-        return ""
+    pieces = numpy.array_split(values, min(width, len(values))) if len(values) else []
+    finite = [piece[numpy.isfinite(piece)] for piece in pieces]
     with numpy.errstate(all="ignore"):
-        means = numpy.array([_mean(piece) for piece in numpy.array_split(values, min(width, len(values)))])
-    finite = means[numpy.isfinite(means)]
-    if not len(finite):
-        return _NONE * len(means)
-    low, high = float(finite.min()), float(finite.max())
-    return "".join(_bar(float(mean), low, high) for mean in means)
-
-
-def _mean(piece: NDArray[numpy.float64]) -> float:
-    finite = piece[numpy.isfinite(piece)]
-    # Halves first: the sum of two of the largest numbers is infinite.
-    return 2 * float(numpy.mean(finite / 2)) if len(finite) else float("nan")
-
-
-def _bar(mean: float, low: float, high: float) -> str:
-    if not numpy.isfinite(mean):
-        return _NONE
-    if low == high:
-        return _BARS[len(_BARS) // 2]
-    share = (mean / 2 - low / 2) / (high / 2 - low / 2)
-    return _BARS[min(int(share * len(_BARS)), len(_BARS) - 1)]
+        # Halves: the sum of two of the largest numbers is infinite.
+        means = numpy.array([numpy.mean(piece / 2) if len(piece) else numpy.nan for piece in finite])
+        low = numpy.fmin.reduce(means, initial=numpy.inf)
+        high = numpy.fmax.reduce(means, initial=-numpy.inf)
+        shares = (means - low) / (high - low) if low < high else means * 0 + 0.5
+    last = len(_BARS) - 1
+    return "".join(
+        _BARS[min(int(share * len(_BARS)), last)] if numpy.isfinite(share) else _NONE for share in shares
+    )
 
 
 # --- tables of scalars ----------------------------------------------------------------------------------
@@ -132,23 +120,12 @@ def write_csv(
     writer = csv.writer(stream, lineterminator="\n")
     if wide:
         writer.writerow(["step", *chosen])
-        steps, columns = _by_step(reader, chosen)
+        steps, columns = by_step(reader, chosen)
         writer.writerows(zip(steps.tolist(), *columns, strict=True))
     else:
         writer.writerow(["name", "step", "time", "value"])
         for name in chosen:
             writer.writerows(_long_rows(name, reader.points(name)))
-
-
-def save_csv(
-    reader: RunReader,
-    path: str | os.PathLike[str],
-    *,
-    names: Collection[str] | None = None,
-    wide: bool = False,
-) -> None:
-    """The same into a file, which is there when it is whole."""
-    save_table(path, lambda stream: write_csv(reader, stream, names=names, wide=wide))
 
 
 def save_table(path: str | os.PathLike[str], write_rows: Callable[[TextIO], None]) -> None:
@@ -165,16 +142,7 @@ def save_table(path: str | os.PathLike[str], write_rows: Callable[[TextIO], None
     write_atomically(target, "a table", write, "scalars.csv")
 
 
-def scalars_frame(reader: RunReader, names: Collection[str] | None = None) -> Any:
-    """A row for each step, a column for each scalar, the last value of a step."""
-    pandas = needed_pandas("scalars_frame")
-    chosen = list(scalar_names(reader) if names is None else names)
-    steps, columns = _by_step(reader, chosen)
-    data = {name: column.astype(numpy.float64) for name, column in zip(chosen, columns, strict=True)}
-    return pandas.DataFrame(data, index=pandas.Index(steps, name="step"), columns=chosen)
-
-
-def _by_step(reader: RunReader, names: Collection[str]) -> tuple[NDArray[numpy.int64], list[NDArray[Any]]]:
+def by_step(reader: RunReader, names: Collection[str]) -> tuple[NDArray[numpy.int64], list[NDArray[Any]]]:
     """All steps, rising, and the last value that each scalar has there, None where it has none."""
     series = [reader.points(name) for name in names]
     steps = numpy.unique(
@@ -225,7 +193,7 @@ def is_loss(name: str) -> bool:
 
 
 def is_of_watcher(name: str) -> bool:
-    """Whether a watcher says it of itself, such as its cost: nothing that a training is judged by."""
+    """True if a watcher reports it on itself, such as its cost. It does not judge the training."""
     return name.startswith(WATCHER_PREFIX)
 
 

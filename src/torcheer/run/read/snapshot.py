@@ -22,12 +22,29 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from torcheer.run.part_storage import primary_code
+
 T = TypeVar("T")
 
 JOURNALS: Final = ("-wal", "-journal")
 _ATTEMPTS: Final = 5
 _BUSY_SECONDS: Final = 0.25
 _CLOCK_SECONDS: Final = 0.05  # two changes within the tick of a file system's clock look like one
+_PASSING: Final = (
+    None,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_SCHEMA,
+    sqlite3.SQLITE_INTERRUPT,
+)
+_DAMAGE: Final = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_TOOBIG,
+    sqlite3.SQLITE_ERROR,
+)
+_WANTS_TO_WRITE: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 _COPIED: Final = "read from a copy, since its folder cannot be written to"
 
 
@@ -60,7 +77,7 @@ class Look(NamedTuple):
         return max((state.modified_ns for state in states), default=0) / 1e9
 
     def is_settled(self, now: float) -> bool:
-        """Would a change after `now` be seen?"""
+        """True if a change after `now` would be seen."""
         return self.modified < now - _CLOCK_SECONDS
 
 
@@ -100,7 +117,7 @@ class SnapshotFile:
         try:
             return self._read_shared(job)
         except sqlite3.OperationalError as error:
-            if not _wants_to_write(error) or self._is_locked():
+            if primary_code(error) not in _WANTS_TO_WRITE or self._is_locked():
                 raise
         return self._read_copy(job)
 
@@ -149,25 +166,12 @@ class SnapshotFile:
 
 
 def is_passing(error: sqlite3.Error) -> bool:
-    """Is it gone the next time, perhaps: somebody holds the file, or is creating it?"""
-    code = getattr(error, "sqlite_errorcode", None)
-    return code is None or code & 0xFF in (
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_SCHEMA,
-        sqlite3.SQLITE_INTERRUPT,
-    )
+    """True if it may work the next time: somebody holds the file, or is creating it."""
+    return primary_code(error) in _PASSING
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_TOOBIG,
-        sqlite3.SQLITE_ERROR,
-    )
+    return primary_code(error) in _DAMAGE
 
 
 def damage_error(message: str) -> sqlite3.DatabaseError:
@@ -184,11 +188,6 @@ def _state_of(path: str) -> FileState | None:
     if not found.st_size or not stat.S_ISREG(found.st_mode):
         return None
     return FileState(found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def _wants_to_write(error: sqlite3.OperationalError) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
 def _read(uri: str, job: Callable[[sqlite3.Connection], T]) -> T:

@@ -39,8 +39,7 @@ from torcheer.run.read.part_rows import (
     whole_number,
 )
 from torcheer.run.read.snapshot import Look, SnapshotFile, is_damage, is_passing
-from torcheer.run.records import Kind, StatisticsHead, WatchHead
-from torcheer.run.statistics import FIGURE_BYTES, STEP_BYTES
+from torcheer.run.records import FIGURE_BYTES, STEP_BYTES, Kind, StatisticsHead, WatchHead
 
 T = TypeVar("T")
 
@@ -132,13 +131,16 @@ class SqlitePart:
             self._seen = look if self._read_on() and look.is_settled(moment) else None
         # A writer that was killed leaves no other sign than its lock, which is free.
         is_open = not self._sessions or self._sessions[-1].ended is None
-        self._is_written = is_open and self._has_writer(moment)
+        is_held = is_locked(self._lock) if is_open else False
+        # Where there are no locks, a writer that wrote a moment ago is still there.
+        self._is_written = look.modified > moment - _QUIET_SECONDS if is_held is None else is_held
         return self._num_restarts
 
     def status(self) -> PartStatus:
         meta, sessions = self._meta, self._sessions
         last = sessions[-1] if sessions else None
         state, reason = self._state()
+        notes = ("" if last is None else last.note, self._refusal, self._file.note, *self._damage)
         return PartStatus(
             state=state,
             reason=reason,
@@ -155,7 +157,7 @@ class SqlitePart:
             num_thinned=sum(session.num_thinned for session in sessions)
             + (whole_number(meta.get(THINNED_STEPS)) or 0),
             num_bytes=self._look.num_bytes,
-            note="; ".join(self._notes(last)),
+            note="; ".join(dict.fromkeys(note for note in notes if note)),
         )
 
     def series(self) -> Mapping[SeriesKey, SeriesEntry]:
@@ -211,10 +213,9 @@ class SqlitePart:
         """The blocks of statistics in their order, as of the last refresh."""
         return self._statistics
 
-    def figures(self, wanted: Wanted, known: Mapping[int, BlockFigures]) -> Found:
-        """What is wanted of each block that there is now; of those that are known already, what is known."""
-        found = self._attempt(lambda tables: self._read_figures(tables, wanted, known))
-        return Found([], {}) if found is None else found
+    def figures(self, wanted: Wanted) -> BlocksRead:
+        """What is wanted of each block that there is now, in their order."""
+        return self._attempt(lambda tables: self._read_figures(tables, wanted)) or []
 
     def note_damage(self, reason: str) -> None:
         """For whoever reads on: what a record holds is not what it should be."""
@@ -301,16 +302,6 @@ class SqlitePart:
             return "died", _CUT_OFF
         return ("died", last.reason) if last.outcome == "died" else ("finished", "")
 
-    def _has_writer(self, moment: float) -> bool:
-        answer = is_locked(self._lock)
-        if answer is None:  # no locks on this system
-            return self._look.modified > moment - _QUIET_SECONDS
-        return answer
-
-    def _notes(self, last: SessionRow | None) -> list[str]:
-        notes = ("" if last is None else last.note, self._refusal, self._file.note, *self._damage)
-        return [note for note in dict.fromkeys(notes) if note]
-
     # --- series ---------------------------------------------------------------------------------------
 
     def _gather(self, tables: Tables) -> None:
@@ -370,16 +361,12 @@ class SqlitePart:
             self.note_damage("some points are missing")
         while series.blocks.count > series.count:
             block = series.blocks.pieces[-1].block
-            points = None if block.last else self._columns(tables, block)
+            points = self._columns(tables, block)
             if points is not None:
                 series.last = int(points.steps[-1]), float(points.times[-1]), float(points.values[-1])
-            elif block.last is not None:
-                series.last = block.last
-            else:
-                self._unreadable.add(block.id)
-                series.blocks.drop_last()
-                continue
-            break
+                break
+            self._unreadable.add(block.id)
+            series.blocks.drop_last()
         if series.first_bad is None and series.blocks.num_bad:
             series.first_bad = self._first_bad(tables, series)
         series.count = series.blocks.count
@@ -484,13 +471,11 @@ class SqlitePart:
         self._unreadable.add(block.id)
         return None
 
-    def _read_figures(self, tables: Tables, wanted: Wanted, known: Mapping[int, BlockFigures]) -> Found:
-        """Of the blocks that there are at this moment: some may have been merged since they were listed."""
-        figures = _figures_of(tables, self._statistics, wanted, known)
-        if figures is not None:
-            return Found(self._statistics, figures)
-        blocks = self._list_statistics(tables)
-        return Found(blocks, _figures_of(tables, blocks, wanted, known) or {})
+    def _read_figures(self, tables: Tables, wanted: Wanted) -> BlocksRead | None:
+        found = _figures_of(tables, self._statistics, wanted)
+        if found is None:  # some were merged since they were listed
+            found = _figures_of(tables, self._list_statistics(tables), wanted)
+        return found
 
 
 def _generation_in(meta: dict[str, str]) -> int:
@@ -566,15 +551,8 @@ class BlockList:
 
 # --- blocks of statistics -------------------------------------------------------------------------------
 
-
-class ByteRanges(NamedTuple):
-    """What is wanted of a block: so many lines of figures, a step each, and where in the bytes they stand."""
-
-    num_lines: int
-    places: Sequence[tuple[int, int]]  # where each stretch begins, and how many bytes it has
-
-
-Wanted = Callable[[StatisticsHead], ByteRanges | None]  # None: nothing of this block
+ByteRanges = Sequence[tuple[int, int]]  # where each stretch of a block begins, and how many bytes it has
+Wanted = Callable[[StatisticsHead], ByteRanges | None]  # whole lines of figures; None: nothing of this block
 
 
 class BlockFigures(NamedTuple):
@@ -584,48 +562,31 @@ class BlockFigures(NamedTuple):
     times: NDArray[numpy.float64]
     values: NDArray[numpy.float32]  # [line][step]
 
-    @property
-    def num_bytes(self) -> int:
-        return self.steps.nbytes + self.times.nbytes + self.values.nbytes
 
-
-class Found(NamedTuple):
-    """Blocks in their order, and by id what was read of them where something was wanted."""
-
-    blocks: Sequence[RecordEntry]
-    figures: Mapping[int, BlockFigures]
+BlocksRead = list[tuple[RecordEntry, BlockFigures]]
 
 
 def column_of(head: StatisticsHead, column: int) -> ByteRanges:
     """One figure of all rows."""
     size = FIGURE_BYTES * head.num_rows * head.num_steps
-    return ByteRanges(head.num_rows, [(STEP_BYTES * head.num_steps + column * size, size)])
+    return [(STEP_BYTES * head.num_steps + column * size, size)]
 
 
 def row_of(head: StatisticsHead, row: int) -> ByteRanges:
     """All figures of one row."""
     start, size = STEP_BYTES * head.num_steps, FIGURE_BYTES * head.num_steps
-    places = [(start + (column * head.num_rows + row) * size, size) for column in range(head.num_columns)]
-    return ByteRanges(head.num_columns, places)
+    return [(start + (column * head.num_rows + row) * size, size) for column in range(head.num_columns)]
 
 
-def _figures_of(
-    tables: Tables, blocks: Sequence[RecordEntry], wanted: Wanted, known: Mapping[int, BlockFigures]
-) -> dict[int, BlockFigures] | None:
+def _figures_of(tables: Tables, blocks: Sequence[RecordEntry], wanted: Wanted) -> BlocksRead | None:
     """None where one of them is gone."""
-    figures: dict[int, BlockFigures] = {}
+    figures = []
     for block in blocks:
-        if not isinstance(block.head, StatisticsHead):
-            continue
-        if block.id in known:
-            figures[block.id] = known[block.id]
-            continue
-        ranges = wanted(block.head)
-        if ranges is None:
+        if not isinstance(block.head, StatisticsHead) or (ranges := wanted(block.head)) is None:
             continue
         num_steps = block.head.num_steps
-        places = [(0, STEP_BYTES * num_steps), *ranges.places]
         try:
+            places = [(0, STEP_BYTES * num_steps), *ranges]
             start, *found = tables.pieces(block.id, block.num_bytes, places)
         except sqlite3.Error as error:
             if not tables.rows("SELECT 1 FROM records WHERE id = ?", block.id):
@@ -634,9 +595,10 @@ def _figures_of(
                 raise
             tables.note("some statistics cannot be read")
             continue
-        figures[block.id] = BlockFigures(
+        its_figures = BlockFigures(
             numpy.frombuffer(start, "<i8", num_steps),
             numpy.frombuffer(start, "<f8", num_steps, 8 * num_steps),
-            numpy.frombuffer(b"".join(found), "<f4").reshape(ranges.num_lines, num_steps),
+            numpy.frombuffer(b"".join(found), "<f4").reshape(-1, num_steps),
         )
+        figures.append((block, its_figures))
     return figures

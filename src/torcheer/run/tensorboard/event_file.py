@@ -264,7 +264,6 @@ COPY_WORK: Final = 5
 
 MOST_FILES: Final = 10_000  # of a folder
 MOST_DIMS: Final = 64  # of a tensor: NumPy's own limit, and torch's
-MOST_NESTING: Final = 16  # of lists in a hyperparameter
 MOST_RECORD_BYTES: Final = 1 << 30  # of one record of a file
 MOST_TABLE_BYTES: Final = 1 << 28  # of one file of an embedding
 MOST_CONFIG_BYTES: Final = 1 << 20

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -33,7 +33,6 @@ from torcheer.run.tensorboard.event_file import (
     FILL_BYTES,
     ITEM_BYTES,
     MOST_DIMS,
-    MOST_NESTING,
     MOST_SIZE,
     TEXT_BYTES,
     TEXT_WORK,
@@ -93,16 +92,9 @@ def read_value(message: pb.Buffer, plugins: Plugins, room: Room) -> Iterator[Fou
         yield _audio(name, pb.inner(parts[6]))
     elif 8 in parts:
         reader = _OF_PLUGINS.get(plugin, _tensor)
-        yield from reader(name, read_tensor(pb.inner(parts[8]), room), _Place(tensor_at, room))
+        yield from reader(name, read_tensor(pb.inner(parts[8]), room, tensor_at), room)
     elif plugin == "hparams":
         yield from _hparams(content, room)
-
-
-class _Place(NamedTuple):
-    """Where in a value its tensor begins, and what pays for what is made of it."""
-
-    start: int
-    room: Room
 
 
 def _plugin(metadata: Any) -> tuple[str, pb.Buffer]:
@@ -129,14 +121,8 @@ def _picture(
 ) -> FoundRecord:
     start = bytes(data[:4])
     encoding = next((word for mark, word in _ENCODINGS if start.startswith(mark)), "")
-    head = ImageHead(
-        width=width,
-        height=height,
-        channels=channels,
-        encoding=encoding,
-        boxes=_NO_BOXES,
-        box_labels=_NO_LABELS,
-    )
+    size = {"width": width, "height": height, "channels": channels}
+    head = ImageHead(**size, encoding=encoding, boxes=_NO_BOXES, box_labels=_NO_LABELS)
     return FoundRecord("image", name, head, len(data), lambda: bytes(data), place)
 
 
@@ -174,19 +160,15 @@ def _bars(name: str, limits: Any, counts: Any, sums: dict[int, float]) -> FoundR
     low, high = sums[1], sums[2]
     edges, counts = edges_of(limits, counts, low, high) if len(limits) else (numpy.zeros(1), counts)
     edges = numpy.maximum.accumulate(numpy.nan_to_num(edges))
-    head = HistogramHead(
-        num_bins=len(counts),
-        num=sums[3],
-        min=low,
-        max=high,
-        sum=sums[4],
-        sum_squares=sums[5],
-        num_nan=0,
-        num_inf=0,
+    return _bars_between(
+        name, edges, counts, num=sums[3], min=low, max=high, sum=sums[4], sum_squares=sums[5]
     )
-    return FoundRecord(
-        "histogram", name, head, 8 * (len(edges) + len(counts)), lambda: _doubles(edges, counts)
-    )
+
+
+def _bars_between(name: str, edges: Any, counts: Any, **known: Any) -> FoundRecord:
+    head = HistogramHead(num_bins=len(counts), num_nan=0, num_inf=0, **known)
+    num_bytes = 8 * (len(edges) + len(counts))
+    return FoundRecord("histogram", name, head, num_bytes, lambda: _doubles(edges, counts))
 
 
 def _doubles(*rows: Any) -> bytes:
@@ -196,36 +178,36 @@ def _doubles(*rows: Any) -> bytes:
 # --- values as tensors, by the plugin whose they are --------------------------------------------------
 
 
-def _tensor(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _tensor(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if tensor.dtype == "string":
         if next(tensor.texts(), None) is not None:
-            yield from _text(name, tensor, place)
+            yield from _text(name, tensor, room)
         return
     head = tensor_head(tensor.shape, tensor.dtype, figures_of(tensor.array(), tensor.dtype))
     yield FoundRecord("tensor", name, head, len(tensor.data), lambda: bytes(tensor.data))
 
 
-def _scalar(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _scalar(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if tensor.dtype == "string" or math.prod(tensor.shape) != 1:
-        yield from _tensor(name, tensor, place)
+        yield from _tensor(name, tensor, room)
         return
     yield FoundPoint(name, float(as_numbers(tensor.array().reshape(-1), tensor.dtype)[0].real))
 
 
-def _text(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _text(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     text = "\n\n".join(str(text, "utf-8", "replace") for text, _ in tensor.texts())
     data = text.encode()
     name = name.removesuffix(_TEXT_ENDING)
     yield FoundRecord("text", name, TextHead(num_characters=len(text)), len(data), lambda: data)
 
 
-def _images(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _images(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     # Width and height as digits, then the pictures.
     sizes: list[int] = []
     for number, (text, start) in enumerate(tensor.texts()):
         if number >= 2:
             shown = name if number == 2 else f"{name}/{number - 2}"
-            yield _picture(shown, sizes[0], sizes[1], 0, text, place.start + start)
+            yield _picture(shown, sizes[0], sizes[1], 0, text, start)
             continue
         digits = bytes(text[:10])
         if not digits.isdigit() or len(text) >= 10:
@@ -233,50 +215,34 @@ def _images(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
         sizes.append(int(digits))
 
 
-def _audios(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _audios(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     # Pairs of a WAV file and a label, or WAV files alone.
     step = 2 if len(tensor.shape) == 2 else 1
     for number, (text, start) in enumerate(tensor.texts()):
         if number % step == 0:
-            at = number // step
-            data = text
-            yield FoundRecord(
-                "audio",
-                name if at == 0 else f"{name}/{at}",
-                _UNKNOWN_SOUND,
-                len(data),
-                lambda data=data: bytes(data),  # type: ignore[misc]
-                place.start + start,
-            )
+            shown = name if number == 0 else f"{name}/{number // step}"
+            data = partial(bytes, text)
+            yield FoundRecord("audio", shown, _UNKNOWN_SOUND, len(text), data, start)
 
 
-def _bins(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _bins(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if len(tensor.shape) != 2 or tensor.shape[1] != 3 or not _is_wide(tensor):
-        yield from _tensor(name, tensor, place)
+        yield from _tensor(name, tensor, room)
         return
     rows = tensor.array().astype(numpy.float64)
     counts = rows[:, 2]
     edges = numpy.append(rows[:, 0], rows[-1:, 1]) if len(rows) else numpy.zeros(1)
     with numpy.errstate(all="ignore"):
         middles = (rows[:, 0] + rows[:, 1]) / 2
-        head = HistogramHead(
-            num_bins=len(rows),
-            num=float(counts.sum()),
-            min=float(edges[0]),
-            max=float(edges[-1]),
-            sum=float((middles * counts).sum()),  # as far as the bins tell
-            sum_squares=float((middles**2 * counts).sum()),
-            num_nan=0,
-            num_inf=0,
-        )
-    yield FoundRecord(
-        "histogram", name, head, 8 * (len(edges) + len(counts)), lambda: _doubles(edges, counts)
-    )
+        # As far as the bins tell.
+        sums = {"sum": float((middles * counts).sum()), "sum_squares": float((middles**2 * counts).sum())}
+        ends = {"min": float(edges[0]), "max": float(edges[-1])}
+    yield _bars_between(name, edges, counts, num=float(counts.sum()), **ends, **sums)
 
 
-def _pr_curve(name: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _pr_curve(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if len(tensor.shape) != 2 or tensor.shape[0] != 6 or not _is_wide(tensor):
-        yield from _tensor(name, tensor, place)
+        yield from _tensor(name, tensor, room)
         return
     head = PrCurveHead(num_thresholds=tensor.shape[1])
     yield FoundRecord("pr_curve", name, head, 48 * tensor.shape[1], lambda: _doubles(tensor.array()))
@@ -287,12 +253,10 @@ def _is_wide(tensor: ReadTensor) -> bool:
     return tensor.dtype in ("float32", "float64", "int32", "int64")
 
 
-def _layout(_: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
+def _layout(_: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     for message, _at in tensor.texts():
         groups = [
-            _layout_group(pb.inner(value), place.room)
-            for number, _, value in pb.fields(message)
-            if number == 2
+            _layout_group(pb.inner(value), room) for number, _, value in pb.fields(message) if number == 2
         ]
         yield FoundRecord("layout", "layout", LayoutHead(groups=groups), 0, bytes)
         return
@@ -330,10 +294,6 @@ def _paid_text(value: Any, room: Room) -> str:
     return pb.text(value)
 
 
-def _nothing(_: str, tensor: ReadTensor, place: _Place) -> Iterator[Found]:
-    return iter(())
-
-
 def _hparams(content: pb.Buffer, room: Room) -> Iterator[FoundRecord]:
     start = next((value for number, _, value in pb.fields(content) if number == 3), None)
     if start is None:
@@ -343,17 +303,11 @@ def _hparams(content: pb.Buffer, room: Room) -> Iterator[FoundRecord]:
         if number == 1:
             entry = pb.chosen_fields(pb.inner(value), 1, 2)
             room.take(ENTRY_BYTES)
-            plain = _plain(pb.inner(entry.get(2, b"")), room)
-            found[_paid_text(entry.get(1, b""), room)] = (
-                json.dumps(plain, ensure_ascii=False) if isinstance(plain, list) else plain
-            )
+            found[_paid_text(entry.get(1, b""), room)] = _plain(pb.inner(entry.get(2, b"")), room)
     yield FoundRecord("hparams", "hparams", HparamsHead(hparams=found, metrics={}), 0, bytes)
 
 
-def _plain(message: pb.Buffer, room: Room, depth: int = 0) -> Plain | list[Any]:
-    """What a hyperparameter is; a list stays one until all of it is there, and then becomes its JSON."""
-    if depth > MOST_NESTING:
-        raise TooLargeError(f"lists in lists, more than {MOST_NESTING} deep")
+def _plain(message: pb.Buffer, room: Room) -> Plain:
     for number, _, value in pb.fields(message):
         if number == 2:
             return pb.double(value)
@@ -361,17 +315,10 @@ def _plain(message: pb.Buffer, room: Room, depth: int = 0) -> Plain | list[Any]:
             return _paid_text(value, room)
         if number == 4:
             return bool(value)
-        if number == 6:
-            items: list[Any] = []
-            for key, _, one in pb.fields(pb.inner(value)):
-                if key == 1:
-                    room.take(ITEM_BYTES)
-                    items.append(_plain(pb.inner(one), room, depth + 1))
-            return items
     return None
 
 
-_OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor, _Place], Iterator[Found]]]] = {
+_OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor, Room], Iterator[Found]]]] = {
     "scalars": _scalar,
     "text": _text,
     "images": _images,
@@ -379,7 +326,7 @@ _OF_PLUGINS: Final[dict[str, Callable[[str, ReadTensor, _Place], Iterator[Found]
     "histograms": _bins,
     "pr_curves": _pr_curve,
     "custom_scalars": _layout,
-    "mesh": _nothing,
+    "mesh": lambda name, tensor, room: iter(()),
 }
 _OTHER_PLUGIN: Final = "other"
 _PLUGIN_NAMES: Final = {name.encode(): name for name in (*_OF_PLUGINS, "hparams")}
@@ -427,19 +374,20 @@ class ReadTensor(NamedTuple):
     dtype: str  # torch's name; `string` for texts
     data: pb.Buffer
     message: pb.Buffer
+    start: int  # where in its value the message begins
 
     def texts(self) -> Iterator[tuple[pb.Buffer, int]]:
-        """One after the other, and where in the message each begins: there may be very many."""
+        """One after the other, and where in the value each begins: there may be very many."""
         for field, _, value, start in pb.placed_fields(self.message):
             if field == _TEXTS:
-                yield pb.inner(value), start
+                yield pb.inner(value), self.start + start
 
     def array(self) -> Any:
         """The tensor as NumPy has it; types that NumPy lacks as their bits."""
         return numpy.frombuffer(self.data, dtype=_KINDS[self.dtype]).reshape(self.shape)
 
 
-def read_tensor(message: pb.Buffer, room: Room) -> ReadTensor:
+def read_tensor(message: pb.Buffer, room: Room, start: int) -> ReadTensor:
     number, shape = 0, list[int]()
     content: pb.Buffer = b""
     floats, whole = dict[int, bytearray](), array("Q")
@@ -458,12 +406,12 @@ def read_tensor(message: pb.Buffer, room: Room) -> ReadTensor:
         elif field in (4, 18):
             content = pb.inner(value)
     if number == _STRING:
-        return ReadTensor(shape, "string", b"", message)
+        return ReadTensor(shape, "string", b"", message, start)
     if number not in _TYPES:
         raise pb.DamagedMessageError(f"a tensor of the type {number}, which is not known")
     name = _TYPES[number][0]
     data = content if len(content) else _elements(name, floats, whole)
-    return ReadTensor(shape, name, _filled(data, shape, _KINDS[name].itemsize, room), message)
+    return ReadTensor(shape, name, _filled(data, shape, _KINDS[name].itemsize, room), message, start)
 
 
 def _take_whole(whole: array[int], form: int, value: Any, room: Room) -> None:

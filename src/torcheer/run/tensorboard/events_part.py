@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
-from time import time_ns
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy
 
@@ -66,10 +65,9 @@ _LARGE_FRAME_BYTES: Final = 1 << 16
 _VALUES_BETWEEN_CHECKS: Final = 1024
 _LEAST_VALUE_BYTES: Final = 4
 _BEFORE_ALL: Final = -(1 << 63)
-_TICK_NS: Final = 50_000_000
 _MOST_FAULTS: Final = 3
 # events.out.tfevents.<seconds>.<host>.<pid>.<more>
-_FILE_NAME: Final = re.compile(r"tfevents\.\d+\.(?P<host>.+?)(?:\.(?P<pid>\d+)(?:\.\d+)?)?(?:\.v2)?$")
+_FILE_NAME: Final = re.compile(r"tfevents\.\d+\.(?P<host>.+?)(?:\.\d+(?:\.\d+)?)?(?:\.v2)?$")
 
 
 def event_files(folder: Path) -> list[Path]:
@@ -156,11 +154,7 @@ class EventsPart:
         self._folder = folder
         self._links = links or links_within(folder)
         self._generation = 0
-        self._found: Sequence[Path] = ()
-        self._read_paths: Sequence[Path] = ()
         self._num_files_left_out = 0
-        self._folder_state: tuple[int, int] | None = None
-        self._status: PartStatus | None = None  # as of the last refresh
         self._projector = ProjectorFolder(folder, self.name)
         self._begin()
 
@@ -185,13 +179,14 @@ class EventsPart:
     # --- looking for what is new ---------------------------------------------------------------------
 
     def refresh(self) -> int:
-        self._status = None
-        paths = self._paths()
+        try:
+            paths, self._num_files_left_out = _event_files(self._folder, self._links)
+        except OSError:  # no more files can be opened: what is known stays
+            paths = list(self._files)
         are_grown = [file.look() for file in self._files.values()]
-        if not all(are_grown) or (paths is not self._read_paths and not self._files.keys() <= set(paths)):
+        if not all(are_grown) or not self._files.keys() <= set(paths):
             self._generation += 1
             self._begin()
-        self._read_paths = paths
         for path in paths:
             file = self._files.get(path)
             if file is None:
@@ -201,20 +196,6 @@ class EventsPart:
         if self._projector.refresh():
             self._series = None
         return self._generation + self._projector.generation
-
-    def _paths(self) -> Sequence[Path]:
-        """The event files. The folder is gone through again only where it has changed."""
-        try:
-            status = os.stat(self._folder)
-        except OSError:
-            status = None
-        state = None if status is None else (status.st_mtime_ns, status.st_ino)
-        if state is None or state != self._folder_state:
-            now = time_ns()
-            self._found, self._num_files_left_out = _event_files(self._folder, self._links)
-            # What comes within the same tick of the clock would not be seen.
-            self._folder_state = state if state is not None and state[0] < now - _TICK_NS else None
-        return self._found
 
     def _read_on(self, file: FrameFile) -> None:
         with suppress(OSError):
@@ -339,20 +320,15 @@ class EventsPart:
     # --- what is known -------------------------------------------------------------------------------
 
     def status(self) -> PartStatus:
-        if self._status is None:
-            self._status = self._look_at_status()
-        return self._status
-
-    def _look_at_status(self) -> PartStatus:
-        host, pid = _writer_of(next(reversed(self._files), Path()))
+        host = _FILE_NAME.search(next(reversed(self._files), Path()).name)
         started = 0.0 if math.isinf(self._first_time) else self._first_time
         return PartStatus(
             state="unknown",
             started=started,
             sessions=(started,),
             updated=max((file.modified for file in self._files.values()), default=0.0),
-            host=host,
-            pid=pid,
+            host="" if host is None else host["host"],
+            pid=0,
             num_bytes=sum(file.size for file in self._files.values()),
             note=self._note(),
         )
@@ -383,12 +359,23 @@ class EventsPart:
 
     def _all_series(self) -> Mapping[SeriesKey, SeriesEntry]:
         found = {
-            SeriesKey("scalar", name): _point_entry(name, column)
+            SeriesKey("scalar", name): SeriesEntry(
+                kind="scalar",
+                name=name,
+                count=len(column.steps),
+                last_step=column.steps[-1],
+                last_time=column.times[-1],
+                last_value=column.values[-1],
+                num_bad=column.num_bad,
+                first_bad_step=column.first_bad_step,
+            )
             for name, column in self._columns.items()
             if column.steps
         }
-        records = {**self._records, **self._projector.records}
-        found |= {key: _record_entry(key, entries) for key, entries in records.items() if entries}
+        for key, entries in {**self._records, **self._projector.records}.items():
+            if entries:
+                last: dict[str, Any] = {"last_step": entries[-1].step, "last_time": entries[-1].time}
+                found[key] = SeriesEntry(kind=key.kind, name=key.name, count=len(entries), **last)
         return found
 
     def points(self, name: str, start: int = 0) -> Points:
@@ -427,34 +414,3 @@ class EventsPart:
 
     def close(self) -> None:
         """Nothing is kept open."""
-
-
-def _writer_of(path: Path) -> tuple[str, int]:
-    match = _FILE_NAME.search(path.name)
-    if match is None:
-        return "", 0
-    pid = match["pid"] or ""
-    return match["host"], int(pid) if len(pid) < 10 and pid else 0
-
-
-def _point_entry(name: str, column: _Column) -> SeriesEntry:
-    return SeriesEntry(
-        kind="scalar",
-        name=name,
-        count=len(column.steps),
-        last_step=column.steps[-1],
-        last_time=column.times[-1],
-        last_value=column.values[-1],
-        num_bad=column.num_bad,
-        first_bad_step=column.first_bad_step,
-    )
-
-
-def _record_entry(key: SeriesKey, entries: Sequence[RecordEntry]) -> SeriesEntry:
-    return SeriesEntry(
-        kind=key.kind,
-        name=key.name,
-        count=len(entries),
-        last_step=entries[-1].step,
-        last_time=entries[-1].time,
-    )

@@ -6,10 +6,8 @@ import math
 import os
 import re
 import socket
-import struct
 import time
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -65,17 +63,17 @@ _BUFFER_BYTES: Final = 1 << 20
 def export_tensorboard(run: RunReader, folder: str | Path) -> Path:
     """Write everything that TensorBoard can show into a folder, which must not have event files yet.
 
-    Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video an
-    animated picture, the last pass of a model its graph. Statistics, alarms and gaps of an inspector are left
+    Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video its
+    first picture, the last pass of a model its graph. Statistics, alarms and gaps of an inspector are left
     out. Returns the event file.
     """
     target = Path(folder)
-    if is_run(target) and not event_files(target):
-        raise InputError(f"{target} is a run, which would then have everything twice: name another folder.")
     if event_files(target):
         raise InputError(
             f"{target} has event files already: name a folder that has none, or is not there yet."
         )
+    if is_run(target):
+        raise InputError(f"{target} is a run, which would then have everything twice: name another folder.")
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -83,8 +81,7 @@ def export_tensorboard(run: RunReader, folder: str | Path) -> Path:
     series = run.series()
     name = f"events.out.{EVENT_FILES}.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.0"
     path = target / name
-    unfinished = target / f".{name}.part"
-    unfinished = unfinished.with_name(unfinished.name.replace(EVENT_FILES, "export"))
+    unfinished = target / f".{name}.part".replace(EVENT_FILES, "export")
     try:
         with open(unfinished, "wb", buffering=_BUFFER_BYTES) as file:
             _Export(run, target, file).write_all(series)
@@ -129,13 +126,13 @@ class _Export:
             if isinstance(entry.head, EmbeddingHead):
                 self._write_embedding(name, entry, entry.head, data)
             else:
-                self._write(entry.step, entry.time, values_of(name, entry.head, data))
+                make = _KINDS.get(type(entry.head))
+                self._write(entry.step, entry.time, [] if make is None else make(name, entry.head, data))
 
     def _write(self, step: int, moment: float, values: Sequence[bytes]) -> None:
-        if not values:
-            return
-        summary = b"".join(pb.bytes_field(1, value) for value in values)
-        self._file.write(framed(_event(step, moment) + pb.bytes_field(5, summary)))
+        if values:
+            summary = b"".join(pb.bytes_field(1, value) for value in values)
+            self._file.write(framed(_event(step, moment) + pb.bytes_field(5, summary)))
 
     # --- what does not stand in summaries ------------------------------------------------------------
 
@@ -161,12 +158,15 @@ class _Export:
         labels_at, sprite_at = head.matrix_bytes, head.matrix_bytes + head.label_bytes
         matrix = numpy.frombuffer(data[:labels_at], dtype="<f4").reshape(head.num_points, head.num_dims)
         numpy.savetxt(folder / "tensors.tsv", matrix, delimiter="\t", fmt="%.9g")
+        quoted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         lines = [
-            f'  tensor_name: "{_quoted(name)}:{entry.step:05d}"',
+            f'  tensor_name: "{quoted}:{entry.step:05d}"',
             f'  tensor_path: "{place}/tensors.tsv"',
         ]
         if head.columns:
-            columns = _columns(data[labels_at:sprite_at])
+            columns: list[list[Any]] = []  # where they are not what they should be
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                columns = msgspec.json.decode(data[labels_at:sprite_at], type=list[list[Any]])
             (folder / "metadata.tsv").write_text(_table(head.columns, columns), "utf-8")
             lines.append(f'  metadata_path: "{place}/metadata.tsv"')
         if head.sprite_bytes:
@@ -180,26 +180,9 @@ def _event(step: int, moment: float) -> bytes:
     return pb.double_field(1, moment) + pb.int_field(2, step)
 
 
-def _quoted(name: str) -> str:
-    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-
-
-def _table(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    rows = [list(names)] if len(names) > 1 else []
-    rows += [list(row) for row in zip(*columns, strict=False)]
-    return "".join("\t".join(_cell(cell) for cell in row) + "\n" for row in rows)
-
-
-def _columns(data: bytes) -> list[list[str]]:
-    """Of labels; none where they are not what they should be."""
-    try:
-        return msgspec.json.decode(data, type=list[list[Any]])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return []
-
-
-def _cell(text: str) -> str:
-    return re.sub(r"[\t\r\n]", " ", str(text))
+def _table(names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
+    rows = [*([names] if len(names) > 1 else []), *zip(*columns, strict=False)]
+    return "".join("\t".join(re.sub(r"[\t\r\n]", " ", str(cell)) for cell in row) + "\n" for row in rows)
 
 
 def graph_message(document: PassDocument) -> bytes:
@@ -235,7 +218,7 @@ _MAX_TENSOR_BYTES: Final = 1 << 30
 
 
 def is_wide(values: NDArray[numpy.float64]) -> bool:
-    """Whether some number is beyond the range of those of four bytes."""
+    """True if some number does not fit into four bytes."""
     with numpy.errstate(invalid="ignore"):
         return bool((numpy.isfinite(values) & (numpy.abs(values) > _LARGEST_SINGLE)).any())
 
@@ -245,14 +228,7 @@ def scalar_value(name: str, value: float, wide: bool) -> bytes:
     if not wide:
         return pb.text_field(1, name) + pb.single_field(2, value)
     tensor = tensor_message([], "float64", numpy.float64(value).tobytes())
-    assert tensor is not None
-    return pb.text_field(1, name) + _metadata("scalars", b"", _SCALAR_CLASS) + pb.bytes_field(8, tensor)
-
-
-def values_of(name: str, head: Any, data: bytes) -> Sequence[bytes]:
-    """The values that stand for a record; none where they have nothing like it."""
-    make = _KINDS.get(type(head))
-    return [] if make is None else make(name, head, data)
+    return _tensor_value(name, "scalars", tensor, data_class=_SCALAR_CLASS)[0]
 
 
 def _metadata(plugin: str, content: bytes = b"", data_class: int = 0) -> bytes:
@@ -261,11 +237,15 @@ def _metadata(plugin: str, content: bytes = b"", data_class: int = 0) -> bytes:
     return pb.bytes_field(9, pb.bytes_field(1, plugin_data) + extra)
 
 
-def _tensor(name: str, head: TensorHead, data: bytes) -> Sequence[bytes]:
-    message = tensor_message(head.shape, head.dtype, data) if len(data) < _MAX_TENSOR_BYTES else None
-    if message is None:
+def _tensor_value(name: str, plugin: str, tensor: bytes | None, **metadata: Any) -> Sequence[bytes]:
+    if tensor is None:
         return []
-    return [pb.text_field(1, name) + _metadata("tensor") + pb.bytes_field(8, message)]
+    return [pb.text_field(1, name) + _metadata(plugin, **metadata) + pb.bytes_field(8, tensor)]
+
+
+def _tensor(name: str, head: TensorHead, data: bytes) -> Sequence[bytes]:
+    tensor = tensor_message(head.shape, head.dtype, data) if len(data) < _MAX_TENSOR_BYTES else None
+    return _tensor_value(name, "tensor", tensor)
 
 
 def _histogram(name: str, head: HistogramHead, data: bytes) -> Sequence[bytes]:
@@ -283,8 +263,8 @@ def _image(name: str, head: ImageHead, data: bytes) -> Sequence[bytes]:
 
 
 def _video(name: str, head: VideoHead, data: bytes) -> Sequence[bytes]:
-    moving = animated(data, head.frame_bytes, head.frames_per_second)
-    return [] if moving is None else [_picture(name, head.width, head.height, 3, moving)]
+    first = data[: head.frame_bytes[0]] if head.frame_bytes else b""
+    return [_picture(name, head.width, head.height, 3, first)]
 
 
 def _picture(name: str, width: int, height: int, channels: int, data: bytes) -> bytes:
@@ -299,23 +279,18 @@ def _audio(name: str, head: AudioHead, data: bytes) -> Sequence[bytes]:
 
 
 def _text(name: str, head: TextHead, data: bytes) -> Sequence[bytes]:
-    tensor = strings_message([data])
-    return [pb.text_field(1, f"{name}/text_summary") + _metadata("text") + pb.bytes_field(8, tensor)]
+    return _tensor_value(f"{name}/text_summary", "text", strings_message([data]))
 
 
 def _pr_curve(name: str, head: PrCurveHead, data: bytes) -> Sequence[bytes]:
     rows = numpy.frombuffer(data, dtype="<f8").astype("<f4").tobytes()
     tensor = tensor_message([6, head.num_thresholds], "float32", rows)
-    assert tensor is not None
-    content = pb.int_field(2, head.num_thresholds)
-    return [pb.text_field(1, name) + _metadata("pr_curves", content) + pb.bytes_field(8, tensor)]
+    return _tensor_value(name, "pr_curves", tensor, content=pb.int_field(2, head.num_thresholds))
 
 
 def _confusion(name: str, head: ConfusionHead, data: bytes) -> Sequence[bytes]:
     # They have no such thing: the counts go as a tensor.
-    tensor = tensor_message([len(head.labels)] * 2, "float64", data)
-    assert tensor is not None
-    return [pb.text_field(1, name) + _metadata("tensor") + pb.bytes_field(8, tensor)]
+    return _tensor_value(name, "tensor", tensor_message([len(head.labels)] * 2, "float64", data))
 
 
 def _layout(_: str, head: LayoutHead, data: bytes) -> Sequence[bytes]:
@@ -323,9 +298,7 @@ def _layout(_: str, head: LayoutHead, data: bytes) -> Sequence[bytes]:
     for group in head.groups:
         charts = b"".join(pb.bytes_field(2, _chart(chart)) for chart in group.charts)
         groups += pb.bytes_field(2, pb.text_field(1, group.title) + charts)
-    tensor = strings_message([groups])
-    name = "custom_scalars__config__"
-    return [pb.text_field(1, name) + _metadata("custom_scalars") + pb.bytes_field(8, tensor)]
+    return _tensor_value("custom_scalars__config__", "custom_scalars", strings_message([groups]))
 
 
 def _chart(chart: LayoutChart) -> bytes:
@@ -383,58 +356,3 @@ _KINDS: Final[dict[type, Callable[[str, Any, bytes], Sequence[bytes]]]] = {
     LayoutHead: _layout,
     HparamsHead: _hparams,
 }
-
-
-# --- animated pictures ----------------------------------------------------------------------------------
-
-_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
-_HEADER: Final = b"IHDR"
-_PIXELS: Final = b"IDAT"
-_MILLISECONDS: Final = 1000
-
-
-def animated(data: bytes, frame_bytes: Sequence[int], frames_per_second: float) -> bytes | None:
-    """None where a frame is no PNG, or has another size or form than the first."""
-    frames, at = [], 0
-    for length in frame_bytes:
-        frames.append(dict(_chunks(data[at : at + length])))
-        at += length
-    if not frames or any(frame.get(_HEADER) != frames[0].get(_HEADER) for frame in frames):
-        return None
-    header = frames[0].get(_HEADER, b"")
-    if len(header) != 13 or any(_PIXELS not in frame for frame in frames):
-        return None
-    delay = min(0xFFFF, max(1, round(_MILLISECONDS / frames_per_second))) if frames_per_second > 0 else 125
-    parts = [_SIGNATURE, _chunk(_HEADER, header), _chunk(b"acTL", struct.pack(">II", len(frames), 0))]
-    number = 0
-    for index, frame in enumerate(frames):
-        control = struct.pack(">I8sIIHHBB", number, header[:8], 0, 0, delay, _MILLISECONDS, 0, 0)
-        parts.append(_chunk(b"fcTL", control))
-        number += 1
-        if index == 0:
-            parts.append(_chunk(_PIXELS, frame[_PIXELS]))
-            continue
-        parts.append(_chunk(b"fdAT", struct.pack(">I", number) + frame[_PIXELS]))
-        number += 1
-    return b"".join((*parts, _chunk(b"IEND", b"")))
-
-
-def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The parts of a PNG; pixels that come in several pieces in one."""
-    if not png.startswith(_SIGNATURE):
-        return
-    at, pixels = len(_SIGNATURE), b""
-    while at + 12 <= len(png):
-        length = int.from_bytes(png[at : at + 4], "big")
-        kind, body = png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
-        if kind == _PIXELS:
-            pixels += body
-        else:
-            yield kind, body
-        at += 12 + length
-    if pixels:
-        yield _PIXELS, pixels
-
-
-def _chunk(kind: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

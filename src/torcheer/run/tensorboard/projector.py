@@ -62,7 +62,7 @@ class ProjectorFolder:
         self.note = ""
 
     def refresh(self) -> bool:
-        """Whether there is anything else than before."""
+        """True if something changed."""
         path = self._folder / CONFIG
         try:
             status = path.stat()

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -21,13 +22,13 @@ from torcheer.run.encode.media import rescaled
 from torcheer.run.encode.passes import pass_of
 from torcheer.run.encode.steps_names_hparams import (
     checked_name,
-    encode_layout,
+    layout_record,
     single_number,
     step_of,
     time_of,
 )
 from torcheer.run.log_methods import never_raising
-from torcheer.run.records import Encoded, Observation
+from torcheer.run.records import Encoded, Pending
 from torcheer.run.run import Run
 from torcheer.run.tensorboard.event_file import (
     Event,
@@ -39,15 +40,10 @@ from torcheer.run.tensorboard.event_file import (
 )
 from torcheer.run.tensorboard.event_values import FoundPoint, Plugins, read_value
 
-
-def step_or_first(global_step: Any) -> Any:
-    """Where no step is given it is 0, as in torch.utils.tensorboard."""
-    return 0 if global_step is None else global_step
-
-
 # --- summaries that scripts write themselves ------------------------------------------------------------
 
 
+@never_raising
 class FileWriter:
     """As much of TensorBoard's as scripts use: summaries and events go into the run."""
 
@@ -59,15 +55,13 @@ class FileWriter:
     def get_logdir(self) -> str | os.PathLike[str]:
         return self._log_dir
 
-    @never_raising
     def add_summary(
         self, summary: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Keep what a summary holds: the message itself, or its bytes."""
-        step = 0 if global_step is None else step_of(global_step)
-        self._keep(Event(time=time_of(walltime), step=step), values_of_summary(_bytes_of(summary)))
+        event = Event(time=time_of(walltime), step=step_of(global_step or 0))
+        self._keep(event, values_of_summary(_bytes_of(summary)))
 
-    @never_raising
     def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
         """Keep what an event holds: the message itself, or its bytes."""
         data = _bytes_of(event)
@@ -92,17 +86,8 @@ class FileWriter:
                 if isinstance(found, FoundPoint):
                     run._put_scalars(event.step, event.time, {found.name: found.value})
                     continue
-                encoded = Encoded(found.head, found.data())
-                run._put(
-                    Observation(
-                        kind=found.kind,
-                        name=found.name,
-                        step=event.step,
-                        time=event.time,
-                        num_bytes=found.num_bytes,
-                        encode=lambda encoded=encoded: encoded,  # type: ignore[misc]
-                    )
-                )
+                record = Pending(found.num_bytes, partial(Encoded, found.head, found.data()))
+                run._keep(found.kind, found.name, event.step, event.time, record)
 
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
         self._open_run()._tell(message, cause, series)
@@ -120,6 +105,7 @@ def _bytes_of(message: Any) -> bytes:
 GRAPH = "graph"  # the name under which add_graph keeps a pass
 
 
+@never_raising
 class SummaryWriter:
     """Changing the import is all that a script needs.
 
@@ -177,7 +163,6 @@ class SummaryWriter:
 
     # --- numbers -----------------------------------------------------------------------------------
 
-    @never_raising
     def add_scalar(
         self,
         tag: str,
@@ -190,13 +175,11 @@ class SummaryWriter:
         """Log a number. `new_style` and `double_precision` change nothing: numbers are kept as float64."""
         run = self._open_run()
         value = scalar_value if type(scalar_value) is float else single_number(scalar_value)
-        step = 0 if global_step is None else global_step
         if walltime is None:
-            run.log(step, {tag: value})
+            run.log(global_step or 0, {tag: value})
         else:
-            run._put_scalars(step_of(step), time_of(walltime), {checked_name(tag): float(value)})
+            run._put_scalars(step_of(global_step or 0), time_of(walltime), {checked_name(tag): float(value)})
 
-    @never_raising
     def add_scalars(
         self,
         main_tag: str,
@@ -210,16 +193,14 @@ class SummaryWriter:
         values = {f"{main_tag}/{tag}": float(single_number(value)) for tag, value in tag_scalar_dict.items()}
         for name in values:
             run._describe("scalar", name, f"of {main_tag}")
-        run._put_scalars(step_of(step_or_first(global_step)), now, values)
+        run._put_scalars(step_of(global_step or 0), now, values)
 
-    @never_raising
     def add_tensor(
         self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Log a tensor of any type, exactly."""
-        self._open_run().log_tensor(step_or_first(global_step), tag, tensor, time=walltime)
+        self._open_run().log_tensor(global_step or 0, tag, tensor, time=walltime)
 
-    @never_raising
     def add_histogram(
         self,
         tag: str,
@@ -230,12 +211,10 @@ class SummaryWriter:
         max_bins: int | None = None,
     ) -> None:
         """Log how values are distributed."""
-        run = self._open_run()
-        run.log_histogram(
-            step_or_first(global_step), tag, values, bins=bins, max_bins=max_bins, time=walltime
+        self._open_run().log_histogram(
+            global_step or 0, tag, values, bins=bins, max_bins=max_bins, time=walltime
         )
 
-    @never_raising
     def add_histogram_raw(
         self,
         tag: str,
@@ -252,7 +231,7 @@ class SummaryWriter:
         """Log a histogram that you counted yourself; `bucket_limits` are the upper ends of the bins."""
         known = {"min": min, "max": max, "num": num, "sum": sum, "sum_squares": sum_squares}
         self._open_run().log_histogram_raw(
-            step_or_first(global_step),
+            global_step or 0,
             tag,
             limits=bucket_limits,
             counts=bucket_counts,
@@ -260,7 +239,6 @@ class SummaryWriter:
             time=walltime,
         )
 
-    @never_raising
     def add_embedding(
         self,
         mat: Any,
@@ -272,13 +250,12 @@ class SummaryWriter:
     ) -> None:
         """Log points for the projector, a row each, with labels and pictures."""
         self._open_run().log_embedding(
-            *(step_or_first(global_step), tag, mat),
+            *(global_step or 0, tag, mat),
             metadata=metadata,
             metadata_header=metadata_header,
             label_img=label_img,
         )
 
-    @never_raising
     def add_pr_curve(
         self,
         tag: str,
@@ -291,13 +268,12 @@ class SummaryWriter:
     ) -> None:
         """Log precision and recall over at most 127 thresholds; `Run.log_pr_curve` takes more."""
         self._open_run().log_pr_curve(
-            *(step_or_first(global_step), tag, labels, predictions),
+            *(global_step or 0, tag, labels, predictions),
             num_thresholds=min(num_thresholds, WRITER_THRESHOLDS),
             weights=weights,
             time=walltime,
         )
 
-    @never_raising
     def add_pr_curve_raw(
         self,
         tag: str,
@@ -315,11 +291,10 @@ class SummaryWriter:
         """Log a curve that you counted yourself; it has as many thresholds as there are numbers."""
         counts = (true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts)
         rows = (*counts, precision, recall)
-        self._open_run().log_pr_curve_raw(step_or_first(global_step), tag, rows, time=walltime)
+        self._open_run().log_pr_curve_raw(global_step or 0, tag, rows, time=walltime)
 
     # --- pictures, sound, text ---------------------------------------------------------------------
 
-    @never_raising
     def add_image(
         self,
         tag: str,
@@ -329,10 +304,8 @@ class SummaryWriter:
         dataformats: str = "CHW",
     ) -> None:
         """Log a picture: bytes from 0 to 255, or any other numbers from 0 to 1."""
-        run = self._open_run()
-        run.log_image(step_or_first(global_step), tag, img_tensor, dataformats=dataformats, time=walltime)
+        self._open_run().log_image(global_step or 0, tag, img_tensor, dataformats=dataformats, time=walltime)
 
-    @never_raising
     def add_images(
         self,
         tag: str,
@@ -342,10 +315,8 @@ class SummaryWriter:
         dataformats: str = "NCHW",
     ) -> None:
         """Log a batch of pictures as one, eight in a row."""
-        run = self._open_run()
-        run.log_images(step_or_first(global_step), tag, img_tensor, dataformats=dataformats, time=walltime)
+        self._open_run().log_images(global_step or 0, tag, img_tensor, dataformats=dataformats, time=walltime)
 
-    @never_raising
     def add_image_with_boxes(
         self,
         tag: str,
@@ -362,14 +333,13 @@ class SummaryWriter:
         if rescale != 1:
             img_tensor, dataformats, box_tensor = rescaled(img_tensor, dataformats, box_tensor, rescale)
         run.log_image(
-            *(step_or_first(global_step), tag, img_tensor),
+            *(global_step or 0, tag, img_tensor),
             dataformats=dataformats,
             boxes=box_tensor,
             box_labels=labels,
             time=walltime,
         )
 
-    @never_raising
     def add_figure(
         self,
         tag: str,
@@ -379,9 +349,8 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Log a figure of matplotlib, or a list of equally large ones."""
-        self._open_run().log_figure(step_or_first(global_step), tag, figure, close=close, time=walltime)
+        self._open_run().log_figure(global_step or 0, tag, figure, close=close, time=walltime)
 
-    @never_raising
     def add_video(
         self,
         tag: str,
@@ -391,10 +360,8 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Log videos of shape (number, frames, channels, height, width), as one."""
-        run = self._open_run()
-        run.log_video(step_or_first(global_step), tag, vid_tensor, frames_per_second=fps, time=walltime)
+        self._open_run().log_video(global_step or 0, tag, vid_tensor, frames_per_second=fps, time=walltime)
 
-    @never_raising
     def add_audio(
         self,
         tag: str,
@@ -404,19 +371,16 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Log sound: floats between -1 and 1."""
-        run = self._open_run()
-        run.log_audio(step_or_first(global_step), tag, snd_tensor, sample_rate=sample_rate, time=walltime)
+        self._open_run().log_audio(global_step or 0, tag, snd_tensor, sample_rate=sample_rate, time=walltime)
 
-    @never_raising
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Log a text."""
-        self._open_run().log_text(step_or_first(global_step), tag, text_string, time=walltime)
+        self._open_run().log_text(global_step or 0, tag, text_string, time=walltime)
 
     # --- the model and its settings ----------------------------------------------------------------
 
-    @never_raising
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
@@ -429,12 +393,10 @@ class SummaryWriter:
             sys.stdout.write(f"{history}\n")
         run.log_pass(0, GRAPH, history)
 
-    @never_raising
     def add_onnx_graph(self, prototxt: Any) -> None:
         """Not kept: told once."""
         self._tell("add_onnx_graph: ONNX files are not read. Log the model itself, add_graph(model, input).")
 
-    @never_raising
     def add_hparams(
         self,
         hparam_dict: dict[str, Any],
@@ -446,35 +408,31 @@ class SummaryWriter:
         """Log settings and results as a run of its own, in the folder `run_name` within this one's."""
         if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
             raise InputError("hyperparameters and metrics are each a dict of names and values.")
-        step = step_or_first(global_step)
+        step = global_step or 0
         with Run(os.path.join(self.log_dir, run_name or str(time.time()))) as run:
             run.log_hparams(hparam_dict, metric_dict, step=step)
             run.log(step, {name: single_number(value) for name, value in metric_dict.items()})
 
-    @never_raising
     def add_custom_scalars(self, layout: dict[str, dict[str, Any]]) -> None:
         """Say which charts belong together: `{"group": {"chart": ["Multiline", ["a", "b"]]}}`."""
         run = self._open_run()
-        encode_layout(layout)  # raises, before a chart that cannot be is put to the others
+        layout_record(layout)  # raises, before a chart that cannot be is put to the others
         for category, charts in layout.items():
             self._layout[category] = {**self._layout.get(category, {}), **charts}
         run.log_layout(self._layout)
 
-    @never_raising
     def add_custom_scalars_multilinechart(
         self, tags: list[str], category: str = "default", title: str = "untitled"
     ) -> None:
         """Show these scalars in one chart."""
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
-    @never_raising
     def add_custom_scalars_marginchart(
         self, tags: list[str], category: str = "default", title: str = "untitled"
     ) -> None:
         """Show three scalars as a value between its lower and its upper bound."""
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
-    @never_raising
     def add_mesh(
         self,
         tag: str,
@@ -502,15 +460,7 @@ class SummaryWriter:
 
     def close(self) -> None:
         """End the run. What is added later goes on with it."""
-        self._end(None, None, None)
-
-    def _end(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._opening:
-            run, self._run = self._run, None
-        if run is not None:
-            run.__exit__(kind, error, trace)
+        self.__exit__(None, None, None)
 
     def __enter__(self) -> SummaryWriter:
         return self
@@ -521,5 +471,7 @@ class SummaryWriter:
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> None:
-        # With the error, so that the run shows what it died of.
-        self._end(exc_type, exc_val, exc_tb)
+        with self._opening:
+            run, self._run = self._run, None
+        if run is not None:
+            run.__exit__(exc_type, exc_val, exc_tb)  # with the error, so that it shows what it died of

@@ -17,6 +17,8 @@ from torcheer.run.write.part_file import PartFile, Settings, take_back_elsewhere
 from torcheer.run.write.process_end import Ending
 from torcheer.run.write.queue import Batch
 
+_FIRST_PAUSE_SECONDS = 0.25
+_LONGEST_PAUSE_SECONDS = 30.0
 _MOST_LEFT = 3  # parts; if the same happens to all of them, it is not they that are damaged
 
 
@@ -39,7 +41,8 @@ class Disk:
 
     def _begin(self) -> None:
         """With nothing open: at the beginning, and in a forked child."""
-        self._pause = Pause()  # nothing can be written
+        self._pause_seconds = 0.0  # above 0: nothing could be written when it was last tried
+        self._retry_at = 0.0  # by time.monotonic()
         self._is_short_of_room = False  # for some record; numbers may have it
         self._part: PartFile | None = None
         self._lock: PartLock | None = None
@@ -53,7 +56,7 @@ class Disk:
 
     def seconds_to_retry(self) -> float:
         """0 while something can be written, or when it is time to try again."""
-        return self._pause.seconds_left
+        return max(0.0, self._retry_at - time.monotonic()) if self._pause_seconds else 0.0
 
     def open(self) -> None:
         """At once, so that the run is there from the beginning. Where it fails, it is tried again later."""
@@ -76,7 +79,7 @@ class Disk:
 
     def tidy(self) -> None:
         """When there is nothing to write: see whether it works again, or do a little housekeeping."""
-        if self._pause.is_on:
+        if self._pause_seconds:
             self.write(Batch())
             return
         if self._part is None or self.is_gone:
@@ -125,7 +128,7 @@ class Disk:
             self._purge_step = None
         if batch.records and not self._part.has_room_for(sum(record.num_bytes for record in batch.records)):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        if not batch.is_empty or self._pause.is_on:
+        if not batch.is_empty or self._pause_seconds:
             self._part.write(batch, self._teller.num_dropped)
 
     def _purge(self, part: PartFile, purge_step: int) -> None:
@@ -153,13 +156,12 @@ class Disk:
 
     def _open(self) -> PartFile:
         self.folder.mkdir(parents=True, exist_ok=True)
-        taken = take_part(self.folder, self.rank, self.settings, self._damaged)
-        self._lock = taken.lock
-        for reason in taken.passed_over:
+        part, self._lock, passed_over = take_part(self.folder, self.rank, self.settings, self._damaged)
+        for reason in passed_over:
             self._teller.tell(
                 f"the run {self.folder}: {reason}; it is left as it is, and another file is written."
             )
-        return taken.part
+        return part
 
     def _handle(self, error: Exception, batch: Batch) -> bool:
         # Without a part nothing was written yet: whatever it is, it is about the place.
@@ -176,7 +178,8 @@ class Disk:
         self._needs_connection = self._part is not None and needs_new_connection(error)
         if self._part is not None and is_full(error):
             self._part.empty_log()
-        self._pause.begin()
+        self._pause_seconds = min(max(_FIRST_PAUSE_SECONDS, 2 * self._pause_seconds), _LONGEST_PAUSE_SECONDS)
+        self._retry_at = time.monotonic() + self._pause_seconds
         self._complain(
             f"the run {self.folder} cannot be written: {words_for(error)}. The training goes on; what is "
             "logged is kept in memory for a while, and written as soon as it works again.",
@@ -185,11 +188,10 @@ class Disk:
 
     def _write_by_size(self, batch: Batch) -> bool:
         """There is little room: all numbers first, then record by record. A series keeps its order."""
-        numbers = Batch(columns=batch.columns, descriptions=batch.descriptions)
-        if not numbers.is_empty:
-            if not self.write(numbers):
+        if batch.columns:
+            if not self.write(Batch(columns=batch.columns)):
                 return False
-            batch.columns, batch.descriptions = {}, []
+            batch.columns = {}
         left: list[EncodedRecord] = []
         waiting: set[tuple[str, str]] = set()
         smallest_refused = math.inf
@@ -197,7 +199,7 @@ class Disk:
             series = record.kind, record.name
             may_fit = series not in waiting and record.num_bytes < smallest_refused
             # Where nothing can be written any more, the others are not tried either.
-            if may_fit and not (left and self._pause.is_on) and self._write_small(Batch(records=[record])):
+            if may_fit and not (left and self._pause_seconds) and self._write_small(Batch(records=[record])):
                 continue
             if may_fit:
                 smallest_refused = record.num_bytes
@@ -226,7 +228,7 @@ class Disk:
             is_written = False
         else:
             is_written = True
-        self._pause.end()
+        self._pause_seconds = 0.0
         return is_written
 
     def _complain(self, message: str, cause: str) -> None:
@@ -234,7 +236,7 @@ class Disk:
         self._teller.tell(message, cause=cause)
 
     def _recover(self) -> None:
-        self._pause.end()
+        self._pause_seconds = 0.0
         if self._has_complained and not (self._is_short_of_room or self.is_gone):
             self._has_complained = False
             self._teller.tell(
@@ -279,36 +281,3 @@ class Disk:
                 return False
             batch.remove(piece)
         return True
-
-
-FIRST_SECONDS = 0.25
-LONGEST_SECONDS = 30.0
-
-
-class Pause:
-    """Off while all is well."""
-
-    __slots__ = ("_retry_at", "_seconds")
-
-    def __init__(self) -> None:
-        self._retry_at: float | None = None  # by time.monotonic()
-        self._seconds = 0.0
-
-    @property
-    def is_on(self) -> bool:
-        """From a failure until it works again."""
-        return self._retry_at is not None
-
-    @property
-    def seconds_left(self) -> float:
-        """0 while all is well, or when it is time to try again."""
-        return 0.0 if self._retry_at is None else max(0.0, self._retry_at - time.monotonic())
-
-    def begin(self) -> None:
-        """It failed, perhaps again."""
-        self._seconds = min(max(FIRST_SECONDS, 2 * self._seconds), LONGEST_SECONDS)
-        self._retry_at = time.monotonic() + self._seconds
-
-    def end(self) -> None:
-        self._retry_at = None
-        self._seconds = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import re
@@ -47,10 +48,9 @@ from torcheer.run.records import (
     NetScene,
     WatchHead,
     encode_head,
-    head_or_none,
     plain_text,
 )
-from torcheer.run.statistics import StatisticsWriter, blocks_in, purge_statistics
+from torcheer.run.statistics import StatisticsWriter, blocks_in, heads_in, purge_statistics
 from torcheer.run.write.point_blocks import BlockWriter, purge_points
 from torcheer.run.write.queue import Batch
 
@@ -88,13 +88,6 @@ class Names:
             self._descriptions[id] = description
 
 
-class Thinned(NamedTuple):
-    """What had to go: whole records, and steps of statistics."""
-
-    num_records: int
-    num_steps: int
-
-
 class RecordWriter:
     """Appends records, and takes old ones away. Within the transaction of the caller."""
 
@@ -102,16 +95,16 @@ class RecordWriter:
         self._connection = connection
         self._names = names
         self._max_bytes = int(max_bytes * _RECORDS_SHARE)
-        self._next_id = next_id(connection, "records")
+        self._ids = itertools.count(next_id(connection, "records"))
         self._documents = {digest for (digest,) in connection.execute("SELECT hash FROM documents")}
-        self._statistics = StatisticsWriter(connection, max_bytes, self._take_id)
+        self._statistics = StatisticsWriter(connection, max_bytes, self._ids)
         self._counts = Counter(dict(connection.execute(_COUNTS).fetchall()))
         (num_bytes,) = connection.execute("SELECT coalesce(sum(num_bytes), 0) FROM records").fetchone()
         self._num_bytes = num_bytes - self._statistics.num_bytes
         self._thin_above = self._max_bytes
 
-    def add(self, records: Sequence[EncodedRecord]) -> Thinned:
-        """How much of what is older had to go."""
+    def add(self, records: Sequence[EncodedRecord]) -> tuple[int, int]:
+        """How much of what is older had to go: whole records, and steps of statistics."""
         rows: list[Row] = []
         data: list[Row] = []
         statistics: dict[int, list[EncodedRecord]] = {}
@@ -120,30 +113,34 @@ class RecordWriter:
             name_id = self._names.id_of(kind, name)
             if description:
                 self._names.describe(name_id, description)
+            if kind == "scalar":  # nothing but these words: its points stand elsewhere
+                continue
             if kind == "statistics":
                 statistics.setdefault(name_id, []).append(record)
                 continue
-            id, self._next_id = self._next_id, self._next_id + 1
+            id = next(self._ids)
             encoded = head if type(head) is bytes else encode_head(head)  # type: ignore[arg-type]
             rows.append((id, name_id, step, time, encoded, len(its_data)))
             data.append((id, its_data))
             self._num_bytes += len(its_data)
             self._counts[kind] += 1
             if document is not None and document.hash not in self._documents:
-                self._add_document(document.hash, document.json)
+                packed = (document.hash, len(document.json), zlib.compress(document.json))
+                insert(self._connection, "documents", "hash, num_bytes, json", [packed])
+                self._documents.add(document.hash)
         insert(self._connection, "records", "id, name, step, time, head, num_bytes", rows)
         insert(self._connection, "data", "record, bytes", data)
         num_steps = sum(self._statistics.add(name, blocks) for name, blocks in statistics.items())
         if any(record.kind == "watch" for record in records):
-            gone = forget_plans(self._connection)
-            self._num_bytes -= gone.num_bytes
-            num_steps += self._statistics.remove_rows(gone.digests) if gone.digests else 0
+            digests, num_bytes = forget_plans(self._connection)
+            self._num_bytes -= num_bytes
+            num_steps += self._statistics.remove_rows(digests) if digests else 0
         num_records = sum(
             self._thin_kind(kind, most) for kind, most in MOST_RECORDS.items() if self._counts[kind] > most
         )
         if self._num_bytes + self._statistics.num_bytes > self._thin_above:
             num_records += self._thin()
-        return Thinned(num_records, num_steps)
+        return num_records, num_steps
 
     def _thin_kind(self, kind: Kind, most: int) -> int:
         """Those in the middle go: how it began and how it is now stays. How many went."""
@@ -157,15 +154,6 @@ class RecordWriter:
         self._counts[kind] = len(ids) - len(gone)
         return len(gone)
 
-    def _take_id(self) -> int:
-        id, self._next_id = self._next_id, self._next_id + 1
-        return id
-
-    def _add_document(self, digest: str, text: bytes) -> None:
-        packed = zlib.compress(text)
-        insert(self._connection, "documents", "hash, num_bytes, json", [(digest, len(text), packed)])
-        self._documents.add(digest)
-
     def _thin(self) -> int:
         kinds = ", ".join("?" * len(KEPT_KINDS))
         found = self._connection.execute(
@@ -176,24 +164,23 @@ class RecordWriter:
         ).fetchall()
         num_bytes = self._num_bytes + self._statistics.num_bytes
         target = int(self._max_bytes * (1 - _FREED_SHARE))
-        chosen = choose_with_moments(self._connection, found, num_bytes - target)
-        delete_records(self._connection, chosen.ids)
-        self._num_bytes -= chosen.num_bytes
+        ids, num_freed = choose_with_moments(self._connection, found, num_bytes - target)
+        delete_records(self._connection, ids)
+        self._num_bytes -= num_freed
         # Where what must stay is above the budget, looking again at every batch would be in vain.
-        left = num_bytes - chosen.num_bytes
+        left = num_bytes - num_freed
         self._thin_above = max(self._max_bytes, left + int(self._max_bytes * _FREED_SHARE))
-        return len(chosen.ids)
+        return len(ids)
 
 
-def purge_records(connection: sqlite3.Connection, purge_step: int) -> bool:
-    """Take back the records from that step on. Says whether there were any."""
+def purge_records(connection: sqlite3.Connection, purge_step: int) -> None:
+    """Take back the records from that step on."""
     found = connection.execute(
         "SELECT id FROM records WHERE step >= ? AND name NOT IN "
         "(SELECT id FROM names WHERE kind IN ('statistics', 'watch'))",
         (purge_step,),
-    ).fetchall()
+    )
     delete_records(connection, [id for (id,) in found])
-    return bool(found)
 
 
 # --- plans, alarms and gaps -----------------------------------------------------------------------------
@@ -208,54 +195,34 @@ _COUNTS: Final = (
 )
 
 
-class Gone(NamedTuple):
-    """Plans that are forgotten, and the bytes of records that went."""
+def forget_plans(connection: sqlite3.Connection) -> tuple[list[str], int]:
+    """Of records that say what is watched, the last of each plan stays, and of plans the latest.
 
-    digests: Sequence[str]
-    num_bytes: int
-
-
-def forget_plans(connection: sqlite3.Connection) -> Gone:
-    """Of records that say what is watched, the last of each plan stays, and of plans the latest."""
+    The digests of plans that are forgotten, and the bytes of records that went.
+    """
     plans: dict[str, tuple[int, int]] = {}
     gone, digests = [], []
-    for id, digest, num_bytes in _plans_in(connection):
-        if digest in plans:
-            gone.append(plans.pop(digest))
-        plans[digest] = id, num_bytes
+    for id, _, _, num_bytes, head in heads_in(connection, WatchHead):
+        if head.digest in plans:
+            gone.append(plans.pop(head.digest))
+        plans[head.digest] = id, num_bytes
     while len(plans) > _MOST_PLANS:
         digest = next(iter(plans))
         digests.append(digest)
         gone.append(plans.pop(digest))
     delete_records(connection, [id for id, _ in gone])
-    return Gone(digests, sum(num_bytes for _, num_bytes in gone))
+    return digests, sum(num_bytes for _, num_bytes in gone)
 
 
-def purge_watches(connection: sqlite3.Connection, purge_step: int) -> bool:
+def purge_watches(connection: sqlite3.Connection, purge_step: int) -> None:
     """Take back plans from that step on of which no statistics are left. After those were taken back."""
     used = {block.head.digest for block in blocks_in(connection)}
-    found = connection.execute(
-        "SELECT id FROM records WHERE step >= ? AND name IN (SELECT id FROM names WHERE kind = 'watch')",
-        (purge_step,),
-    ).fetchall()
-    later = {id for (id,) in found}
-    gone = [id for id, digest, _ in _plans_in(connection) if id in later and digest not in used]
+    gone = [
+        id
+        for id, step, _, _, head in heads_in(connection, WatchHead)
+        if head.digest not in used and isinstance(step, int) and step >= purge_step
+    ]
     delete_records(connection, gone)
-    return bool(gone)
-
-
-def _plans_in(connection: sqlite3.Connection) -> list[tuple[int, str, int]]:
-    """Ids, digests and sizes of what is watched, as far as it makes sense."""
-    found = []
-    rows = connection.execute(
-        "SELECT id, head, num_bytes FROM records WHERE name IN "
-        "(SELECT id FROM names WHERE kind = 'watch') ORDER BY id"
-    )
-    for id, head, num_bytes in rows:
-        decoded = head_or_none(head)
-        if isinstance(decoded, WatchHead):
-            found.append((id, decoded.digest, num_bytes))
-    return found
 
 
 # --- thinning -------------------------------------------------------------------------------------------
@@ -281,39 +248,35 @@ class Candidate(NamedTuple):
     series: int
 
 
-class Chosen(NamedTuple):
-    """Records that go, and what that frees."""
-
-    ids: list[int]
-    num_bytes: int
-
-
-def choose(candidates: Sequence[Candidate], num_bytes: int) -> Chosen:
+def choose(candidates: Sequence[Candidate], num_bytes: int) -> tuple[list[int], int]:
     """Enough records to free so many bytes, or all that may go; those first that are missed least.
+
+    Their ids, and how many bytes that frees.
 
     There may be hundreds of thousands of them, of which a tenth goes. So all are put in order at once, and
     again when those that are missed least are gone: gaps have grown since.
     """
-    chosen = Chosen([], 0)
+    chosen: list[int] = []
+    num_freed = 0
     if not candidates:
-        return chosen
+        return chosen, num_freed
     ids, steps, times, sizes, series = map(numpy.array, zip(*candidates, strict=True))
     left = numpy.lexsort((ids, times, steps, series))
-    while chosen.num_bytes < num_bytes:
+    while num_freed < num_bytes:
         scores = _scores(steps[left], sizes[left], series[left])
         order = numpy.argsort(scores, kind="stable")[: numpy.count_nonzero(~numpy.isnan(scores))]
         if not len(order):
             break
         gone: set[int] = set()
         for at in order[scores[order] <= 2 * scores[order[0]]].tolist():
-            if chosen.num_bytes >= num_bytes:
+            if num_freed >= num_bytes:
                 break
             if at - 1 not in gone and at + 1 not in gone:  # else its gap has grown
                 gone.add(at)
-                chosen.ids.append(int(ids[left[at]]))
-                chosen = chosen._replace(num_bytes=chosen.num_bytes + int(sizes[left[at]]))
+                chosen.append(int(ids[left[at]]))
+                num_freed += int(sizes[left[at]])
         left = numpy.delete(left, list(gone))
-    return chosen
+    return chosen, num_freed
 
 
 def _scores(
@@ -349,7 +312,7 @@ _SCENES = msgspec.json.Decoder(NetScene)
 
 def choose_with_moments(
     connection: sqlite3.Connection, rows: Sequence[tuple[int, int, float, int, int]], num_bytes: int
-) -> Chosen:
+) -> tuple[list[int], int]:
     """As `choose`; rows are id, step, time, bytes and series."""
     series = _series_of_layers(connection)
     single = [Candidate(*row) for row in rows if row[4] not in series]
@@ -361,9 +324,9 @@ def choose_with_moments(
         members[0]._replace(num_bytes=sum(one.num_bytes for one in members), series=_MOMENTS)
         for members in moments.values()
     ]
-    chosen = choose([*single, *whole], num_bytes)
+    chosen, num_freed = choose([*single, *whole], num_bytes)
     by_first = {members[0].id: [one.id for one in members] for members in moments.values()}
-    return Chosen([id for first in chosen.ids for id in by_first.get(first, [first])], chosen.num_bytes)
+    return [id for first in chosen for id in by_first.get(first, [first])], num_freed
 
 
 def _series_of_layers(connection: sqlite3.Connection) -> frozenset[int]:
@@ -415,7 +378,11 @@ class PartFile:
             with self._transaction(is_first=True):
                 make_tables(self._connection)
                 self._write_meta(settings)
-                self._session = self._begin_session()
+                begun = self._connection.execute(
+                    "INSERT INTO sessions (started, host, pid, note) VALUES (?, ?, ?, ?)",
+                    (time.time(), plain_text(socket.gethostname()), os.getpid(), plain_text(self._note)),
+                )
+                self._session = begun.lastrowid
                 self._load()
             self._is_local = not is_remote
             # A network file system may number its files anew at any time.
@@ -436,7 +403,7 @@ class PartFile:
     def reconnect(self) -> None:
         """After an I/O error the old connection may never work again. The session goes on."""
         self.close()
-        self._connection = open_database(self._path).connection
+        self._connection = open_database(self._path)[0]
         self._is_stale = True
 
     def write(self, batch: Batch, num_dropped: int) -> None:
@@ -445,19 +412,21 @@ class PartFile:
             self._blocks.add(
                 {self._names.id_of("scalar", name): found for name, found in batch.columns.items()}
             )
-            for described in batch.descriptions:
-                name = self._names.id_of(described.kind, described.name)
-                self._names.describe(name, described.description)
-            thinned = self._records.add(batch.records) if batch.records else Thinned(0, 0)
-            num_thinned = self._num_thinned_records + thinned.num_records
+            num_records, num_steps = self._records.add(batch.records) if batch.records else (0, 0)
+            num_thinned = self._num_thinned_records + num_records
             self._update_session(num_dropped, num_thinned, is_forced=batch.is_empty)
-            if thinned.num_steps:
-                self._note_thinned_steps(thinned.num_steps)
+            if num_steps:
+                # Not in the session: there, a change says to readers that they must count all records anew.
+                self._connection.execute(
+                    "INSERT INTO meta (key, value) VALUES (?, ?) "
+                    "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + excluded.value",
+                    (THINNED_STEPS, str(num_steps)),
+                )
         self._num_thinned_records = num_thinned
-        self._num_thinned_steps += thinned.num_steps
+        self._num_thinned_steps += num_steps
 
     def has_room_for(self, num_bytes: int) -> bool:
-        """Whether records of so many bytes leave enough for numbers."""
+        """True if records of so many bytes leave enough room for numbers."""
         if has_room(self._path, num_bytes, log_is_empty=not self._is_local):
             return True
         if self._is_local:
@@ -469,13 +438,11 @@ class PartFile:
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
-    def tidy(self) -> bool:
-        """A little housekeeping. False: there was nothing to do."""
-        if not self._blocks.is_untidy:
-            return False
-        with self._transaction():
-            self._blocks.tidy()
-        return True
+    def tidy(self) -> None:
+        """A little housekeeping."""
+        if self._blocks.is_untidy:
+            with self._transaction():
+                self._blocks.tidy()
 
     def purge(self, purge_step: int) -> None:
         """Take back what was logged from that step on, as if it had never been."""
@@ -502,7 +469,7 @@ class PartFile:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
 
     def is_in_place(self) -> bool:
-        """Whether the file that is written is still the one that stands there. Raises OSError."""
+        """True if the path still names the file that is open. Raises OSError."""
         try:
             identity = _identity_of(self._path)
         except (FileNotFoundError, NotADirectoryError):
@@ -547,14 +514,6 @@ class PartFile:
             [item for item in given.items() if item[1]],
         )
 
-    def _begin_session(self) -> int:
-        cursor = self._connection.execute(
-            "INSERT INTO sessions (started, host, pid, note) VALUES (?, ?, ?, ?)",
-            (time.time(), plain_text(socket.gethostname()), os.getpid(), plain_text(self._note)),
-        )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
-
     def _update_session(self, num_dropped: int, num_thinned: int, *, is_forced: bool = False) -> None:
         if is_forced or (num_dropped, num_thinned) != self._noted:
             self._connection.execute(
@@ -562,14 +521,6 @@ class PartFile:
                 (num_dropped, num_thinned, self._session),
             )
             self._noted = (num_dropped, num_thinned)
-
-    def _note_thinned_steps(self, num_steps: int) -> None:
-        # Not in the session: there, a change says to readers that they must count all records anew.
-        self._connection.execute(
-            "INSERT INTO meta (key, value) VALUES (?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + excluded.value",
-            (THINNED_STEPS, str(num_steps)),
-        )
 
 
 def _identity_of(path: Path) -> tuple[int, int]:
@@ -582,16 +533,13 @@ def _identity_of(path: Path) -> tuple[int, int]:
 _MOST_PARTS = 10_000  # of one rank
 
 
-class Taken(NamedTuple):
-    """A part, open, with the right to write it."""
+def take_part(
+    folder: Path, rank: int, settings: Settings, damaged: set[str]
+) -> tuple[PartFile, PartLock, list[str]]:
+    """A part, open, with the right to write it; and what was wrong with the files before it.
 
-    part: PartFile
-    lock: PartLock
-    passed_over: list[str]  # what was wrong with the files before it
-
-
-def take_part(folder: Path, rank: int, settings: Settings, damaged: set[str]) -> Taken:
-    """Raises OSError or sqlite3.Error where the disk does not allow it. `damaged`: files not to take."""
+    `damaged`: files not to take. Raises OSError or sqlite3.Error where the disk does not allow it.
+    """
     passed_over: list[str] = []
     for number in range(_MOST_PARTS):
         stem = f"rank-{rank}.{number}" if number else f"rank-{rank}"
@@ -614,7 +562,7 @@ def take_part(folder: Path, rank: int, settings: Settings, damaged: set[str]) ->
             lock.release()
             raise
         else:
-            return Taken(part, lock, passed_over)
+            return part, lock, passed_over
     raise FileExistsError(f"{folder} has {_MOST_PARTS:,} parts of rank {rank} that others write")
 
 
@@ -639,11 +587,10 @@ def _open(path: Path, settings: Settings, note: str) -> PartFile:
 
 def take_back(connection: sqlite3.Connection, purge_step: int) -> None:
     """Within the transaction of the caller."""
-    found_points = purge_points(connection, purge_step)
-    found_records = purge_records(connection, purge_step)
-    found_statistics = purge_statistics(connection, purge_step)
-    found_watches = purge_watches(connection, purge_step)
-    if found_points or found_records or found_statistics or found_watches:
+    num_changes = connection.total_changes
+    for purge in (purge_points, purge_records, purge_statistics, purge_watches):
+        purge(connection, purge_step)
+    if connection.total_changes != num_changes:
         connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
 
 
@@ -671,7 +618,12 @@ def _take_back_in(path: Path, purge_step: int) -> str:
         if lock is None:
             return "somebody writes it. If that process should be gone, end it and resume again"
         try:
-            _purge_file(path, purge_step)
+            # The inner context begins nothing; it ends what is begun here.
+            with closing(open_database(path)[0]) as connection, connection:
+                connection.execute("BEGIN IMMEDIATE")
+                # Where its maker was killed at once, there are no tables yet.
+                if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
+                    take_back(connection, purge_step)
         finally:
             lock.release()
     except NotOursError as error:
@@ -683,20 +635,6 @@ def _take_back_in(path: Path, purge_step: int) -> str:
     return ""
 
 
-def _purge_file(path: Path, purge_step: int) -> None:
-    with closing(open_database(path).connection) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Where its maker was killed at once, there are no tables yet.
-            if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
-                take_back(connection, purge_step)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.rollback()
-            raise
-
-
 # --- room on the disk -----------------------------------------------------------------------------------
 
 _KEPT_BYTES = 16 << 20
@@ -704,7 +642,7 @@ _KEPT_SHARE = 8  # of a small disk: one part in so many
 
 
 def has_room(path: Path, num_bytes: int, *, log_is_empty: bool) -> bool:
-    """Whether records of so many bytes leave enough. Each byte stands in the log first, then in the file."""
+    """True if records of so many bytes leave enough room. A byte is written to the log, then to the file."""
     waiting = 0
     try:
         total, _, free = shutil.disk_usage(path.parent)

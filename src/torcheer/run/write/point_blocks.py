@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 import sys
 from array import array
@@ -46,7 +47,7 @@ class BlockWriter:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._next_id = next_id(connection, "points")
+        self._ids = itertools.count(next_id(connection, "points"))
         self._series: dict[int, _Series] = {}
         self._untidy: dict[int, None] = {}  # names whose blocks wait to be merged, in order
 
@@ -96,7 +97,7 @@ class BlockWriter:
             is_rest = columns.num_points - start < MOST_POINTS
             piece = columns if start == 0 and is_rest else _cut(columns, start, start + MOST_POINTS)
             level = level - 1 if start and is_rest and level else level
-            id, self._next_id = self._next_id, self._next_id + 1
+            id = next(self._ids)
             rows.append((id, name, first + start, piece.num_points, level, piece.num_bad, *piece[:3]))
             if is_rest:
                 series.blocks.append(Block(id, first + start, piece.num_points, level))
@@ -166,9 +167,8 @@ def _cut(columns: Columns, start: int, stop: int) -> Columns:
     return Columns(columns.steps[within], columns.times[within], values, len(numbers), num_bad)
 
 
-def purge_points(connection: sqlite3.Connection, purge_step: int) -> bool:
-    """Take back the points from that step on; those behind move up. Says whether there were any."""
-    found = False
+def purge_points(connection: sqlite3.Connection, purge_step: int) -> None:
+    """Take back the points from that step on; those behind move up."""
     for (name,) in connection.execute("SELECT DISTINCT name FROM points").fetchall():
         num_kept = 0
         blocks = connection.execute(
@@ -180,7 +180,6 @@ def purge_points(connection: sqlite3.Connection, purge_step: int) -> bool:
             )
             columns = Columns(*row.fetchone())
             kept = _before(columns, purge_step)
-            found = found or kept.num_points != columns.num_points
             if kept.num_points == 0:
                 connection.execute("DELETE FROM points WHERE id = ?", (id,))
             elif kept.num_points != columns.num_points:
@@ -192,7 +191,6 @@ def purge_points(connection: sqlite3.Connection, purge_step: int) -> bool:
             elif first != num_kept:
                 connection.execute("UPDATE points SET first = ? WHERE id = ?", (num_kept, id))
             num_kept += kept.num_points
-    return found
 
 
 def _before(columns: Columns, purge_step: int) -> Columns:

@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation
+from torcheer.run.records import Bulk, EncodedRecord, Observation
 from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.point_blocks import Call, Columns
 
@@ -36,15 +36,6 @@ _SOFT = Limits(65_536, 256, 32 << 20)  # the caller waits a moment
 _HARD = Limits(1_000_000, 65_536, 256 << 20)  # there is no room
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """What a series is, in words."""
-
-    kind: Kind
-    name: str
-    description: str
-
-
 class Mark:
     """A place in the queue, settled when what was logged before it is on disk, or never will be."""
 
@@ -59,14 +50,13 @@ class Mark:
         self.is_settled = True
 
 
-Item = Call | Observation | Bulk | Described | Mark
+Item = Call | Observation | Bulk | Mark
 
 
 class Queue:
     """What is logged and not yet taken by the writer."""
 
     __slots__ = (
-        "_progress",
         "_waited_at",
         "is_forced",
         "is_running",
@@ -77,6 +67,7 @@ class Queue:
         "news",
         "num_bytes",
         "num_records",
+        "progress",
         "wake",
         "weight",
     )
@@ -87,7 +78,7 @@ class Queue:
     def renew(self) -> None:
         """Empty, with locks that nobody holds: at the beginning, and in a forked child."""
         self.items: deque[Item] = deque()
-        self.last_described: dict[str, Described] = {}  # by name, so that it is not said again at every step
+        self.last_described: dict[str, str] = {}  # by name, so that it is not said again at every step
         self.weight = 0  # of the numbers that nobody has taken
         self.num_records = 0  # to be, until they are written
         self.num_bytes = 0  # that these hold
@@ -97,7 +88,7 @@ class Queue:
         self.is_short_of_room = False  # the same for what is to be a record; numbers are still written
         self.wake = threading.Event()
         self.news = threading.Condition()  # something was taken, written, or could not be
-        self._progress = 0  # of the writer: rises with all that it takes or writes
+        self.progress = 0  # rises as long as somebody is at work: to wait is worth while
         self._waited_at = -1
 
     def press(self, num_bytes: int | None = None) -> bool:
@@ -111,15 +102,15 @@ class Queue:
         if num_bytes is None or not self.is_short_of_room:
             if not self.is_stuck and not self.wake.is_set():
                 self.wake.set()
-            if not self._is_within(_SOFT, num_bytes) and self._waited_at != self._progress:
+            if not self._is_within(_SOFT, num_bytes) and self._waited_at != self.progress:
                 self._wait(num_bytes)
         return self._is_within(_HARD, num_bytes)
 
     def _wait(self, num_bytes: int | None) -> None:
         with self.news:
-            progress = self._progress
+            progress = self.progress
             self.news.wait_for(lambda: self._is_within(_SHORT, num_bytes), _WAIT_SECONDS)
-            if self._progress == progress:  # a writer that stands still is waited for once
+            if self.progress == progress:  # a writer that stands still is waited for once
                 self._waited_at = progress
 
     def _is_within(self, limits: Limits, num_bytes: int | None) -> bool:
@@ -144,21 +135,12 @@ class Queue:
         with self.news:
             self.news.notify_all()
 
-    @property
-    def progress(self) -> int:
-        """Rises as long as somebody is at work."""
-        return self._progress
-
-    def note_progress(self) -> None:
-        """Somebody is at work: to wait is worth while."""
-        self._progress += 1
-
     def give_back(self, num_records: int = 0, num_bytes: int = 0) -> None:
         """So much of what was taken is written, or given up."""
         with self.news:
             self.num_records -= num_records
             self.num_bytes -= num_bytes
-            self._progress += 1
+            self.progress += 1
             self.news.notify_all()
 
     def take(self) -> list[Item]:
@@ -194,7 +176,6 @@ class Batch:
 
     columns: dict[str, Columns] = field(default_factory=dict)
     records: list[EncodedRecord] = field(default_factory=list)
-    descriptions: list[Described] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     num_taken: int = 0  # records that the queue counts, of which some may have come to nothing
     num_bytes: int = 0  # that it counts for them
@@ -205,31 +186,29 @@ class Batch:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.columns or self.records or self.descriptions)
+        return not (self.columns or self.records)
 
     def pieces(self) -> list[Batch]:
         """The same in as many batches as there are things to write."""
         return [
             *(Batch(columns={name: columns}) for name, columns in self.columns.items()),
             *(Batch(records=[record]) for record in self.records),
-            *(Batch(descriptions=[described]) for described in self.descriptions),
         ]
 
     def remove(self, piece: Batch) -> None:
         self.columns = {name: found for name, found in self.columns.items() if name not in piece.columns}
-        written = {id(thing) for thing in (*piece.records, *piece.descriptions)}
+        written = set(map(id, piece.records))
         self.records = [record for record in self.records if id(record) not in written]
-        self.descriptions = [described for described in self.descriptions if id(described) not in written]
 
     def named(self) -> str:
         """What is in it, as somebody would say it."""
         scalars = [f"scalar '{name}'" for name in self.columns]
         records = [f"{record.kind} '{record.name}'" for record in self.records[:3]]
-        return ", ".join([*scalars, *records][:3]) or "a description"
+        return ", ".join([*scalars, *records][:3])
 
 
 def num_events_in(item: Item) -> int:
-    """Points of a call; an observation is one, and words about a series are none."""
+    """Points of a call; an observation is one."""
     if isinstance(item, Bulk):
         return len(item.records)
     return len(item[2]) if type(item) is tuple else int(isinstance(item, Observation))

@@ -18,7 +18,6 @@ from torcheer.run.write.process_end import Ending
 from torcheer.run.write.queue import (
     MOST_RECORD_BYTES,
     Batch,
-    Described,
     Mark,
     Queue,
     num_events_in,
@@ -75,7 +74,7 @@ class Writer:
         return True
 
     def flush(self, timeout: float) -> bool:
-        """Whether all that was logged before is on disk. Where the disk refuses, it does not wait."""
+        """True if all that was logged before is on disk. Does not wait for a disk that refuses."""
         if not self.queue.is_running or threading.current_thread() is self._thread:
             return not self.queue.items and self._encoder.is_idle and self._batch is None
         attempts = self._num_attempts
@@ -107,13 +106,7 @@ class Writer:
             self.queue.is_running = False
             thread = self._thread
         if thread is None:
-            if not self.busy.acquire(timeout=patience):
-                return False
-            try:
-                self._finish()
-            finally:
-                self.busy.release()
-            return True
+            return self._finish_within(patience)
         self.queue.force()
         if thread is not threading.current_thread():
             self._join(thread, patience)
@@ -128,13 +121,8 @@ class Writer:
 
     def cut_off(self) -> None:
         """The program ends and the writing does not: what is left is lost, and the run says so."""
-        is_free = self.busy.acquire(timeout=_LOOK_SECONDS)
         num_dropped = self._teller.num_dropped
-        if is_free:
-            try:
-                self._finish()
-            finally:
-                self.busy.release()
+        is_free = self._finish_within(_LOOK_SECONDS)
         num_lost = self._teller.num_dropped - num_dropped
         self._teller.tell(
             f"the run {self._disk.folder}: the program ends before all is written, "
@@ -170,7 +158,7 @@ class Writer:
             self._finish()
 
     def _is_done(self) -> bool:
-        """Whether all is written that can be."""
+        """True if nothing more can be written."""
         if self._batch is None:
             return self._encoder.is_idle
         return self.queue.is_stuck or not (self._encoder.is_encoding or self._encoder.can_fill(self._batch))
@@ -228,8 +216,6 @@ class Writer:
                 calls.append(item)
             elif isinstance(item, Bulk):
                 self._encoder.pass_on(item)
-            elif isinstance(item, Described):
-                batch.descriptions.append(item)
             elif isinstance(item, Observation | Mark):
                 self._encoder.add(item)
         try:
@@ -252,6 +238,16 @@ class Writer:
         if self._batch is not None:
             self._teller.drop(self._batch.num_events)
         self._settle(is_done=False)
+
+    def _finish_within(self, seconds: float) -> bool:
+        """False where SQLite is still at work after so long."""
+        if not self.busy.acquire(timeout=seconds):
+            return False
+        try:
+            self._finish()
+        finally:
+            self.busy.release()
+        return True
 
     def _finish(self) -> None:
         """What could not be written by now is lost."""
@@ -378,7 +374,7 @@ class Encoder:
         record = None if isinstance(item, Mark) else _encode(item, self._teller)
         self._ready.append(_Ready(item, () if record is None else (record,)))
         self._waiting.popleft()
-        self._queue.note_progress()
+        self._queue.progress += 1
         if isinstance(item, Mark):
             self._queue.force()
         elif self._queue.num_bytes > _WAKING_BYTES or len(self._ready) > _WAKING_RECORDS:

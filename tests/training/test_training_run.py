@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import torcheer as tl
 from tests.training.fitted import Terminal
 from torcheer.training import TrainingWarning, training_run
-from torcheer.training.recorded_training import Calls, Snapshots
+from torcheer.training.recorded_training import Snapshots
 
 
 class Loop:
@@ -263,24 +263,23 @@ def test_what_cannot_be_run_again_is_told_once_and_nothing_is_raised(tmp_path: P
     assert "neither the model nor a layer" in texts[1]
 
 
-def test_a_call_that_is_led_round_to_the_step_is_no_pass() -> None:
+def test_a_call_that_is_led_round_to_the_step_is_no_pass(tmp_path: Path) -> None:
     """As Lightning does it with a model inside of DistributedDataParallel."""
     model = nn.Linear(3, 2)
     x = torch.zeros(1, 3)
 
     def wrapped_forward(batch: Any, _: int) -> Tensor:
         model.forward = original  # type: ignore[method-assign]
-        return batch[0]  # type: ignore[no-any-return]
+        return model(batch[0])
 
-    calls = Calls(model)
-    original, model.forward = model.forward, wrapped_forward  # type: ignore[method-assign,assignment]
-    model((x, None), 0)
-    assert calls.of_the_model() is None
-    model(x)
-    called = calls.of_the_model()
-    assert called is not None
-    assert called.args == (x,)
-    calls.remove()
+    snapshots = Snapshots(passes=1)
+    with tl.Run(tmp_path / "a") as run:
+        snapshots.begin(model, run)
+        snapshots.before_step(0, is_first_of_epoch=True)
+        original, model.forward = model.forward, wrapped_forward  # type: ignore[method-assign,assignment]
+        model((x, None), 0)
+        snapshots.after_step(0)
+    assert len(tl.open_run(tmp_path / "a").passes("pass")) == 1
     assert not model._forward_pre_hooks
 
 

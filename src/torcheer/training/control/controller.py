@@ -14,9 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import asdict, replace
 
 from torcheer.errors import InputError
 from torcheer.training.control.control_commands import (
@@ -24,14 +25,12 @@ from torcheer.training.control.control_commands import (
     About,
     AboutReport,
     Command,
-    Counters,
     Fault,
     FaultReport,
     Init,
     RefusalReport,
     Report,
     SetLive,
-    State,
     StatusReport,
     Stop,
     Value,
@@ -44,10 +43,7 @@ from torcheer.training.control.user_code import chosen_values, have_changed, pla
 if TYPE_CHECKING:
     from torcheer.training.loop.loop import Loop
 
-# --- A training's process as its parent sees it: start it, send commands, read reports, end it --------
-
-
-# --- what it printed last -----------------------------------------------------------------------------------
+# --- what a process printed last ----------------------------------------------------------------------------
 
 _KEPT_BYTES: Final = 1 << 15
 _MAX_LINES: Final = 80
@@ -57,7 +53,7 @@ _ESCAPES: Final = re.compile(
 )
 
 
-def _last_lines(printed: bytes) -> str:
+def last_lines(printed: bytes) -> str:
     """As a terminal would show them: of what was written over, what was written last."""
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in printed.decode("utf-8", "replace").split("\n")]
     shown = [_ESCAPES.sub("", line).rstrip() for line in lines]
@@ -75,51 +71,25 @@ _MUTE_SECONDS: Final = 10.0  # for a process that says no more
 _TERM_SECONDS: Final = 1.5  # between asking it to end and killing it
 
 
-def command_line(
-    target: str, folder: str, values: Mapping[str, Value], seed: int | None, search_path: Sequence[str]
-) -> list[str]:
-    """`search_path`: empty for that of a new interpreter."""
-    # -P: a file here that is called as a module of Python's own is not that module.
-    line = [sys.executable, "-P", "-m", _WORKER, target, folder, "--values", json.dumps(dict(values))]
-    if seed is not None:
-        line += ["--seed", str(seed)]
-    if search_path:
-        line += ["--search-path", json.dumps(list(search_path))]
-    return line
-
-
-class Listener(Protocol):
-    """Who hears of a process, in threads of that process's own."""
-
-    def heard(self, process: TrainingProcess, report: Report) -> None: ...
-
-    def ended(self, process: TrainingProcess, message: str) -> None:
-        """`message` says how, in words; `process.last_lines()` what it printed last."""
-
-
 class TrainingProcess:
     """One process. What it prints goes on to our standard error."""
 
-    def __init__(self, line: Sequence[str], listener: Listener) -> None:
-        self._listener = listener
+    def __init__(self, line: Sequence[str], control: Control) -> None:
+        self._control = control  # is told of it, in threads of this process
         pipe = subprocess.PIPE
         try:
             # A process group of its own: Ctrl-C in the terminal is for us.
-            self._process = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+            process: Any = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
         except OSError as error:
             raise InputError(f"no process can be started for the training: {error}.") from error
-        self.pid = self._process.pid
+        self._process, self.pid = process, process.pid
         self.is_over = threading.Event()  # and its last words were heard
         self._has_ended = threading.Event()
         self._sending = threading.Lock()
         self._unsent = b""
         self._has_spoken = False
         self._garbage = ""  # what it sent that is no report
-        self._printed = b""  # the end of it
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
+        self.printed = b""  # the end of it
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         os.set_blocking(self._stdin.fileno(), False)
         self._reading = [self._start(self._pass_on_prints, "prints"), self._start(self._listen, "reports")]
@@ -131,7 +101,7 @@ class TrainingProcess:
         return thread
 
     def send(self, command: Command) -> None:
-        """Pass a command on. InputError where the process does not take it."""
+        """InputError where the process does not take it."""
         end = time.monotonic() + _SEND_SECONDS
         with self._sending:
             self._unsent += line_of(command)  # after what is left of the one before: these are lines
@@ -165,15 +135,12 @@ class TrainingProcess:
         if not self.is_over.wait(_TERM_SECONDS):
             self._process.kill()
 
-    def last_lines(self) -> str:
-        return _last_lines(self._printed)
-
     def _listen(self) -> None:
         try:
             with self._stdout as pipe:
                 while (line := pipe.readline(_MAX_LINE_BYTES)).endswith(b"\n"):
                     self._has_spoken = True
-                    self._listener.heard(self, REPORTS.decode(line))
+                    self._control.heard(self, REPORTS.decode(line))
             if len(line) == _MAX_LINE_BYTES:
                 raise ValueError(f"a line of more than {_MAX_LINE_BYTES:,} bytes")
             if not self._has_ended.wait(_MUTE_SECONDS):  # it goes on where nobody hears of it
@@ -189,12 +156,12 @@ class TrainingProcess:
             thread.join(_WORDS_SECONDS)
         self.let_end()
         self.is_over.set()
-        self._listener.ended(self, _words_for(code, self._garbage))
+        self._control.ended(self, _words_for(code, self._garbage))
 
     def _pass_on_prints(self) -> None:
         with self._stderr as pipe:
             while data := os.read(pipe.fileno(), _READ_BYTES):
-                self._printed = (self._printed + data)[-_KEPT_BYTES:]
+                self.printed = (self.printed + data)[-_KEPT_BYTES:]
                 with suppress(OSError, ValueError):
                     _print(data)
 
@@ -241,9 +208,9 @@ def _words_for(code: int, garbage: str) -> str:
     return f"it was ended by signal {-code}."
 
 
-def crash_place(last_lines: str) -> str:
+def crash_place(printed: str) -> str:
     """Where faulthandler says that it crashed; empty where it says nothing."""
-    crashed = _CRASHED.search(last_lines)
+    crashed = _CRASHED.search(printed)
     if crashed is None:
         return ""
     frames = [(file, int(line), name) for file, line, name in _FRAME.findall(crashed[1])]
@@ -257,20 +224,11 @@ _LEAVE_SECONDS: Final = 1.0  # for the end of a trial, when the server ends
 _CLOSE_SECONDS: Final = 4.0  # then it is left to itself
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(StatusReport, frozen=True, kw_only=True):
     """All that is known of a training. What the process said last stays when it is gone."""
 
-    state: State = "new"
-    doing: str = ""
     about: About | None = None  # None until the process has come up for the first time
-    counters: Counters = field(default_factory=Counters)
-    values: Mapping[str, Value]  # of all parameters, as they are in force
-    seed: int
-    run: str = ""  # the folder of the run that is written now
-    runs: Sequence[str] = ()  # those since Init
     all_runs: Sequence[str] = ()  # those of earlier Inits, too
-    note: str = ""  # what a person should know of the training since Init; several are lines
     fault: Fault | None = None
     refusal: str = ""  # why the last command was not carried out
     refused_field: str = ""
@@ -408,7 +366,9 @@ class Control:
         self._is_aborted = False
         self._num_sent = 0
         self._sources = {}
-        line = command_line(str(self.target), str(self.folder), self._preset, self._seed, self._search_path)
+        options = {"values": self._preset, "seed": self._seed, "search_path": self._search_path}
+        # -P: a file here that is called as a module of Python's own is not that module.
+        line = [sys.executable, "-P", "-m", _WORKER, str(self.target), str(self.folder), json.dumps(options)]
         self._process = TrainingProcess(line, self)
         self._all.append(self._process)
         self._status = replace(self._status, state="starting", doing="", note="", fault=None)
@@ -440,22 +400,11 @@ class Control:
         if report.num_taken < self._num_sent or former.fault is not None:
             return  # it was made before the last command was heard, or by a thread that knows of no fault
         # A new process begins with the values of the code; those in force before it come again with Init.
-        is_building = report.state == "starting" and former.about is not None
-        known = dict.fromkeys(former.all_runs)
-        self._status = replace(
-            former,
-            state=report.state,
-            doing=report.doing,
-            counters=report.counters,
-            values=former.values if is_building else report.values,
-            seed=former.seed if is_building else report.seed,
-            run=report.run,
-            runs=tuple(report.runs),
-            all_runs=former.all_runs
-            if all(run in known for run in report.runs)
-            else tuple(dict.fromkeys((*former.all_runs, *report.runs))),
-            note=report.note,
-        )
+        said = asdict(report)
+        if report.state == "starting" and former.about is not None:
+            said |= {"values": former.values, "seed": former.seed}
+        all_runs = tuple(dict.fromkeys((*former.all_runs, *report.runs)))
+        self._status = replace(former, **said, all_runs=all_runs)
 
     def ended(self, process: TrainingProcess, message: str) -> None:
         with self._changed:
@@ -483,7 +432,7 @@ class Control:
 
 
 def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> Fault:
-    during, printed = f" during {doing}" if doing else "", process.last_lines()
+    during, printed = f" during {doing}" if doing else "", last_lines(process.printed)
     return Fault(
         error="",
         message=f"The process of the training is gone{during}: {message}",

@@ -56,8 +56,7 @@ from torcheer.training.training_warning import TrainingWarning
 
 def load_loop(target: Target) -> Loop[Any]:
     """Import the module and call the function. What the user's code raises goes through."""
-    module = _module_of(target)
-    found: Any = module
+    found: Any = _module_of(target)
     for part in target.name.split("."):
         try:
             found = getattr(found, part)
@@ -116,14 +115,9 @@ def _is_taken(path: Path) -> bool:
 def leave_a_core_free() -> None:
     """For the page and its server, which torch's threads would fight with. Who chose a number keeps it."""
     if not os.environ.get("OMP_NUM_THREADS") and not os.environ.get("MKL_NUM_THREADS"):
-        torch.set_num_threads(max(1, min(torch.get_num_threads(), _num_cores() - 1)))
-
-
-def _num_cores() -> int:
-    """That this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        has_affinity = hasattr(os, "sched_getaffinity")  # the cores that this process may use
+        num_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        torch.set_num_threads(max(1, min(torch.get_num_threads(), num_cores - 1)))
 
 
 # --- notes --------------------------------------------------------------------------------------------------
@@ -221,18 +215,17 @@ class Executor:
             self._settle()
 
     def _carry_out(self, command: Command) -> None:
-        loop = self._loop
         match command:
             case Init():
                 self._init(command)
             case RunOn():
-                loop.run()
+                self._loop.run()
             case Step(level=level, count=count):
-                loop.step(level, count)
+                self._loop.step(level, count)
             case TestItem(item=item):
-                loop.test_item(item)
+                self._loop.test_item(item)
             case TestAll():
-                loop.test_all()
+                self._loop.test_all()
 
     def _init(self, command: Init) -> None:
         values = self._preset | dict(command.values)
@@ -245,11 +238,11 @@ class Executor:
         self._loop.init(seed=command.seed, **values)
         self._is_new = False
         self._seed = command.seed
-        self._introduce()
+        self.introduce()
 
     def _set_live(self, command: SetLive) -> None:
         try:
-            with_values(self._loop.parameters, command.values)
+            with_values(self._loop.parameters, command.values)  # also what no keyword can be called, "self"
             self._loop.set_live(**command.values)
         except Exception as error:  # also of a check of the user's own: the training goes on
             self._refuse(error)
@@ -273,10 +266,6 @@ class Executor:
 
     def introduce(self) -> None:
         """Say what this training is. The first time, before any command is taken."""
-        self._introduce()
-        self._settle()
-
-    def _introduce(self) -> None:
         loop = self._loop
         about = About(
             name=loop.name,
@@ -286,6 +275,8 @@ class Executor:
             num_test_items=loop.num_test_items,
         )
         self._report(AboutReport(about=about, sources=imported_sources()))
+        self._look()
+        self._tell()
 
     def _settle(self) -> None:
         """What was under way is over."""
@@ -321,7 +312,6 @@ class Executor:
                     counters=self._counters,
                     values=self._values,
                     seed=self._seed,
-                    run=self._runs[-1] if self._runs else "",
                     runs=self._runs,
                     num_taken=self._num_taken,
                     note="\n".join(self._notes),

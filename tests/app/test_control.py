@@ -39,7 +39,7 @@ TARGET = "tests.training.small_loop:loop"
 def quick_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """One without torch, which is there at once."""
     monkeypatch.setattr(process_module, "_WORKER", fake_worker.__name__)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'src'}")
 
 
 class ControlPage(RunsPage):

@@ -143,7 +143,7 @@ class StatusReport(Struct, frozen=True, kw_only=True, tag="status"):
     state: State = "new"
     doing: str = ""  # Run, Step 3 epochs, Test all; empty where nothing is under way
     counters: Counters = Counters()
-    runs: Sequence[str] = ()  # the folders of all runs since Init, the one that is written now last
+    runs: tuple[str, ...] = ()  # the folders of all runs since Init, the one that is written now last
     num_taken: int = 0  # commands that came before this: where more were sent, it is out of date
     note: str = ""  # what a person should know since Init: why there is no network, a loss of NaN
 

@@ -219,9 +219,7 @@ def test_a_run_that_is_not_found_is_not_looked_for_with_every_report(
         )
         await anext(answers)
         for step in range(1, 6):
-            control._status = replace(
-                control.status, run="run-0", runs=("run-0",), counters=Counters(step=step)
-            )
+            control._status = replace(control.status, runs=("run-0",), counters=Counters(step=step))
             control._tell()
             await anext(answers)
         await answers.aclose()

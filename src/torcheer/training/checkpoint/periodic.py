@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,23 +22,27 @@ from torcheer.errors import InputError
 from torcheer.graph import say
 from torcheer.training import distributed
 from torcheer.training.checkpoint.save_load import (
+    PARTS,
     Checkpoint,
     Stored,
     Tree,
     all_or_nothing,
     best_first,
+    check_fits,
     file_name,
+    load_parts,
+    parts_of,
     put_back_random,
     read_newest,
     read_tree,
     remove_unfinished,
     set_aside,
     stored_in,
+    tree_of,
     write_index,
     write_tree,
 )
 from torcheer.training.checkpoint.state_tree import encoded
-from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
 from torcheer.training.data_order import DataOrder
 from torcheer.training.loss_functions import LossFunction, name_of
 from torcheer.training.random_state import random_state
@@ -54,20 +57,15 @@ _OF_SCHEDULER = "initial_lr"  # beside "lr", which says the same
 
 
 def made_with(optimizer: Optimizer, loss: LossFunction | None) -> dict[str, Any]:
-    """The name of the loss, and the settings of each group of the optimizer, before the first step."""
-    return {"loss": name_of(loss), "groups": plain_groups(optimizer)}
-
-
-def plain_groups(optimizer: Optimizer) -> list[dict[str, Any]]:
-    """Numbers and text, without the parameters."""
-    found = []
+    """The name of the loss, and the settings of each group of the optimizer that are numbers or text."""
+    groups = []
     for group in optimizer.param_groups:
         held = {
             name: one.item() if isinstance(one, Tensor) and one.numel() == 1 else one
             for name, one in group.items()
         }
-        found.append({name: value for name, value in held.items() if _is_plain(value)})
-    return found
+        groups.append({name: value for name, value in held.items() if _is_plain(value)})
+    return {"loss": name_of(loss), "groups": groups}
 
 
 def settings_in_use(made: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +82,8 @@ def settings_in_use(made: Mapping[str, Any], names: Mapping[str, Any]) -> dict[s
 
 def differences(was: Mapping[str, Any], given: Mapping[str, Any], optimizer: Optimizer) -> Iterator[str]:
     """Where settings that are given are others than those of the checkpoint, which `optimizer` has by now."""
-    groups = list(zip(was["groups"], given["groups"], plain_groups(optimizer), strict=True))
+    in_use = made_with(optimizer, None)["groups"]
+    groups = list(zip(was["groups"], given["groups"], in_use, strict=True))
     for number, (before, now, current) in enumerate(groups):
         of_group = f" of group {number}" if len(groups) > 1 else ""
         # Schedulers that cycle change these, so that an optimizer that was trained with already has others.
@@ -122,37 +121,8 @@ def own_states(training: Training, but: Callback) -> Tree:
     }
 
 
-def training_tree(training: Training, states: Sequence[Tree], keeping: Mapping[str, Any]) -> Tree:
-    """`states`: what `own_states` gave in each process. `keeping`: what is said about the best checkpoint."""
-    done = {"step": training.steps_done, "epoch": training.epochs_done, "batch": training.batches_done}
-    return {
-        **tree_of(_parts_of(training)),
-        "position": done,
-        "metrics": figures_of(training),
-        "extra": None,
-        "keeping": dict(keeping),
-        **{name: dict(enumerate(state[name] for state in states)) for name in _OF_EACH_RANK},
-    }
-
-
-def is_at_end_of_epoch(training: Training) -> bool:
-    """Whether the figures of the last epoch are those of the weights as they are now."""
-    history = training.history
-    return len(history) > 0 and int(history["step"][-1]) == training.step
-
-
-def figures_of(training: Training) -> dict[str, float]:
-    """Of the epoch that has just ended, or of the last step."""
-    history = training.history
-    if is_at_end_of_epoch(training):
-        return {name: float(history[name][-1]) for name in history.names}
-    last = len(history.steps) - 1
-    return {name: float(history.steps.tail(name, last)[0]) for name in history.steps.names if last >= 0}
-
-
-def _parts_of(training: Training) -> Parts:
-    names = ("model", "optimizer", "scheduler", "scaler")
-    return Parts(**{name: getattr(training, name) for name in names})
+def _parts(training: Training) -> dict[str, Any]:
+    return parts_of(*(getattr(training, name) for name in PARTS))
 
 
 # --- putting back -------------------------------------------------------------------------------------------
@@ -165,12 +135,12 @@ def load_training(training: Training, checkpoint: Checkpoint, tree: Tree) -> Non
             f"{checkpoint.path} was not written by fit, which cannot go on from it: load it first, with "
             "load_checkpoint(path, model=model)."
         )
-    parts = _parts_of(training)
+    parts = _parts(training)
     if "scaler" not in tree:  # begins anew where autocast was turned on since
-        parts = replace(parts, scaler=None)
+        parts.pop("scaler", None)
     with all_or_nothing(checkpoint, training.train_loader, training.model, training.test_loader):
-        check_fits(str(checkpoint.path), tree, parts)
-        if "scheduler" in tree and parts.scheduler is None:
+        check_fits(checkpoint.path, tree, parts)
+        if "scheduler" in tree and "scheduler" not in parts:
             raise InputError(
                 f"{checkpoint.path} was written with a scheduler, {tree['kinds']['scheduler']}: give fit the "
                 "same."
@@ -381,7 +351,13 @@ class Checkpoints(Callback):
     def _write(self, training: Training) -> bool:
         """False where the disk did not take it."""
         states = distributed.gathered(own_states(training, self))
-        problem = self._written_by_main(training, states) if distributed.is_main() else None
+        problem: Exception | None = None
+        if distributed.is_main():
+            try:
+                write_tree(self.folder / file_name(training.steps_done), self._tree(training, states))
+                write_index(self.folder, self._without_old())
+            except (OSError, InputError) as error:
+                problem = error
         problem = distributed.from_main(problem)
         self._written_at = time.monotonic()
         if isinstance(problem, InputError):
@@ -395,14 +371,6 @@ class Checkpoints(Callback):
             )
         return problem is None
 
-    def _written_by_main(self, training: Training, states: list[Tree]) -> Exception | None:
-        try:
-            write_tree(self.folder / file_name(training.steps_done), self._tree(training, states))
-            write_index(self.folder, self._without_old())
-        except (OSError, InputError) as error:
-            return error
-        return None
-
     def _without_old(self) -> list[Stored]:
         """Remove what is not kept, now that the new one is safe; what is left."""
         stored = [one for one in stored_in(self.folder) if not one.problem]
@@ -413,9 +381,25 @@ class Checkpoints(Callback):
         return [one for one in stored if one not in old]
 
     def _tree(self, training: Training, states: list[Tree]) -> Tree:
-        measured = figures_of(training) if self.best and is_at_end_of_epoch(training) else {}
-        keeping = {"measure": self.best or "", "mode": self.mode, "value": measured.get(self.best or "")}
-        return training_tree(training, states, keeping)
+        """`states`: what `own_states` gave in each process."""
+        history = training.history
+        # Then the figures of the last epoch are those of the weights as they are now.
+        is_end_of_epoch = len(history) > 0 and int(history["step"][-1]) == training.step
+        if is_end_of_epoch:
+            figures = {name: float(history[name][-1]) for name in history.names}
+        else:
+            steps, last = history.steps, len(history.steps) - 1
+            figures = {name: float(steps.tail(name, last)[0]) for name in steps.names if last >= 0}
+        best = figures.get(self.best or "") if is_end_of_epoch else None
+        done = {"step": training.steps_done, "epoch": training.epochs_done, "batch": training.batches_done}
+        return {
+            **tree_of(_parts(training)),
+            "position": done,
+            "metrics": figures,
+            "extra": None,
+            "keeping": {"measure": self.best or "", "mode": self.mode, "value": best},
+            **{name: dict(enumerate(state[name] for state in states)) for name in _OF_EACH_RANK},
+        }
 
 
 # --- arguments ----------------------------------------------------------------------------------------------

@@ -182,29 +182,12 @@ def as_it_was(tensor: Tensor, note: Mapping[str, Any]) -> Tensor:
     return tensor
 
 
-def read_array(tensor: Tensor, note: Any) -> Any:
-    array = tensor.cpu().numpy().copy()
-    if note is None:
-        return array
-    dtype, shape = note
-    return _from_bytes(array.tobytes(), dtype, shape)
-
-
-def read_scalar(inner: Any) -> Any:
-    dtype, text = inner
-    return _from_bytes(bytes.fromhex(text), dtype, [])[()]
-
-
 def _from_bytes(data: bytes, dtype: str, shape: Sequence[int]) -> Any:
-    if math.prod(shape) * _numpy_type(dtype).itemsize != len(data):
+    if not _NUMPY_TYPE.fullmatch(dtype):
+        raise ValueError(f"it has an array of an unknown type, {dtype[:40]!r}")
+    if math.prod(shape) * numpy.dtype(dtype).itemsize != len(data):
         raise ValueError("it has an array of another size than it says")
-    return numpy.ndarray(shape, _numpy_type(dtype), buffer=bytearray(data) if data else None)
-
-
-def _numpy_type(text: str) -> numpy.dtype[Any]:
-    if not _NUMPY_TYPE.fullmatch(text):
-        raise ValueError(f"it has an array of an unknown type, {text[:40]!r}")
-    return numpy.dtype(text)
+    return numpy.ndarray(shape, dtype, buffer=bytearray(data) if data else None)
 
 
 MAX_DEPTH = 40
@@ -296,7 +279,9 @@ _CODECS: dict[type, Codec] = {
     torch.device: Codec("$device", lambda value, _: str(value), torch.device),
 }
 _BY_TAG = {codec.tag: codec for codec in _CODECS.values()}
-_BY_TAG["$scalar"] = Codec("$scalar", lambda value, _: None, read_scalar)  # written by `TensorTable`
+_BY_TAG["$scalar"] = Codec(  # written by `TensorTable`
+    "$scalar", lambda value, _: None, lambda parts: _from_bytes(bytes.fromhex(parts[1]), parts[0], [])[()]
+)
 
 
 # --- to JSON ------------------------------------------------------------------------------------------------
@@ -427,7 +412,8 @@ class _TreeReader:
 
     def array(self, inner: Any) -> Any:
         name, note = inner
-        return read_array(self._tensors[name], note)
+        array = self._tensors[name].cpu().numpy().copy()
+        return array if note is None else _from_bytes(array.tobytes(), *note)
 
     def numbers(self, inner: Any) -> Any:
         kind, name = inner

@@ -101,7 +101,7 @@ def test_classes_are_judged_as_scikit_learn_judges_them() -> None:
     for row, precision, recall, f1, support in zip(evaluation.table, *expected, strict=True):
         assert (row.precision, row.recall, row.f1) == pytest.approx((precision, recall, f1))
         assert row.support == support
-    assert evaluation.macro_f1 == pytest.approx(expected[2].mean())
+    assert f"f1 {expected[2].mean():.4f}" in str(evaluation)
     chances = scores.double().softmax(1).numpy()
     for number in (0, 1):
         row = evaluation.table[str(number)]
@@ -110,8 +110,8 @@ def test_classes_are_judged_as_scikit_learn_judges_them() -> None:
             oracle.average_precision_score(truth, chances[:, number])
         )
         assert row.auc == pytest.approx(oracle.roc_auc_score(truth, chances[:, number]))
-        assert evaluation.roc_curves[str(number)].auc == row.auc
-        assert evaluation.pr_curves[str(number)].average_precision == row.average_precision
+        assert evaluation.roc_curve(str(number)).auc == row.auc
+        assert evaluation.pr_curve(str(number)).average_precision == row.average_precision
     assert numpy.isnan(evaluation.roc_curve(2).auc)
 
 

@@ -76,33 +76,21 @@ def load_digits(*, num_test: int = 360, seed: int = 0) -> tuple[Digits, Digits]:
 # --- CIFAR -----------------------------------------------------------------------------------------------
 
 
-def CIFAR10(  # noqa: N802 - the name of the class that it makes
-    root: str | PathLike[str],
-    train: bool = True,
-    transform: Transform | None = None,
-    target_transform: Transform | None = None,
-    download: bool = False,
-) -> Any:
+def CIFAR10(root: str | PathLike[str], *options: Any, **named: Any) -> Any:  # noqa: N802 - as the class
     """torchvision's `CIFAR10`: pictures of 32 by 32 pixels in ten classes, from `root/cifar-10-batches-py`.
 
-    torchvision reads the published files only, which it knows by their checksums. `download=True` fetches
-    what is missing.
+    `options` are those of torchvision: `train`, `transform`, `target_transform`, and `download=True`, which
+    fetches what is missing. It reads the published files only, which it knows by their checksums.
     """
-    return _cifar("CIFAR10", root, train, transform, target_transform, download)
+    return _cifar("CIFAR10", root, options, named)
 
 
-def CIFAR100(  # noqa: N802 - the name of the class that it makes
-    root: str | PathLike[str],
-    train: bool = True,
-    transform: Transform | None = None,
-    target_transform: Transform | None = None,
-    download: bool = False,
-) -> Any:
+def CIFAR100(root: str | PathLike[str], *options: Any, **named: Any) -> Any:  # noqa: N802 - as the class
     """torchvision's `CIFAR100`: the same with a hundred classes, from `root/cifar-100-python`."""
-    return _cifar("CIFAR100", root, train, transform, target_transform, download)
+    return _cifar("CIFAR100", root, options, named)
 
 
-def _cifar(name: str, root: str | PathLike[str], *options: Any) -> Any:
+def _cifar(name: str, root: str | PathLike[str], options: Any, named: Any) -> Any:
     try:
         made_by = getattr(importlib.import_module("torchvision.datasets"), name)
     # A torchvision that does not fit the installed torch raises RuntimeError.
@@ -114,7 +102,7 @@ def _cifar(name: str, root: str | PathLike[str], *options: Any) -> Any:
         ) from error
     folder = Path(root).expanduser()
     try:
-        return made_by(folder, *options)
+        return made_by(folder, *options, **named)
     except (RuntimeError, OSError) as error:
         raise InputError(
             f"there is no {name} in {folder.resolve()}, or not all of it: {error}. Say download=True; where "

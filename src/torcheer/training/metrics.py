@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 import torch
@@ -53,21 +53,6 @@ def array_of(values: Sequence[float | Tensor]) -> NDArray[numpy.float64]:
 _TOP = re.compile(r"top-?([1-9][0-9]*)")
 
 
-class Metric(Protocol):
-    """What is asked of one during an epoch."""
-
-    def update(self, outputs: Any, targets: Any, num_items: int) -> float | Tensor | None:
-        """Take in a batch. Gives its own value, where it has one."""
-
-    def compute(self) -> float: ...
-
-    def reset(self) -> None: ...
-
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
-
-
 class Averaged:
     """The mean of a function over all items; a function may say itself how many of them counted."""
 
@@ -76,6 +61,7 @@ class Averaged:
         self.reset()
 
     def update(self, outputs: Any, targets: Any, num_items: int) -> float | Tensor:
+        """Take in a batch. Gives its own value."""
         value = self._function(outputs, targets)
         weight: float | Tensor = float(num_items)
         if isinstance(value, tuple):
@@ -109,8 +95,10 @@ class Counted:
     def __init__(self, counter: Any) -> None:
         self._counter = counter
 
-    def update(self, outputs: Any, targets: Any, num_items: int) -> None:
+    def update(self, outputs: Any, targets: Any, num_items: int) -> float | Tensor | None:
+        """Take in a batch. It says nothing of that batch alone."""
         self._counter.update(scores_in(outputs), targets)
+        return None
 
     def compute(self) -> float:
         return float(_checked(self._counter.compute()))
@@ -136,6 +124,9 @@ class Counted:
             counter.load_state_dict(state["own"])
 
 
+Metric = Averaged | Counted
+
+
 def metrics_of(given: Any, loss: LossFunction | None, device: torch.device) -> dict[str, Metric]:
     """Metrics by name, ready to count."""
     if given is None:
@@ -153,8 +144,7 @@ def _by_name(given: Any) -> dict[str, Any]:
         raise InputError(
             f"metrics is a {type(given).__name__}: give names such as 'accuracy', or a dict of functions."
         )
-    listed = list(given)
-    return {one if isinstance(one, str) else _name_of(one): one for one in listed}
+    return {one if isinstance(one, str) else _name_of(one): one for one in given}
 
 
 def _name_of(one: Any) -> str:
@@ -169,13 +159,13 @@ def _name_of(one: Any) -> str:
 def _metric(name: str, one: Any, kind: LossKind | None, device: torch.device) -> Metric:
     if isinstance(one, str):
         return Averaged(named_metric(one, kind))
-    is_counter = all(callable(getattr(one, method, None)) for method in ("update", "compute", "reset"))
-    if is_counter and not isinstance(one, type):
-        if callable(getattr(one, "to", None)):
-            one.to(device)
-        return Counted(one)
-    if callable(one) and not isinstance(one, type):
-        return Averaged(one)
+    if not isinstance(one, type):
+        if all(callable(getattr(one, method, None)) for method in ("update", "compute", "reset")):
+            if callable(getattr(one, "to", None)):
+                one.to(device)
+            return Counted(one)
+        if callable(one):
+            return Averaged(one)
     raise InputError(
         f"the metric {name!r} is a {type(one).__name__}: give the name of one, a function of outputs and "
         "targets, or an object with update, compute and reset."

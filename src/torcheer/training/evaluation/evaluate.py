@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy
@@ -36,21 +35,6 @@ from torcheer.training.trainer.fit_arguments import checked_loader, checked_mode
 
 Seen = Callable[[Batch, Any], None]  # is shown each batch, and what the model made of it
 Numbers = NDArray[numpy.float64]
-_LOSS = "loss"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """What became of all items together."""
-
-    loss: float | None  # the mean over items; None where there is no loss
-    metrics: dict[str, float]
-    num_items: int
-
-    def named(self, prefix: str) -> dict[str, float]:
-        """`test/loss`, `test/accuracy`, …"""
-        values = {} if self.loss is None else {"loss": self.loss}
-        return {f"{prefix}/{name}": value for name, value in {**values, **self.metrics}.items()}
 
 
 class Measurer:
@@ -78,8 +62,11 @@ class Measurer:
         self._metrics = metrics or {}
         self._autocast = autocast or nullcontext()
 
-    def measure(self, loader: Any, seen: Seen | None = None) -> Measured:
-        """Modes, gradients and random state are as they were, afterwards."""
+    def measure(self, loader: Any, seen: Seen | None = None) -> tuple[dict[str, float], int]:
+        """The loss, where there is one, and the metrics of all items, by name; and how many items there are.
+
+        Modes, gradients and random state are as they were, afterwards.
+        """
         losses: list[float | Tensor] = []
         items: list[float | Tensor] = []
         for metric in self._metrics.values():
@@ -117,23 +104,26 @@ class Measurer:
         has_own = self._whole or getattr(outputs, "loss", None) is not None
         return loss_in(outputs) if has_own else None
 
-    def _together(self, losses: Numbers, items: Numbers, loader: Any) -> Measured:
+    def _together(self, losses: Numbers, items: Numbers, loader: Any) -> tuple[dict[str, float], int]:
         is_sharded = distributed.is_sharded(loader)
         num_items = int(items.sum())
         total_items = int(distributed.summed([num_items])[0]) if is_sharded else num_items
         if not total_items:
             raise InputError("the loader gave no items to test on: its data set, or its sampler, is empty.")
-        values = {name: metric.compute() for name, metric in self._metrics.items()}
+        values: dict[str, float] = {}
         if len(losses):
-            values[_LOSS] = weighted_mean(losses / items if is_sum(self._loss) else losses, items)
+            values["loss"] = weighted_mean(losses / items if is_sum(self._loss) else losses, items)
+        values |= {name: metric.compute() for name, metric in self._metrics.items()}
         if is_sharded:
             if not num_items:  # others had all of them: this one counts for nothing
-                values = dict.fromkeys([*self._metrics, *([_LOSS] if self._loss or self._whole else [])], 0.0)
+                values = dict.fromkeys(
+                    [*(["loss"] if self._loss or self._whole else []), *self._metrics], 0.0
+                )
             values = distributed.mean_over_ranks(values, weight=num_items)
         else:
             # All have seen all of it, but buffers such as those of batch norm may differ between processes.
             values = distributed.from_main(values)
-        return Measured(loss=values.pop(_LOSS, None), metrics=values, num_items=total_items)
+        return values, total_items
 
 
 # --- the evaluation -----------------------------------------------------------------------------------------
@@ -173,11 +163,11 @@ def evaluate(
     kind = scores or kind_of(checked_function(loss))
     keeper = ScoreKeeper(kind, wants_loss=loss is None)
     measurer = Measurer(model, device=where, loss=loss, metrics=metrics_of(metrics, loss, where))
-    measured = measurer.measure(loader, keeper.take)
+    figures, num_items = measurer.measure(loader, keeper.take)
     is_sharded = distributed.is_sharded(loader)
     kept = keeper.gathered(is_sharded=is_sharded)
     chances = None if kept is None else Chances(kept.values, kind)
-    found, name = measured.loss, name_of(loss)
+    found, name = figures.pop("loss", None), name_of(loss)
     if found is None and kept is not None and chances is not None:
         found, name = -float(chances.log_of_each(kept.targets).mean()), "cross entropy"
     elif found is None:
@@ -187,18 +177,21 @@ def evaluate(
         counts = kept.counts(chances.num_classes)
     evaluation = Evaluation(
         model=type(unwrapped(model)).__name__,
-        num_items=measured.num_items,
+        num_items=num_items,
         loss=found,
         loss_name=name,
-        metrics=measured.metrics,
+        metrics=figures,
         labels=() if counts is None else _labels_of(labels, loader, len(counts)),
         confusion=None if counts is None else counts[:, :-1].copy(),
         unsaid=None if counts is None else counts[:, -1].copy(),
         scores=kept,
         chances=chances,
     )
+    if not isinstance(run, str | os.PathLike | Run | None):
+        raise InputError(f"run is a {type(run).__name__}: give a folder, or a tl.Run.")
     if run is not None and distributed.is_main():
-        _log(evaluation, run, step)
+        with nullcontext(run) if isinstance(run, Run) else Run(run) as opened:
+            evaluation.log(opened, step)
     return evaluation
 
 
@@ -215,13 +208,3 @@ def _labels_of(given: Sequence[Any] | None, loader: Any, num_classes: int) -> tu
     if isinstance(known, list | tuple) and len(known) == num_classes:
         return tuple(str(label) for label in known)
     return tuple(str(number) for number in range(num_classes))
-
-
-def _log(evaluation: Evaluation, run: Any, step: int) -> None:
-    if isinstance(run, Run):
-        evaluation.log(run, step)
-    elif isinstance(run, str | os.PathLike):
-        with Run(run) as opened:
-            evaluation.log(opened, step)
-    else:
-        raise InputError(f"run is a {type(run).__name__}: give a folder, or a tl.Run.")

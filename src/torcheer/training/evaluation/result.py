@@ -256,15 +256,6 @@ def class_rows(confusion: Counts, labels: Sequence[str], unsaid: Counts | None =
     ]
 
 
-def averages(rows: Sequence[ClassRow], weights: Sequence[int] | None = None) -> list[float]:
-    """Precision, recall and f1 over classes, each alike; with weights, by how many there are of each."""
-    if not rows or (weights is not None and not sum(weights)):
-        return [0.0, 0.0, 0.0]
-    values = numpy.array([[row.precision, row.recall, row.f1] for row in rows])
-    found: list[float] = numpy.average(values, axis=0, weights=weights).tolist()
-    return found
-
-
 def _share(part: int, whole: int) -> float:
     return float(part / whole) if whole else 0.0
 
@@ -334,28 +325,13 @@ class Evaluation:
         columns = CLASS_COLUMNS if has_curves else CLASS_COLUMNS[:5]
         return ClassTable(rows, columns, lambda label: rows[self._number_of(label)], foot)
 
-    @property
-    def macro_f1(self) -> float | None:
-        """The mean of f1 over the classes, each alike."""
-        return averages(self.table.rows)[2] if self.has_classes else None
-
     def pr_curve(self, label: str | int) -> PrCurve:
         """Precision and recall of one class against all others, at every threshold."""
-        truth, ranking, chances = self._one_against_others(label)
-        return pr_curve(truth, ranking, chances)
+        return pr_curve(*self._one_against_others(label))
 
     def roc_curve(self, label: str | int) -> RocCurve:
         """The ROC curve of one class against all others, at every threshold."""
-        truth, ranking, chances = self._one_against_others(label)
-        return roc_curve(truth, ranking, chances)
-
-    @property
-    def pr_curves(self) -> dict[str, PrCurve]:
-        return {label: self.pr_curve(number) for number, label in enumerate(self.labels)}
-
-    @property
-    def roc_curves(self) -> dict[str, RocCurve]:
-        return {label: self.roc_curve(number) for number, label in enumerate(self.labels)}
+        return roc_curve(*self._one_against_others(label))
 
     def top(self, num_answers: int) -> float:
         """The share of items whose class is among so many that the model holds most likely."""
@@ -446,9 +422,7 @@ class Evaluation:
             )
         return self.scores
 
-    def _one_against_others(
-        self, label: str | int
-    ) -> tuple[NDArray[numpy.bool_], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    def _one_against_others(self, label: str | int) -> tuple[Truth, Floats, Floats]:
         """Which items are of the class, by what they are ranked, and the chance that each is."""
         scores = self._kept("curves")
         assert self.chances is not None
@@ -482,8 +456,12 @@ def _head(evaluation: Evaluation) -> str:
 
 def _foot(evaluation: Evaluation) -> Iterator[str]:
     rows = evaluation.table.rows
-    for name, weights in (("macro", None), ("weighted", [row.support for row in rows])):
-        precision, recall, f1 = averages(rows, weights)
+    values = numpy.array([[row.precision, row.recall, row.f1] for row in rows])
+    support = [row.support for row in rows]
+    for name, weights in (("macro", None), ("weighted", support if any(support) else None)):
+        precision, recall, f1 = numpy.average(
+            values, axis=0, weights=weights
+        )  # each class alike, or by support
         yield f"{name} averages: precision {precision:.4f}, recall {recall:.4f}, f1 {f1:.4f}"
     assert evaluation.confusion is not None
     wrong = evaluation.confusion.copy()

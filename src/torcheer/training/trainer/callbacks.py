@@ -155,17 +155,6 @@ class Training:
 class _Foreign(Callback):
     """A function, called after each epoch; or an object of another class that has some of the methods."""
 
-    def __init__(self, inner: Any) -> None:
-        if not _has_methods(inner):
-            self.on_epoch = inner  # type: ignore[method-assign]
-        for name in (*_METHODS, "state_dict", "load_state_dict"):
-            if callable(method := getattr(inner, name, None)):
-                setattr(self, name, method)
-
-
-def _has_methods(one: Any) -> bool:
-    return any(callable(getattr(one, name, None)) for name in _METHODS)
-
 
 def callbacks_of(given: Any) -> list[Callback]:
     """Callbacks as they are; a function is called after each epoch."""
@@ -180,8 +169,14 @@ def _callback_of(one: Any) -> Callback:
         return one
     if isinstance(one, type):
         raise InputError(f"the callback {one.__name__} is a class: give an object of it, {one.__name__}().")
-    if callable(one) or _has_methods(one):
-        return _Foreign(one)
+    names = [*_METHODS, "state_dict", "load_state_dict"]
+    methods = {name: method for name in names if callable(method := getattr(one, name, None))}
+    if not any(name in methods for name in _METHODS) and callable(one):
+        methods["on_epoch"] = one
+    if any(name in methods for name in _METHODS):
+        made = _Foreign()
+        vars(made).update(methods)
+        return made
     raise InputError(
         f"the callback {one!r} is a {type(one).__name__}: give a function of the training, which is called "
         "after each epoch, or an object with some of on_begin, on_step, on_epoch and on_end."
@@ -246,21 +241,20 @@ class EarlyStopping(Callback):
         self._look(training)
 
     def _is_better(self, value: float) -> bool:
-        if math.isnan(value):
-            return False
-        if self.best is None:
-            return True
+        if self.best is None or math.isnan(value):
+            return not math.isnan(value)
         gain = self.best - value if self.mode == "min" else value - self.best
         return gain > self.min_delta
 
     def _look(self, training: Training) -> None:
         if self.num_waited >= self.patience:
-            best = (
-                "no number at all" if self.best is None else f"{self.best:.6g} in epoch {self.best_epoch + 1}"
-            )
+            best = "no number at all"
+            if self.best is not None:
+                best = f"{self.best:.6g} in epoch {self.best_epoch + 1}"
             training.stop(f"{self.metric} no better for {self.num_waited} epochs (best: {best})")
 
     def put_best_back(self, training: Training) -> None:
+        """After all of `on_end`: a checkpoint that is written there has the weights to go on with."""
         if self._weights is not None:
             training.model.load_state_dict(self._weights)
             self._weights = None
@@ -278,13 +272,6 @@ class EarlyStopping(Callback):
         self.best, self.best_epoch = state["best"], int(state["best_epoch"])
         self.num_waited = int(state["num_waited"])
         self._weights = state.get("weights") if self.restore_best else None
-
-
-def put_best_back(training: Training) -> None:
-    """After all that happens at the end: a checkpoint that is written there has the weights to go on with."""
-    for callback in training.callbacks:
-        if isinstance(callback, EarlyStopping):
-            callback.put_best_back(training)
 
 
 class StopOnNonFinite(Callback):

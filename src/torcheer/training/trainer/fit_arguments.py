@@ -30,12 +30,6 @@ def checked_model(model: Any) -> nn.Module:
     return model
 
 
-def checked_epochs(epochs: Any) -> int:
-    if isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 0:
-        raise InputError(f"epochs={epochs!r}: give a whole number, 0 or more.")
-    return epochs
-
-
 def checked_loader(loader: Any, name: str, *, num_passes: int) -> Any:
     """Something that gives batches, as often as it is asked to."""
     if isinstance(loader, Dataset):

@@ -25,13 +25,12 @@ from torcheer.training.loss_functions import LossFunction, check_loss, checked_f
 # --- gradients ----------------------------------------------------------------------------------------------
 
 
+def parameters_of(optimizer: Optimizer) -> list[Tensor]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
 def gradients_of(optimizer: Optimizer) -> list[Tensor]:
-    return [
-        gradient
-        for group in optimizer.param_groups
-        for parameter in group["params"]
-        if (gradient := parameter.grad) is not None
-    ]
+    return [one.grad for one in parameters_of(optimizer) if one.grad is not None]
 
 
 def norm_of(gradients: list[Tensor]) -> Tensor | None:
@@ -40,11 +39,6 @@ def norm_of(gradients: list[Tensor]) -> Tensor | None:
         return None
     dense = [gradient.coalesce().values() if gradient.is_sparse else gradient for gradient in gradients]
     return nn.utils.get_total_norm(dense)
-
-
-def scale(gradients: list[Tensor], factor: float) -> None:
-    for gradient in gradients:
-        gradient.mul_(factor)
 
 
 # --- half precision -----------------------------------------------------------------------------------------
@@ -185,7 +179,8 @@ class Stepper:
             self.scaler.unscale_(self.optimizer)
         if gathered < self.accumulate:
             # Each was divided by more batches than came: what is left over counts as the mean of these.
-            scale(gradients_of(self.optimizer), self.accumulate / gathered)
+            for gradient in gradients_of(self.optimizer):
+                gradient.mul_(self.accumulate / gathered)
         grad_norm = self._measured_norm()
         if self.scaler is None:
             self.optimizer.step()
@@ -197,8 +192,7 @@ class Stepper:
 
     def _measured_norm(self) -> Tensor | None:
         if self.clip_norm is not None:
-            parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
-            return nn.utils.clip_grad_norm_(parameters, self.clip_norm)
+            return nn.utils.clip_grad_norm_(parameters_of(self.optimizer), self.clip_norm)
         return norm_of(gradients_of(self.optimizer)) if self.measure_norm else None
 
     def _step_with_closure(self, batch: Batch) -> Stepped:
@@ -219,7 +213,8 @@ class Stepper:
 
     def _check_closure(self) -> None:
         asked = {"accumulate": self.accumulate > 1, "clip_norm": self.clip_norm, "autocast": self.scaler}
-        for what in (name for name, value in asked.items() if value):
+        what = next((name for name, value in asked.items() if value), None)
+        if what is not None:
             raise InputError(
                 f"{type(self.optimizer).__name__} computes the loss several times a step to find its way, "
                 f"and {what} would lead it astray: leave {what} out, or take another optimizer."
@@ -231,15 +226,14 @@ class Stepper:
         """What is gathered of an accumulation. Empty where none is under way."""
         if not self.num_waiting:
             return {}
-        parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
-        gradients = {number: one.grad for number, one in enumerate(parameters) if one.grad is not None}
-        return {"num_waiting": self.num_waiting, "gradients": gradients}
+        gradients = {number: one.grad for number, one in enumerate(parameters_of(self.optimizer))}
+        found = {number: gradient for number, gradient in gradients.items() if gradient is not None}
+        return {"num_waiting": self.num_waiting, "gradients": found}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.num_waiting = int(state.get("num_waiting", 0))
-        parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
         gradients = {int(number): gradient for number, gradient in state.get("gradients", {}).items()}
-        for number, one in enumerate(parameters):
+        for number, one in enumerate(parameters_of(self.optimizer)):
             gradient = gradients.get(number)
             one.grad = None if gradient is None else gradient.to(one.device, copy=True)
 

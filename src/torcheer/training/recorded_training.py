@@ -288,6 +288,11 @@ def _next_step(folder: Path) -> int:
         reader.close()
 
 
+# --- callbacks of other trainers ----------------------------------------------------------------------------
+
+Often = int | Literal["epoch"] | None
+
+
 class Called(NamedTuple):
     """A call of a module."""
 
@@ -302,41 +307,41 @@ class Called(NamedTuple):
         return {**inspect.signature(self.module.forward).bind_partial(*self.args).arguments, **self.kwargs}
 
 
-Often = int | Literal["epoch"] | None
+class RecordingCallback:
+    """What the callbacks of Lightning and transformers share: a run, a watcher, snapshots of the model.
 
-PASS = "pass"  # the name under which passes are kept
-
-
-class Snapshots:
-    """What is recorded of a model besides what is watched. Nothing here raises into the training.
-
-    Each of the three is None, `'epoch'` for the first step of each epoch, or every so many steps.
+    Each kind of snapshot is taken never (None), `'epoch'` for the first step of each epoch, or every so many
+    steps. None of them raises into the training.
     """
 
-    def __init__(self, *, histograms: Often = None, passes: Often = None, netview: Often = None) -> None:
-        given = {"histograms": histograms, "passes": passes, "netview": netview}
-        self._often = {name: checked_often(name, often) for name, often in given.items()}
-        self._due: set[str] = set()
-        self._model: nn.Module | None = None
-        self._run: Run | None = None
-        self._watcher: Watcher | None = None
+    def __init__(self, watch: Watch, **often: Often) -> None:
+        watch_options(watch)  # what makes no sense is told now, not when the training begins
+        self._watch = watch
+        self._often = {name: _checked_often(name, one) for name, one in often.items()}
+        self._recording: Recording | None = None  # in the middle of a training
+        self._model: nn.Module | None = None  # of which snapshots are taken
+        self._due: set[str] = set()  # in the step that is under way
         self._view: NetView | None = None
-        self._view_folder: Path | None = None
         self._handles: list[RemovableHandle] = []
         self._called: dict[nn.Module, Called] = {}  # the last call of the model, and of each layer of it
         self._told: set[str] = set()
 
     @property
-    def are_wanted(self) -> bool:
-        return any(self._often.values())
+    def run(self) -> Run | None:
+        """Open while the Trainer trains: `callback.run.log_text(step, "sample", text)`."""
+        return None if self._recording is None else self._recording.run
 
-    def begin(self, model: Any, run: Run, watcher: Watcher | None = None) -> None:
-        """Record this model into this run. A watcher writes tensors of the same names as NetView, so that the
-        moments then go into the folder `netview` within the run's."""
-        self._model, self._run, self._watcher = unwrapped(model), run, watcher
-        self._view_folder = None if watcher is None else run.path / "netview"
+    @property
+    def watcher(self) -> Watcher | None:
+        return None if self._recording is None else self._recording.watcher
 
-    def before_step(self, step: int, *, is_first_of_epoch: bool) -> None:
+    def _begin(self, recording: Recording, model: Any, optimizer: Any, *, first_step: int, rank: int) -> None:
+        self._recording = recording
+        recording.begin_watching(self._watch, model, optimizer, first_step=first_step, rank=rank)
+        if rank == 0 and any(self._often.values()):
+            self._model = unwrapped(model)
+
+    def _before_step(self, step: int, *, is_first_of_epoch: bool) -> None:
         if self._model is None:
             return
         self._due = {
@@ -356,12 +361,12 @@ class Snapshots:
         if getattr(module.forward, "__name__", "") != "wrapped_forward":
             self._called[module] = Called(module, args, dict(kwargs))
 
-    def on_gradients(self, step: int) -> None:
+    def _on_gradients(self, step: int) -> None:
         """The gradients are those that the optimizer gets."""
         if "histograms" in self._due:
             self._try("histograms", lambda: self._keep_histograms(step, ".Grad", lambda weight: weight.grad))
 
-    def after_step(self, step: int, **counters: Any) -> None:
+    def _after_step(self, step: int, **counters: Any) -> None:
         due, self._due = self._due, set()
         called = self._let_go()
         if "histograms" in due:
@@ -375,18 +380,22 @@ class Snapshots:
                 if "netview" in due:
                     self._try("netview", lambda: self._keep_moment(called, step=step, **counters))
 
-    def end(self) -> None:
+    def _end(self, error: BaseException | None) -> None:
         """Leave no hook behind, and write what is left."""
+        recording, self._recording = self._recording, None
         self._let_go()
-        self._due = set()
         if self._view is not None:
             self._view.close()
-        self._model = self._run = self._view = self._watcher = None
+        self._due, self._model, self._view = set(), None, None
+        if recording is not None:
+            recording.end(error)
+
+    # --- snapshots ------------------------------------------------------------------------------------------
 
     @contextmanager
     def _unwatched(self) -> Iterator[None]:
         """These passes belong to no step of the training."""
-        watcher = self._watcher
+        watcher = self.watcher
         if watcher is None or not watcher.enabled:
             yield
             return
@@ -398,23 +407,24 @@ class Snapshots:
 
     def _keep_histograms(self, step: int, ending: str, tensor_of: Callable[[Tensor], Tensor | None]) -> None:
         assert self._model is not None
-        assert self._run is not None
+        assert self.run is not None
         for name, weight in self._model.named_parameters():
             tensor = tensor_of(weight)
             if tensor is not None:
-                self._run.log_histogram(step, name + ending, tensor.detach())
+                self.run.log_histogram(step, name + ending, tensor.detach())
 
     def _keep_pass(self, step: int, called: Called) -> None:
-        assert self._run is not None
+        assert self.run is not None
         with same_random_state_after(), same_model_after(called.module):
             history = log_forward_pass(called.module, list(called.args), called.kwargs)
-        self._run.log_pass(step, PASS, history)
+        self.run.log_pass(step, "pass", history)
 
     def _keep_moment(self, called: Called, **counters: Any) -> None:
-        assert self._run is not None
+        assert self.run is not None
         if self._view is None:
-            # The view makes its first moment by itself, before it can be told the counters.
-            run = self._run if self._view_folder is None else self._view_folder
+            # The view makes its first moment by itself, before it can be told the counters. A watcher writes
+            # tensors of the same names, so that the moments then go into a folder of their own.
+            run = self.run if self.watcher is None else self.run.path / "netview"
             self._view = NetView(called.module, called.as_one(), run=run)
         else:
             self._view.update(called.as_one(), **counters)
@@ -447,45 +457,9 @@ class Snapshots:
             warn(f"{message} The training goes on.")
 
 
-def checked_often(name: str, often: Any) -> Often:
+def _checked_often(name: str, often: Any) -> Often:
     if often is None or often is False:
         return None
-    if often == "epoch":
-        return "epoch"
-    if isinstance(often, bool) or not isinstance(often, int) or often < 1:
+    if often != "epoch" and (isinstance(often, bool) or not isinstance(often, int) or often < 1):
         raise InputError(f"{name} is {often!r}: give 'epoch', a number of steps, or None.")
-    return often
-
-
-# --- callbacks of other trainers ----------------------------------------------------------------------------
-
-
-class RecordingCallback:
-    """What the callbacks of Lightning and transformers share: a run, a watcher, snapshots of the model."""
-
-    def __init__(self, watch: Watch, **often: Often) -> None:
-        watch_options(watch)  # what makes no sense is told now, not when the training begins
-        self._watch = watch
-        self._snapshots = Snapshots(**often)
-        self._recording: Recording | None = None  # in the middle of a training
-
-    @property
-    def run(self) -> Run | None:
-        """Open while the Trainer trains: `callback.run.log_text(step, "sample", text)`."""
-        return None if self._recording is None else self._recording.run
-
-    @property
-    def watcher(self) -> Watcher | None:
-        return None if self._recording is None else self._recording.watcher
-
-    def _begin(self, recording: Recording, model: Any, optimizer: Any, *, first_step: int, rank: int) -> None:
-        self._recording = recording
-        recording.begin_watching(self._watch, model, optimizer, first_step=first_step, rank=rank)
-        if rank == 0 and self._snapshots.are_wanted:
-            self._snapshots.begin(model, recording.run, recording.watcher)
-
-    def _end(self, error: BaseException | None) -> None:
-        recording, self._recording = self._recording, None
-        self._snapshots.end()
-        if recording is not None:
-            recording.end(error)
+    return often  # type: ignore[no-any-return]

@@ -120,14 +120,14 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         if self.watcher is not None and self._is_looking_away:
             self.watcher.enabled = True
         self._is_looking_away = False
-        self._snapshots.before_step(state.global_step + 1, is_first_of_epoch=self._is_first_of_epoch)
+        self._before_step(state.global_step + 1, is_first_of_epoch=self._is_first_of_epoch)
         self._is_first_of_epoch = False
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._snapshots.on_gradients(state.global_step + 1)
+        self._on_gradients(state.global_step + 1)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._snapshots.after_step(state.global_step, epoch=f"{state.epoch or 0:.2f}")
+        self._after_step(state.global_step, epoch=f"{state.epoch or 0:.2f}")
         self._look_away(control.should_evaluate)
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:

@@ -259,9 +259,10 @@ class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
     ) -> None:
         if self._recording is None:
             return
-        loss = _loss_of(outputs)
-        if loss is not None:
-            self._loss = loss if self._loss is None else self._loss + loss
+        # Lightning gives it as it goes into the gradients: the share of this batch in the step.
+        loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+        if isinstance(loss, Tensor) and loss.numel() == 1:
+            self._loss = loss.detach() if self._loss is None else self._loss + loss.detach()
         if trainer.fit_loop._should_accumulate():
             return
         step, loss = _step_of(trainer), self._loss
@@ -315,9 +316,3 @@ def _total_steps(trainer: Any) -> int | None:
     except Exception:  # it may not be known for these data
         return None
     return int(total) if total is not None and math.isfinite(total) and total >= 0 else None
-
-
-def _loss_of(outputs: Any) -> Tensor | None:
-    """Lightning gives it as it goes into the gradients: the share of this batch in the step."""
-    loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-    return loss.detach() if isinstance(loss, Tensor) and loss.numel() == 1 else None

@@ -95,7 +95,9 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         self._end(_not_ended())
         self._folder = from_main(self._folder_for(state) if is_main() else None)
         self._is_untouched = False
-        _end_left(self._folder)
+        for left in list(_open):  # of a Trainer that was left by an exception, whose run another goes on with
+            if str(left.run.path) == self._folder:
+                left.end(_not_ended())
         # The Trainer counts the steps that are over: what it logs after the first one, it logs at 1.
         first_step = state.global_step + 1
         purge_step = first_step if state.global_step else None
@@ -221,24 +223,13 @@ def _as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _end_left(folder: str | None) -> None:
-    """Of a Trainer that was left by an exception, and whose run another one goes on with."""
-    for recording in list(_open):
-        if str(recording.run.path) == folder:
-            recording.end(_not_ended())
-
-
 @atexit.register
 def _end_all() -> None:
     """Before the runs themselves are closed as finished: a Trainer that was left in its middle is not."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     for recording in list(_open):
-        recording.end(_uncaught() or _not_ended())
+        recording.end(error if isinstance(error, BaseException) else _not_ended())
 
 
 def _not_ended() -> RuntimeError:
     return RuntimeError("the Trainer did not come to its end")
-
-
-def _uncaught() -> BaseException | None:
-    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-    return error if isinstance(error, BaseException) else None

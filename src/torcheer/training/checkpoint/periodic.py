@@ -278,7 +278,10 @@ class Checkpoints(Callback):
         self._written = (training.steps_done, training.epochs_done)
         self._written_at = time.monotonic()
         if distributed.is_main():
-            self._set_newer_aside(checkpoint)
+            # What is newer could not be read; it must not be taken for the newest again.
+            newer = [one for one in stored_in(self.folder) if one.step > checkpoint.step or one.problem]
+            if newer:
+                set_aside(newer, self.folder, "damaged")
         best = self._best_of(stored_in(self.folder))
         self._best_value = distributed.from_main(best[0].value if best else None)
         return checkpoint.path
@@ -291,12 +294,6 @@ class Checkpoints(Callback):
         if stored and not self._may_resume:
             set_aside(stored, self.folder, "earlier")
         return bool(stored) and self._may_resume
-
-    def _set_newer_aside(self, checkpoint: Checkpoint) -> None:
-        """What is newer could not be read; it must not be taken for the newest again."""
-        newer = [one for one in stored_in(self.folder) if one.step > checkpoint.step or one.problem]
-        if newer:
-            set_aside(newer, self.folder, "damaged")
 
     def _best_of(self, stored: list[Stored]) -> list[Stored]:
         """The best one, if there is one, in a list."""

@@ -71,7 +71,8 @@ def _model_differences(model: nn.Module, state: Mapping[str, Any]) -> list[str]:
     found = [
         f"'{name}' has shape {_shape(state[name])} in the checkpoint and {_shape(value)} here"
         for name, value in own.items()
-        if name in state and not _fits(value, state[name])
+        if name in state and isinstance(value, Tensor) and not is_lazy(value)
+        if value.shape != getattr(state[name], "shape", None)
     ]
     missing = [f"'{name}' is missing in the checkpoint" for name in own if name not in state]
     more = [f"'{name}' is in the checkpoint only" for name in state if name not in own]
@@ -100,12 +101,6 @@ def _inner_name(module: nn.Module) -> str:
         return "module"
     # By its name: to import the class would import the compiler.
     return "_orig_mod" if type(module).__name__ == "OptimizedModule" else ""
-
-
-def _fits(own: Any, stored: Any) -> bool:
-    if not isinstance(own, Tensor) or is_lazy(own):
-        return True
-    return isinstance(stored, Tensor) and own.shape == stored.shape
 
 
 def _shape(value: Any) -> str:
@@ -145,14 +140,14 @@ def tree_of(parts: Mapping[str, Any]) -> Tree:
         tree[name] = part.state_dict()
         if name == "optimizer":
             tree["parameters"] = _outlines(part, parts.get("model"))
-        elif name == "scheduler" and isinstance(tree[name], dict) and _is_of_torch(part):
+        elif (
+            name == "scheduler"
+            and isinstance(tree[name], dict)
+            and type(part).__module__.startswith("torch.")
+        ):
             # Without the functions that its classes choose when they are made, and keep in their state.
             tree[name] = {key: value for key, value in tree[name].items() if not callable(value)}
     return tree
-
-
-def _is_of_torch(part: Any) -> bool:
-    return type(part).__module__.startswith("torch.")
 
 
 def kind_of(part: Any) -> str:

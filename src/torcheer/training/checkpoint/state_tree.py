@@ -209,7 +209,6 @@ class Codec(NamedTuple):
     tag: str
     write: Callable[[Any, Inner], Any]
     read: Callable[[Any], Any]
-    holds_nodes: bool = False  # whether there are other nodes in it
 
 
 def _pairs(value: Mapping[Any, Any], inner: Inner) -> list[Any]:
@@ -236,11 +235,6 @@ def _write_default(value: defaultdict[Any, Any], inner: Inner) -> Any:
     return [name or None, _pairs(value, inner)]
 
 
-def _read_default(inner: list[Any]) -> defaultdict[Any, Any]:
-    name, pairs = inner
-    return defaultdict(None if name is None else _FACTORIES[name], pairs)
-
-
 # By exact class: a subclass may hold what its parent does not.
 _CODECS: dict[type, Codec] = {
     int: Codec("$int", lambda value, _: f"{value:x}", lambda text: int(text, 16)),
@@ -249,7 +243,6 @@ _CODECS: dict[type, Codec] = {
         "$complex",
         lambda value, inner: [inner(value.real, "real"), inner(value.imag, "imag")],
         lambda parts: complex(*parts),
-        True,
     ),
     str: Codec(
         "$text",
@@ -261,19 +254,22 @@ _CODECS: dict[type, Codec] = {
         lambda value, _: base64.b64encode(value).decode(),
         lambda text: base64.b64decode(text, validate=True),
     ),
-    tuple: Codec("$tuple", _items, tuple, True),
-    set: Codec("$set", _items, set, True),
-    frozenset: Codec("$frozenset", _items, frozenset, True),
+    tuple: Codec("$tuple", _items, tuple),
+    set: Codec("$set", _items, set),
+    frozenset: Codec("$frozenset", _items, frozenset),
     deque: Codec(
         "$deque",
         lambda value, inner: [value.maxlen, _items(value, inner)],
         lambda parts: deque(parts[1], maxlen=parts[0]),
-        True,
     ),
-    dict: Codec("$dict", _pairs, dict, True),
-    OrderedDict: Codec("$ordered", _pairs, OrderedDict, True),
-    Counter: Codec("$counter", _pairs, lambda pairs: Counter(dict(pairs)), True),
-    defaultdict: Codec("$defaultdict", _write_default, _read_default, True),
+    dict: Codec("$dict", _pairs, dict),
+    OrderedDict: Codec("$ordered", _pairs, OrderedDict),
+    Counter: Codec("$counter", _pairs, lambda pairs: Counter(dict(pairs))),
+    defaultdict: Codec(
+        "$defaultdict",
+        _write_default,
+        lambda parts: defaultdict(None if parts[0] is None else _FACTORIES[parts[0]], parts[1]),
+    ),
     torch.Size: Codec("$size", lambda value, _: list(value), torch.Size),
     torch.dtype: Codec("$dtype", lambda value, _: str(value), _DTYPES.__getitem__),
     torch.device: Codec("$device", lambda value, _: str(value), torch.device),
@@ -329,7 +325,9 @@ class _TreeWriter:
                 return {"$numbers": [type(value).__name__, self.tensors.add(tensor, _name(path))["$tensor"]]}
         if type(value) is list:
             return _items(value, inner)
-        if type(value) is dict and all(type(key) is str and _is_plain_key(key) for key in value):
+        if type(value) is dict and all(
+            type(key) is str and _is_plain(key) and key[:1] != "$" for key in value
+        ):
             return {key: inner(one, key) for key, one in value.items()}
         codec = _CODECS[type(value)]
         return {codec.tag: codec.write(value, inner)}
@@ -338,20 +336,11 @@ class _TreeWriter:
 def _is_plain(value: Any) -> bool:
     """Whether JSON knows it."""
     kind = type(value)
-    if kind is str:
-        return _is_whole(value)
+    if kind is str:  # half a character UTF-8 cannot say
+        return not any("\ud800" <= character <= "\udfff" for character in value)
     if kind is float:
         return math.isfinite(value)
     return value is None or kind is bool or (kind is int and value in _INT64)
-
-
-def _is_whole(text: str) -> bool:
-    """Whether UTF-8 can say it: half a character it cannot."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _is_plain_key(key: str) -> bool:
-    return not key.startswith("$") and _is_whole(key)
 
 
 def _name(path: Path) -> str:
@@ -399,8 +388,7 @@ class _TreeReader:
             return _TENSOR_READERS[tag](self, inner)
         if len(node) > 1 or tag not in _BY_TAG:
             raise ValueError(f"it has something of an unknown kind, {tag[:40]!r}")
-        codec = _BY_TAG[tag]
-        return codec.read(self.value(inner, depth + 1) if codec.holds_nodes else inner)
+        return _BY_TAG[tag].read(self.value(inner, depth + 1))
 
     def tensor(self, name: Any) -> Tensor:
         if type(name) is str:

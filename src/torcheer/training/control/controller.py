@@ -208,13 +208,16 @@ def _words_for(code: int, garbage: str) -> str:
     return f"it was ended by signal {-code}."
 
 
-def crash_place(printed: str) -> str:
-    """Where faulthandler says that it crashed; empty where it says nothing."""
+def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> Fault:
+    during, printed = f" during {doing}" if doing else "", last_lines(process.printed)
     crashed = _CRASHED.search(printed)
-    if crashed is None:
-        return ""
-    frames = [(file, int(line), name) for file, line, name in _FRAME.findall(crashed[1])]
-    return place_of(frames[::-1])
+    frames = [] if crashed is None else _FRAME.findall(crashed[1])
+    return Fault(
+        error="",
+        message=f"The process of the training is gone{during}: {message}",
+        place=place_of([(file, int(line), name) for file, line, name in reversed(frames)]),
+        trace=printed,
+    )
 
 
 # --- controller ---------------------------------------------------------------------------------------
@@ -254,7 +257,10 @@ class Control:
         - `search_path`: where modules are looked for, if not where a new interpreter does.
         """
         self.target = read_target(target)
-        _check_plain(values or {})
+        for name, value in (values or {}).items():
+            if not isinstance(value, Value):
+                what = type(value).__name__
+                raise InputError(f"{name!r} is to be a {what}: give a number, a text, True, False or None.")
         self.folder = Path(os.path.abspath(folder))
         self.id = hashlib.blake2s(f"{self.target}\0{self.folder}".encode(), digest_size=8).hexdigest()
         self._preset = dict(values or {})
@@ -425,29 +431,6 @@ class Control:
         for listener in listeners:
             listener()
 
-    def _leave(self) -> Sequence[TrainingProcess]:
-        with self._changed:
-            self._is_closed = self._is_aborted = True
-            return list(self._all)
-
-
-def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> Fault:
-    during, printed = f" during {doing}" if doing else "", last_lines(process.printed)
-    return Fault(
-        error="",
-        message=f"The process of the training is gone{during}: {message}",
-        place=crash_place(printed),
-        trace=printed,
-    )
-
-
-def _check_plain(values: Mapping[str, Value]) -> None:
-    for name, value in values.items():
-        if not isinstance(value, Value):
-            raise InputError(
-                f"{name!r} is to be a {type(value).__name__}: give a number, a text, True, False or None."
-            )
-
 
 def _expected(status: Status, command: Command) -> Status:
     """What the process will say when it has heard the command."""
@@ -461,7 +444,11 @@ def _expected(status: Status, command: Command) -> Status:
 
 def close_all(controls: Sequence[Control]) -> None:
     """End the processes of several, side by side."""
-    processes = [process for control in controls for process in control._leave()]
+    processes: list[TrainingProcess] = []
+    for control in controls:
+        with control._changed:
+            control._is_closed = control._is_aborted = True
+            processes += control._all
     for process in processes:
         process.let_end()
     wait_for_all(processes, _LEAVE_SECONDS)

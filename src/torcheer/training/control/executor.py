@@ -94,7 +94,8 @@ def _module_of_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     # A name that can be imported, so that its classes can be pickled; but not that of another module.
     name = path.stem
-    if not name.isidentifier() or _is_taken(path):
+    other = importlib.util.find_spec(name) if name.isidentifier() and name not in sys.modules else None
+    if not name.isidentifier() or name in sys.modules or (other is not None and other.origin != str(path)):
         name = "training_" + re.sub(r"\W", "_", name)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -103,13 +104,6 @@ def _module_of_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _is_taken(path: Path) -> bool:
-    if path.stem in sys.modules:
-        return True
-    found = importlib.util.find_spec(path.stem)
-    return found is not None and found.origin != str(path)
 
 
 def leave_a_core_free() -> None:

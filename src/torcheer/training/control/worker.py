@@ -74,16 +74,14 @@ class Commands:
                 for line in lines:
                     if not line.endswith(b"\n"):
                         break  # half a line: whoever wrote it was killed
-                    self._pass_on(COMMANDS.decode(line))
+                    command = COMMANDS.decode(line)
+                    with self._lock:
+                        if self._executor is None:
+                            self._early.append(command)
+                        else:
+                            self._executor.take(command)
         finally:
             self._end()
-
-    def _pass_on(self, command: Command) -> None:
-        with self._lock:
-            if self._executor is None:
-                self._early.append(command)
-            else:
-                self._executor.take(command)
 
     def _end(self) -> None:
         """There are no more: the process has to go, in order or not."""

@@ -48,9 +48,11 @@ def form_of(outputs: Any, targets: Any, kind: LossKind | None) -> Form:
         return "values"
     if class_dim_of(outputs, targets, kind) is not None:
         return "classes"
-    if not _is_alike(outputs, targets):
+    # One number for one number; a dimension of size 1 may be there or not.
+    sizes, wanted = ([size for size in one.shape if size != 1] for one in (outputs, targets))
+    if outputs.numel() != targets.numel() or sizes != wanted:
         return "values"
-    if kind not in ("logits", "probabilities") and not _is_binary(targets):
+    if kind not in ("logits", "probabilities") and not bool(((targets == 0) | (targets == 1)).all()):
         return "values"
     return "one score" if outputs.numel() == outputs.shape[0] else "bits"
 
@@ -100,17 +102,6 @@ def said_yes_or_no(scores: Tensor, kind: LossKind | None) -> Tensor:
     if kind not in ("logits", "probabilities"):  # by their values; what is NaN does not say
         are_chances = not bool(((scores < 0) | (scores > 1)).any())
     return (scores > (0.5 if are_chances else 0.0)).long().masked_fill(scores.isnan(), NOTHING)
-
-
-def _is_alike(outputs: Tensor, targets: Tensor) -> bool:
-    """One number for one number; a dimension of size 1 may be there or not."""
-    return outputs.numel() == targets.numel() and [n for n in outputs.shape if n != 1] == [
-        n for n in targets.shape if n != 1
-    ]
-
-
-def _is_binary(targets: Tensor) -> bool:
-    return bool(((targets == 0) | (targets == 1)).all())
 
 
 # --- scores of all items ------------------------------------------------------------------------------------
@@ -164,7 +155,8 @@ class ScoreKeeper:
                 is_counted = answers.is_counted
                 self._keep(answers.scores, answers.targets, is_counted.nonzero().reshape(-1))
             else:
-                self._count(answers.scores, answers.targets)
+                found = _counts(answers.targets.long(), said_class(answers.scores), answers.scores.shape[1])
+                self.counts = found if self.counts is None else self.counts + found
                 if self._wants_loss:
                     self._add_entropy(answers, outputs)
         elif form == "one score":
@@ -176,10 +168,6 @@ class ScoreKeeper:
         self._scores.append(scores.detach().to("cpu", kind))
         self._targets.append(targets.detach().cpu().long())
         self._places.append(places.cpu() + self._num_items)
-
-    def _count(self, scores: Tensor, targets: Tensor) -> None:
-        found = _counts(targets.long(), said_class(scores), scores.shape[1])
-        self.counts = found if self.counts is None else self.counts + found
 
     def _add_entropy(self, answers: Answers, outputs: Any) -> None:
         number = len(answers.targets)

@@ -203,8 +203,11 @@ class LiveValues:
         for group in self._optimizer.param_groups:
             is_scheduled = entry == "lr" and self._scheduler is not None
             for key in (entry, *(_IN_GROUPS if is_scheduled else ())):
-                if key in group:
-                    _set(group, key, _scaled(group[key], old, new))
+                held = group.get(key)
+                if isinstance(held, Tensor):  # of a compiled or captured optimizer, which looks nowhere else
+                    held.fill_(_scaled(held.item(), old, new))
+                elif key in group:
+                    group[key] = _scaled(held, old, new)
         if entry == "lr":
             for scheduler in _all_schedulers(self._scheduler):
                 for key in _IN_SCHEDULERS:
@@ -213,17 +216,8 @@ class LiveValues:
                         rates[:] = [_scaled(rate, old, new) for rate in rates]
 
 
-def _set(group: dict[str, Any], key: str, value: Any) -> None:
-    held = group[key]
-    if isinstance(held, Tensor):  # of a compiled or captured optimizer, which looks nowhere else
-        held.fill_(value)
-    else:
-        group[key] = value
-
-
 def _scaled(held: Any, old: Any, new: Any) -> Any:
     """The new value where it was the old one; else as many times as large. Nothing can be scaled from 0."""
-    held = held.item() if isinstance(held, Tensor) else held
     is_number = all(isinstance(one, int | float) for one in (held, old, new))
     return new if not is_number or held == old or not old else held * (new / old)
 
@@ -466,16 +460,18 @@ class LoopRun:
             if not tested.num_items and tested.is_whole:
                 raise InputError("the test loader gave no batch: its data set, or its sampler, is empty.")
             if tested.is_whole:
-                self._record_test(tested)
+                self.run.log(self.step, {f"test/{name}": value for name, value in tested.figures.items()})
+                self.run.log_table(self.step, TRIALS, tested.columns)
+                row = {
+                    **self.counters,
+                    "items": tested.num_items,
+                    **tested.figures,
+                    "seconds": tested.seconds,
+                }
+                self.run.log_row(self.step, TESTS, row)
+                self.tests.append(row)
+                self.last_test = tested
         return tested
-
-    def _record_test(self, tested: Tested) -> None:
-        self.run.log(self.step, {f"test/{name}": value for name, value in tested.figures.items()})
-        self.run.log_table(self.step, TRIALS, tested.columns)
-        row = {**self.counters, "items": tested.num_items, **tested.figures, "seconds": tested.seconds}
-        self.run.log_row(self.step, TESTS, row)
-        self.tests.append(row)
-        self.last_test = tested
 
     def test_item(self, number: int) -> Row:
         items = self._items()

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import torch
+from msgspec.structs import replace
 from torch import nn
 from torch.optim import Optimizer
 
@@ -114,75 +115,52 @@ _RESERVED: Final = ("run", "seed")  # columns of their own in the table of runs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What the values of one field are, and what a form says of it."""
+    """What the values of one field are."""
 
-    name: str
-    form: Form
-    is_optional: bool
-    choices: tuple[Any, ...] = ()
-    low: float | None = None
-    high: float | None = None
-    live: Live = False
-    section: str = ""
-    label: str = ""
-    about: str = ""
+    field: FormField  # as a form shows it
+    choices: tuple[Any, ...]  # as they stand in the code
+    live: Live
 
     @property
     def requirement(self) -> str:
         """What a value must be, as it stands below a field: `must be 0 or more, or empty`."""
-        low, high = self.low, self.high
-        if self.form == "choice":
-            wanted = f"one of {', '.join(map(str, self.choices))}"
+        form, low, high = self.field.form, self.field.low, self.field.high
+        if form == "choice":
+            wanted = f"one of {', '.join(self.field.choices)}"
         elif low is None and high is None:
-            wanted = _NOUNS[self.form]
+            wanted = _NOUNS[form]
         else:
-            wanted = "a whole number, " if self.form == "integer" else ""
+            wanted = "a whole number, " if form == "integer" else ""
             if low is not None and high is not None:
                 wanted += f"from {low:g} to {high:g}"
             else:
                 wanted += f"{high:g} or less" if low is None else f"{low:g} or more"
-        return f"must be {wanted}{', or empty' if self.is_optional else ''}"
+        return f"must be {wanted}{', or empty' if self.field.is_optional else ''}"
 
     def checked(self, value: Any) -> Any:
         """The value as the field's own type has it: 1 as 1.0, 35.0 as 35."""
-        if self.is_optional and (value is None or value == ""):
+        if self.field.is_optional and (value is None or value == ""):
             return None
         found = self._found(value)
         if found is None:
-            wanted = self.requirement
-            raise ParameterError(
-                f"{self.name} is {value!r}: it {wanted}.", field=self.name, requirement=wanted
-            )
+            name, wanted = self.field.name, self.requirement
+            raise ParameterError(f"{name} is {value!r}: it {wanted}.", field=name, requirement=wanted)
         return found
 
     def _found(self, value: Any) -> Any:
         """None where it is no value of this kind."""
-        if self.form == "choice":  # as it stands in the code, or as a form has it: in words
+        form, low, high = self.field.form, self.field.low, self.field.high
+        if form == "choice":  # as it stands in the code, or as a form has it: in words
             return next((one for one in self.choices if value in (one, str(one))), None)
-        if self.form in ("truth", "text"):
-            return value if isinstance(value, bool if self.form == "truth" else str) else None
+        if form in ("truth", "text"):
+            return value if isinstance(value, bool if form == "truth" else str) else None
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             return None
-        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+        if (low is not None and value < low) or (high is not None and value > high):
             return None
-        if self.form == "number":
+        if form == "number":
             return float(value)
         return int(value) if value == int(value) else None
-
-    def field(self, value: Value) -> FormField:
-        return FormField(
-            name=self.name,
-            label=self.label or self.name.replace("_", " ").strip().capitalize(),
-            section=self.section or "Training",
-            form=self.form,
-            value=str(value) if self.form == "choice" and value is not None else value,
-            choices=[str(choice) for choice in self.choices],
-            low=self.low,
-            high=self.high,
-            is_optional=self.is_optional,
-            is_live=bool(self.live),
-            about=self.about,
-        )
 
 
 _KINDS: Final[dict[type, dict[str, Kind]]] = {}  # by class, as far as they were asked for
@@ -207,7 +185,7 @@ def kinds_of(cls: type[Parameters]) -> dict[str, Kind]:
 def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:
     if name in _RESERVED:
         raise InputError(f"{cls.__name__} has a field {name!r}, which every training has: call it another.")
-    said: dict[str, Any] = {}
+    said: Mapping[str, Any] = parameter(None).metadata[_METADATA]
     for owner in reversed(cls.__mro__):  # a new default need not repeat what a class above says
         fields: Mapping[str, Any] = owner.__dict__.get("__dataclass_fields__", {})
         said = fields[name].metadata.get(_METADATA, said) if name in fields else said
@@ -216,16 +194,28 @@ def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:
         others = [one for one in get_args(hint) if one is not types.NoneType]
         is_optional = len(others) < len(get_args(hint))
         hint = others[0] if len(others) == 1 else hint
-    if get_origin(hint) is Literal:
-        said = {**said, "choices": get_args(hint)}
-    form: Form | None = "choice" if said.get("choices") else _FORMS.get(hint)
+    choices = get_args(hint) if get_origin(hint) is Literal else said["choices"]
+    form: Form | None = "choice" if choices else _FORMS.get(hint)
     if form is None:
         named = getattr(hint, "__name__", None) or str(hint)
         raise InputError(
             f"{name} of {cls.__name__} is a {named}: a parameter is int, float, bool, str or Literal, or one "
             "of these or None."
         )
-    return Kind(name=name, form=form, is_optional=is_optional, **said)
+    field = FormField(
+        name=name,
+        label=said["label"] or name.replace("_", " ").strip().capitalize(),
+        section=said["section"] or "Training",
+        form=form,
+        value=None,
+        choices=[str(choice) for choice in choices],
+        low=said["low"],
+        high=said["high"],
+        is_optional=is_optional,
+        is_live=bool(said["live"]),
+        about=said["about"],
+    )
+    return Kind(field=field, choices=choices, live=said["live"])
 
 
 # --- values -------------------------------------------------------------------------------------------------
@@ -233,7 +223,11 @@ def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:
 
 def form_fields(parameters: Parameters) -> list[FormField]:
     """In their order, section by section; how things are shown comes last."""
-    fields = [kind.field(getattr(parameters, name)) for name, kind in kinds_of(type(parameters)).items()]
+    fields = []
+    for name, kind in kinds_of(type(parameters)).items():
+        value = getattr(parameters, name)
+        is_text = kind.field.form == "choice" and value is not None
+        fields.append(replace(kind.field, value=str(value) if is_text else value))
     sections = list(dict.fromkeys(field.section for field in fields))
     return sorted(fields, key=lambda field: (field.section == VIEW, sections.index(field.section)))
 

@@ -33,14 +33,6 @@ def gradients_of(optimizer: Optimizer) -> list[Tensor]:
     return [one.grad for one in parameters_of(optimizer) if one.grad is not None]
 
 
-def norm_of(gradients: list[Tensor]) -> Tensor | None:
-    """The 2-norm of all of them together, as clip_grad_norm_ says it; None where there are none."""
-    if not gradients:
-        return None
-    dense = [gradient.coalesce().values() if gradient.is_sparse else gradient for gradient in gradients]
-    return nn.utils.get_total_norm(dense)
-
-
 # --- half precision -----------------------------------------------------------------------------------------
 
 _DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -193,7 +185,10 @@ class Stepper:
     def _measured_norm(self) -> Tensor | None:
         if self.clip_norm is not None:
             return nn.utils.clip_grad_norm_(parameters_of(self.optimizer), self.clip_norm)
-        return norm_of(gradients_of(self.optimizer)) if self.measure_norm else None
+        gradients = gradients_of(self.optimizer) if self.measure_norm else []
+        # The 2-norm of all of them together, as clip_grad_norm_ says it.
+        dense = [one.coalesce().values() if one.is_sparse else one for one in gradients]
+        return nn.utils.get_total_norm(dense) if dense else None
 
     def _step_with_closure(self, batch: Batch) -> Stepped:
         """For an optimizer that computes the loss several times. The first counts: before the step."""

@@ -25,7 +25,7 @@ import torcheer as tl
 from tests.many import examples, some
 from torcheer.errors import InputError
 from torcheer.training import evaluate
-from torcheer.training.evaluation.result import pr_curve, roc_curve
+from torcheer.training.evaluation.evaluate import pr_curve, roc_curve
 
 NUM_CLASSES = 4
 
@@ -246,7 +246,7 @@ def test_the_areas_of_many_scores_are_those_of_few(monkeypatch: pytest.MonkeyPat
     """Of many scores the chances are computed a part at a time."""
     scores, targets = many()
     whole = evaluate(Given(), batches(scores, targets))
-    monkeypatch.setattr("torcheer.training.evaluation.result._MOST_KEPT", 7 * NUM_CLASSES)
+    monkeypatch.setattr("torcheer.training.evaluation.evaluate._MOST_KEPT", 7 * NUM_CLASSES)
     in_parts = evaluate(Given(), batches(scores, targets))
 
     for number in range(NUM_CLASSES):

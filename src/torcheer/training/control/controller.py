@@ -257,7 +257,7 @@ class Control:
         - `search_path`: where modules are looked for, if not where a new interpreter does.
         """
         self.target = read_target(target)
-        for name, value in (values or {}).items():
+        for name, value in dict[str, Any](values or {}).items():
             if not isinstance(value, Value):
                 what = type(value).__name__
                 raise InputError(f"{name!r} is to be a {what}: give a number, a text, True, False or None.")

@@ -205,7 +205,7 @@ class LiveValues:
             for key in (entry, *(_IN_GROUPS if is_scheduled else ())):
                 held = group.get(key)
                 if isinstance(held, Tensor):  # of a compiled or captured optimizer, which looks nowhere else
-                    held.fill_(_scaled(held.item(), old, new))
+                    held.fill_(_scaled(held, old, new))
                 elif key in group:
                     group[key] = _scaled(held, old, new)
         if entry == "lr":
@@ -218,6 +218,7 @@ class LiveValues:
 
 def _scaled(held: Any, old: Any, new: Any) -> Any:
     """The new value where it was the old one; else as many times as large. Nothing can be scaled from 0."""
+    held = held.item() if isinstance(held, Tensor) else held
     is_number = all(isinstance(one, int | float) for one in (held, old, new))
     return new if not is_number or held == old or not old else held * (new / old)
 

@@ -9,7 +9,7 @@ import html
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torcheer.errors import InputError
 from torcheer.graph import Column, RowTable
 from torcheer.models import Batch, chosen_device, place, same_modes_after, split, unwrapped
-from torcheer.run import Run
+from torcheer.run import Run, whole_number_of
 from torcheer.training import distributed
 from torcheer.training.evaluation.predictions import NOTHING, ScoreKeeper, Scores
 from torcheer.training.loss_functions import (
@@ -257,23 +257,6 @@ MISTAKE_COLUMNS = (
 )
 
 
-def class_rows(confusion: Counts, labels: Sequence[str], unsaid: Counts | None = None) -> list[ClassRow]:
-    """`confusion` has a row for each true class, a column for each that was said; `unsaid`, how many of each
-    true class are in none of them."""
-    right, said, true = numpy.diag(confusion), confusion.sum(0), confusion.sum(1)
-    true = true if unsaid is None else true + unsaid
-    return [
-        ClassRow(
-            label=label,
-            precision=_share(right[number], said[number]),
-            recall=_share(right[number], true[number]),
-            f1=_share(2 * right[number], said[number] + true[number]),
-            support=int(true[number]),
-        )
-        for number, label in enumerate(labels)
-    ]
-
-
 def _share(part: int, whole: int) -> float:
     return float(part / whole) if whole else 0.0
 
@@ -324,23 +307,28 @@ class Evaluation:
     @cached_property
     def table(self) -> ClassTable:
         """A row for each class: precision, recall, f1, support, average precision, area of the ROC curve."""
-        rows = class_rows(self._counts("a table of classes"), self.labels, self.unsaid)
+        confusion = self._counts("a table of classes")
+        right, said, true = numpy.diag(confusion), confusion.sum(0), confusion.sum(1)
+        true = true if self.unsaid is None else true + self.unsaid
+        has_curves = self.scores is not None and self.scores.values.size <= _MOST_CELLS
+        rows = [
+            ClassRow(
+                label=label,
+                precision=_share(right[number], said[number]),
+                recall=_share(right[number], true[number]),
+                f1=_share(2 * right[number], said[number] + true[number]),
+                support=int(true[number]),
+                average_precision=self.pr_curve(number).average_precision if has_curves else None,
+                auc=self.roc_curve(number).auc if has_curves else None,
+            )
+            for number, label in enumerate(self.labels)
+        ]
+        columns = CLASS_COLUMNS if has_curves else CLASS_COLUMNS[:5]
         foot = ""
-        if self.scores is not None and self.scores.values.size <= _MOST_CELLS:
-            rows = [
-                replace(
-                    row,
-                    average_precision=self.pr_curve(number).average_precision,
-                    auc=self.roc_curve(number).auc,
-                )
-                for number, row in enumerate(rows)
-            ]
-        elif self.scores is not None:
+        if self.scores is not None and not has_curves:
             foot = (
                 "There are many scores: evaluation.pr_curve(label) and roc_curve(label) draw one class each."
             )
-        has_curves = any(row.auc is not None for row in rows)
-        columns = CLASS_COLUMNS if has_curves else CLASS_COLUMNS[:5]
         return ClassTable(rows, columns, lambda label: rows[self._number_of(label)], foot)
 
     def pr_curve(self, label: str | int) -> PrCurve:
@@ -353,8 +341,7 @@ class Evaluation:
 
     def top(self, num_answers: int) -> float:
         """The share of items whose class is among so many that the model holds most likely."""
-        if isinstance(num_answers, bool) or not isinstance(num_answers, int) or num_answers < 1:
-            raise InputError(f"top({num_answers!r}): give a number of answers, 1 or more.")
+        num_answers = whole_number_of("num_answers", num_answers, least=1)
         scores = self._kept("the best answers")
         if num_answers >= len(self.labels):
             return float(numpy.mean(scores.said != NOTHING))

@@ -20,7 +20,7 @@ import numpy
 
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError, ParameterError
-from torcheer.run import SavedRun, Table, open_run
+from torcheer.run import SavedRun, Table, open_run, whole_number_of
 from torcheer.training.control.control_commands import Counters, Level, Plot, PlotLine, State
 from torcheer.training.loop.loop_run import LoopRun, Row, new_session
 from torcheer.training.loop.setup import Parameters, Setup, live_names, with_values
@@ -169,9 +169,7 @@ class Loop(Generic[P]):
         """Go on for so many trials, epochs or runs; one that is under way counts when it ends."""
         if level not in LEVELS:
             raise InputError(f"there is no level {level!r}: step by {', '.join(LEVELS)}.")
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise InputError(f"{count!r} steps: give a whole number, 1 or more.")
-        self._go(level, count)
+        self._go(level, whole_number_of("count", count, least=1))
         return self.counters
 
     def run(self) -> Counters:

@@ -24,6 +24,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from torcheer.errors import InputError, ParameterError
+from torcheer.run import whole_number_of
 from torcheer.training.control.control_commands import FormField, Value
 from torcheer.training.loss_functions import LossFunction, checked_function
 from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
@@ -265,8 +266,7 @@ Criterion = Callable[[Sequence[Row]], Any]
 
 def no_errors_for(num_epochs: int, column: str = "errors") -> Criterion:
     """A run is done after so many epochs in a row without any error; `"test errors"` counts tests instead."""
-    if isinstance(num_epochs, bool) or not isinstance(num_epochs, int) or num_epochs < 1:
-        raise InputError(f"no_errors_for({num_epochs!r}): give the number of epochs, 1 or more.")
+    num_epochs = whole_number_of("num_epochs", num_epochs, least=1)
 
     def is_done(rows: Sequence[Row]) -> bool:
         found = _numbers(rows, column)[-num_epochs:]

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from torcheer.errors import InputError
+from torcheer.run import whole_number_of
 from torcheer.training.metrics import Metric
 from torcheer.training.trainer.stepper import Stepped, Stepper
 from torcheer.training.trainer.training_history import History, Mode, mode_of
@@ -205,12 +206,10 @@ class EarlyStopping(Callback):
         min_delta: float = 0.0,
         restore_best: bool = False,
     ) -> None:
-        if isinstance(patience, bool) or not isinstance(patience, int) or patience < 1:
-            raise InputError(f"patience={patience!r}: give a number of epochs, 1 or more.")
         if not min_delta >= 0:
             raise InputError(f"min_delta={min_delta!r}: give a number, 0 or more.")
         self.metric = metric
-        self.patience = patience
+        self.patience = whole_number_of("patience", patience, least=1)
         self.mode = mode_of(metric, mode)
         self.min_delta = min_delta
         self.restore_best = restore_best
@@ -281,9 +280,7 @@ class StopOnNonFinite(Callback):
     """
 
     def __init__(self, patience: int = 1) -> None:
-        if isinstance(patience, bool) or not isinstance(patience, int) or patience < 1:
-            raise InputError(f"patience={patience!r}: give a number of steps, 1 or more.")
-        self.patience = patience
+        self.patience = whole_number_of("patience", patience, least=1)
         self.num_bad = 0
 
     def on_begin(self, training: Training) -> None:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError
 from torcheer.models import same_modes_after
-from torcheer.run import Run, RunAccess, RunReader, folder_of
+from torcheer.run import Run, RunAccess, RunReader, folder_of, whole_number_of
 from torcheer.training import distributed
 from torcheer.training.checkpoint.periodic import (
     checkpoints_of,
@@ -377,8 +377,7 @@ def fit(
     Ctrl-C ends it after the step under way, and the history so far is returned.
     """
     model = checked_model(model)
-    if isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 0:
-        raise InputError(f"epochs={epochs!r}: give a whole number, 0 or more.")
+    epochs = whole_number_of("epochs", epochs, least=0)
     checked_loader(train_loader, "train_loader", num_passes=epochs)
     if test_loader is not None:
         checked_loader(test_loader, "test_loader", num_passes=epochs)

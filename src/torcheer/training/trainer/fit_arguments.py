@@ -135,7 +135,9 @@ class Scheduling:
         """`figures`: those that an epoch will have."""
         made = _made(given, optimizer)
         is_said = isinstance(made, Schedule)
-        self.scheduler = _scheduler_of(_made(made.scheduler, optimizer) if is_said else made, optimizer)
+        self.scheduler = _made(made.scheduler, optimizer) if is_said else made
+        if self.scheduler is not None:
+            _check_scheduler(self.scheduler, optimizer)
         self.is_by_step = made.is_by_step if is_said else isinstance(self.scheduler, _BY_STEP)
         self.metric: str | None = None  # the figure of an epoch that it looks at
         if isinstance(self.scheduler, ReduceLROnPlateau):
@@ -177,9 +179,7 @@ def _made(given: Any, optimizer: Optimizer) -> Any:
     return given(optimizer) if callable(given) and not hasattr(given, "step") else given
 
 
-def _scheduler_of(given: Any, optimizer: Optimizer) -> Any:
-    if given is None:
-        return None
+def _check_scheduler(given: Any, optimizer: Optimizer) -> None:
     if isinstance(given, type) or not callable(getattr(given, "step", None)):
         raise InputError(
             f"scheduler is a {type(given).__name__}: give one of torch.optim.lr_scheduler, made with the "
@@ -189,4 +189,3 @@ def _scheduler_of(given: Any, optimizer: Optimizer) -> Any:
         raise InputError(
             "the scheduler was made for another optimizer: make it with the one that is trained with."
         )
-    return given

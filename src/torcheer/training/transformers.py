@@ -52,7 +52,7 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
     - `run`: the folder. Left out, each training makes a new one in `runs/`, and one that is resumed goes on
       with its own.
     - `watch`: how often the layers are watched, `'20/s'` or every so many steps; a dict with options of
-      `tl.watch`; or False.
+      `tl.watch`; or False, which is the default.
     - `histograms`, `passes`, `netview`: histograms of weights and their gradients, a pass with the figures of
       each op, a moment for NetView: `'epoch'` for the first step of each epoch, or every so many steps.
     - `comment`, `tags`: words to find the run by.

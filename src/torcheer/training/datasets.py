@@ -58,13 +58,13 @@ def load_digits(*, num_test: int = 360, seed: int = 0) -> tuple[Digits, Digits]:
     """
     if not 0 < num_test < NUM_DIGITS:
         raise InputError(
-            f"num_test={num_test} leaves nothing to test or to train with: give 1 to {NUM_DIGITS - 1}."
+            f"num_test={num_test} leaves nothing to test or to train: give 1 to {NUM_DIGITS - 1}."
         )
     try:
         source: Any = importlib.import_module("sklearn.datasets")
     except ImportError as error:
         raise InputError(
-            "load_digits needs scikit-learn, which brings the pictures: pip install scikit-learn"
+            "load_digits needs scikit-learn for its pictures: pip install scikit-learn"
         ) from error
     pixels, targets = source.load_digits(return_X_y=True)
     order = torch.randperm(len(targets), generator=torch.Generator().manual_seed(seed))
@@ -97,8 +97,7 @@ def _cifar(name: str, root: str | PathLike[str], options: Any, named: Any) -> An
     except (ImportError, RuntimeError) as error:
         raise InputError(
             f"{name} is torchvision's, which cannot be imported here ({error}): pip install "
-            "'torcheer[vision]'. Without it, tl.load_digits() and tl.ImageFolder(folder) give pictures to "
-            "train on."
+            "'torcheer[vision]'. Without it, take tl.load_digits() or tl.ImageFolder(folder)."
         ) from error
     folder = Path(root).expanduser()
     try:

@@ -36,9 +36,7 @@ def checked_function(loss: Any) -> LossFunction | None:
     if loss is None or callable(loss):
         return loss  # type: ignore[no-any-return]
     what = f"{loss!r}" if isinstance(loss, str) else f"a {type(loss).__name__}"
-    raise InputError(
-        f"loss is {what}: give a function of outputs and targets, such as torch.nn.functional.cross_entropy."
-    )
+    raise InputError(f"loss is {what}: give a function of outputs and targets, such as F.cross_entropy.")
 
 
 def loss_in(outputs: Any) -> Any:
@@ -53,8 +51,7 @@ def loss_in(outputs: Any) -> Any:
     if found is None:
         raise InputError(
             f"the model gives a {type(outputs).__name__} without a loss: give loss=..., a function of "
-            "outputs and targets; or, for a model that computes it, put the targets into the batch as "
-            "'labels'."
+            "outputs and targets; or, where the model computes it, put targets into the batch as 'labels'."
         )
     return found
 
@@ -64,15 +61,11 @@ def check_loss(loss: Any) -> None:
     if not isinstance(loss, Tensor):
         raise InputError(f"the loss is a {type(loss).__name__}: return a tensor of one number.")
     if loss.ndim and loss.numel() != 1:
-        raise InputError(
-            f"the loss has shape {tuple(loss.shape)}, and one number is wanted: take its mean, or "
-            "reduction='mean'."
-        )
+        raise InputError(f"the loss has shape {tuple(loss.shape)}, and one number is wanted: take its mean.")
     if not loss.requires_grad:
         raise InputError(
-            "the loss does not depend on any weight that is trained: the weights are frozen "
-            "(requires_grad=False), or something on the way cuts the history (.detach(), .item(), "
-            "torch.no_grad(), argmax)."
+            "the loss does not depend on any weight that is trained: the weights are frozen, or something on "
+            "the way cuts the history (.detach(), .item(), torch.no_grad(), argmax)."
         )
 
 

@@ -141,18 +141,14 @@ def _by_name(given: Any) -> dict[str, Any]:
     if isinstance(given, str) or callable(given) or hasattr(given, "update"):
         given = [given]
     if not isinstance(given, Iterable):
-        raise InputError(
-            f"metrics is a {type(given).__name__}: give names such as 'accuracy', or a dict of functions."
-        )
+        raise InputError(f"metrics is a {type(given).__name__}: give names such as 'accuracy', or functions.")
     return {one if isinstance(one, str) else _name_of(one): one for one in given}
 
 
 def _name_of(one: Any) -> str:
     name = str(getattr(one, "__name__", None) or type(one).__name__)
     if name == "<lambda>":
-        raise InputError(
-            "a metric is a lambda without a name: give {'its name': lambda outputs, targets: ...}."
-        )
+        raise InputError("a metric is a lambda without a name: give {'name': lambda outputs, targets: ...}.")
     return name
 
 

@@ -132,9 +132,7 @@ def training_run(
     others under `rank-1/loss` and so on, each in a part of its own.
     """
     if watch_options(watch) is not None and model is None:
-        raise InputError(
-            f"watch is {watch!r}, and there is no model to be watched: give model=, and the optimizer=."
-        )
+        raise InputError(f"watch is {watch!r}, and there is no model to watch: give model=, and optimizer=.")
     optimizers = _listed(optimizer)
     run, begun = _opened(path, first_step, comment=comment, tags=tags, total_steps=total_steps)
     training = TrainingRun(run, optimizers, first_step=begun, is_own=not isinstance(path, Run))

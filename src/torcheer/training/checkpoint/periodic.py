@@ -141,10 +141,8 @@ def load_training(training: Training, checkpoint: Checkpoint, tree: Tree) -> Non
     with all_or_nothing(checkpoint, training.train_loader, training.model, training.test_loader):
         check_fits(checkpoint.path, tree, parts)
         if "scheduler" in tree and "scheduler" not in parts:
-            raise InputError(
-                f"{checkpoint.path} was written with a scheduler, {tree['kinds']['scheduler']}: give fit the "
-                "same."
-            )
+            kind = tree["kinds"]["scheduler"]
+            raise InputError(f"{checkpoint.path} was written with a scheduler, {kind}: give fit the same.")
         put_back_random(checkpoint, training.order, training.model, training.test_loader, goes_on=True)
         rank = distributed.rank() if distributed.rank() in tree["training"] else 0
         training.load_state_dict(tree["training"][rank])
@@ -175,9 +173,7 @@ def checkpoints_of(given: Any) -> Checkpoints | None:
         return given
     if isinstance(given, str | os.PathLike):
         return Checkpoints(given)
-    raise InputError(
-        f"checkpoints is a {type(given).__name__}: give a folder, or tl.Checkpoints(folder, ...)."
-    )
+    raise InputError(f"checkpoints is a {type(given).__name__}: give a folder, or tl.Checkpoints(folder).")
 
 
 def _take_settings(training: Training, was: Mapping[str, Any], path: Path) -> None:
@@ -190,14 +186,10 @@ def _take_settings(training: Training, was: Mapping[str, Any], path: Path) -> No
     if changed:
         warn(
             f"other settings are given than {path} was made with: {changed}. Those of the checkpoint hold. "
-            "For others, change optimizer.param_groups in the on_begin of a callback, or begin anew in "
-            "another folder."
+            "For others, change optimizer.param_groups in a callback's on_begin, or take another folder."
         )
     if was["loss"] != given["loss"]:
-        warn(
-            f"{path} was made with the loss {was['loss']}, and {given['loss']} is given: from here on that "
-            "one is used."
-        )
+        warn(f"{path} was made with the loss {was['loss']}, and {given['loss']} is given: it is used now.")
 
 
 def say_going_on(path: Path | None, training: Training) -> None:
@@ -243,9 +235,7 @@ class Checkpoints(Callback):
         if not isinstance(folder, str | os.PathLike) or os.path.isfile(folder):
             raise InputError(f"{folder!r} is no folder: name one, such as 'checkpoints', to keep them in.")
         if keep_last is not None and (not isinstance(keep_last, int) or keep_last < 1):
-            raise InputError(
-                f"keep_last={keep_last!r}: give how many checkpoints to keep, 1 or more, or None for all."
-            )
+            raise InputError(f"keep_last={keep_last!r}: give how many to keep, 1 or more, or None for all.")
         self.folder = Path(folder)
         self.every = every
         self.keep_last = keep_last
@@ -303,9 +293,7 @@ class Checkpoints(Callback):
 
     def on_begin(self, training: Training) -> None:
         if training.order is None:
-            raise InputError(
-                "Checkpoints are no ordinary callback: give them to fit as checkpoints=..., alone."
-            )
+            raise InputError("Checkpoints are no ordinary callback: give them to fit as checkpoints=...")
         if self.best is not None and self.best not in training.figures:
             raise InputError(
                 f"Checkpoints keeps the best {self.best!r}, and an epoch has {', '.join(training.figures)}: "
@@ -408,7 +396,5 @@ def _seconds_of(every: Any) -> float | None:
         return None
     match = _TIME.fullmatch(every.strip()) if isinstance(every, str) else None
     if match is None or float(match[1]) == 0:
-        raise InputError(
-            f"every={every!r}: give 'epoch', a number of steps, or a time such as '10min' or '2h'."
-        )
+        raise InputError(f"every={every!r}: give 'epoch', a number of steps, or a time such as '10min'.")
     return float(match[1]) * _SECONDS[match[2]]

@@ -176,9 +176,7 @@ def check_fits(path: Path, tree: Mapping[str, Any], parts: Mapping[str, Any]) ->
     """Raise where one of the parts is another than that whose state is in the checkpoint."""
     for name, part in parts.items():
         if name not in tree:
-            raise InputError(
-                f"{path} has no {name}: it was saved without one. Leave out {name}=, or save it with one."
-            )
+            raise InputError(f"{path} has no {name}: it was saved without one. Leave out {name}=.")
         stored = tree["kinds"][name]
         if name == "model":
             found = _model_differences(part, tree["model"])
@@ -538,9 +536,7 @@ def _position_of(position: Mapping[str, Any] | int | None) -> Tree:
         found = dict(given)
         return found | {name: operator.index(found[name]) for name in ("step", "epoch") if name in found}
     except (TypeError, ValueError):
-        raise InputError(
-            f"position is {position!r}: give a step, or a dict such as {{'step': 1200, 'epoch': 3}}."
-        ) from None
+        raise InputError(f"position is {position!r}: give a step, or {{'step': 1200, 'epoch': 3}}.") from None
 
 
 def _loader_in(loader: Any) -> Any:
@@ -654,8 +650,7 @@ def put_back_random(checkpoint: Checkpoint, loader: Any, *others: Any, goes_on: 
         if goes_on:
             warn(
                 f"{checkpoint.path} has the random state of {len(checkpoint.random)} processes, and there "
-                f"are {world_size} now: random numbers and the order of the data will differ from those of "
-                "an uninterrupted training."
+                f"are {world_size} now: random numbers and the order of the data will be others."
             )
         return
     set_random_state(checkpoint.random[rank], _loader_in(loader), *others)

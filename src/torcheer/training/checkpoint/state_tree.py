@@ -286,27 +286,25 @@ _BY_TAG["$scalar"] = Codec(  # written by `TensorTable`
 def encoded(tree: Mapping[str, Any]) -> tuple[dict[str, Any], TensorTable]:
     """The tree as JSON, and its tensors by name, as they are: nothing is copied yet."""
     writer = _TreeWriter()
-    return {name: writer.node(value, (name,)) for name, value in tree.items()}, writer.tensors
+    return {name: writer.node(value, (name,)) for name, value in tree.items()}, writer
 
 
-class _TreeWriter:
+class _TreeWriter(TensorTable):
     def __init__(self) -> None:
-        self.tensors = TensorTable()
+        super().__init__()
         self._open: list[int] = []  # the containers that are being written: one inside itself has no end
 
     def node(self, value: Any, path: Path) -> Any:
         if _is_plain(value):
             return value
         if isinstance(value, Tensor):
-            return self.tensors.add(value, _name(path))
+            return self.add(value, _name(path))
         if isinstance(value, numpy.ndarray | numpy.generic):
-            return self.tensors.add_numpy(value, _name(path))
+            return self.add_numpy(value, _name(path))
         if type(value) not in _CODECS and type(value) is not list:
             raise _cannot_be_kept(value, path)
         if id(value) in self._open:
-            raise InputError(
-                f"'{'.'.join(path)}' contains itself: a checkpoint keeps trees only. Take it out."
-            )
+            raise InputError(f"'{'.'.join(path)}' contains itself: a checkpoint keeps trees only.")
         if len(path) > MAX_DEPTH:
             raise InputError(f"'{'.'.join(path[:4])}…' is nested over {MAX_DEPTH} deep: keep it flatter.")
         self._open.append(id(value))
@@ -322,7 +320,7 @@ class _TreeWriter:
             # As they stand in a random state or a history: one tensor.
             tensor = numbers_in(value)
             if tensor is not None:
-                return {"$numbers": [type(value).__name__, self.tensors.add(tensor, _name(path))["$tensor"]]}
+                return {"$numbers": [type(value).__name__, self.add(tensor, _name(path))["$tensor"]]}
         if type(value) is list:
             return _items(value, inner)
         if type(value) is dict and all(

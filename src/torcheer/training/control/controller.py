@@ -110,14 +110,10 @@ class TrainingProcess:
                     self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
                 except BlockingIOError:
                     if time.monotonic() > end:
-                        raise InputError(
-                            "the training takes no commands: it may hang. Abort ends its process."
-                        ) from None
+                        raise InputError("the training takes no commands: Abort ends its process.") from None
                     time.sleep(0.01)
                 except (OSError, ValueError):
-                    raise InputError(
-                        "the process of the training has just ended: Init starts another one."
-                    ) from None
+                    raise InputError("the process has just ended: Init starts another one.") from None
 
     def let_end(self) -> None:
         """There are no more commands: it ends by itself, after this trial."""

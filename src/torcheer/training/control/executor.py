@@ -61,9 +61,7 @@ def load_loop(target: Target) -> Loop[Any]:
         try:
             found = getattr(found, part)
         except AttributeError:
-            raise InputError(
-                f"{target.where} has no {target.name!r} when it is imported: {WANTED}."
-            ) from None
+            raise InputError(f"{target.where} has no {target.name!r} when imported: {WANTED}.") from None
     if isinstance(found, Loop):
         return found
     if not callable(found):
@@ -84,9 +82,8 @@ def _module_of(target: Target) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{target.where}.".startswith(f"{error.name}."):
             raise  # of something that the module itself imports
-        raise InputError(
-            f"there is no module {target.where!r} here ({error}): run this where it can be imported."
-        ) from error
+        what = f"there is no module {target.where!r} here ({error})"
+        raise InputError(f"{what}: run this where it can be imported.") from error
 
 
 def _module_of_file(path: Path) -> ModuleType:

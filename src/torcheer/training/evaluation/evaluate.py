@@ -510,93 +510,73 @@ def _confusion_html(evaluation: Evaluation) -> str:
 Seen = Callable[[Batch, Any], None]  # is shown each batch, and what the model made of it
 
 
-class Measurer:
-    """How a model is run over data, again and again: after each epoch, or once.
+def measure(
+    model: nn.Module,
+    loader: Any,
+    seen: Seen | None = None,
+    *,
+    device: torch.device,
+    loss: LossFunction | None,
+    metrics: Mapping[str, Metric],
+    whole: bool = False,
+    autocast: AbstractContextManager[object] | None = None,
+) -> tuple[dict[str, float], int]:
+    """The loss, where there is one, and the metrics of all items, by name; and how many items there are.
 
-    `whole`: the model gets the targets, too, and computes its loss itself.
+    Modes, gradients and random state are as they were, afterwards. `whole`: the model gets the targets, too,
+    and computes its loss itself.
     """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        *,
-        device: torch.device,
-        loss: LossFunction | None = None,
-        whole: bool = False,
-        metrics: Mapping[str, Metric] | None = None,
-        autocast: AbstractContextManager[object] | None = None,
-    ) -> None:
-        # The wrapper of several processes exchanges something at each batch, and they may have different
-        # numbers of them.
-        self._model: nn.Module = model.module if isinstance(model, DistributedDataParallel) else model
-        self._device = device
-        self._loss = loss
-        self._whole = whole
-        self._metrics = metrics or {}
-        self._autocast = autocast or nullcontext()
-
-    def measure(self, loader: Any, seen: Seen | None = None) -> tuple[dict[str, float], int]:
-        """The loss, where there is one, and the metrics of all items, by name; and how many items there are.
-
-        Modes, gradients and random state are as they were, afterwards.
-        """
-        losses: list[float | Tensor] = []
-        items: list[float | Tensor] = []
-        for metric in self._metrics.values():
-            metric.reset()
-        with (
-            keeping_random_state(loader),
-            same_modes_after(self._model),
-            torch.no_grad(),
-            distributed.unpadded(loader),
-        ):
-            self._model.eval()
-            for batch in loader:
-                taken, outputs = self._run(batch)
-                loss = self._loss_of(outputs, taken.targets)
-                items.append(float(taken.num_items))
+    # The wrapper of several processes exchanges something at each batch, and they may have different numbers.
+    model = model.module if isinstance(model, DistributedDataParallel) else model
+    losses: list[float | Tensor] = []
+    items: list[float | Tensor] = []
+    for metric in metrics.values():
+        metric.reset()
+    with (
+        keeping_random_state(loader),
+        same_modes_after(model),
+        torch.no_grad(),
+        distributed.unpadded(loader),
+    ):
+        model.eval()
+        for batch in loader:
+            # A model that takes its inputs by name may compute its loss from the labels among them.
+            is_named = loss is None and isinstance(batch, Mapping)
+            taken = split(batch, whole=whole or is_named).moved_to(device)
+            with autocast or nullcontext():
+                outputs = taken.given_to(model)
                 if loss is not None:
-                    losses.append(loss)
-                for metric in self._metrics.values():
-                    metric.update(outputs, taken.targets, taken.num_items)
-                if seen is not None:
-                    seen(taken, outputs)
-        return self._together(array_of(losses), array_of(items), loader)
+                    losses.append(loss(outputs, taken.targets))
+                elif whole or getattr(outputs, "loss", None) is not None:
+                    losses.append(loss_in(outputs))
+            items.append(float(taken.num_items))
+            for metric in metrics.values():
+                metric.update(outputs, taken.targets, taken.num_items)
+            if seen is not None:
+                seen(taken, outputs)
+    names = [*(["loss"] if loss is not None or whole else []), *metrics]
+    return _together(loader, array_of(losses), array_of(items), loss, metrics, names)
 
-    def _run(self, batch: Any) -> tuple[Batch, Any]:
-        # A model that takes its inputs by name may compute its loss from the labels among them.
-        is_named = self._loss is None and isinstance(batch, Mapping)
-        taken = split(batch, whole=self._whole or is_named).moved_to(self._device)
-        with self._autocast:
-            return taken, taken.given_to(self._model)
 
-    def _loss_of(self, outputs: Any, targets: Any) -> Tensor | None:
-        if self._loss is not None:
-            with self._autocast:
-                return self._loss(outputs, targets)
-        has_own = self._whole or getattr(outputs, "loss", None) is not None
-        return loss_in(outputs) if has_own else None
-
-    def _together(self, losses: Floats, items: Floats, loader: Any) -> tuple[dict[str, float], int]:
-        is_sharded = distributed.is_sharded(loader)
-        num_items = int(items.sum())
-        total_items = int(distributed.summed([num_items])[0]) if is_sharded else num_items
-        if not total_items:
-            raise InputError("the loader gave no items to test on: its data set, or its sampler, is empty.")
-        values: dict[str, float] = {}
-        if len(losses):
-            values["loss"] = weighted_mean(losses / items if is_sum(self._loss) else losses, items)
-        values |= {name: metric.compute() for name, metric in self._metrics.items()}
-        if is_sharded:
-            if not num_items:  # others had all of them: this one counts for nothing
-                values = dict.fromkeys(
-                    [*(["loss"] if self._loss or self._whole else []), *self._metrics], 0.0
-                )
-            values = distributed.mean_over_ranks(values, weight=num_items)
-        else:
-            # All have seen all of it, but buffers such as those of batch norm may differ between processes.
-            values = distributed.from_main(values)
-        return values, total_items
+def _together(
+    loader: Any, losses: Floats, items: Floats, loss: Any, metrics: Mapping[str, Metric], names: Sequence[str]
+) -> tuple[dict[str, float], int]:
+    """Over all items, of all ranks. `names`: those that other ranks have, where this one has no items."""
+    is_sharded = distributed.is_sharded(loader)
+    num_items = int(items.sum())
+    total_items = int(distributed.summed([num_items])[0]) if is_sharded else num_items
+    if not total_items:
+        raise InputError("the loader gave no items to test on: its data set, or its sampler, is empty.")
+    values: dict[str, float] = {}
+    if len(losses):
+        values["loss"] = weighted_mean(losses / items if is_sum(loss) else losses, items)
+    values |= {name: metric.compute() for name, metric in metrics.items()}
+    if is_sharded:
+        if not num_items:  # others had all of them: this one counts for nothing
+            values = dict.fromkeys(names, 0.0)
+        return distributed.mean_over_ranks(values, weight=num_items), total_items
+    # All have seen all of it, but buffers such as those of batch norm may differ between processes.
+    return distributed.from_main(values), total_items
 
 
 # --- the evaluation -----------------------------------------------------------------------------------------
@@ -635,8 +615,8 @@ def evaluate(
         raise InputError(f"scores={scores!r}: give 'logits' or 'probabilities', or leave it out.")
     kind = scores or kind_of(checked_function(loss))
     keeper = ScoreKeeper(kind, wants_loss=loss is None)
-    measurer = Measurer(model, device=where, loss=loss, metrics=metrics_of(metrics, loss, where))
-    figures, num_items = measurer.measure(loader, keeper.take)
+    counted = metrics_of(metrics, loss, where)
+    figures, num_items = measure(model, loader, keeper.take, device=where, loss=loss, metrics=counted)
     is_sharded = distributed.is_sharded(loader)
     kept = keeper.gathered(is_sharded=is_sharded)
     chances = None if kept is None else Chances(kept.values, kind)

@@ -134,9 +134,7 @@ class ScoreKeeper:
         # Sums, and of how many: for a loss where none was given, and no scores are kept to compute it from.
         self._entropy, self._squares = [0.0, 0.0], [0.0, 0.0]
         self.counts: Whole | None = None  # as those of `Scores`, where the scores are not kept
-        self._scores: list[Tensor] = []
-        self._targets: list[Tensor] = []
-        self._places: list[Tensor] = []
+        self._parts: list[tuple[Tensor, Tensor, Tensor]] = []  # scores, targets, places of items
         self._num_items = 0
 
     def take(self, batch: Batch, outputs: Any) -> None:
@@ -165,9 +163,8 @@ class ScoreKeeper:
 
     def _keep(self, scores: Tensor, targets: Tensor, places: Tensor) -> None:
         kind = torch.float64 if scores.dtype == torch.float64 else torch.float32
-        self._scores.append(scores.detach().to("cpu", kind))
-        self._targets.append(targets.detach().cpu().long())
-        self._places.append(places.cpu() + self._num_items)
+        held = scores.detach().to("cpu", kind), targets.detach().cpu().long()
+        self._parts.append((*held, places.cpu() + self._num_items))
 
     def _add_entropy(self, answers: Answers, outputs: Any) -> None:
         number = len(answers.targets)
@@ -198,29 +195,28 @@ class ScoreKeeper:
         """All of them; None where there are no classes, or their scores were not kept."""
         if is_sharded:
             self._exchange()
-        if self.form not in ("classes", "one score") or not self._scores:
+        if self.form not in ("classes", "one score") or not self._parts:
             return None
-        values, targets = torch.cat(self._scores), torch.cat(self._targets)
+        values, targets, places = map(torch.cat, zip(*self._parts, strict=True))
+        if is_sharded:
+            order = places.argsort()
+            values, targets, places = values[order], targets[order], places[order]
         said = said_class(values) if self.form == "classes" else said_yes_or_no(values, self._kind)
         return Scores(
-            values=values.numpy(),
-            targets=targets.numpy(),
-            said=said.numpy(),
-            places=torch.cat(self._places).numpy(),
+            values=values.numpy(), targets=targets.numpy(), said=said.numpy(), places=places.numpy()
         )
 
     def _exchange(self) -> None:
         """Of several processes, each has a part of the items: a DistributedSampler deals them out in turn."""
-        shares = distributed.gathered((self.form, self._scores, self._targets, self._places, self.counts))
+        shares = distributed.gathered((self.form, self._parts, self.counts))
         self.form = next((form for form, *_ in shares if form is not None), None)
-        counts = [share[4] for share in shares if share[4] is not None]
+        counts = [found for *_, found in shares if found is not None]
         self.counts = sum(counts[1:], counts[0]) if counts else None
-        places = [part * len(shares) + rank for rank, share in enumerate(shares) for part in share[3]]
-        if places:
-            order = torch.cat(places).argsort()
-            self._scores = [torch.cat([part for share in shares for part in share[1]])[order]]
-            self._targets = [torch.cat([part for share in shares for part in share[2]])[order]]
-            self._places = [torch.cat(places)[order]]
+        self._parts = [
+            (scores, targets, places * len(shares) + rank)
+            for rank, (_, parts, _) in enumerate(shares)
+            for scores, targets, places in parts
+        ]
 
 
 def _counts(targets: Tensor, said: Tensor, num_classes: int) -> Whole:

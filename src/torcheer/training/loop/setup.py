@@ -57,8 +57,7 @@ def parameter(
     """
     if not (isinstance(live, str | bool) or callable(live)):
         raise InputError(
-            f"live is {live!r}: name an entry of the optimizer's groups, such as 'lr', or give a function of "
-            "the setup and the value."
+            f"live is {live!r}: name an entry of the optimizer's groups, 'lr', or give a function."
         )
     said = {"low": low, "high": high, "live": live, "choices": tuple(choices)}
     said |= {"section": section, "label": label, "about": about}
@@ -174,10 +173,8 @@ def kinds_of(cls: type[Parameters]) -> dict[str, Kind]:
     for owner in cls.__mro__:
         own = inspect.get_annotations(owner) if issubclass(owner, Parameters) else {}
         if own and "__dataclass_fields__" not in owner.__dict__:
-            raise InputError(
-                f"{owner.__name__} has {', '.join(own)}, and is no dataclass: write @dataclass(frozen=True) "
-                "above it."
-            )
+            what = f"{owner.__name__} has {', '.join(own)}, and is no dataclass"
+            raise InputError(f"{what}: write @dataclass(frozen=True) above it.")
     hints = typing.get_type_hints(cls)
     names = [field.name for field in dataclasses.fields(cls)]
     return _KINDS.setdefault(cls, {name: _kind_of(cls, name, hints[name]) for name in names})

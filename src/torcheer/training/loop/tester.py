@@ -70,10 +70,8 @@ class Judge:
         if self._function is not None:
             wrong = torch.as_tensor(self._function(outputs, targets))
             if wrong.shape != (num_items,):
-                raise InputError(
-                    f"`errors` of the setup gives shape {tuple(wrong.shape)} for {num_items} items: return, "
-                    "for each item, whether it is wrong."
-                )
+                what = f"`errors` of the setup gives shape {tuple(wrong.shape)} for {num_items} items"
+                raise InputError(f"{what}: return, for each item, whether it is wrong.")
             form = self._form_of(scores, targets, num_items)
             by_class = self._by_class(scores, targets) if form == "classes" else _NOTHING
             return by_class._replace(wrong=wrong.detach().bool())
@@ -141,10 +139,8 @@ def seen(
         figures["accuracy"] = (num_items - figures["errors"]) / num_items
     for name, found in statistics.items():
         if found.is_complex() or found.ndim > 1:
-            raise InputError(
-                f"the statistic {name!r} gives shape {tuple(found.shape)}: return one number for each item, "
-                "or their mean."
-            )
+            what = f"the statistic {name!r} gives shape {tuple(found.shape)}"
+            raise InputError(f"{what}: return one number for each item, or their mean.")
         figures[name] = float(found.detach().double().mean())
     return figures, judged
 
@@ -238,10 +234,7 @@ class TestItems:
     def _fix_order(self, loader: DataLoader[Any]) -> None:
         batches = [list(batch) for batch in loader.batch_sampler or ()]
         if isinstance(loader.sampler, RandomSampler) and not loader.sampler.replacement:
-            warn(
-                "the test loader shuffles: its items are taken in the order of the data set, so that each "
-                "keeps its number. shuffle=False says so, too."
-            )
+            warn("the test loader shuffles: so that each item keeps its number, they are taken in order.")
             order = iter(sorted(index for batch in batches for index in batch))
             batches = [[next(order) for _ in batch] for batch in batches]
         self._indices = [index for batch in batches for index in batch]

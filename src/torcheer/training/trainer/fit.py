@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Self
@@ -25,7 +26,7 @@ from torcheer.training.checkpoint.periodic import (
     say_going_on,
     settings_in_use,
 )
-from torcheer.training.evaluation.evaluate import Measurer
+from torcheer.training.evaluation.evaluate import measure
 from torcheer.training.loss_functions import LossFunction, is_sum, name_of
 from torcheer.training.metrics import metrics_of, numbers_of, weighted_mean
 from torcheer.training.trainer.callbacks import Callback, EarlyStopping, Training, callbacks_of
@@ -411,8 +412,10 @@ def fit(
         metrics=train_metrics,
         made_with=made_with(stepper.optimizer, loss),
     )
-    measurer = Measurer(
+    measured = partial(
+        measure,
         model,
+        test_loader,
         device=stepper.device,
         loss=loss,
         whole=loss is None,
@@ -455,7 +458,7 @@ def fit(
             if test_loader is not None:
                 seen = None if bars is None else lambda *_: bars.on_test_batch(training)
                 with interruption.breaking():
-                    tested, _ = measurer.measure(test_loader, seen)
+                    tested, _ = measured(seen)
                 values |= {f"test/{name}": value for name, value in tested.items()}
             with training.changing():
                 scheduling.after_epoch(values)

@@ -17,9 +17,7 @@ from torcheer.errors import InputError
 
 def checked_model(model: Any) -> nn.Module:
     if isinstance(model, type) and issubclass(model, nn.Module):
-        raise InputError(
-            f"the model {model.__name__} is a class: give an object of it, {model.__name__}(...)."
-        )
+        raise InputError(f"the model {model.__name__} is a class: give an object, {model.__name__}(...).")
     if not isinstance(model, nn.Module):
         raise InputError(f"the model is a {type(model).__name__}: give a torch.nn.Module.")
     if any(isinstance(parameter, UninitializedParameter) for parameter in model.parameters()):
@@ -86,8 +84,7 @@ def optimizer_of(given: Any, model: nn.Module) -> Optimizer:
         )
     if not any(one.requires_grad for one in held):
         raise InputError(
-            f"all {len(held)} parameters of the optimizer are frozen: set requires_grad to True for those "
-            "that are to be trained."
+            f"all {len(held)} parameters of the optimizer are frozen: set requires_grad of some to True."
         )
     return optimizer  # type: ignore[no-any-return]
 
@@ -117,9 +114,7 @@ class Schedule:
 def by_step(scheduler: Any) -> Schedule:
     """Step it whenever the weights were changed, and not once an epoch."""
     if isinstance(scheduler, ReduceLROnPlateau):
-        raise InputError(
-            "ReduceLROnPlateau looks at a figure of an epoch: tl.by_epoch(scheduler, 'test/loss')."
-        )
+        raise InputError("a plateau looks at a figure of an epoch: tl.by_epoch(scheduler, 'test/loss').")
     return Schedule(scheduler=scheduler, is_by_step=True)
 
 
@@ -186,6 +181,4 @@ def _check_scheduler(given: Any, optimizer: Optimizer) -> None:
             "optimizer, or a function of the optimizer that makes one."
         )
     if getattr(given, "optimizer", optimizer) is not optimizer:
-        raise InputError(
-            "the scheduler was made for another optimizer: make it with the one that is trained with."
-        )
+        raise InputError("the scheduler was made for another optimizer: make it with the one given here.")

@@ -48,9 +48,7 @@ def half_precision(
     if dtype not in _DTYPES.values():
         raise InputError(f"autocast={autocast!r}: give 'bfloat16', 'float16' or None.")
     if not torch.amp.is_autocast_available(device.type):
-        raise InputError(
-            f"autocast={autocast!r}: torch has no autocast on {device.type!r}, so leave it out there."
-        )
+        raise InputError(f"autocast={autocast!r}: torch has no autocast on {device.type!r}, so leave it out.")
     # Small gradients would vanish in float16: the loss is made larger, and the gradients smaller again.
     scaler = torch.amp.GradScaler(device.type) if dtype == torch.float16 else None
     return torch.autocast(device.type, dtype=dtype), scaler

@@ -132,15 +132,14 @@ class DataOrder:
         order.load_state(state)          # in another process: order.epoch(3) goes on after the last batch
 
     Any loader will do: a DataLoader with whatever samplers and workers, or something else that can be
-    iterated over. `renew_workers`: start workers that would persist anew with each epoch. They carry their
-    random numbers from one epoch into the next, where nobody else can see them.
+    iterated over. Workers that would persist start anew with each epoch: they carry their random numbers from
+    one epoch into the next, where nobody else can see them.
     """
 
-    def __init__(self, loader: Iterable[Any], *, renew_workers: bool = True) -> None:
+    def __init__(self, loader: Iterable[Any]) -> None:
         self.loader = loader
         self.num_batches = 0  # handed out in the epoch that is running
         self._epoch = 0
-        self._renew_workers = renew_workers
         self._movement = Movement(loader)
         self._start: Tree | None = None  # of the epoch that is running; None between epochs
         self._is_over = False  # whether all batches of the epoch were asked for
@@ -188,7 +187,7 @@ class DataOrder:
         self._epoch, self.num_batches, self._is_over = state["epoch"], state["num_batches"], state["is_over"]
 
     def _batches(self) -> Iterator[Any]:
-        if self._renew_workers and getattr(self.loader, "persistent_workers", False):
+        if getattr(self.loader, "persistent_workers", False):
             self.loader._iterator = None  # type: ignore[attr-defined]
         journal = self._journal
         batches = iter(self.loader) if journal is None else journal.noting(lambda: iter(self.loader))

@@ -26,7 +26,7 @@ from torcheer.training.evaluation.predictions import (
     said_yes_or_no,
     scores_in,
 )
-from torcheer.training.loss_functions import LossFunction, LossKind, kind_of
+from torcheer.training.trainer.fit_arguments import LossFunction, LossKind, kind_of
 
 # --- numbers of any device ----------------------------------------------------------------------------------
 

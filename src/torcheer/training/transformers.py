@@ -18,7 +18,6 @@ import sys
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Any, Self
 
 from torcheer.run import Run, folder_of
@@ -196,9 +195,7 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._end(error)
 
     # --- in checkpoints -------------------------------------------------------------------------------------

@@ -21,33 +21,13 @@ from torch.optim import Optimizer
 from torcheer.errors import InputError
 from torcheer.graph import say
 from torcheer.training import distributed
-from torcheer.training.checkpoint.save_load import (
-    PARTS,
-    Checkpoint,
-    Stored,
-    Tree,
-    all_or_nothing,
-    best_first,
-    check_fits,
-    file_name,
-    load_parts,
-    parts_of,
-    put_back_random,
-    read_newest,
-    read_tree,
-    remove_unfinished,
-    set_aside,
-    stored_in,
-    tree_of,
-    write_index,
-    write_tree,
-)
+from torcheer.training.checkpoint import save_load
+from torcheer.training.checkpoint.save_load import Checkpoint, Stored, Tree, stored_in
 from torcheer.training.checkpoint.state_tree import encoded
 from torcheer.training.data_order import DataOrder
-from torcheer.training.loss_functions import LossFunction, name_of
 from torcheer.training.random_state import random_state
-from torcheer.training.trainer.callbacks import Callback, Training
-from torcheer.training.trainer.interrupt import INTERRUPTED
+from torcheer.training.trainer.callbacks import INTERRUPTED, Callback, Training
+from torcheer.training.trainer.fit_arguments import LossFunction, name_of
 from torcheer.training.trainer.training_history import Mode, mode_of
 from torcheer.training.training_warning import warn
 
@@ -122,7 +102,7 @@ def own_states(training: Training, but: Callback) -> Tree:
 
 
 def _parts(training: Training) -> dict[str, Any]:
-    return parts_of(*(getattr(training, name) for name in PARTS))
+    return save_load.parts_of(*(getattr(training, name) for name in save_load.PARTS))
 
 
 # --- putting back -------------------------------------------------------------------------------------------
@@ -138,16 +118,18 @@ def load_training(training: Training, checkpoint: Checkpoint, tree: Tree) -> Non
     parts = _parts(training)
     if "scaler" not in tree:  # begins anew where autocast was turned on since
         parts.pop("scaler", None)
-    with all_or_nothing(checkpoint, training.train_loader, training.model, training.test_loader):
-        check_fits(checkpoint.path, tree, parts)
+    with save_load.all_or_nothing(checkpoint, training.train_loader, training.model, training.test_loader):
+        save_load.check_fits(checkpoint.path, tree, parts)
         if "scheduler" in tree and "scheduler" not in parts:
             kind = tree["kinds"]["scheduler"]
             raise InputError(f"{checkpoint.path} was written with a scheduler, {kind}: give fit the same.")
-        put_back_random(checkpoint, training.order, training.model, training.test_loader, goes_on=True)
+        save_load.put_back_random(
+            checkpoint, training.order, training.model, training.test_loader, goes_on=True
+        )
         rank = distributed.rank() if distributed.rank() in tree["training"] else 0
         training.load_state_dict(tree["training"][rank])
         _load_callbacks(training, tree["callbacks"][rank])
-        load_parts(tree, parts)  # last: what it does it takes back where something fails
+        save_load.load_parts(tree, parts)  # last: what it does it takes back where something fails
     was = tree["training"][rank].get("made_with")
     if was:
         _take_settings(training, was, checkpoint.path)
@@ -251,15 +233,14 @@ class Checkpoints(Callback):
 
     def resume(self, training: Training) -> Path | None:
         """Put the training back to the newest checkpoint: which. None where there is none: it begins anew."""
-        training.order = DataOrder(training.train_loader, renew_workers=True)
+        training.order = DataOrder(training.train_loader)
         self._written, self._best_value = None, None
         found = distributed.from_main(self._prepared() if distributed.is_main() else None)
         if not found:
             return None
-        checkpoint, tree = read_newest(self.folder, "newest") if distributed.is_main() else (None, None)
-        path = distributed.from_main(None if checkpoint is None else str(checkpoint.path))
-        if checkpoint is None or tree is None:
-            checkpoint, tree = read_tree(str(path))
+        read = save_load.read_newest(self.folder, "newest") if distributed.is_main() else None
+        path = distributed.from_main(None if read is None else read[0].path)
+        checkpoint, tree = save_load.read_tree(str(path)) if read is None else read
         try:
             load_training(training, checkpoint, tree)
         except InputError as error:
@@ -271,7 +252,7 @@ class Checkpoints(Callback):
             # What is newer could not be read; it must not be taken for the newest again.
             newer = [one for one in stored_in(self.folder) if one.step > checkpoint.step or one.problem]
             if newer:
-                set_aside(newer, self.folder, "damaged")
+                save_load.set_aside(newer, self.folder, "damaged")
         best = self._best_of(stored_in(self.folder))
         self._best_value = distributed.from_main(best[0].value if best else None)
         return checkpoint.path
@@ -279,15 +260,16 @@ class Checkpoints(Callback):
     def _prepared(self) -> bool:
         """A folder to write to. Whether there is something to go on from."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        remove_unfinished(self.folder)
+        save_load.remove_unfinished(self.folder)
         stored = stored_in(self.folder)
         if stored and not self._may_resume:
-            set_aside(stored, self.folder, "earlier")
+            save_load.set_aside(stored, self.folder, "earlier")
         return bool(stored) and self._may_resume
 
     def _best_of(self, stored: list[Stored]) -> list[Stored]:
         """The best one, if there is one, in a list."""
-        return best_first([one for one in stored if (one.measure, one.mode) == (self.best, self.mode)])[:1]
+        alike = [one for one in stored if (one.measure, one.mode) == (self.best, self.mode)]
+        return save_load.best_first(alike)[:1]
 
     # --- writing -------------------------------------------------------------------------------------------
 
@@ -339,8 +321,9 @@ class Checkpoints(Callback):
         problem: Exception | None = None
         if distributed.is_main():
             try:
-                write_tree(self.folder / file_name(training.steps_done), self._tree(training, states))
-                write_index(self.folder, self._without_old())
+                path = self.folder / save_load.file_name(training.steps_done)
+                save_load.write_tree(path, self._tree(training, states))
+                save_load.write_index(self.folder, self._without_old())
             except (OSError, InputError) as error:
                 problem = error
         problem = distributed.from_main(problem)
@@ -378,7 +361,7 @@ class Checkpoints(Callback):
         best = figures.get(self.best or "") if is_end_of_epoch else None
         done = {"step": training.steps_done, "epoch": training.epochs_done, "batch": training.batches_done}
         return {
-            **tree_of(_parts(training)),
+            **save_load.tree_of(_parts(training)),
             "position": done,
             "metrics": figures,
             "extra": None,

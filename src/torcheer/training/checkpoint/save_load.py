@@ -425,8 +425,6 @@ def set_aside(stored: Sequence[Stored], folder: Path, reason: str) -> Path:
     return place
 
 
-_STAYS_ON_CPU = ("random.", "data.")  # generators take their state from there
-
 _DICTS = (
     *("kinds", "model", "model_versions", "optimizer", "scheduler", "scaler"),
     *("position", "metrics", "random", "data", "training", "callbacks", "keeping"),
@@ -555,7 +553,6 @@ def load_checkpoint(
     scaler: Any = None,
     loader: Any = None,
     restore_random: bool = True,
-    device: str | torch.device | None = None,
     which: Literal["newest", "best"] = "newest",
 ) -> Checkpoint:
     """Read a checkpoint, and load it into what is given: all of it or, where something does not fit, nothing.
@@ -563,10 +560,11 @@ def load_checkpoint(
     - `path`: a file, or a folder of `Checkpoints`, of which the newest whole one is taken, or `which="best"`.
     - `loader`: as it was given to `save_checkpoint`; a `DataOrder` goes on where it was.
     - `restore_random`: put the random state of this process back, too.
-    - `device`: where the tensors of the states are put; by default on the CPU. A model keeps its own device.
+
+    A model keeps its device; the states of the checkpoint that is returned are on the CPU.
     """
     parts = parts_of(model, optimizer, scheduler, scaler)
-    checkpoint, tree = read_newest(path, which, device) if os.path.isdir(path) else read_tree(path, device)
+    checkpoint, tree = read_newest(path, which) if os.path.isdir(path) else read_tree(path)
     if isinstance(loader, DataOrder) and not checkpoint.data:
         raise InputError(
             f"{checkpoint.path} does not say where the data were: it was saved without a DataOrder. Give the "
@@ -596,14 +594,14 @@ def all_or_nothing(checkpoint: Checkpoint, *holders: Any) -> Iterator[None]:
         ) from error
 
 
-def read_newest(folder: PathLike, which: str, device: Any = None) -> tuple[Checkpoint, Tree]:
+def read_newest(folder: PathLike, which: str) -> tuple[Checkpoint, Tree]:
     """The newest, or the best, that is whole."""
     found = stored_in(folder) if which == "newest" else best_first(stored_in(folder))
     if which not in ("newest", "best"):
         raise InputError(f"which={which!r}: give 'newest' or 'best'.")
     for stored in found:
         try:
-            return read_tree(stored.path, device)
+            return read_tree(stored.path)
         except NewerFormatError:
             raise
         except FileFormatError as error:
@@ -612,16 +610,12 @@ def read_newest(folder: PathLike, which: str, device: Any = None) -> tuple[Check
     raise InputError(f"no checkpoint in the folder {os.fspath(folder)} {kept}.")
 
 
-def read_tree(path: PathLike, device: Any = None) -> tuple[Checkpoint, Tree]:
+def read_tree(path: PathLike) -> tuple[Checkpoint, Tree]:
     """One file as an object, and as the tree that was written."""
     file = TensorFile(os.fsdecode(path), CHECKPOINT)
     document = _document(file)
     file.check_sums()
     tensors = {name: _read_tensor(file, name) for name in file.names}
-    if device is not None:
-        tensors = {
-            name: one if name.startswith(_STAYS_ON_CPU) else one.to(device) for name, one in tensors.items()
-        }
     try:
         tree = decoded(document["state"], tensors)
         for part, kind in {**dict.fromkeys(_DICTS, dict), "parameters": list}.items():

@@ -20,24 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import asdict, replace
 
 from torcheer.errors import InputError
-from torcheer.training.control.control_commands import (
-    REPORTS,
-    About,
-    AboutReport,
-    Command,
-    Fault,
-    FaultReport,
-    Init,
-    RefusalReport,
-    Report,
-    SetLive,
-    StatusReport,
-    Stop,
-    Value,
-    doing_of,
-    line_of,
-    why_not,
-)
+from torcheer.training.control import control_commands as commands
 from torcheer.training.control.user_code import chosen_values, have_changed, place_of, read_target, target_of
 
 if TYPE_CHECKING:
@@ -100,11 +83,11 @@ class TrainingProcess:
         thread.start()
         return thread
 
-    def send(self, command: Command) -> None:
+    def send(self, command: commands.Command) -> None:
         """InputError where the process does not take it."""
         end = time.monotonic() + _SEND_SECONDS
         with self._sending:
-            self._unsent += line_of(command)  # after what is left of the one before: these are lines
+            self._unsent += commands.line_of(command)  # after what is left of the one before: these are lines
             while self._unsent:
                 try:
                     self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
@@ -136,7 +119,7 @@ class TrainingProcess:
             with self._stdout as pipe:
                 while (line := pipe.readline(_MAX_LINE_BYTES)).endswith(b"\n"):
                     self._has_spoken = True
-                    self._control.heard(self, REPORTS.decode(line))
+                    self._control.heard(self, commands.REPORTS.decode(line))
             if len(line) == _MAX_LINE_BYTES:
                 raise ValueError(f"a line of more than {_MAX_LINE_BYTES:,} bytes")
             if not self._has_ended.wait(_MUTE_SECONDS):  # it goes on where nobody hears of it
@@ -204,11 +187,11 @@ def _words_for(code: int, garbage: str) -> str:
     return f"it was ended by signal {-code}."
 
 
-def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> Fault:
+def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> commands.Fault:
     during, printed = f" during {doing}" if doing else "", last_lines(process.printed)
     crashed = _CRASHED.search(printed)
     frames = [] if crashed is None else _FRAME.findall(crashed[1])
-    return Fault(
+    return commands.Fault(
         error="",
         message=f"The process of the training is gone{during}: {message}",
         place=place_of([(file, int(line), name) for file, line, name in reversed(frames)]),
@@ -223,12 +206,12 @@ _LEAVE_SECONDS: Final = 1.0  # for the end of a trial, when the server ends
 _CLOSE_SECONDS: Final = 4.0  # then it is left to itself
 
 
-class Status(StatusReport, frozen=True, kw_only=True):
+class Status(commands.StatusReport, frozen=True, kw_only=True):
     """All that is known of a training. What the process said last stays when it is gone."""
 
-    about: About | None = None  # None until the process has come up for the first time
+    about: commands.About | None = None  # None until the process has come up for the first time
     all_runs: Sequence[str] = ()  # those of earlier Inits, too
-    fault: Fault | None = None
+    fault: commands.Fault | None = None
     refusal: str = ""  # why the last command was not carried out
     refused_field: str = ""
 
@@ -241,7 +224,7 @@ class Control:
         target: str,
         *,
         folder: str | os.PathLike[str] = "runs",
-        values: Mapping[str, Value] | None = None,
+        values: Mapping[str, commands.Value] | None = None,
         seed: int | None = None,
         search_path: Sequence[str] = (),
     ) -> None:
@@ -254,7 +237,7 @@ class Control:
         """
         self.target = read_target(target)
         for name, value in dict[str, Any](values or {}).items():
-            if not isinstance(value, Value):
+            if not isinstance(value, commands.Value):
                 what = type(value).__name__
                 raise InputError(f"{name!r} is to be a {what}: give a number, a text, True, False or None.")
         self.folder = Path(os.path.abspath(folder))
@@ -316,18 +299,18 @@ class Control:
                 self._begin()
         self._tell()
 
-    def do(self, command: Command) -> None:
+    def do(self, command: commands.Command) -> None:
         """Pass a command on. InputError where it makes no sense now; what comes of it, the status tells."""
         with self._changed:
             self._refuse_when_closed()
             status = self._status
             is_gone = self._process is None or status.state in ("failed", "died")
-            reason = why_not(command, status.state, status.doing)
-            if reason and not (is_gone and isinstance(command, Init)):
+            reason = commands.why_not(command, status.state, status.doing)
+            if reason and not (is_gone and isinstance(command, commands.Init)):
                 raise InputError(reason)
-            if isinstance(command, Init) and (is_gone or have_changed(self._sources)):
+            if isinstance(command, commands.Init) and (is_gone or have_changed(self._sources)):
                 chosen = chosen_values(command.values, status.about, self._preset)
-                command = Init(values=chosen, seed=command.seed)
+                command = commands.Init(values=chosen, seed=command.seed)
                 self._begin()
             process, former = self._process, self._status
             if process is None:
@@ -379,25 +362,25 @@ class Control:
         if self._is_closed:
             raise InputError("this training cannot be controlled any more: its server has ended.")
 
-    def heard(self, process: TrainingProcess, report: Report) -> None:
+    def heard(self, process: TrainingProcess, report: commands.Report) -> None:
         with self._changed:
             if process is not self._process:
                 return
             match report:
-                case AboutReport(about=about):
+                case commands.AboutReport(about=about):
                     self._status = replace(self._status, about=about)
                     self._sources = {**report.sources, **self._sources}  # as they were when first seen
-                case StatusReport():
+                case commands.StatusReport():
                     self._take(report)
-                case FaultReport(fault=fault):
+                case commands.FaultReport(fault=fault):
                     self._status = replace(self._status, fault=fault)
                     if fault.error != SystemExit.__name__:
                         self._status = replace(self._status, state="failed", doing="")
-                case RefusalReport():
+                case commands.RefusalReport():
                     self._status = replace(self._status, refusal=report.message, refused_field=report.field)
         self._tell()
 
-    def _take(self, report: StatusReport) -> None:
+    def _take(self, report: commands.StatusReport) -> None:
         former = self._status
         if report.num_taken < self._num_sent or former.fault is not None:
             return  # it was made before the last command was heard, or by a thread that knows of no fault
@@ -428,14 +411,18 @@ class Control:
             listener()
 
 
-def _expected(status: Status, command: Command) -> Status:
+def _expected(status: Status, command: commands.Command) -> Status:
     """What the process will say when it has heard the command."""
     status = replace(status, refusal="", refused_field="")
-    if isinstance(command, Stop):
+    if isinstance(command, commands.Stop):
         return replace(status, state="stopping") if status.state == "busy" else status
-    if isinstance(command, SetLive):
+    if isinstance(command, commands.SetLive):
         return status
-    return replace(status, state="starting" if isinstance(command, Init) else "busy", doing=doing_of(command))
+    return replace(
+        status,
+        state="starting" if isinstance(command, commands.Init) else "busy",
+        doing=commands.doing_of(command),
+    )
 
 
 def close_all(controls: Sequence[Control]) -> None:
@@ -461,7 +448,7 @@ def control(
     loop: Callable[[], Loop[Any]] | Loop[Any],
     *,
     folder: str | os.PathLike[str] | None = None,
-    values: Mapping[str, Value] | None = None,
+    values: Mapping[str, commands.Value] | None = None,
     seed: int | None = None,
     open_browser: bool = True,
     port: int | None = None,

@@ -19,25 +19,7 @@ from typing import Any, Final
 import torch
 
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.control.control_commands import (
-    About,
-    AboutReport,
-    Command,
-    Init,
-    RefusalReport,
-    Report,
-    RunOn,
-    SetLive,
-    State,
-    StatusReport,
-    Step,
-    Stop,
-    TestAll,
-    TestItem,
-    Value,
-    doing_of,
-    why_not,
-)
+from torcheer.training.control import control_commands as commands
 from torcheer.training.control.user_code import (
     EXAMPLE,
     WANTED,
@@ -135,20 +117,24 @@ class Executor:
     """A loop that is told what to do. `preset`: values over those of the code, until Init says otherwise."""
 
     def __init__(
-        self, loop: Loop[Any], report: Callable[[Report], None], preset: Mapping[str, Value], seed: int | None
+        self,
+        loop: Loop[Any],
+        report: Callable[[commands.Report], None],
+        preset: Mapping[str, commands.Value],
+        seed: int | None,
     ) -> None:
         self._loop, self._report = loop, report
         self._code = loop.parameters  # as they stand there
         self._preset = dict(preset)
-        self._values: Mapping[str, Value] = _values_of(with_values(self._code, self._preset))
+        self._values: Mapping[str, commands.Value] = _values_of(with_values(self._code, self._preset))
         self._seed = loop.seed if seed is None else seed
         self._lock = threading.RLock()  # of the state, and of the order of reports
-        self._state: State = "new"
+        self._state: commands.State = "new"
         self._doing = ""
         self._is_new = True
         self._num_taken = 0
         self._is_stop_wanted = self._is_over = False
-        self._commands: SimpleQueue[Command | None] = SimpleQueue()
+        self._commands: SimpleQueue[commands.Command | None] = SimpleQueue()
         self._counters = loop.counters
         self._runs: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()  # of warnings, see `note`
@@ -159,26 +145,26 @@ class Executor:
 
     # --- in the thread that reads --------------------------------------------------------------------
 
-    def take(self, command: Command) -> None:
+    def take(self, command: commands.Command) -> None:
         """Accept a command, or refuse it at once. It is carried out in the main thread."""
         with self._lock:
             self._num_taken += 1
-            reason = why_not(command, self._state, self._doing)
+            reason = commands.why_not(command, self._state, self._doing)
             if reason:
-                self._report(RefusalReport(message=reason))
-            elif isinstance(command, SetLive):  # which a loop takes in any thread
+                self._report(commands.RefusalReport(message=reason))
+            elif isinstance(command, commands.SetLive):  # which a loop takes in any thread
                 self._set_live(command)
                 self._look()
-            elif not isinstance(command, Stop):
-                self._state = "starting" if isinstance(command, Init) else "busy"
-                self._doing = doing_of(command)
+            elif not isinstance(command, commands.Stop):
+                self._state = "starting" if isinstance(command, commands.Init) else "busy"
+                self._doing = commands.doing_of(command)
                 self._is_stop_wanted = False
             elif self._state == "busy":
                 self._state = "stopping"
                 self._is_stop_wanted = True
                 self._loop.stop()
             self._tell()
-            if not reason and not isinstance(command, Stop | SetLive):
+            if not reason and not isinstance(command, commands.Stop | commands.SetLive):
                 self._commands.put(command)
 
     def end(self) -> None:
@@ -205,20 +191,20 @@ class Executor:
                 self._tell()
             self._settle()
 
-    def _carry_out(self, command: Command) -> None:
+    def _carry_out(self, command: commands.Command) -> None:
         match command:
-            case Init():
+            case commands.Init():
                 self._init(command)
-            case RunOn():
+            case commands.RunOn():
                 self._loop.run()
-            case Step(level=level, count=count):
+            case commands.Step(level=level, count=count):
                 self._loop.step(level, count)
-            case TestItem(item=item):
+            case commands.TestItem(item=item):
                 self._loop.test_item(item)
-            case TestAll():
+            case commands.TestAll():
                 self._loop.test_all()
 
-    def _init(self, command: Init) -> None:
+    def _init(self, command: commands.Init) -> None:
         values = self._preset | dict(command.values)
         try:
             with_values(self._code, values)
@@ -231,7 +217,7 @@ class Executor:
         self._seed = command.seed
         self.introduce()
 
-    def _set_live(self, command: SetLive) -> None:
+    def _set_live(self, command: commands.SetLive) -> None:
         try:
             with_values(self._loop.parameters, command.values)  # also what no keyword can be called, "self"
             self._loop.set_live(**command.values)
@@ -242,7 +228,9 @@ class Executor:
         field = error.field if isinstance(error, ParameterError) else ""
         message = error.requirement if isinstance(error, ParameterError) else text_of(error)
         self._report(
-            RefusalReport(message=readable(message, _MAX_REASON) or type(error).__name__, field=field)
+            commands.RefusalReport(
+                message=readable(message, _MAX_REASON) or type(error).__name__, field=field
+            )
         )
 
     def note(self, text: str) -> None:
@@ -258,14 +246,14 @@ class Executor:
     def introduce(self) -> None:
         """Say what this training is. The first time, before any command is taken."""
         loop = self._loop
-        about = About(
+        about = commands.About(
             name=loop.name,
             fields=form_fields(self._code),
             seed=loop.seed,
             plots=loop.plots,
             num_test_items=loop.num_test_items,
         )
-        self._report(AboutReport(about=about, sources=imported_sources()))
+        self._report(commands.AboutReport(about=about, sources=imported_sources()))
         self._look()
         self._tell()
 
@@ -297,7 +285,7 @@ class Executor:
     def _tell(self) -> None:
         with self._lock:
             self._report(
-                StatusReport(
+                commands.StatusReport(
                     state=self._state,
                     doing=self._doing,
                     counters=self._counters,
@@ -317,6 +305,6 @@ class Executor:
             time.sleep(_REPORT_SECONDS)
 
 
-def _values_of(parameters: Parameters) -> Mapping[str, Value]:
+def _values_of(parameters: Parameters) -> Mapping[str, commands.Value]:
     """All of them by name, as a form shows them."""
     return {field.name: field.value for field in form_fields(parameters)}

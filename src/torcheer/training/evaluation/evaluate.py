@@ -25,18 +25,19 @@ from torcheer.models import Batch, chosen_device, place, same_modes_after, split
 from torcheer.run import Run, whole_number_of
 from torcheer.training import distributed
 from torcheer.training.evaluation.predictions import NOTHING, ScoreKeeper, Scores
-from torcheer.training.loss_functions import (
+from torcheer.training.metrics import Metric, array_of, metrics_of, ranks_of, weighted_mean
+from torcheer.training.random_state import keeping_random_state
+from torcheer.training.trainer.fit_arguments import (
     LossFunction,
     LossKind,
     checked_function,
+    checked_loader,
+    checked_model,
     is_sum,
     kind_of,
     loss_in,
     name_of,
 )
-from torcheer.training.metrics import Metric, array_of, metrics_of, ranks_of, weighted_mean
-from torcheer.training.random_state import keeping_random_state
-from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
 
 # --- scores as chances --------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torcheer.errors import InputError
 from torcheer.models import Batch
 from torcheer.training import distributed
-from torcheer.training.loss_functions import LossKind
+from torcheer.training.trainer.fit_arguments import LossKind
 
 IGNORED = -100  # a target that does not count, as cross_entropy has it
 

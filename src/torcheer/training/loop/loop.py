@@ -13,7 +13,6 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
 import numpy
@@ -25,7 +24,7 @@ from torcheer.training.control.control_commands import Counters, Level, Plot, Pl
 from torcheer.training.loop.loop_run import LoopRun, Row, new_session
 from torcheer.training.loop.setup import Parameters, Setup, live_names, with_values
 from torcheer.training.random_state import Tree, random_state, set_random_state
-from torcheer.training.trainer.interrupt import deferred
+from torcheer.training.trainer.callbacks import deferred
 from torcheer.training.training_progress import LoopBars
 
 P = TypeVar("P", bound=Parameters)
@@ -214,12 +213,9 @@ class Loop(Generic[P]):
         parameters, live = with_values(self.parameters, values), live_names(self.parameters)
         for name, value in values.items():
             if name not in live:
-                raise ParameterError(
-                    f"{name} takes effect at the beginning of a training only: init({name}={value!r}). Live "
-                    f"are {', '.join(live)}.",
-                    field=name,
-                    requirement="takes effect at the next Init",
-                )
+                what = f"{name} takes effect at the beginning of a training only: init({name}={value!r})."
+                wanted = "takes effect at the next Init"
+                raise ParameterError(f"{what} Live are {', '.join(live)}.", field=name, requirement=wanted)
         self._parameters = parameters
 
     def new_seed(self) -> int:
@@ -238,9 +234,7 @@ class Loop(Generic[P]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.close(error)
 
     # --- how it goes --------------------------------------------------------------------------------------

@@ -22,20 +22,10 @@ from torcheer.models import Batch, split
 from torcheer.netview import NetView
 from torcheer.run import Run, reason_of
 from torcheer.training.distributed import set_epoch
+from torcheer.training.loop import tester
 from torcheer.training.loop.setup import Parameters, Setup, kinds_of, values_of
-from torcheer.training.loop.tester import (
-    Judge,
-    Tally,
-    Tested,
-    Tester,
-    TestItems,
-    arguments_of,
-    as_it_was_after,
-    first_batch,
-    seen,
-)
-from torcheer.training.loss_functions import loss_in
-from torcheer.training.trainer.fit_arguments import Scheduling, num_batches_of, optimizer_of
+from torcheer.training.loop.tester import Judge, Tally, Tested, Tester, TestItems, as_it_was_after
+from torcheer.training.trainer.fit_arguments import Scheduling, loss_in, num_batches_of, optimizer_of
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
 
@@ -126,7 +116,7 @@ class NetMoments:
                 self._view.reshape(layer, shape)
 
     def _update(self, run: Run, batch: Batch, counters: Mapping[str, Any]) -> None:
-        x, function = arguments_of(batch), self._setup.loss
+        x, function = tester.arguments_of(batch), self._setup.loss
 
         def loss(outputs: Any) -> Any:
             return loss_in(outputs) if function is None else function(outputs, batch.targets)
@@ -311,7 +301,7 @@ class LoopRun:
     def _look_ahead(self) -> None:
         """At a first batch, where one can be had without going through a loader: what will be shown of it."""
         loaders = [loader for loader in (self.setup.train, self.setup.test) if loader is not None]
-        given = next((batch for batch in map(first_batch, loaders) if batch is not None), None)
+        given = next((batch for batch in map(tester.first_batch, loaders) if batch is not None), None)
         if given is None:
             return
         batch = self._taken(given)
@@ -370,7 +360,7 @@ class LoopRun:
         stepped = self._stepper.step(given)
         self._scheduling.after_step(stepped.stepped)
         self.trial, self.step = at["trial"], at["step"]
-        figures, _ = seen(
+        figures, _ = tester.seen(
             self.setup, self._judge, stepped.outputs, stepped.targets, stepped.loss, stepped.num_items
         )
         self._tally.add(figures, stepped.num_items)

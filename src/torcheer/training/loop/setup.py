@@ -26,8 +26,12 @@ from torch.optim import Optimizer
 from torcheer.errors import InputError, ParameterError
 from torcheer.run import whole_number_of
 from torcheer.training.control.control_commands import FormField, Value
-from torcheer.training.loss_functions import LossFunction, checked_function
-from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
+from torcheer.training.trainer.fit_arguments import (
+    LossFunction,
+    checked_function,
+    checked_loader,
+    checked_model,
+)
 
 Live = str | bool | Callable[[Any, Any], None]
 

@@ -31,8 +31,8 @@ from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, sign
 from torcheer.run import reason_of
 from torcheer.training.evaluation.predictions import IGNORED, class_dim_of, scores_in
 from torcheer.training.loop.setup import AUTOMATIC, ErrorFunction, Setup, Statistic
-from torcheer.training.loss_functions import LossFunction, is_sum, kind_of, loss_in
 from torcheer.training.random_state import keeping_random_state
+from torcheer.training.trainer.fit_arguments import LossFunction, is_sum, kind_of, loss_in
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
 

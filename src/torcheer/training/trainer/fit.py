@@ -27,17 +27,26 @@ from torcheer.training.checkpoint.periodic import (
     settings_in_use,
 )
 from torcheer.training.evaluation.evaluate import measure
-from torcheer.training.loss_functions import LossFunction, is_sum, name_of
 from torcheer.training.metrics import metrics_of, numbers_of, weighted_mean
-from torcheer.training.trainer.callbacks import Callback, EarlyStopping, Training, callbacks_of
+from torcheer.training.trainer.callbacks import (
+    INTERRUPTED,
+    Callback,
+    EarlyStopping,
+    Interruption,
+    Training,
+    callbacks_of,
+    returning_when_interrupted,
+)
 from torcheer.training.trainer.fit_arguments import (
+    LossFunction,
     Scheduling,
     checked_loader,
     checked_model,
+    is_sum,
+    name_of,
     num_batches_of,
     optimizer_of,
 )
-from torcheer.training.trainer.interrupt import INTERRUPTED, Interruption, returning_when_interrupted
 from torcheer.training.trainer.stepper import Stepped, Stepper
 from torcheer.training.trainer.training_history import History
 from torcheer.training.training_progress import fit_progress

@@ -20,7 +20,7 @@ from torch.optim import Optimizer
 
 from torcheer.errors import InputError
 from torcheer.models import Batch, chosen_device, detached, place, split
-from torcheer.training.loss_functions import LossFunction, check_loss, checked_function, loss_in
+from torcheer.training.trainer.fit_arguments import LossFunction, check_loss, checked_function, loss_in
 
 # --- gradients ----------------------------------------------------------------------------------------------
 
@@ -123,8 +123,8 @@ class Stepper:
         if self._needs_closure:
             self._check_closure()
 
-    def step(self, batch: Any, *, is_last: bool = False) -> Stepped:
-        """One batch. `is_last`: of its epoch, so that the gradients gathered so far are used."""
+    def step(self, batch: Any) -> Stepped:
+        """One batch. `flush` after the last of an epoch uses what `accumulate` has gathered by then."""
         taken = split(batch, whole=self.loss is None)
         if self.device.type != "cpu":  # where data are already: to ask each of them takes its time
             taken = taken.moved_to(self.device)
@@ -136,7 +136,7 @@ class Stepper:
         self._backward(loss)
         self.num_waiting += 1
         stepped = Stepped(taken.inputs, taken.targets, outputs, loss, taken.num_items, None)
-        if self.num_waiting < self.accumulate and not is_last:
+        if self.num_waiting < self.accumulate:
             stepped.stepped = False
         else:
             stepped.grad_norm, stepped.stepped = self._update()

@@ -132,7 +132,10 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
         mode: str = "RGB",
         allow_empty: bool = False,
     ) -> None:
-        _check_mode(mode)
+        try:
+            importlib.import_module("PIL.Image").new(mode, (1, 1))
+        except (ValueError, LookupError, TypeError) as error:
+            raise InputError(f"mode={mode!r} is none of Pillow's: give 'RGB', or 'L' for grey.") from error
         self.root = Path(root).expanduser()
         self.transform = transform
         self.target_transform = target_transform
@@ -202,15 +205,6 @@ def _pictures(folder: Path) -> Iterator[str]:
 
 def _is_picture(name: str) -> bool:
     return name.lower().endswith(ENDINGS) and not name.startswith(".")
-
-
-def _check_mode(mode: str) -> None:
-    from PIL import Image
-
-    try:
-        Image.new(mode, (1, 1))
-    except (ValueError, LookupError, TypeError) as error:
-        raise InputError(f"mode={mode!r} is none of Pillow's: give 'RGB', or 'L' for grey.") from error
 
 
 def read_picture(path: Path, mode: str) -> Any:

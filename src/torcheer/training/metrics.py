@@ -129,10 +129,9 @@ Metric = Averaged | Counted
 
 def metrics_of(given: Any, loss: LossFunction | None, device: torch.device) -> dict[str, Metric]:
     """Metrics by name, ready to count."""
-    if given is None:
-        return {}
     kind = kind_of(loss)
-    return {name: _metric(name, one, kind, device) for name, one in _by_name(given).items()}
+    named = {} if given is None else _by_name(given)
+    return {name: _metric(name, one, kind, device) for name, one in named.items()}
 
 
 def _by_name(given: Any) -> dict[str, Any]:

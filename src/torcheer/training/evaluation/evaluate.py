@@ -27,17 +27,8 @@ from torcheer.training import distributed
 from torcheer.training.evaluation.predictions import NOTHING, ScoreKeeper, Scores
 from torcheer.training.metrics import Metric, array_of, metrics_of, ranks_of, weighted_mean
 from torcheer.training.random_state import keeping_random_state
-from torcheer.training.trainer.fit_arguments import (
-    LossFunction,
-    LossKind,
-    checked_function,
-    checked_loader,
-    checked_model,
-    is_sum,
-    kind_of,
-    loss_in,
-    name_of,
-)
+from torcheer.training.trainer import fit_arguments
+from torcheer.training.trainer.fit_arguments import LossFunction, LossKind, is_sum, kind_of, loss_in, name_of
 
 # --- scores as chances --------------------------------------------------------------------------------------
 
@@ -237,14 +228,6 @@ class Mistake:
     sure: float  # the chance that the model gave to what it said
 
 
-class ClassTable(RowTable[ClassRow]):
-    """One row a class. `table['cat']` is the row of a class, `table.sort('f1')` has the worst first."""
-
-
-class MistakeTable(RowTable[Mistake]):
-    """One row for each item that was wrong. `table.sort('sure', descending=True)`: the most certain first."""
-
-
 CLASS_COLUMNS = (
     Column(name="label", to_right=False),
     *(Column(name=name, show="{:.4f}".format) for name in ("precision", "recall", "f1")),
@@ -306,8 +289,11 @@ class Evaluation:
     # --- classes -------------------------------------------------------------------------------------------
 
     @cached_property
-    def table(self) -> ClassTable:
-        """A row for each class: precision, recall, f1, support, average precision, area of the ROC curve."""
+    def table(self) -> RowTable[ClassRow]:
+        """A row for each class: precision, recall, f1, support, average precision, area of the ROC curve.
+
+        `table["cat"]` is the row of a class, `table.sort("f1")` has the worst first.
+        """
         confusion = self._counts("a table of classes")
         right, said, true = numpy.diag(confusion), confusion.sum(0), confusion.sum(1)
         true = true if self.unsaid is None else true + self.unsaid
@@ -330,7 +316,7 @@ class Evaluation:
             foot = (
                 "There are many scores: evaluation.pr_curve(label) and roc_curve(label) draw one class each."
             )
-        return ClassTable(rows, columns, lambda label: rows[self._number_of(label)], foot)
+        return RowTable(rows, columns, lambda label: rows[self._number_of(label)], foot)
 
     def pr_curve(self, label: str | int) -> PrCurve:
         """Precision and recall of one class against all others, at every threshold."""
@@ -352,8 +338,11 @@ class Evaluation:
         return float((ranks < num_answers).double().mean())
 
     @cached_property
-    def errors(self) -> MistakeTable:
-        """The items of which the wrong class was said, in the order of the data."""
+    def errors(self) -> RowTable[Mistake]:
+        """The items of which the wrong class was said, in the order of the data.
+
+        `errors.sort("sure", descending=True)` has the most certain first.
+        """
         scores = self._kept("single items")
         assert self.chances is not None
         is_said = scores.said != NOTHING
@@ -367,9 +356,7 @@ class Evaluation:
             )
             for n in numpy.flatnonzero(scores.said != scores.targets)
         ]
-        return MistakeTable(
-            rows, MISTAKE_COLUMNS, lambda label: next(row for row in rows if row.target == label)
-        )
+        return RowTable(rows, MISTAKE_COLUMNS, lambda label: next(row for row in rows if row.target == label))
 
     # --- written down and shown ----------------------------------------------------------------------------
 
@@ -607,14 +594,14 @@ def evaluate(
 
     The model is in evaluation mode meanwhile, and has its modes back afterwards; nothing random is moved on.
     """
-    model = checked_model(model)
-    checked_loader(loader, "loader", num_passes=1)
+    model = fit_arguments.checked_model(model)
+    fit_arguments.checked_loader(loader, "loader", num_passes=1)
     where = chosen_device(device, model)
     if device is not None:
         place(model, where)
     if scores not in (None, "logits", "probabilities"):
         raise InputError(f"scores={scores!r}: give 'logits' or 'probabilities', or leave it out.")
-    kind = scores or kind_of(checked_function(loss))
+    kind = scores or kind_of(fit_arguments.checked_function(loss))
     keeper = ScoreKeeper(kind, wants_loss=loss is None)
     counted = metrics_of(metrics, loss, where)
     figures, num_items = measure(model, loader, keeper.take, device=where, loss=loss, metrics=counted)

@@ -26,12 +26,8 @@ from torch.optim import Optimizer
 from torcheer.errors import InputError, ParameterError
 from torcheer.run import whole_number_of
 from torcheer.training.control.control_commands import FormField, Value
-from torcheer.training.trainer.fit_arguments import (
-    LossFunction,
-    checked_function,
-    checked_loader,
-    checked_model,
-)
+from torcheer.training.trainer import fit_arguments
+from torcheer.training.trainer.fit_arguments import LossFunction
 
 Live = str | bool | Callable[[Any, Any], None]
 
@@ -356,11 +352,11 @@ class Setup:
     plots: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
-        checked_model(self.model)
-        checked_function(self.loss)
-        checked_loader(self.train, "train", num_passes=2)
+        fit_arguments.checked_model(self.model)
+        fit_arguments.checked_function(self.loss)
+        fit_arguments.checked_loader(self.train, "train", num_passes=2)
         if self.test is not None:
-            checked_loader(self.test, "test", num_passes=2)
+            fit_arguments.checked_loader(self.test, "test", num_passes=2)
         for name, given in (("errors", self.errors), ("is_done", self.is_done)):
             if not (given is None or callable(given) or (name, given) == ("errors", AUTOMATIC)):
                 raise InputError(f"{name}={given!r}: give a function, or None.")

@@ -112,11 +112,6 @@ class Training:
     def scaler(self) -> torch.amp.GradScaler | None:
         return self.stepper.scaler
 
-    def epochs_to_go(self) -> Iterator[int]:
-        """The epochs that are left, until somebody stops it."""
-        while self.epochs_done < self.num_epochs and self.stopped_by is None:
-            yield self.epochs_done
-
     def begin_epoch(self, epoch: int) -> None:
         """Count its batches from 0, unless it was begun before a resume."""
         if self.epoch != epoch or not self.batches_done:

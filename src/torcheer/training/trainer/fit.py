@@ -28,6 +28,7 @@ from torcheer.training.checkpoint.periodic import (
 )
 from torcheer.training.evaluation.evaluate import measure
 from torcheer.training.metrics import metrics_of, numbers_of, weighted_mean
+from torcheer.training.trainer import fit_arguments
 from torcheer.training.trainer.callbacks import (
     INTERRUPTED,
     Callback,
@@ -37,16 +38,7 @@ from torcheer.training.trainer.callbacks import (
     callbacks_of,
     returning_when_interrupted,
 )
-from torcheer.training.trainer.fit_arguments import (
-    LossFunction,
-    Scheduling,
-    checked_loader,
-    checked_model,
-    is_sum,
-    name_of,
-    num_batches_of,
-    optimizer_of,
-)
+from torcheer.training.trainer.fit_arguments import LossFunction, Scheduling, is_sum, name_of
 from torcheer.training.trainer.stepper import Stepped, Stepper
 from torcheer.training.trainer.training_history import History
 from torcheer.training.training_progress import fit_progress
@@ -386,15 +378,15 @@ def fit(
 
     Ctrl-C ends it after the step under way, and the history so far is returned.
     """
-    model = checked_model(model)
+    model = fit_arguments.checked_model(model)
     epochs = whole_number_of("epochs", epochs, least=0)
-    checked_loader(train_loader, "train_loader", num_passes=epochs)
+    fit_arguments.checked_loader(train_loader, "train_loader", num_passes=epochs)
     if test_loader is not None:
-        checked_loader(test_loader, "test_loader", num_passes=epochs)
+        fit_arguments.checked_loader(test_loader, "test_loader", num_passes=epochs)
     stepper = Stepper(
         model,
         loss,
-        optimizer_of(optimizer, model),
+        fit_arguments.optimizer_of(optimizer, model),
         device=device,
         clip_norm=clip_norm,
         accumulate=accumulate,
@@ -414,7 +406,7 @@ def fit(
         train_loader=train_loader,
         test_loader=test_loader,
         num_epochs=epochs,
-        num_batches=num_batches_of(train_loader),
+        num_batches=fit_arguments.num_batches_of(train_loader),
         figures=figures,
         history=History(),
         callbacks=[*callbacks_of(callbacks), *([] if kept is None else [kept])],
@@ -455,8 +447,8 @@ def fit(
         telling_begin_and_end(training, listeners),
     ):
         say_going_on(went_on_from, training)
-        for epoch in training.epochs_to_go():
-            training.begin_epoch(epoch)
+        while training.epochs_done < epochs and training.stopped_by is None:
+            training.begin_epoch(training.epochs_done)
             recorder.begin_epoch()
             model.train()
             if not _train_epoch(training, recorder, scheduling, listeners, interruption):

@@ -307,7 +307,7 @@ def test_answers_are_only_counted_where_they_are_those_of_the_models_own_loss(sh
 
     batch = {"logits": torch.randn(2, 5, 3), "labels": torch.randint(0, 3, (2, 5))}
 
-    assert evaluate(Language(), [batch]).has_classes is (shift == 0)
+    assert (evaluate(Language(), [batch]).confusion is not None) is (shift == 0)
 
 
 def test_values_have_a_loss_and_metrics_and_no_classes() -> None:
@@ -315,7 +315,7 @@ def test_values_have_a_loss_and_metrics_and_no_classes() -> None:
 
     evaluation = evaluate(Given(), batches(outputs, targets, size=4), metrics=["mae", "mse"])
 
-    assert not evaluation.has_classes
+    assert evaluation.confusion is None
     assert evaluation.accuracy is None
     assert evaluation.loss == pytest.approx(F.mse_loss(outputs, targets).item())
     assert evaluation.metrics == pytest.approx(
@@ -332,7 +332,7 @@ def test_values_that_look_like_yes_and_no_at_first_are_values() -> None:
 
     evaluation = evaluate(Given(), batches(outputs, targets, size=4))
 
-    assert not evaluation.has_classes
+    assert evaluation.confusion is None
     assert evaluation.loss == pytest.approx(F.mse_loss(outputs, targets).item())
 
 

@@ -202,8 +202,6 @@ def _shares(counts: Floats) -> Floats:
 
 # --- tables -------------------------------------------------------------------------------------------------
 
-Counts = NDArray[numpy.int64]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassRow:
@@ -268,10 +266,6 @@ class Evaluation:
     unsaid: NDArray[numpy.int64] | None = None  # of each true class, how many answers were NaN
     scores: Scores | None = None
     chances: Chances | None = None
-
-    @property
-    def has_classes(self) -> bool:
-        return self.confusion is not None
 
     @property
     def accuracy(self) -> float | None:
@@ -378,7 +372,7 @@ class Evaluation:
 
     def __str__(self) -> str:
         parts = [_head(self)]
-        if self.has_classes:
+        if self.confusion is not None:
             table: Any = self.table
             if len(table) > _MOST_ROWS:
                 table = (
@@ -393,7 +387,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         parts = [f"<pre>{html.escape(_head(self))}</pre>"]
-        if self.has_classes:
+        if self.confusion is not None:
             parts.append(self.table._repr_html_())
             parts.append(f"<pre>{html.escape(chr(10).join(_foot(self)))}</pre>")
             if len(self.labels) <= _MOST_ROWS:

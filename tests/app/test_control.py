@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import torcheer as tl
 from tests.app.runs_page import RunsPage, page_on
@@ -39,7 +39,7 @@ TARGET = "tests.training.small_loop:loop"
 def quick_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """One without torch, which is there at once."""
     monkeypatch.setattr(process_module, "_WORKER", fake_worker.__name__)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'src'}")
 
 
 class ControlPage(RunsPage):
@@ -219,9 +219,7 @@ def test_a_run_that_is_not_found_is_not_looked_for_with_every_report(
         )
         await anext(answers)
         for step in range(1, 6):
-            control._status = replace(
-                control.status, run="run-0", runs=("run-0",), counters=Counters(step=step)
-            )
+            control._status = replace(control.status, runs=("run-0",), counters=Counters(step=step))
             control._tell()
             await anext(answers)
         await answers.aclose()

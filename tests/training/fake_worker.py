@@ -83,9 +83,7 @@ def _raise() -> None:
     """And say more after that: what a thread that knows of no fault has to say."""
     fault = Fault(error="ZeroDivisionError", message="division by zero", place="net.py, line 3", trace="")
     send(FaultReport(fault=fault))
-    late = StatusReport(
-        state="busy", doing="Run", counters=Counters(), values={}, seed=8, run="", runs=[], num_taken=99
-    )
+    late = StatusReport(state="busy", doing="Run", values={}, seed=8, num_taken=99)
     send(late)
     send(AboutReport(about=About(name="has failed", fields=[], seed=0, plots=[])))
     signal.pause()
@@ -133,7 +131,6 @@ def main() -> None:
             counters=Counters(step=step, trial=step),
             values=values,
             seed=seed,
-            run=runs[-1] if runs else "",
             runs=runs,
             num_taken=num_taken,
         )

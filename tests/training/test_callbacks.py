@@ -198,11 +198,11 @@ def test_the_best_weights_are_put_back_where_that_is_wanted() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: EarlyStopping("test/loss", patience=0), "patience=0"),
+        (lambda: EarlyStopping("test/loss", patience=0), "patience is 0"),
         (lambda: EarlyStopping("test/loss", min_delta=-1), "min_delta=-1"),
         (lambda: EarlyStopping("test/loss", mode="up"), "mode='up'"),  # type: ignore[arg-type]
         (lambda: EarlyStopping("test/size"), "'test/size' does not say which is better.*mode='min'"),
-        (lambda: StopOnNonFinite(0), "patience=0"),
+        (lambda: StopOnNonFinite(0), "patience is 0"),
     ],
 )
 def test_a_stopping_that_makes_no_sense_is_refused(make: Any, words: str) -> None:

@@ -27,7 +27,7 @@ TARGET = "tests.training.small_loop:loop"
 def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Control]:
     """With a process that has no torch, and is there at once."""
     monkeypatch.setattr(process_module, "_WORKER", fake_worker.__name__)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'src'}")
     monkeypatch.setattr(process_module, "_MUTE_SECONDS", 0.2)
     monkeypatch.setattr(process_module, "_TERM_SECONDS", 0.2)
     monkeypatch.setattr(control_module, "_LEAVE_SECONDS", 0.2)

@@ -60,7 +60,7 @@ def test_a_training_is_stepped_fails_is_changed_and_ends_with_its_parent(
     assert do(control, SetLive(values={"learning_rate": 0.25})).state == "ready"
     assert do(control, commands.TestAll()).refusal == ""
     assert do(control, RunOn()).state == "done"
-    rates = tl.open_run(control.status.run).scalars("train/lr").values
+    rates = tl.open_run(control.status.runs[-1]).scalars("train/lr").values
     assert rates.tolist() == [0.5] * 5 + [0.25] * 15
 
     # A fault shows with its place; what is repaired meanwhile is taken up.
@@ -76,7 +76,7 @@ def test_a_training_is_stepped_fails_is_changed_and_ends_with_its_parent(
     script.write_text(SCRIPT.replace("NAME", "second"))
     again = do(control, Init(values={"trial_seconds": 0.01}, seed=4))
     assert (again.state, again.fault, control.name) == ("ready", None, "second")
-    died = tl.open_run(failed.run).status()
+    died = tl.open_run(failed.runs[-1]).status()
     assert (died.state, died.reason) == ("died", "ZeroDivisionError: a fault that was asked for")
 
     # Where nobody is left who gives commands, it ends by itself, and in order.
@@ -87,7 +87,7 @@ def test_a_training_is_stepped_fails_is_changed_and_ends_with_its_parent(
     over = control.wait(lambda status: status.state == "died")
     assert over.fault is not None
     assert "exit code 0" in over.fault.message
-    assert tl.open_run(over.run).status().state == "finished"
+    assert tl.open_run(over.runs[-1]).status().state == "finished"
     control.do(Stop())
     control.close()
 

@@ -78,9 +78,9 @@ def test_a_history_becomes_data_frames() -> None:
 
 def test_a_figure_that_some_rows_lack_is_no_number_there() -> None:
     history = History()
-    history.steps.add({"a": 1.0})
+    history.steps.extend({"a": [1.0]}, 1)
     history.steps.extend({"a": [2.0, 3.0], "b": [5.0, 6.0]}, 2)
-    history.steps.add({"b": 7.0})
+    history.steps.extend({"b": [7.0]}, 1)
 
     assert history.steps["a"].tolist()[:3] == [1.0, 2.0, 3.0]
     assert numpy.isnan(history.steps["a"][3])

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset, Weighte
 import torcheer as tl
 from tests.training.steppable import loop_in, without_times
 from torcheer.errors import InputError
-from torcheer.training.loop.loop_run import Moment, is_due
+from torcheer.training.loop.loop_run import is_due
 from torcheer.training.loop.tester import Judge
 
 INPUTS = torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
@@ -247,8 +247,13 @@ def test_a_function_says_which_items_are_wrong(tmp_path: Path) -> None:
 
 def test_every_says_at_which_trials() -> None:
     def due(every: str, num_trials: int | None = 4) -> list[int]:
-        moments = [Moment(step, (step - 1) // 4 + 1, (step - 1) % 4 + 1, num_trials) for step in range(1, 13)]
-        return [moment.step for moment in moments if is_due(every, moment)]
+        return [
+            step
+            for step in range(1, 13)
+            if is_due(
+                every, step=step, epoch=(step + 3) // 4, trial=(step - 1) % 4 + 1, num_trials=num_trials
+            )
+        ]
 
     assert due("1 trial") == list(range(1, 13))
     assert due("10 trials") == [10]

@@ -259,7 +259,7 @@ def test_criteria_look_at_the_rows_of_the_epochs() -> None:
     assert not tl.loss_below(0.5)([])
     with pytest.raises(InputError, match="an epoch has errors, loss, test errors"):
         tl.loss_below(1.0, "accuracy")(rows)
-    with pytest.raises(InputError, match="1 or more"):
+    with pytest.raises(InputError, match="from 1 on"):
         tl.no_errors_for(0)
 
 

@@ -95,7 +95,8 @@ def test_the_last_batch_of_an_epoch_uses_what_is_gathered() -> None:
     by_hand(other, torch.optim.SGD(other.parameters(), 0.1), data)
     stepper = Stepper(model, F.cross_entropy, torch.optim.SGD(model.parameters(), 0.1), accumulate=4)
 
-    assert stepper.step(data[0], is_last=True).stepped
+    assert not stepper.step(data[0]).stepped
+    assert stepper.flush()
     for one, another in zip(model.parameters(), other.parameters(), strict=True):
         assert torch.allclose(one, another)
 

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from torcheer.training.checkpoint.save_load import Checkpoint, load_checkpoint, save_checkpoint
     from torcheer.training.data_order import DataOrder
     from torcheer.training.datasets import CIFAR10, CIFAR100, Digits, ImageFolder, load_digits
-    from torcheer.training.evaluation.evaluate import evaluate
-    from torcheer.training.evaluation.result import Evaluation
+    from torcheer.training.evaluation.evaluate import Evaluation, evaluate
     from torcheer.training.loop.loop import Loop
     from torcheer.training.loop.setup import Parameters, Setup, loss_below, no_errors_for, parameter
     from torcheer.training.recorded_training import TrainingRun, training_run

@@ -7,9 +7,10 @@ random numbers, a buffer that shuffles and a dataset that counts are then where 
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 import torch
@@ -38,21 +39,21 @@ from torcheer.training.training_warning import warn
 _MOST_NOTES = 10_000  # some 50 MB
 
 
-class _Source(NamedTuple):
-    get: Callable[[], Any]
-    set: Callable[[Any], None]
-    is_same: Callable[[Any, Any], bool]
-
-
-_SOURCES: dict[str, _Source] = {
-    "torch": _Source(lambda: torch.get_rng_state(), torch.set_rng_state, torch.equal),
-    "python": _Source(random.getstate, random.setstate, lambda one, other: bool(one == other)),
-    "numpy": _Source(
-        numpy.random.get_state,
-        numpy.random.set_state,
-        lambda one, other: bool(numpy.array_equal(one[1], other[1]) and one[2:] == other[2:]),
-    ),
+_SOURCES: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
+    "torch": (lambda: torch.get_rng_state(), torch.set_rng_state),
+    "python": (random.getstate, random.setstate),
+    "numpy": (numpy.random.get_state, numpy.random.set_state),
 }
+
+
+def _states() -> dict[str, Any]:
+    return {name: get() for name, (get, _) in _SOURCES.items()}
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    return all(itertools.starmap(numpy.array_equal, zip(one, other, strict=True)))
 
 
 class DrawJournal:
@@ -69,7 +70,9 @@ class DrawJournal:
         batches, number = begin(), 0
         self._expected = _states()
         while True:
-            before = self._met(number)
+            for source, value in self._to_follow.get(number, ()):
+                _SOURCES[source][1](value)
+            before = _states()
             try:
                 batch = next(batches)
             except StopIteration:
@@ -95,26 +98,16 @@ class DrawJournal:
                 "a generator of its own, or the loader a worker."
             )
 
-    def _met(self, number: int) -> dict[str, Any]:
-        for source, value in self._to_follow.get(number, ()):
-            _SOURCES[source].set(value)
-        return _states()
-
     def _note(self, number: int, before: dict[str, Any]) -> None:
         for name, after in _states().items():
-            is_same = _SOURCES[name].is_same
-            if is_same(before[name], after):
+            if _is_same(before[name], after):
                 continue
-            if not is_same(before[name], self._expected[name]):
+            if not _is_same(before[name], self._expected[name]):
                 if len(self._notes) < _MOST_NOTES:
                     self._notes.append((number, name, before[name]))
                 else:
                     self._is_complete = False
             self._expected[name] = after
-
-
-def _states() -> dict[str, Any]:
-    return {name: source.get() for name, source in _SOURCES.items()}
 
 
 # They draw all they need when their iteration begins, or from a generator of their own.
@@ -139,15 +132,14 @@ class DataOrder:
         order.load_state(state)          # in another process: order.epoch(3) goes on after the last batch
 
     Any loader will do: a DataLoader with whatever samplers and workers, or something else that can be
-    iterated over. `renew_workers`: start workers that would persist anew with each epoch. They carry their
-    random numbers from one epoch into the next, where nobody else can see them.
+    iterated over. Workers that would persist start anew with each epoch: they carry their random numbers from
+    one epoch into the next, where nobody else can see them.
     """
 
-    def __init__(self, loader: Iterable[Any], *, renew_workers: bool = True) -> None:
+    def __init__(self, loader: Iterable[Any]) -> None:
         self.loader = loader
         self.num_batches = 0  # handed out in the epoch that is running
         self._epoch = 0
-        self._renew_workers = renew_workers
         self._movement = Movement(loader)
         self._start: Tree | None = None  # of the epoch that is running; None between epochs
         self._is_over = False  # whether all batches of the epoch were asked for
@@ -195,7 +187,7 @@ class DataOrder:
         self._epoch, self.num_batches, self._is_over = state["epoch"], state["num_batches"], state["is_over"]
 
     def _batches(self) -> Iterator[Any]:
-        if self._renew_workers and getattr(self.loader, "persistent_workers", False):
+        if getattr(self.loader, "persistent_workers", False):
             self.loader._iterator = None  # type: ignore[attr-defined]
         journal = self._journal
         batches = iter(self.loader) if journal is None else journal.noting(lambda: iter(self.loader))

@@ -58,13 +58,13 @@ def load_digits(*, num_test: int = 360, seed: int = 0) -> tuple[Digits, Digits]:
     """
     if not 0 < num_test < NUM_DIGITS:
         raise InputError(
-            f"num_test={num_test} leaves nothing to test or to train with: give 1 to {NUM_DIGITS - 1}."
+            f"num_test={num_test} leaves nothing to test or to train: give 1 to {NUM_DIGITS - 1}."
         )
     try:
         source: Any = importlib.import_module("sklearn.datasets")
     except ImportError as error:
         raise InputError(
-            "load_digits needs scikit-learn, which brings the pictures: pip install scikit-learn"
+            "load_digits needs scikit-learn for its pictures: pip install scikit-learn"
         ) from error
     pixels, targets = source.load_digits(return_X_y=True)
     order = torch.randperm(len(targets), generator=torch.Generator().manual_seed(seed))
@@ -76,45 +76,32 @@ def load_digits(*, num_test: int = 360, seed: int = 0) -> tuple[Digits, Digits]:
 # --- CIFAR -----------------------------------------------------------------------------------------------
 
 
-def CIFAR10(  # noqa: N802 - the name of the class that it makes
-    root: str | PathLike[str],
-    train: bool = True,
-    transform: Transform | None = None,
-    target_transform: Transform | None = None,
-    download: bool = False,
-) -> Any:
+def CIFAR10(root: str | PathLike[str], *options: Any, **named: Any) -> Any:  # noqa: N802 - as the class
     """torchvision's `CIFAR10`: pictures of 32 by 32 pixels in ten classes, from `root/cifar-10-batches-py`.
 
-    torchvision reads the published files only, which it knows by their checksums. `download=True` fetches
-    what is missing.
+    `options` are those of torchvision: `train`, `transform`, `target_transform`, and `download=True`, which
+    fetches what is missing. It reads the published files only, which it knows by their checksums.
     """
-    return _cifar("CIFAR10", root, train, transform, target_transform, download)
+    return _cifar("CIFAR10", root, options, named)
 
 
-def CIFAR100(  # noqa: N802 - the name of the class that it makes
-    root: str | PathLike[str],
-    train: bool = True,
-    transform: Transform | None = None,
-    target_transform: Transform | None = None,
-    download: bool = False,
-) -> Any:
+def CIFAR100(root: str | PathLike[str], *options: Any, **named: Any) -> Any:  # noqa: N802 - as the class
     """torchvision's `CIFAR100`: the same with a hundred classes, from `root/cifar-100-python`."""
-    return _cifar("CIFAR100", root, train, transform, target_transform, download)
+    return _cifar("CIFAR100", root, options, named)
 
 
-def _cifar(name: str, root: str | PathLike[str], *options: Any) -> Any:
+def _cifar(name: str, root: str | PathLike[str], options: Any, named: Any) -> Any:
     try:
         made_by = getattr(importlib.import_module("torchvision.datasets"), name)
     # A torchvision that does not fit the installed torch raises RuntimeError.
     except (ImportError, RuntimeError) as error:
         raise InputError(
             f"{name} is torchvision's, which cannot be imported here ({error}): pip install "
-            "'torcheer[vision]'. Without it, tl.load_digits() and tl.ImageFolder(folder) give pictures to "
-            "train on."
+            "'torcheer[vision]'. Without it, take tl.load_digits() or tl.ImageFolder(folder)."
         ) from error
     folder = Path(root).expanduser()
     try:
-        return made_by(folder, *options)
+        return made_by(folder, *options, **named)
     except (RuntimeError, OSError) as error:
         raise InputError(
             f"there is no {name} in {folder.resolve()}, or not all of it: {error}. Say download=True; where "
@@ -145,7 +132,10 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
         mode: str = "RGB",
         allow_empty: bool = False,
     ) -> None:
-        _check_mode(mode)
+        try:
+            importlib.import_module("PIL.Image").new(mode, (1, 1))
+        except (ValueError, LookupError, TypeError) as error:
+            raise InputError(f"mode={mode!r} is none of Pillow's: give 'RGB', or 'L' for grey.") from error
         self.root = Path(root).expanduser()
         self.transform = transform
         self.target_transform = target_transform
@@ -215,15 +205,6 @@ def _pictures(folder: Path) -> Iterator[str]:
 
 def _is_picture(name: str) -> bool:
     return name.lower().endswith(ENDINGS) and not name.startswith(".")
-
-
-def _check_mode(mode: str) -> None:
-    from PIL import Image
-
-    try:
-        Image.new(mode, (1, 1))
-    except (ValueError, LookupError, TypeError) as error:
-        raise InputError(f"mode={mode!r} is none of Pillow's: give 'RGB', or 'L' for grey.") from error
 
 
 def read_picture(path: Path, mode: str) -> Any:

@@ -63,7 +63,8 @@ def set_epoch(loader: Any, epoch: int) -> None:
 
 def is_sharded(loader: Any) -> bool:
     """Whether each rank gets other items of the data, as a DistributedSampler hands them out."""
-    return is_connected() and any(_num_shards(sampler) > 1 for sampler in _samplers(loader))
+    numbers = [getattr(sampler, "num_replicas", 1) for sampler in _samplers(loader)]
+    return is_connected() and any(isinstance(number, int) and number > 1 for number in numbers)
 
 
 @contextmanager
@@ -97,18 +98,15 @@ def _samplers(loader: Any) -> list[Any]:
     ]
 
 
-def _num_shards(sampler: Any) -> int:
-    number = getattr(sampler, "num_replicas", 1)
-    return number if isinstance(number, int) else 1
-
-
 # --- what all agree on ------------------------------------------------------------------------------------
 
 
 def summed(values: Sequence[float] | Tensor) -> Tensor:
     """The sums over all ranks, as float64 on the CPU: the same, bit by bit, on each of them."""
-    total = torch.as_tensor(values, dtype=torch.float64).detach().to(_device(), copy=True)
+    total = torch.as_tensor(values, dtype=torch.float64).detach().to("cpu", copy=True)
     if is_connected():
+        if torch.distributed.get_backend() == "nccl":  # exchanges tensors of GPUs only
+            total = total.to(torch.device("cuda", torch.cuda.current_device()))
         torch.distributed.all_reduce(total)
     return total.cpu()
 
@@ -145,10 +143,3 @@ def gathered(value: T) -> list[T]:
     boxes: list[Any] = [None] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(boxes, value)
     return boxes
-
-
-def _device() -> torch.device:
-    """Where the process group exchanges tensors."""
-    if is_connected() and torch.distributed.get_backend() == "nccl":
-        return torch.device("cuda", torch.cuda.current_device())
-    return torch.device("cpu")

@@ -124,13 +124,9 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
     def run(self) -> Run:
         """Opened where it is not; what ended goes on."""
         if self._run is None or self._run.state != "running":
-            self._run = self._opened()
+            self._run = Run(self.log_dir, rank=0, **self._run_options)
+            self._run_options.pop("purge_step", None)  # what comes after it must not be taken back
         return self._run
-
-    def _opened(self) -> Run:
-        run = Run(self.log_dir, rank=0, **self._run_options)
-        self._run_options.pop("purge_step", None)  # what comes after it must not be taken back
-        return run
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         if rank_zero_only.rank == 0:
@@ -142,7 +138,8 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         self, params: Any = None, metrics: Mapping[str, Any] | None = None, step: int | None = None
     ) -> None:
         if rank_zero_only.rank == 0 and (params or metrics):
-            self.run.log_hparams(_named(params or {}), metrics, step=0 if step is None else step)
+            is_data = is_dataclass(params) and not isinstance(params, type)
+            self.run.log_hparams(asdict(params) if is_data else params or {}, metrics, step=step or 0)
 
     def take_back(self, first_step: int) -> None:
         """What earlier sessions logged from this step on: a training that goes on logs it anew."""
@@ -150,7 +147,7 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
             if self._run is not None:
                 self._run.close()
             self._run_options["purge_step"] = first_step
-            self._run = self._opened()
+            _ = self.run  # is opened
 
     def finalize(self, status: str) -> None:
         """The end, as Lightning says it: success, failed or aborted."""
@@ -172,10 +169,6 @@ def _next_version(folder: Path) -> int:
     except OSError:
         return 0
     return max((int(match[1]) + 1 for match in found if match), default=0)
-
-
-def _named(params: Any) -> Any:
-    return asdict(params) if is_dataclass(params) and not isinstance(params, type) else params
 
 
 # --- the callback -------------------------------------------------------------------------------------------
@@ -255,27 +248,28 @@ class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         if self._recording is not None and self._is_at_beginning:
             self._is_at_beginning = False
-            self._snapshots.before_step(_step_of(trainer), is_first_of_epoch=batch_idx == 0)
+            self._before_step(_step_of(trainer), is_first_of_epoch=batch_idx == 0)
 
     def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
         if self._recording is not None:
-            self._snapshots.on_gradients(_step_of(trainer))
+            self._on_gradients(_step_of(trainer))
 
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         if self._recording is None:
             return
-        loss = _loss_of(outputs)
-        if loss is not None:
-            self._loss = loss if self._loss is None else self._loss + loss
+        # Lightning gives it as it goes into the gradients: the share of this batch in the step.
+        loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+        if isinstance(loss, Tensor) and loss.numel() == 1:
+            self._loss = loss.detach() if self._loss is None else self._loss + loss.detach()
         if trainer.fit_loop._should_accumulate():
             return
         step, loss = _step_of(trainer), self._loss
         self._is_at_beginning, self._loss = True, None
         if self._own_run is not None and loss is not None:
             self._own_run.log(step, names_of_rank({"train/loss": loss}))
-        self._snapshots.after_step(step, epoch=trainer.current_epoch, trial=batch_idx)
+        self._after_step(step, epoch=trainer.current_epoch, trial=batch_idx)
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         # The layers run many times there, and none of that belongs to a step of the training.
@@ -322,9 +316,3 @@ def _total_steps(trainer: Any) -> int | None:
     except Exception:  # it may not be known for these data
         return None
     return int(total) if total is not None and math.isfinite(total) and total >= 0 else None
-
-
-def _loss_of(outputs: Any) -> Tensor | None:
-    """Lightning gives it as it goes into the gradients: the share of this batch in the step."""
-    loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-    return loss.detach() if isinstance(loss, Tensor) and loss.numel() == 1 else None

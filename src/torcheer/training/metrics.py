@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 import torch
@@ -26,7 +26,7 @@ from torcheer.training.evaluation.predictions import (
     said_yes_or_no,
     scores_in,
 )
-from torcheer.training.loss_functions import LossFunction, LossKind, kind_of
+from torcheer.training.trainer.fit_arguments import LossFunction, LossKind, kind_of
 
 # --- numbers of any device ----------------------------------------------------------------------------------
 
@@ -53,21 +53,6 @@ def array_of(values: Sequence[float | Tensor]) -> NDArray[numpy.float64]:
 _TOP = re.compile(r"top-?([1-9][0-9]*)")
 
 
-class Metric(Protocol):
-    """What is asked of one during an epoch."""
-
-    def update(self, outputs: Any, targets: Any, num_items: int) -> float | Tensor | None:
-        """Take in a batch. Gives its own value, where it has one."""
-
-    def compute(self) -> float: ...
-
-    def reset(self) -> None: ...
-
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
-
-
 class Averaged:
     """The mean of a function over all items; a function may say itself how many of them counted."""
 
@@ -76,6 +61,7 @@ class Averaged:
         self.reset()
 
     def update(self, outputs: Any, targets: Any, num_items: int) -> float | Tensor:
+        """Take in a batch. Gives its own value."""
         value = self._function(outputs, targets)
         weight: float | Tensor = float(num_items)
         if isinstance(value, tuple):
@@ -109,8 +95,10 @@ class Counted:
     def __init__(self, counter: Any) -> None:
         self._counter = counter
 
-    def update(self, outputs: Any, targets: Any, num_items: int) -> None:
+    def update(self, outputs: Any, targets: Any, num_items: int) -> float | Tensor | None:
+        """Take in a batch. It says nothing of that batch alone."""
         self._counter.update(scores_in(outputs), targets)
+        return None
 
     def compute(self) -> float:
         return float(_checked(self._counter.compute()))
@@ -136,12 +124,14 @@ class Counted:
             counter.load_state_dict(state["own"])
 
 
+Metric = Averaged | Counted
+
+
 def metrics_of(given: Any, loss: LossFunction | None, device: torch.device) -> dict[str, Metric]:
     """Metrics by name, ready to count."""
-    if given is None:
-        return {}
     kind = kind_of(loss)
-    return {name: _metric(name, one, kind, device) for name, one in _by_name(given).items()}
+    named = {} if given is None else _by_name(given)
+    return {name: _metric(name, one, kind, device) for name, one in named.items()}
 
 
 def _by_name(given: Any) -> dict[str, Any]:
@@ -150,32 +140,27 @@ def _by_name(given: Any) -> dict[str, Any]:
     if isinstance(given, str) or callable(given) or hasattr(given, "update"):
         given = [given]
     if not isinstance(given, Iterable):
-        raise InputError(
-            f"metrics is a {type(given).__name__}: give names such as 'accuracy', or a dict of functions."
-        )
-    listed = list(given)
-    return {one if isinstance(one, str) else _name_of(one): one for one in listed}
+        raise InputError(f"metrics is a {type(given).__name__}: give names such as 'accuracy', or functions.")
+    return {one if isinstance(one, str) else _name_of(one): one for one in given}
 
 
 def _name_of(one: Any) -> str:
     name = str(getattr(one, "__name__", None) or type(one).__name__)
     if name == "<lambda>":
-        raise InputError(
-            "a metric is a lambda without a name: give {'its name': lambda outputs, targets: ...}."
-        )
+        raise InputError("a metric is a lambda without a name: give {'name': lambda outputs, targets: ...}.")
     return name
 
 
 def _metric(name: str, one: Any, kind: LossKind | None, device: torch.device) -> Metric:
     if isinstance(one, str):
         return Averaged(named_metric(one, kind))
-    is_counter = all(callable(getattr(one, method, None)) for method in ("update", "compute", "reset"))
-    if is_counter and not isinstance(one, type):
-        if callable(getattr(one, "to", None)):
-            one.to(device)
-        return Counted(one)
-    if callable(one) and not isinstance(one, type):
-        return Averaged(one)
+    if not isinstance(one, type):
+        if all(callable(getattr(one, method, None)) for method in ("update", "compute", "reset")):
+            if callable(getattr(one, "to", None)):
+                one.to(device)
+            return Counted(one)
+        if callable(one):
+            return Averaged(one)
     raise InputError(
         f"the metric {name!r} is a {type(one).__name__}: give the name of one, a function of outputs and "
         "targets, or an object with update, compute and reset."

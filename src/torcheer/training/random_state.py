@@ -46,17 +46,6 @@ class Found(NamedTuple):
 # --- generators ---------------------------------------------------------------------------------------------
 
 
-def generator_states(holder: Any) -> States:
-    """The state of each generator by its address, in a form that a checkpoint can keep."""
-    return {found.address: _state_of(found.value) for found in _generators(holder)}
-
-
-def set_generator_states(holder: Any, states: Mapping[str, Any]) -> None:
-    for found in _generators(holder):
-        if found.address in states:
-            _set_state(found.value, states[found.address])
-
-
 def _generators(holder: Any) -> Iterator[Found]:
     for found in found_in(holder):
         if isinstance(found.value, _GENERATORS) and not isinstance(found.value, random.SystemRandom):
@@ -262,7 +251,10 @@ def random_state(*holders: Any) -> Tree:
         "numpy": numpy.random.get_state(legacy=False),
         "devices": _device_states(),
     }
-    return {**state, "generators": [generator_states(holder) for holder in holders]}
+    state["generators"] = [
+        {found.address: _state_of(found.value) for found in _generators(holder)} for holder in holders
+    ]
+    return state
 
 
 def set_random_state(state: Mapping[str, Any], *holders: Any) -> None:
@@ -273,7 +265,9 @@ def set_random_state(state: Mapping[str, Any], *holders: Any) -> None:
     for device, one in state["devices"].items():
         _set_device_state(torch.device(device), one)
     for holder, states in zip(holders, state["generators"], strict=False):
-        set_generator_states(holder, states)
+        for found in _generators(holder):
+            if found.address in states:
+                _set_state(found.value, states[found.address])
 
 
 @contextmanager

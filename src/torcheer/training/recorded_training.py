@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 from torch import Tensor, nn
@@ -37,29 +36,6 @@ from torcheer.training.training_warning import warn
 # --- the run and its watcher --------------------------------------------------------------------------------
 
 
-class Recording:
-    """Open until `end`. A run that somebody else opened stays open then (`is_own=False`)."""
-
-    def __init__(self, run: Run, *, is_own: bool = True) -> None:
-        self.run = run
-        self.watcher: Watcher | None = None
-        self.is_over = False
-        self._is_own = is_own
-
-    def end(self, error: BaseException | None) -> None:
-        """With an error, both say that they died of it."""
-        if self.is_over:
-            return
-        self.is_over = True
-        watcher, self.watcher = self.watcher, None
-        try:
-            if watcher is not None:
-                watcher.close_with(ending_of(error).reason)
-        finally:
-            if self._is_own:
-                self.run.__exit__(None if error is None else type(error), error, None)
-
-
 Watch = bool | str | int | float | Mapping[str, Any] | None
 
 _OURS = ("model", "optimizer", "run", "rank", "first_step")
@@ -83,20 +59,39 @@ def watch_options(watch: Watch) -> dict[str, Any] | None:
     return dict(watch)
 
 
-def begin_watching(
-    recording: Recording, watch: Watch, model: nn.Module, optimizer: Any, *, first_step: int, rank: int
-) -> None:
-    """`tl.watch` into the run that is recorded, where it is wanted. What goes wrong with it ends the run."""
-    options = watch_options(watch)
-    if options is None:
-        return
-    try:
-        recording.watcher = watch_training(
-            model, optimizer, recording.run.path, first_step=first_step, rank=rank, **options
-        )
-    except BaseException as error:
-        recording.end(error)
-        raise
+class Recording:
+    """A run and its watcher, until `end`. `is_own=False`: somebody else opened the run, and it stays open."""
+
+    def __init__(self, run: Run, *, is_own: bool = True) -> None:
+        self.run = run
+        self.watcher: Watcher | None = None
+        self._is_own = is_own
+        self._is_over = False
+
+    def begin_watching(self, watch: Watch, model: Any, optimizer: Any, *, first_step: int, rank: int) -> None:
+        """`tl.watch` into this run, where it is wanted. What goes wrong with it ends the run."""
+        options = watch_options(watch)
+        if options is None:
+            return
+        try:
+            self.watcher = watch_training(
+                model, optimizer, self.run.path, first_step=first_step, rank=rank, **options
+            )
+        except BaseException as error:
+            self.end(error)
+            raise
+
+    def end(self, error: BaseException | None) -> None:
+        """With an error, run and watcher say that they died of it."""
+        if self._is_over:
+            return
+        self._is_over = True
+        try:
+            if self.watcher is not None:
+                self.watcher.close_with(ending_of(error).reason)
+        finally:
+            if self._is_own:
+                self.run.__exit__(None if error is None else type(error), error, None)
 
 
 _Path = str | os.PathLike[str]
@@ -136,39 +131,29 @@ def training_run(
     others under `rank-1/loss` and so on, each in a part of its own.
     """
     if watch_options(watch) is not None and model is None:
-        raise InputError(
-            f"watch is {watch!r}, and there is no model to be watched: give model=, and the optimizer=."
-        )
+        raise InputError(f"watch is {watch!r}, and there is no model to watch: give model=, and optimizer=.")
     optimizers = _listed(optimizer)
     run, begun = _opened(path, first_step, comment=comment, tags=tags, total_steps=total_steps)
-    recording = Recording(run, is_own=not isinstance(path, Run))
-    begin_watching(recording, watch, model, optimizers or None, first_step=begun, rank=rank())
+    training = TrainingRun(run, optimizers, first_step=begun, is_own=not isinstance(path, Run))
+    training.begin_watching(watch, model, optimizers or None, first_step=begun, rank=rank())
     if hparams and is_main():
         run.log_hparams(hparams)
-    bar = StepBar(begun, total_steps) if progress and is_main() else None
-    return TrainingRun(recording, optimizers, first_step=begun, bar=bar)
+    if progress and is_main():
+        training.bar = StepBar(begun, total_steps)
+    return training
 
 
-class TrainingRun:
+class TrainingRun(Recording):
     """A training that is recorded as it goes. Leaving its `with` ends it; so does `close()`."""
 
-    def __init__(
-        self,
-        recording: Recording,
-        optimizers: Sequence[Any],
-        *,
-        first_step: int,
-        bar: StepBar | None,
-    ) -> None:
-        self.run, self.watcher = recording.run, recording.watcher
+    def __init__(self, run: Run, optimizers: Sequence[Any], *, first_step: int, is_own: bool) -> None:
+        super().__init__(run, is_own=is_own)
         self.num_steps = first_step  # that are over; the number of the one that is under way
         self.num_epochs = 0  # that ended in this session; may be set where a training goes on
-        self._is_main = is_main()
+        self.bar: StepBar | None = None
         self._optimizers = optimizers
-        self._recording = recording
-        self._bar = bar
         self._first_step = first_step
-        self._means: dict[str, _Mean] = {}  # of this epoch
+        self._sums: dict[str, tuple[Any, int]] = {}  # of the steps of this epoch, and of how many
 
     def log(
         self, values: Mapping[str, Any] | None = None, /, *, step: int | None = None, **named: Any
@@ -183,22 +168,23 @@ class TrainingRun:
         """
         given = self._given(values, named)
         for name, value in given.items():
-            mean = self._means.get(name)
-            if mean is None:
-                mean = self._means[name] = _Mean()
-            given[name] = mean.taken(value)
+            number = _number_in(value)
+            if number is not NOT_A_NUMBER:
+                total, count = self._sums.get(name, (0.0, 0))
+                self._sums[name] = total + number, count + 1
+                given[name] = number
         step, self.num_steps = self.num_steps, self.num_steps + 1
         self._keep(step, {**given, **_learning_rates(self._optimizers)})
-        if self._bar is not None:
-            self._bar.show_step(self.num_steps, given)
+        if self.bar is not None:
+            self.bar.show_step(self.num_steps, given)
         return step
 
     def epoch(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, float]:
         """An epoch is over: keep the means of what its steps gave, and what else is given here, such as
         `test_loss=0.3`, with the last step. Returns the means.
         """
-        means = {name: mean.value for name, mean in self._means.items() if mean.count}
-        self._means = {}
+        means = {name: float(total) / count for name, (total, count) in self._sums.items()}
+        self._sums = {}
         self.num_epochs += 1
         of_epoch: dict[str, Any] = {
             f"epoch/{str(name).removeprefix('train/')}": value for name, value in means.items()
@@ -206,13 +192,13 @@ class TrainingRun:
         of_epoch["epoch"] = self.num_epochs
         given = self._given(values, named)
         self._keep(max(self._first_step, self.num_steps - 1), {**of_epoch, **given})
-        if self._bar is not None:
-            self._bar.show_epoch(self.num_epochs, {**means, **given})
+        if self.bar is not None:
+            self.bar.show_epoch(self.num_epochs, {**means, **given})
         return means
 
     def _keep(self, step: int, values: dict[str, Any]) -> None:
         if values:
-            self.run.log(step, values if self._is_main else names_of_rank(values))
+            self.run.log(step, names_of_rank(values))
 
     def _given(self, values: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         if values is None or isinstance(values, Mapping):
@@ -226,46 +212,27 @@ class TrainingRun:
 
     def end(self, error: BaseException | None) -> None:
         """The same; with an error, the run says that it died of it."""
-        if self._bar is not None:
-            self._bar.close()
-        self._recording.end(error)
+        if self.bar is not None:
+            self.bar.close()
+        super().end(error)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.end(error)
 
     def __repr__(self) -> str:
         return f"<TrainingRun {self.run.path} {self.run.state}, {self.num_steps} steps>"
 
 
-class _Mean:
-    """Of what the steps of an epoch gave under one name. What is no number does not count."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._total: Any = 0.0
-
-    def taken(self, value: Any) -> Any:
-        """Count it. Gives the same as a plain number, where that can be had at once."""
-        try:
-            # On another device it stays there: the training need not wait for it.
-            is_elsewhere = isinstance(value, Tensor) and value.numel() == 1 and not value.is_cpu
-            number = value.detach().reshape(()) if is_elsewhere else number_of(value)
-        except Exception:  # `run.log` says what is wrong with it
-            return value
-        if number is NOT_A_NUMBER:
-            return value
-        self._total = self._total + number
-        self.count += 1
-        return number
-
-    @property
-    def value(self) -> float:
-        return float(self._total) / self.count
+def _number_in(value: Any) -> Any:
+    """As a plain number, or `NOT_A_NUMBER`. On another device it stays there: nobody need wait for it."""
+    try:
+        is_elsewhere = isinstance(value, Tensor) and value.numel() == 1 and not value.is_cpu
+        return value.detach().reshape(()) if is_elsewhere else number_of(value)
+    except Exception:  # `run.log` says what is wrong with it
+        return NOT_A_NUMBER
 
 
 def _listed(optimizer: Any) -> list[Any]:
@@ -316,6 +283,11 @@ def _next_step(folder: Path) -> int:
         reader.close()
 
 
+# --- callbacks of other trainers ----------------------------------------------------------------------------
+
+Often = int | Literal["epoch"] | None
+
+
 class Called(NamedTuple):
     """A call of a module."""
 
@@ -330,75 +302,41 @@ class Called(NamedTuple):
         return {**inspect.signature(self.module.forward).bind_partial(*self.args).arguments, **self.kwargs}
 
 
-class Calls:
-    """The last call of a model, or, where it is not called itself, of the largest layer of it that is.
+class RecordingCallback:
+    """What the callbacks of Lightning and transformers share: a run, a watcher, snapshots of the model.
 
-    A step may call `self(x)`, or `self.net(x)`, as people like it.
+    Each kind of snapshot is taken never (None), `'epoch'` for the first step of each epoch, or every so many
+    steps. None of them raises into the training.
     """
 
-    def __init__(self, model: nn.Module) -> None:
-        self._model = model
-        self._last: dict[nn.Module, Called] = {}
-        self._handles: list[RemovableHandle] = [
-            module.register_forward_pre_hook(self._note, with_kwargs=True)
-            for module in dict.fromkeys((model, *model.children()))
-        ]
-
-    def of_the_model(self) -> Called | None:
-        if self._model in self._last:
-            return self._last[self._model]
-        return max(
-            self._last.values(),
-            key=lambda called: sum(weight.numel() for weight in called.module.parameters()),
-            default=None,
-        )
-
-    def remove(self) -> None:
-        for handle in self._handles:
-            handle.remove()
-        self._handles = []
-        self._last = {}
-
-    def _note(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        # Lightning leads the call of a wrapper round to `training_step` under this name: that is no pass.
-        if getattr(module.forward, "__name__", "") != "wrapped_forward":
-            self._last[module] = Called(module, args, dict(kwargs))
-
-
-Often = int | Literal["epoch"] | None
-
-PASS = "pass"  # the name under which passes are kept
-
-
-class Snapshots:
-    """What is recorded of a model besides what is watched. Nothing here raises into the training.
-
-    Each of the three is None, `'epoch'` for the first step of each epoch, or every so many steps.
-    """
-
-    def __init__(self, *, histograms: Often = None, passes: Often = None, netview: Often = None) -> None:
-        given = {"histograms": histograms, "passes": passes, "netview": netview}
-        self._often = {name: checked_often(name, often) for name, often in given.items()}
-        self._due: set[str] = set()
-        self._model: nn.Module | None = None
-        self._run: Run | None = None
-        self._watcher: Watcher | None = None
+    def __init__(self, watch: Watch, **often: Often) -> None:
+        watch_options(watch)  # what makes no sense is told now, not when the training begins
+        self._watch = watch
+        self._often = {name: _checked_often(name, one) for name, one in often.items()}
+        self._recording: Recording | None = None  # in the middle of a training
+        self._model: nn.Module | None = None  # of which snapshots are taken
+        self._due: set[str] = set()  # in the step that is under way
         self._view: NetView | None = None
-        self._view_folder: Path | None = None
-        self._calls: Calls | None = None
+        self._handles: list[RemovableHandle] = []
+        self._called: dict[nn.Module, Called] = {}  # the last call of the model, and of each layer of it
         self._told: set[str] = set()
 
     @property
-    def are_wanted(self) -> bool:
-        return any(self._often.values())
+    def run(self) -> Run | None:
+        """Open while the Trainer trains: `callback.run.log_text(step, "sample", text)`."""
+        return None if self._recording is None else self._recording.run
 
-    def begin(self, model: Any, run: Run, watcher: Watcher | None = None) -> None:
-        """Record this model into this run. A watcher writes tensors of the same names as NetView, so that the
-        moments then go into the folder `netview` within the run's."""
-        self._model, self._run, self._watcher = unwrapped(model), run, watcher
-        self._view_folder = None if watcher is None else run.path / "netview"
+    @property
+    def watcher(self) -> Watcher | None:
+        return None if self._recording is None else self._recording.watcher
 
-    def before_step(self, step: int, *, is_first_of_epoch: bool) -> None:
+    def _begin(self, recording: Recording, model: Any, optimizer: Any, *, first_step: int, rank: int) -> None:
+        self._recording = recording
+        recording.begin_watching(self._watch, model, optimizer, first_step=first_step, rank=rank)
+        if rank == 0 and any(self._often.values()):
+            self._model = unwrapped(model)
+
+    def _before_step(self, step: int, *, is_first_of_epoch: bool) -> None:
         if self._model is None:
             return
         self._due = {
@@ -408,21 +346,27 @@ class Snapshots:
         }
         if self._due & {"passes", "netview"}:
             self._let_go()
-            self._calls = Calls(self._model)
+            self._handles = [
+                module.register_forward_pre_hook(self._note, with_kwargs=True)
+                for module in dict.fromkeys((self._model, *self._model.children()))
+            ]
 
-    def on_gradients(self, step: int) -> None:
+    def _note(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        # Lightning leads the call of a wrapper round to `training_step` under this name: that is no pass.
+        if getattr(module.forward, "__name__", "") != "wrapped_forward":
+            self._called[module] = Called(module, args, dict(kwargs))
+
+    def _on_gradients(self, step: int) -> None:
         """The gradients are those that the optimizer gets."""
         if "histograms" in self._due:
             self._try("histograms", lambda: self._keep_histograms(step, ".Grad", lambda weight: weight.grad))
 
-    def after_step(self, step: int, **counters: Any) -> None:
+    def _after_step(self, step: int, **counters: Any) -> None:
         due, self._due = self._due, set()
-        is_asked = self._calls is not None
-        called = None if self._calls is None else self._calls.of_the_model()
-        self._let_go()
+        called = self._let_go()
         if "histograms" in due:
             self._try("histograms", lambda: self._keep_histograms(step, "", lambda weight: weight))
-        if is_asked and called is None:
+        if called is None and due - {"histograms"}:
             self._tell("inputs", "no pass was recorded: the step called neither the model nor a layer of it.")
         elif called is not None:
             with self._unwatched():
@@ -431,53 +375,70 @@ class Snapshots:
                 if "netview" in due:
                     self._try("netview", lambda: self._keep_moment(called, step=step, **counters))
 
-    def end(self) -> None:
+    def _end(self, error: BaseException | None) -> None:
         """Leave no hook behind, and write what is left."""
+        recording, self._recording = self._recording, None
         self._let_go()
-        self._due = set()
         if self._view is not None:
             self._view.close()
-        self._model = self._run = self._view = self._watcher = None
+        self._due, self._model, self._view = set(), None, None
+        if recording is not None:
+            recording.end(error)
+
+    # --- snapshots ------------------------------------------------------------------------------------------
 
     @contextmanager
     def _unwatched(self) -> Iterator[None]:
         """These passes belong to no step of the training."""
-        watcher = self._watcher if self._watcher is not None and self._watcher.enabled else None
-        if watcher is not None:
-            watcher.enabled = False
+        watcher = self.watcher
+        if watcher is None or not watcher.enabled:
+            yield
+            return
+        watcher.enabled = False
         try:
             yield
         finally:
-            if watcher is not None:
-                watcher.enabled = True
+            watcher.enabled = True
 
     def _keep_histograms(self, step: int, ending: str, tensor_of: Callable[[Tensor], Tensor | None]) -> None:
         assert self._model is not None
-        assert self._run is not None
+        assert self.run is not None
         for name, weight in self._model.named_parameters():
             tensor = tensor_of(weight)
             if tensor is not None:
-                self._run.log_histogram(step, name + ending, tensor.detach())
+                self.run.log_histogram(step, name + ending, tensor.detach())
 
     def _keep_pass(self, step: int, called: Called) -> None:
-        assert self._run is not None
+        assert self.run is not None
         with same_random_state_after(), same_model_after(called.module):
             history = log_forward_pass(called.module, list(called.args), called.kwargs)
-        self._run.log_pass(step, PASS, history)
+        self.run.log_pass(step, "pass", history)
 
     def _keep_moment(self, called: Called, **counters: Any) -> None:
-        assert self._run is not None
+        assert self.run is not None
         if self._view is None:
-            # The view makes its first moment by itself, before it can be told the counters.
-            run = self._run if self._view_folder is None else self._view_folder
+            # The view makes its first moment by itself, before it can be told the counters. A watcher writes
+            # tensors of the same names, so that the moments then go into a folder of their own.
+            run = self.run if self.watcher is None else self.run.path / "netview"
             self._view = NetView(called.module, called.as_one(), run=run)
         else:
             self._view.update(called.as_one(), **counters)
 
-    def _let_go(self) -> None:
-        if self._calls is not None:
-            self._calls.remove()
-            self._calls = None
+    def _let_go(self) -> Called | None:
+        """Remove the hooks. The last call of the model; of its largest layer, where it was not called itself.
+
+        A step may call `self(x)`, or `self.net(x)`, as people like it.
+        """
+        for handle in self._handles:
+            handle.remove()
+        called, self._handles, self._called = self._called, [], {}
+        if self._model in called:
+            return called[self._model]
+
+        def size(one: Called) -> int:
+            return sum(weight.numel() for weight in one.module.parameters())
+
+        return max(called.values(), key=size, default=None)
 
     def _try(self, what: str, record: Callable[[], None]) -> None:
         try:
@@ -491,45 +452,9 @@ class Snapshots:
             warn(f"{message} The training goes on.")
 
 
-def checked_often(name: str, often: Any) -> Often:
+def _checked_often(name: str, often: Any) -> Often:
     if often is None or often is False:
         return None
-    if often == "epoch":
-        return "epoch"
-    if isinstance(often, bool) or not isinstance(often, int) or often < 1:
+    if often != "epoch" and (isinstance(often, bool) or not isinstance(often, int) or often < 1):
         raise InputError(f"{name} is {often!r}: give 'epoch', a number of steps, or None.")
-    return often
-
-
-# --- callbacks of other trainers ----------------------------------------------------------------------------
-
-
-class RecordingCallback:
-    """What the callbacks of Lightning and transformers share: a run, a watcher, snapshots of the model."""
-
-    def __init__(self, watch: Watch, **often: Often) -> None:
-        watch_options(watch)  # what makes no sense is told now, not when the training begins
-        self._watch = watch
-        self._snapshots = Snapshots(**often)
-        self._recording: Recording | None = None  # in the middle of a training
-
-    @property
-    def run(self) -> Run | None:
-        """Open while the Trainer trains: `callback.run.log_text(step, "sample", text)`."""
-        return None if self._recording is None else self._recording.run
-
-    @property
-    def watcher(self) -> Watcher | None:
-        return None if self._recording is None else self._recording.watcher
-
-    def _begin(self, recording: Recording, model: Any, optimizer: Any, *, first_step: int, rank: int) -> None:
-        self._recording = recording
-        begin_watching(recording, self._watch, model, optimizer, first_step=first_step, rank=rank)
-        if rank == 0 and self._snapshots.are_wanted:
-            self._snapshots.begin(model, recording.run, recording.watcher)
-
-    def _end(self, error: BaseException | None) -> None:
-        recording, self._recording = self._recording, None
-        self._snapshots.end()
-        if recording is not None:
-            recording.end(error)
+    return often  # type: ignore[no-any-return]

@@ -18,7 +18,6 @@ import sys
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Any, Self
 
 from torcheer.run import Run, folder_of
@@ -52,7 +51,7 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
     - `run`: the folder. Left out, each training makes a new one in `runs/`, and one that is resumed goes on
       with its own.
     - `watch`: how often the layers are watched, `'20/s'` or every so many steps; a dict with options of
-      `tl.watch`; or False.
+      `tl.watch`; or False, which is the default.
     - `histograms`, `passes`, `netview`: histograms of weights and their gradients, a pass with the figures of
       each op, a moment for NetView: `'epoch'` for the first step of each epoch, or every so many steps.
     - `comment`, `tags`: words to find the run by.
@@ -95,7 +94,9 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         self._end(_not_ended())
         self._folder = from_main(self._folder_for(state) if is_main() else None)
         self._is_untouched = False
-        _end_left(self._folder)
+        for left in list(_open):  # of a Trainer that was left by an exception, whose run another goes on with
+            if str(left.run.path) == self._folder:
+                left.end(_not_ended())
         # The Trainer counts the steps that are over: what it logs after the first one, it logs at 1.
         first_step = state.global_step + 1
         purge_step = first_step if state.global_step else None
@@ -120,14 +121,14 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         if self.watcher is not None and self._is_looking_away:
             self.watcher.enabled = True
         self._is_looking_away = False
-        self._snapshots.before_step(state.global_step + 1, is_first_of_epoch=self._is_first_of_epoch)
+        self._before_step(state.global_step + 1, is_first_of_epoch=self._is_first_of_epoch)
         self._is_first_of_epoch = False
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._snapshots.on_gradients(state.global_step + 1)
+        self._on_gradients(state.global_step + 1)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._snapshots.after_step(state.global_step, epoch=f"{state.epoch or 0:.2f}")
+        self._after_step(state.global_step, epoch=f"{state.epoch or 0:.2f}")
         self._look_away(control.should_evaluate)
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -194,9 +195,7 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._end(error)
 
     # --- in checkpoints -------------------------------------------------------------------------------------
@@ -221,24 +220,13 @@ def _as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _end_left(folder: str | None) -> None:
-    """Of a Trainer that was left by an exception, and whose run another one goes on with."""
-    for recording in list(_open):
-        if str(recording.run.path) == folder:
-            recording.end(_not_ended())
-
-
 @atexit.register
 def _end_all() -> None:
     """Before the runs themselves are closed as finished: a Trainer that was left in its middle is not."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     for recording in list(_open):
-        recording.end(_uncaught() or _not_ended())
+        recording.end(error if isinstance(error, BaseException) else _not_ended())
 
 
 def _not_ended() -> RuntimeError:
     return RuntimeError("the Trainer did not come to its end")
-
-
-def _uncaught() -> BaseException | None:
-    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-    return error if isinstance(error, BaseException) else None

@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,29 +21,13 @@ from torch.optim import Optimizer
 from torcheer.errors import InputError
 from torcheer.graph import say
 from torcheer.training import distributed
-from torcheer.training.checkpoint.save_load import (
-    Checkpoint,
-    Stored,
-    Tree,
-    all_or_nothing,
-    best_first,
-    file_name,
-    put_back_random,
-    read_newest,
-    read_tree,
-    remove_unfinished,
-    set_aside,
-    stored_in,
-    write_index,
-    write_tree,
-)
+from torcheer.training.checkpoint import save_load
+from torcheer.training.checkpoint.save_load import Checkpoint, Stored, Tree, stored_in
 from torcheer.training.checkpoint.state_tree import encoded
-from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
 from torcheer.training.data_order import DataOrder
-from torcheer.training.loss_functions import LossFunction, name_of
 from torcheer.training.random_state import random_state
-from torcheer.training.trainer.callbacks import Callback, Training
-from torcheer.training.trainer.interrupt import INTERRUPTED
+from torcheer.training.trainer.callbacks import INTERRUPTED, Callback, Training
+from torcheer.training.trainer.fit_arguments import LossFunction, name_of
 from torcheer.training.trainer.training_history import Mode, mode_of
 from torcheer.training.training_warning import warn
 
@@ -54,20 +37,15 @@ _OF_SCHEDULER = "initial_lr"  # beside "lr", which says the same
 
 
 def made_with(optimizer: Optimizer, loss: LossFunction | None) -> dict[str, Any]:
-    """The name of the loss, and the settings of each group of the optimizer, before the first step."""
-    return {"loss": name_of(loss), "groups": plain_groups(optimizer)}
-
-
-def plain_groups(optimizer: Optimizer) -> list[dict[str, Any]]:
-    """Numbers and text, without the parameters."""
-    found = []
+    """The name of the loss, and the settings of each group of the optimizer that are numbers or text."""
+    groups = []
     for group in optimizer.param_groups:
         held = {
             name: one.item() if isinstance(one, Tensor) and one.numel() == 1 else one
             for name, one in group.items()
         }
-        found.append({name: value for name, value in held.items() if _is_plain(value)})
-    return found
+        groups.append({name: value for name, value in held.items() if _is_plain(value)})
+    return {"loss": name_of(loss), "groups": groups}
 
 
 def settings_in_use(made: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +62,8 @@ def settings_in_use(made: Mapping[str, Any], names: Mapping[str, Any]) -> dict[s
 
 def differences(was: Mapping[str, Any], given: Mapping[str, Any], optimizer: Optimizer) -> Iterator[str]:
     """Where settings that are given are others than those of the checkpoint, which `optimizer` has by now."""
-    groups = list(zip(was["groups"], given["groups"], plain_groups(optimizer), strict=True))
+    in_use = made_with(optimizer, None)["groups"]
+    groups = list(zip(was["groups"], given["groups"], in_use, strict=True))
     for number, (before, now, current) in enumerate(groups):
         of_group = f" of group {number}" if len(groups) > 1 else ""
         # Schedulers that cycle change these, so that an optimizer that was trained with already has others.
@@ -122,37 +101,8 @@ def own_states(training: Training, but: Callback) -> Tree:
     }
 
 
-def training_tree(training: Training, states: Sequence[Tree], keeping: Mapping[str, Any]) -> Tree:
-    """`states`: what `own_states` gave in each process. `keeping`: what is said about the best checkpoint."""
-    done = {"step": training.steps_done, "epoch": training.epochs_done, "batch": training.batches_done}
-    return {
-        **tree_of(_parts_of(training)),
-        "position": done,
-        "metrics": figures_of(training),
-        "extra": None,
-        "keeping": dict(keeping),
-        **{name: dict(enumerate(state[name] for state in states)) for name in _OF_EACH_RANK},
-    }
-
-
-def is_at_end_of_epoch(training: Training) -> bool:
-    """Whether the figures of the last epoch are those of the weights as they are now."""
-    history = training.history
-    return len(history) > 0 and int(history["step"][-1]) == training.step
-
-
-def figures_of(training: Training) -> dict[str, float]:
-    """Of the epoch that has just ended, or of the last step."""
-    history = training.history
-    if is_at_end_of_epoch(training):
-        return {name: float(history[name][-1]) for name in history.names}
-    last = len(history.steps) - 1
-    return {name: float(history.steps.tail(name, last)[0]) for name in history.steps.names if last >= 0}
-
-
-def _parts_of(training: Training) -> Parts:
-    names = ("model", "optimizer", "scheduler", "scaler")
-    return Parts(**{name: getattr(training, name) for name in names})
+def _parts(training: Training) -> dict[str, Any]:
+    return save_load.parts_of(*(getattr(training, name) for name in save_load.PARTS))
 
 
 # --- putting back -------------------------------------------------------------------------------------------
@@ -165,21 +115,21 @@ def load_training(training: Training, checkpoint: Checkpoint, tree: Tree) -> Non
             f"{checkpoint.path} was not written by fit, which cannot go on from it: load it first, with "
             "load_checkpoint(path, model=model)."
         )
-    parts = _parts_of(training)
+    parts = _parts(training)
     if "scaler" not in tree:  # begins anew where autocast was turned on since
-        parts = replace(parts, scaler=None)
-    with all_or_nothing(checkpoint, training.train_loader, training.model, training.test_loader):
-        check_fits(str(checkpoint.path), tree, parts)
-        if "scheduler" in tree and parts.scheduler is None:
-            raise InputError(
-                f"{checkpoint.path} was written with a scheduler, {tree['kinds']['scheduler']}: give fit the "
-                "same."
-            )
-        put_back_random(checkpoint, training.order, training.model, training.test_loader, goes_on=True)
+        parts.pop("scaler", None)
+    with save_load.all_or_nothing(checkpoint, training.train_loader, training.model, training.test_loader):
+        save_load.check_fits(checkpoint.path, tree, parts)
+        if "scheduler" in tree and "scheduler" not in parts:
+            kind = tree["kinds"]["scheduler"]
+            raise InputError(f"{checkpoint.path} was written with a scheduler, {kind}: give fit the same.")
+        save_load.put_back_random(
+            checkpoint, training.order, training.model, training.test_loader, goes_on=True
+        )
         rank = distributed.rank() if distributed.rank() in tree["training"] else 0
         training.load_state_dict(tree["training"][rank])
         _load_callbacks(training, tree["callbacks"][rank])
-        load_parts(tree, parts)  # last: what it does it takes back where something fails
+        save_load.load_parts(tree, parts)  # last: what it does it takes back where something fails
     was = tree["training"][rank].get("made_with")
     if was:
         _take_settings(training, was, checkpoint.path)
@@ -205,9 +155,7 @@ def checkpoints_of(given: Any) -> Checkpoints | None:
         return given
     if isinstance(given, str | os.PathLike):
         return Checkpoints(given)
-    raise InputError(
-        f"checkpoints is a {type(given).__name__}: give a folder, or tl.Checkpoints(folder, ...)."
-    )
+    raise InputError(f"checkpoints is a {type(given).__name__}: give a folder, or tl.Checkpoints(folder).")
 
 
 def _take_settings(training: Training, was: Mapping[str, Any], path: Path) -> None:
@@ -220,14 +168,10 @@ def _take_settings(training: Training, was: Mapping[str, Any], path: Path) -> No
     if changed:
         warn(
             f"other settings are given than {path} was made with: {changed}. Those of the checkpoint hold. "
-            "For others, change optimizer.param_groups in the on_begin of a callback, or begin anew in "
-            "another folder."
+            "For others, change optimizer.param_groups in a callback's on_begin, or take another folder."
         )
     if was["loss"] != given["loss"]:
-        warn(
-            f"{path} was made with the loss {was['loss']}, and {given['loss']} is given: from here on that "
-            "one is used."
-        )
+        warn(f"{path} was made with the loss {was['loss']}, and {given['loss']} is given: it is used now.")
 
 
 def say_going_on(path: Path | None, training: Training) -> None:
@@ -273,9 +217,7 @@ class Checkpoints(Callback):
         if not isinstance(folder, str | os.PathLike) or os.path.isfile(folder):
             raise InputError(f"{folder!r} is no folder: name one, such as 'checkpoints', to keep them in.")
         if keep_last is not None and (not isinstance(keep_last, int) or keep_last < 1):
-            raise InputError(
-                f"keep_last={keep_last!r}: give how many checkpoints to keep, 1 or more, or None for all."
-            )
+            raise InputError(f"keep_last={keep_last!r}: give how many to keep, 1 or more, or None for all.")
         self.folder = Path(folder)
         self.every = every
         self.keep_last = keep_last
@@ -291,15 +233,14 @@ class Checkpoints(Callback):
 
     def resume(self, training: Training) -> Path | None:
         """Put the training back to the newest checkpoint: which. None where there is none: it begins anew."""
-        training.order = DataOrder(training.train_loader, renew_workers=True)
+        training.order = DataOrder(training.train_loader)
         self._written, self._best_value = None, None
         found = distributed.from_main(self._prepared() if distributed.is_main() else None)
         if not found:
             return None
-        checkpoint, tree = read_newest(self.folder, "newest") if distributed.is_main() else (None, None)
-        path = distributed.from_main(None if checkpoint is None else str(checkpoint.path))
-        if checkpoint is None or tree is None:
-            checkpoint, tree = read_tree(str(path))
+        read = save_load.read_newest(self.folder, "newest") if distributed.is_main() else None
+        path = distributed.from_main(None if read is None else read[0].path)
+        checkpoint, tree = save_load.read_tree(str(path)) if read is None else read
         try:
             load_training(training, checkpoint, tree)
         except InputError as error:
@@ -308,7 +249,10 @@ class Checkpoints(Callback):
         self._written = (training.steps_done, training.epochs_done)
         self._written_at = time.monotonic()
         if distributed.is_main():
-            self._set_newer_aside(checkpoint)
+            # What is newer could not be read; it must not be taken for the newest again.
+            newer = [one for one in stored_in(self.folder) if one.step > checkpoint.step or one.problem]
+            if newer:
+                save_load.set_aside(newer, self.folder, "damaged")
         best = self._best_of(stored_in(self.folder))
         self._best_value = distributed.from_main(best[0].value if best else None)
         return checkpoint.path
@@ -316,29 +260,22 @@ class Checkpoints(Callback):
     def _prepared(self) -> bool:
         """A folder to write to. Whether there is something to go on from."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        remove_unfinished(self.folder)
+        save_load.remove_unfinished(self.folder)
         stored = stored_in(self.folder)
         if stored and not self._may_resume:
-            set_aside(stored, self.folder, "earlier")
+            save_load.set_aside(stored, self.folder, "earlier")
         return bool(stored) and self._may_resume
-
-    def _set_newer_aside(self, checkpoint: Checkpoint) -> None:
-        """What is newer could not be read; it must not be taken for the newest again."""
-        newer = [one for one in stored_in(self.folder) if one.step > checkpoint.step or one.problem]
-        if newer:
-            set_aside(newer, self.folder, "damaged")
 
     def _best_of(self, stored: list[Stored]) -> list[Stored]:
         """The best one, if there is one, in a list."""
-        return best_first([one for one in stored if (one.measure, one.mode) == (self.best, self.mode)])[:1]
+        alike = [one for one in stored if (one.measure, one.mode) == (self.best, self.mode)]
+        return save_load.best_first(alike)[:1]
 
     # --- writing -------------------------------------------------------------------------------------------
 
     def on_begin(self, training: Training) -> None:
         if training.order is None:
-            raise InputError(
-                "Checkpoints are no ordinary callback: give them to fit as checkpoints=..., alone."
-            )
+            raise InputError("Checkpoints are no ordinary callback: give them to fit as checkpoints=...")
         if self.best is not None and self.best not in training.figures:
             raise InputError(
                 f"Checkpoints keeps the best {self.best!r}, and an epoch has {', '.join(training.figures)}: "
@@ -381,7 +318,14 @@ class Checkpoints(Callback):
     def _write(self, training: Training) -> bool:
         """False where the disk did not take it."""
         states = distributed.gathered(own_states(training, self))
-        problem = self._written_by_main(training, states) if distributed.is_main() else None
+        problem: Exception | None = None
+        if distributed.is_main():
+            try:
+                path = self.folder / save_load.file_name(training.steps_done)
+                save_load.write_tree(path, self._tree(training, states))
+                save_load.write_index(self.folder, self._without_old())
+            except (OSError, InputError) as error:
+                problem = error
         problem = distributed.from_main(problem)
         self._written_at = time.monotonic()
         if isinstance(problem, InputError):
@@ -395,14 +339,6 @@ class Checkpoints(Callback):
             )
         return problem is None
 
-    def _written_by_main(self, training: Training, states: list[Tree]) -> Exception | None:
-        try:
-            write_tree(self.folder / file_name(training.steps_done), self._tree(training, states))
-            write_index(self.folder, self._without_old())
-        except (OSError, InputError) as error:
-            return error
-        return None
-
     def _without_old(self) -> list[Stored]:
         """Remove what is not kept, now that the new one is safe; what is left."""
         stored = [one for one in stored_in(self.folder) if not one.problem]
@@ -413,9 +349,25 @@ class Checkpoints(Callback):
         return [one for one in stored if one not in old]
 
     def _tree(self, training: Training, states: list[Tree]) -> Tree:
-        measured = figures_of(training) if self.best and is_at_end_of_epoch(training) else {}
-        keeping = {"measure": self.best or "", "mode": self.mode, "value": measured.get(self.best or "")}
-        return training_tree(training, states, keeping)
+        """`states`: what `own_states` gave in each process."""
+        history = training.history
+        # Then the figures of the last epoch are those of the weights as they are now.
+        is_end_of_epoch = len(history) > 0 and int(history["step"][-1]) == training.step
+        if is_end_of_epoch:
+            figures = {name: float(history[name][-1]) for name in history.names}
+        else:
+            steps, last = history.steps, len(history.steps) - 1
+            figures = {name: float(steps.tail(name, last)[0]) for name in steps.names if last >= 0}
+        best = figures.get(self.best or "") if is_end_of_epoch else None
+        done = {"step": training.steps_done, "epoch": training.epochs_done, "batch": training.batches_done}
+        return {
+            **save_load.tree_of(_parts(training)),
+            "position": done,
+            "metrics": figures,
+            "extra": None,
+            "keeping": {"measure": self.best or "", "mode": self.mode, "value": best},
+            **{name: dict(enumerate(state[name] for state in states)) for name in _OF_EACH_RANK},
+        }
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
@@ -427,7 +379,5 @@ def _seconds_of(every: Any) -> float | None:
         return None
     match = _TIME.fullmatch(every.strip()) if isinstance(every, str) else None
     if match is None or float(match[1]) == 0:
-        raise InputError(
-            f"every={every!r}: give 'epoch', a number of steps, or a time such as '10min' or '2h'."
-        )
+        raise InputError(f"every={every!r}: give 'epoch', a number of steps, or a time such as '10min'.")
     return float(match[1]) * _SECONDS[match[2]]

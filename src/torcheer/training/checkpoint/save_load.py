@@ -8,25 +8,28 @@ The file is a safetensors file with JSON in its metadata. Nothing in it is pickl
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import json
 import math
 import operator
 import os
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
 from torcheer.capture import FILE_TYPES, Piece, TensorFile, write_tensors
@@ -34,12 +37,232 @@ from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.models import num_ranks
 from torcheer.tensorfile import ITEM_BYTES, FileKind, NamedTwice, unique, write_atomically
 from torcheer.training import distributed
-from torcheer.training.checkpoint.state_tree import TensorTable, decoded, encoded, file_shape, file_tensor
-from torcheer.training.checkpoint.training_parts import Parts, check_fits, load_parts, tree_of
+from torcheer.training.checkpoint.state_tree import decoded, encoded, file_shape, file_tensor
 from torcheer.training.data_order import DataOrder
 from torcheer.training.random_state import random_state, set_random_state
 from torcheer.training.training_warning import warn
 from torcheer.version import RELEASE
+
+Tree = dict[str, Any]
+PathLike = str | os.PathLike[str]
+
+# --- a model under plain names ------------------------------------------------------------------------------
+
+
+def state_of(model: nn.Module) -> tuple[Tree, Tree]:
+    """What is in `model.state_dict()` by plain name, and the versions of its modules, as torch wants them."""
+    plain, state = _plain_names(model), model.state_dict()
+    versions = {plain(address): one for address, one in getattr(state, "_metadata", {}).items()}
+    return {plain(name): value for name, value in state.items()}, versions
+
+
+def load_state(model: nn.Module, state: Mapping[str, Any], versions: Mapping[str, Any]) -> None:
+    """Load what `state_of` gave, also where other things are wrapped around the model now."""
+    plain, own = _plain_names(model), model.state_dict()
+    renamed = OrderedDict((name, state[plain(name)]) for name in own)
+    addresses = getattr(own, "_metadata", {})
+    renamed._metadata = {address: versions.get(plain(address), {}) for address in addresses}  # type: ignore[attr-defined]
+    model.load_state_dict(renamed)
+
+
+def _model_differences(model: nn.Module, state: Mapping[str, Any]) -> list[str]:
+    """What keeps a state from being loaded into this model, in words."""
+    own, _ = state_of(model)
+    found = [
+        f"'{name}' has shape {_shape(state[name])} in the checkpoint and {_shape(value)} here"
+        for name, value in own.items()
+        if name in state and isinstance(value, Tensor) and not is_lazy(value)
+        if value.shape != getattr(state[name], "shape", None)
+    ]
+    missing = [f"'{name}' is missing in the checkpoint" for name in own if name not in state]
+    more = [f"'{name}' is in the checkpoint only" for name in state if name not in own]
+    # In turn: of a name that was changed, both show.
+    return found + [one for pair in zip_longest(missing, more) for one in pair if one is not None]
+
+
+def _plain_names(model: nn.Module) -> Callable[[str], str]:
+    """Leaves out what torch.compile and data parallelism put into a name: `module.conv._orig_mod.weight`."""
+    wrapped = set()
+    for address, module in model.named_modules(remove_duplicate=False):
+        inner = _inner_name(module)
+        if inner:
+            wrapped.add(f"{address}.{inner}" if address else inner)
+
+    def plain(name: str) -> str:
+        parts = name.split(".")
+        kept = [part for count, part in enumerate(parts, 1) if ".".join(parts[:count]) not in wrapped]
+        return ".".join(kept)
+
+    return plain if wrapped else lambda name: name
+
+
+def _inner_name(module: nn.Module) -> str:
+    if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
+        return "module"
+    # By its name: to import the class would import the compiler.
+    return "_orig_mod" if type(module).__name__ == "OptimizedModule" else ""
+
+
+def _shape(value: Any) -> str:
+    return str(tuple(value.shape)) if isinstance(value, Tensor) else f"none, as a {type(value).__name__}"
+
+
+_MOST_NAMED = 5
+
+
+PARTS = ("model", "optimizer", "scheduler", "scaler")
+
+
+def parts_of(*parts: Any) -> dict[str, Any]:
+    """Those of `PARTS` that there are, by name."""
+    given = {name: part for name, part in zip(PARTS, parts, strict=True) if part is not None}
+    if not isinstance(given.get("model"), nn.Module | None):
+        raise InputError(f"model is a {type(given['model']).__name__}: give a torch.nn.Module.")
+    for name, part in given.items():
+        if not all(callable(getattr(part, method, None)) for method in ("state_dict", "load_state_dict")):
+            raise InputError(
+                f"{name} is a {type(part).__name__}, which has no state_dict and load_state_dict: give "
+                f"torch's own {name}, or one with these two methods."
+            )
+    return given
+
+
+# --- taking -------------------------------------------------------------------------------------------------
+
+
+def tree_of(parts: Mapping[str, Any]) -> Tree:
+    """The state of each part by its name, and beside it what tells whether it fits when it is loaded."""
+    tree: Tree = {"kinds": {name: kind_of(part) for name, part in parts.items()}}
+    for name, part in parts.items():
+        if name == "model":
+            tree["model"], tree["model_versions"] = state_of(part)
+            continue
+        tree[name] = part.state_dict()
+        if name == "optimizer":
+            tree["parameters"] = _outlines(part, parts.get("model"))
+        elif (
+            name == "scheduler"
+            and isinstance(tree[name], dict)
+            and type(part).__module__.startswith("torch.")
+        ):
+            # Without the functions that its classes choose when they are made, and keep in their state.
+            tree[name] = {key: value for key, value in tree[name].items() if not callable(value)}
+    return tree
+
+
+def kind_of(part: Any) -> str:
+    """Its class, and those of the schedulers in it: SequentialLR(LinearLR, CosineAnnealingLR)."""
+    if isinstance(part, nn.Module):
+        return type(part).__name__
+    inner = [kind_of(one) for one in getattr(part, "_schedulers", ())]
+    return type(part).__name__ + (f"({', '.join(inner)})" if inner else "")
+
+
+def _outlines(optimizer: Optimizer, model: nn.Module | None) -> list[list[Any]]:
+    """Name and shape of each parameter, group by group: its state is stored by number only."""
+    names = {}
+    if model is not None:
+        plain = _plain_names(model)
+        names = {id(parameter): plain(name) for name, parameter in model.named_parameters()}
+    return [
+        [[names.get(id(one)), list(one.shape)] for one in group["params"]] for group in optimizer.param_groups
+    ]
+
+
+# --- putting back -------------------------------------------------------------------------------------------
+
+
+def check_fits(path: Path, tree: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+    """Raise where one of the parts is another than that whose state is in the checkpoint."""
+    for name, part in parts.items():
+        if name not in tree:
+            raise InputError(f"{path} has no {name}: it was saved without one. Leave out {name}=.")
+        stored = tree["kinds"][name]
+        if name == "model":
+            found = _model_differences(part, tree["model"])
+        elif stored != kind_of(part):
+            found = [f"the checkpoint has the state of {stored}"]
+        else:
+            is_by_number = name == "optimizer"
+            found = (
+                _parameter_differences(tree["parameters"], part, parts.get("model")) if is_by_number else []
+            )
+        if found:
+            shown = "; ".join(found[:_MOST_NAMED])
+            more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+            raise InputError(
+                f"{path} does not fit this {name}, {kind_of(part)}: {shown}{more}. Nothing was loaded. Build "
+                f"it as it was when the checkpoint was saved, or take what you need from "
+                f"load_checkpoint(path).{name}."
+            )
+
+
+def _parameter_differences(
+    stored: list[list[Any]], optimizer: Optimizer, model: nn.Module | None
+) -> list[str]:
+    here = _outlines(optimizer, model)
+    if [len(group) for group in stored] != [len(group) for group in here]:
+        sizes = [" + ".join(str(len(group)) for group in groups) or "no" for groups in (stored, here)]
+        return [f"it was saved with {sizes[0]} parameters (by group), and has {sizes[1]} here"]
+    found = []
+    pairs = [pair for groups in zip(stored, here, strict=True) for pair in zip(*groups, strict=True)]
+    for number, ((name, shape), (own_name, own_shape)) in enumerate(pairs):
+        if shape != own_shape:
+            was, now = tuple(shape), tuple(own_shape)
+            found.append(f"its parameter {number} ({name}) has shape {was} in the checkpoint and {now} here")
+        elif name and own_name and name != own_name:
+            found.append(f"its parameter {number} is '{name}' in the checkpoint and '{own_name}' here")
+    return found
+
+
+def load_parts(tree: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+    """Load each part. Where one of them refuses, those before it are put back as they were."""
+    loaders: dict[str, Callable[[Any], None]] = {
+        "model": lambda model: load_state(model, tree["model"], tree["model_versions"]),
+        "optimizer": lambda optimizer: _load_optimizer(optimizer, tree["optimizer"]),
+        "scheduler": lambda scheduler: scheduler.load_state_dict(_copied(tree["scheduler"])),
+        # Empty: it was off when it was saved, and has nothing to say.
+        "scaler": lambda scaler: scaler.load_state_dict(_copied(tree["scaler"])) if tree["scaler"] else None,
+    }
+    before = {name: _copied(part.state_dict()) for name, part in parts.items()}
+    try:
+        for name, part in parts.items():
+            loaders[name](part)
+    except BaseException:
+        for name, part in parts.items():
+            # One that cannot go back must not keep the others from it.
+            with suppress(Exception):
+                part.load_state_dict(before[name])
+        raise
+
+
+def _load_optimizer(optimizer: Optimizer, state: Mapping[str, Any]) -> None:
+    own = _copied(state)
+    optimizer.load_state_dict(own)
+    # torch gives all floats of a state the type of their parameter. Some have another (NAdam's mu_product
+    # beside a bfloat16 weight), and would lose digits.
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    numbers = [number for group in state["param_groups"] for number in group["params"]]
+    for number, parameter in zip(numbers, parameters, strict=True):
+        if number in own["state"] and parameter in optimizer.state:
+            optimizer.state[parameter] = _typed(optimizer.state[parameter], own["state"][number])
+
+
+def _typed(loaded: Any, stored: Any) -> Any:
+    if isinstance(loaded, Tensor) and isinstance(stored, Tensor):
+        return loaded if loaded.dtype is stored.dtype else stored.to(loaded.device)
+    if isinstance(loaded, dict):
+        return {key: _typed(value, stored[key]) if key in stored else value for key, value in loaded.items()}
+    if type(loaded) in (list, tuple) and len(loaded) == len(stored):
+        return type(loaded)(_typed(*pair) for pair in zip(loaded, stored, strict=True))
+    return loaded
+
+
+def _copied(state: Any) -> Any:
+    """Memory of its own: torch takes over what it is given, and some schedulers empty it."""
+    with torch.no_grad():
+        return copy.deepcopy(state)
+
 
 # --- one file -----------------------------------------------------------------------------------------------
 #
@@ -64,44 +287,6 @@ _TORCH_TYPES = {theirs: ours for ours, theirs in FILE_TYPES.items()}
 
 class NewerFormatError(FileFormatError):
     """It is whole, but this torcheer is too old for it. Nobody should go on from an older one instead."""
-
-
-def broken(path: str, what: str, do: str = "") -> FileFormatError:
-    return FileFormatError(f"{path} cannot be opened as a checkpoint: {what}. {do or CHECKPOINT.damaged}")
-
-
-def write_checkpoint(path: str | os.PathLike[str], document: Mapping[str, Any], table: TensorTable) -> str:
-    """Write a file that is there once it is whole and on the disk; until then an older one stays."""
-    text = msgspec.json.encode(document).decode()
-    # "pt": who reads such files asks which library wrote the tensors.
-    metadata = {"format": "pt", DOCUMENT: text, **table.aliases}
-    pieces = [_piece(name, tensor) for name, tensor in table.tensors.items()]
-    return write_atomically(
-        path,
-        "a checkpoint",
-        lambda file: write_tensors(file, pieces, metadata, has_header_sum=True),
-        example="step-1200.safetensors",
-    )
-
-
-def _piece(name: str, tensor: Tensor) -> Piece:
-    file_type, shape = file_shape(tensor)
-    size = ITEM_BYTES[file_type] * math.prod(shape)
-    make = partial(file_tensor, tensor)
-    return Piece(name=name, file_type=file_type, shape=shape, num_bytes=size, make=make)
-
-
-def read_document(path: str) -> dict[str, Any]:
-    """The JSON text alone: quick, and enough to know which checkpoint it is."""
-    return _document(TensorFile(path, CHECKPOINT))
-
-
-def read_checkpoint(path: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The text, and all tensors, each held against its checksum."""
-    file = TensorFile(path, CHECKPOINT)
-    document = _document(file)
-    file.check_sums()
-    return document, {name: _read_tensor(file, name) for name in file.names}
 
 
 def _document(file: TensorFile) -> dict[str, Any]:
@@ -154,13 +339,6 @@ class Stored:
     value: float | None = None  # of that metric, where it was measured with just this state
     problem: str = ""  # what keeps it from being opened
 
-    @property
-    def rank(self) -> float:
-        """The smaller, the better. A value that is no number is worse than all."""
-        if self.value is None or self.value != self.value:
-            return float("inf")
-        return self.value if self.mode == "min" else -self.value
-
 
 def file_name(step: int) -> str:
     return f"step-{step:08d}.safetensors"
@@ -175,7 +353,7 @@ def stored_in(folder: str | os.PathLike[str]) -> list[Stored]:
 
 def _look(path: Path, step: int) -> Stored:
     try:
-        document = read_document(str(path))
+        document = _document(TensorFile(str(path), CHECKPOINT))
         state = {name: document["state"].get(name) for name in ("position", "metrics", "keeping")}
         tree = decoded(state, {})
         keeping = tree["keeping"] or {}
@@ -197,8 +375,13 @@ def _look(path: Path, step: int) -> Stored:
 
 def best_first(stored: Sequence[Stored]) -> list[Stored]:
     """Those that were measured, the best first; of equals the oldest, which needed least."""
-    measured = [one for one in stored if one.value is not None and not one.problem]
-    return sorted(measured, key=lambda one: (one.rank, one.step))
+
+    def order(one: Stored) -> tuple[float, int]:
+        assert one.value is not None
+        value = -one.value if one.mode == "max" else one.value
+        return (math.inf if value != value else value), one.step  # NaN is worse than all
+
+    return sorted((one for one in stored if one.value is not None and not one.problem), key=order)
 
 
 def write_index(folder: Path, stored: Sequence[Stored]) -> None:
@@ -217,18 +400,17 @@ def write_index(folder: Path, stored: Sequence[Stored]) -> None:
     ]
     head = {} if best is None else {"best": best.path.name, "best_by": f"{best.mode} of {best.measure}"}
     text = msgspec.json.format(msgspec.json.encode({**head, "checkpoints": rows}), indent=2)
-
-    def write(file: BinaryIO) -> None:
-        file.write(text + b"\n")
-
-    write_atomically(folder / INDEX, "a list of checkpoints", write, example=INDEX)
+    path = folder / INDEX
+    write_atomically(
+        path, "a list of checkpoints", lambda file: file.writelines([text, b"\n"]), example=INDEX
+    )
 
 
 def remove_unfinished(folder: Path) -> None:
     """What a process that was killed while it wrote has left."""
     for name in os.listdir(folder):
         if _UNFINISHED.fullmatch(name):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 (folder / name).unlink()
 
 
@@ -243,16 +425,10 @@ def set_aside(stored: Sequence[Stored], folder: Path, reason: str) -> Path:
     return place
 
 
-_STAYS_ON_CPU = ("random.", "data.")  # generators take their state from there
-
 _DICTS = (
     *("kinds", "model", "model_versions", "optimizer", "scheduler", "scaler"),
     *("position", "metrics", "random", "data", "training", "callbacks", "keeping"),
 )
-_LISTS = ("parameters",)
-
-Tree = dict[str, Any]
-PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,8 +455,7 @@ class Checkpoint:
     data: dict[int, Tree] = field(default_factory=dict)  # where the data are, by rank
 
     def __repr__(self) -> str:
-        parts = ("model", "optimizer", "scheduler", "scaler")
-        held = ", ".join(name for name in parts if getattr(self, name) is not None)
+        held = ", ".join(name for name in PARTS if getattr(self, name) is not None)
         return f"<Checkpoint {self.path.name}: step {self.step}, epoch {self.epoch}, {held or 'no parts'}>"
 
 
@@ -307,7 +482,7 @@ def save_checkpoint(
 
     The random state of this process is kept in any case.
     """
-    parts = Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
+    parts = parts_of(model, optimizer, scheduler, scaler)
     rank = distributed.rank()
     tree = {
         **tree_of(parts),
@@ -321,8 +496,8 @@ def save_checkpoint(
 
 
 def write_tree(path: PathLike, tree: Mapping[str, Any]) -> Path:
-    """Write a checkpoint whose tree is complete."""
-    json, table = encoded(tree)
+    """Write a checkpoint whose tree is complete. Until it is whole and on the disk, an older one stays."""
+    state, table = encoded(tree)
     document = {
         "version": VERSION,
         "saved_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -332,9 +507,25 @@ def write_tree(path: PathLike, tree: Mapping[str, Any]) -> Path:
             "numpy": numpy.__version__,
             "python": platform.python_version(),
         },
-        "state": json,
+        "state": state,
     }
-    return Path(write_checkpoint(path, document, table))
+    # "pt": who reads such files asks which library wrote the tensors.
+    metadata = {"format": "pt", DOCUMENT: msgspec.json.encode(document).decode(), **table.aliases}
+    pieces = [_piece(name, tensor) for name, tensor in table.tensors.items()]
+    written = write_atomically(
+        path,
+        "a checkpoint",
+        lambda file: write_tensors(file, pieces, metadata, has_header_sum=True),
+        example="step-1200.safetensors",
+    )
+    return Path(written)
+
+
+def _piece(name: str, tensor: Tensor) -> Piece:
+    file_type, shape = file_shape(tensor)
+    size = ITEM_BYTES[file_type] * math.prod(shape)
+    make = partial(file_tensor, tensor)
+    return Piece(name=name, file_type=file_type, shape=shape, num_bytes=size, make=make)
 
 
 def _position_of(position: Mapping[str, Any] | int | None) -> Tree:
@@ -343,9 +534,7 @@ def _position_of(position: Mapping[str, Any] | int | None) -> Tree:
         found = dict(given)
         return found | {name: operator.index(found[name]) for name in ("step", "epoch") if name in found}
     except (TypeError, ValueError):
-        raise InputError(
-            f"position is {position!r}: give a step, or a dict such as {{'step': 1200, 'epoch': 3}}."
-        ) from None
+        raise InputError(f"position is {position!r}: give a step, or {{'step': 1200, 'epoch': 3}}.") from None
 
 
 def _loader_in(loader: Any) -> Any:
@@ -364,7 +553,6 @@ def load_checkpoint(
     scaler: Any = None,
     loader: Any = None,
     restore_random: bool = True,
-    device: str | torch.device | None = None,
     which: Literal["newest", "best"] = "newest",
 ) -> Checkpoint:
     """Read a checkpoint, and load it into what is given: all of it or, where something does not fit, nothing.
@@ -372,17 +560,18 @@ def load_checkpoint(
     - `path`: a file, or a folder of `Checkpoints`, of which the newest whole one is taken, or `which="best"`.
     - `loader`: as it was given to `save_checkpoint`; a `DataOrder` goes on where it was.
     - `restore_random`: put the random state of this process back, too.
-    - `device`: where the tensors of the states are put; by default on the CPU. A model keeps its own device.
+
+    A model keeps its device; the states of the checkpoint that is returned are on the CPU.
     """
-    parts = Parts(model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
-    checkpoint, tree = read_newest(path, which, device) if os.path.isdir(path) else read_tree(path, device)
+    parts = parts_of(model, optimizer, scheduler, scaler)
+    checkpoint, tree = read_newest(path, which) if os.path.isdir(path) else read_tree(path)
     if isinstance(loader, DataOrder) and not checkpoint.data:
         raise InputError(
             f"{checkpoint.path} does not say where the data were: it was saved without a DataOrder. Give the "
             "loader itself, and begin an epoch, or save with loader=DataOrder(loader)."
         )
     with all_or_nothing(checkpoint, _loader_in(loader), model):
-        check_fits(str(checkpoint.path), tree, parts)
+        check_fits(checkpoint.path, tree, parts)
         if restore_random:
             put_back_random(checkpoint, loader, model, goes_on=optimizer is not None or loader is not None)
         load_parts(tree, parts)
@@ -399,20 +588,20 @@ def all_or_nothing(checkpoint: Checkpoint, *holders: Any) -> Iterator[None]:
         set_random_state(before, *holders)
         if isinstance(error, TorcheerError) or not isinstance(error, Exception):
             raise
-        reason = f"{type(error).__name__}: {error}"
-        raise broken(
-            str(checkpoint.path), f"its state was refused ({reason}), and nothing was loaded"
+        raise FileFormatError(
+            f"{checkpoint.path} cannot be opened as a checkpoint: its state was refused "
+            f"({type(error).__name__}: {error}), and nothing was loaded. {CHECKPOINT.damaged}"
         ) from error
 
 
-def read_newest(folder: PathLike, which: str, device: Any = None) -> tuple[Checkpoint, Tree]:
+def read_newest(folder: PathLike, which: str) -> tuple[Checkpoint, Tree]:
     """The newest, or the best, that is whole."""
     found = stored_in(folder) if which == "newest" else best_first(stored_in(folder))
     if which not in ("newest", "best"):
         raise InputError(f"which={which!r}: give 'newest' or 'best'.")
     for stored in found:
         try:
-            return read_tree(stored.path, device)
+            return read_tree(stored.path)
         except NewerFormatError:
             raise
         except FileFormatError as error:
@@ -421,41 +610,31 @@ def read_newest(folder: PathLike, which: str, device: Any = None) -> tuple[Check
     raise InputError(f"no checkpoint in the folder {os.fspath(folder)} {kept}.")
 
 
-def read_tree(path: PathLike, device: Any = None) -> tuple[Checkpoint, Tree]:
+def read_tree(path: PathLike) -> tuple[Checkpoint, Tree]:
     """One file as an object, and as the tree that was written."""
-    name = os.fsdecode(path)
-    document, tensors = read_checkpoint(name)
-    if device is not None:
-        tensors = {
-            name: one if name.startswith(_STAYS_ON_CPU) else one.to(device) for name, one in tensors.items()
-        }
+    file = TensorFile(os.fsdecode(path), CHECKPOINT)
+    document = _document(file)
+    file.check_sums()
+    tensors = {name: _read_tensor(file, name) for name in file.names}
     try:
         tree = decoded(document["state"], tensors)
-        for names, kind in ((_DICTS, dict), (_LISTS, list)):
-            for part in names:
-                if not isinstance(tree.get(part, kind()), kind):
-                    raise TypeError(f"'{part}' is a {type(tree[part]).__name__}")
-        return _checkpoint_of(Path(name), document, tree), tree
+        for part, kind in {**dict.fromkeys(_DICTS, dict), "parameters": list}.items():
+            if not isinstance(tree.get(part, kind()), kind):
+                raise TypeError(f"'{part}' is a {type(tree[part]).__name__}")
+        position = tree["position"]
+        states: Tree = {name: tree[name] for name in ("position", "metrics", "extra", "random", "data")}
+        states |= {name: tree.get(name) for name in (*PARTS, "training")}
+        checkpoint = Checkpoint(
+            path=Path(file.path),
+            step=int(position.get("step", 0)),
+            epoch=int(position.get("epoch", 0)),
+            saved_at=datetime.fromisoformat(document["saved_at"]),
+            versions=dict(document["versions"]),
+            **states,
+        )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise broken(name, f"its text is not that of a checkpoint ({error})") from None
-
-
-def _checkpoint_of(path: Path, document: Tree, tree: Tree) -> Checkpoint:
-    position = tree["position"]
-    names = ("model", "optimizer", "scheduler", "scaler", "training")
-    return Checkpoint(
-        path=path,
-        step=int(position.get("step", 0)),
-        epoch=int(position.get("epoch", 0)),
-        position=position,
-        metrics=tree["metrics"],
-        extra=tree["extra"],
-        saved_at=datetime.fromisoformat(document["saved_at"]),
-        versions=dict(document["versions"]),
-        random=dict(tree["random"]),
-        data=dict(tree["data"]),
-        **{name: tree.get(name) for name in names},
-    )
+        raise file.broken(f"its text is not that of a checkpoint ({error})") from None
+    return checkpoint, tree
 
 
 def put_back_random(checkpoint: Checkpoint, loader: Any, *others: Any, goes_on: bool) -> None:
@@ -465,8 +644,7 @@ def put_back_random(checkpoint: Checkpoint, loader: Any, *others: Any, goes_on: 
         if goes_on:
             warn(
                 f"{checkpoint.path} has the random state of {len(checkpoint.random)} processes, and there "
-                f"are {world_size} now: random numbers and the order of the data will differ from those of "
-                "an uninterrupted training."
+                f"are {world_size} now: random numbers and the order of the data will be others."
             )
         return
     set_random_state(checkpoint.random[rank], _loader_in(loader), *others)

@@ -182,29 +182,12 @@ def as_it_was(tensor: Tensor, note: Mapping[str, Any]) -> Tensor:
     return tensor
 
 
-def read_array(tensor: Tensor, note: Any) -> Any:
-    array = tensor.cpu().numpy().copy()
-    if note is None:
-        return array
-    dtype, shape = note
-    return _from_bytes(array.tobytes(), dtype, shape)
-
-
-def read_scalar(inner: Any) -> Any:
-    dtype, text = inner
-    return _from_bytes(bytes.fromhex(text), dtype, [])[()]
-
-
 def _from_bytes(data: bytes, dtype: str, shape: Sequence[int]) -> Any:
-    if math.prod(shape) * _numpy_type(dtype).itemsize != len(data):
+    if not _NUMPY_TYPE.fullmatch(dtype):
+        raise ValueError(f"it has an array of an unknown type, {dtype[:40]!r}")
+    if math.prod(shape) * numpy.dtype(dtype).itemsize != len(data):
         raise ValueError("it has an array of another size than it says")
-    return numpy.ndarray(shape, _numpy_type(dtype), buffer=bytearray(data) if data else None)
-
-
-def _numpy_type(text: str) -> numpy.dtype[Any]:
-    if not _NUMPY_TYPE.fullmatch(text):
-        raise ValueError(f"it has an array of an unknown type, {text[:40]!r}")
-    return numpy.dtype(text)
+    return numpy.ndarray(shape, dtype, buffer=bytearray(data) if data else None)
 
 
 MAX_DEPTH = 40
@@ -226,7 +209,6 @@ class Codec(NamedTuple):
     tag: str
     write: Callable[[Any, Inner], Any]
     read: Callable[[Any], Any]
-    holds_nodes: bool = False  # whether there are other nodes in it
 
 
 def _pairs(value: Mapping[Any, Any], inner: Inner) -> list[Any]:
@@ -253,11 +235,6 @@ def _write_default(value: defaultdict[Any, Any], inner: Inner) -> Any:
     return [name or None, _pairs(value, inner)]
 
 
-def _read_default(inner: list[Any]) -> defaultdict[Any, Any]:
-    name, pairs = inner
-    return defaultdict(None if name is None else _FACTORIES[name], pairs)
-
-
 # By exact class: a subclass may hold what its parent does not.
 _CODECS: dict[type, Codec] = {
     int: Codec("$int", lambda value, _: f"{value:x}", lambda text: int(text, 16)),
@@ -266,7 +243,6 @@ _CODECS: dict[type, Codec] = {
         "$complex",
         lambda value, inner: [inner(value.real, "real"), inner(value.imag, "imag")],
         lambda parts: complex(*parts),
-        True,
     ),
     str: Codec(
         "$text",
@@ -278,25 +254,30 @@ _CODECS: dict[type, Codec] = {
         lambda value, _: base64.b64encode(value).decode(),
         lambda text: base64.b64decode(text, validate=True),
     ),
-    tuple: Codec("$tuple", _items, tuple, True),
-    set: Codec("$set", _items, set, True),
-    frozenset: Codec("$frozenset", _items, frozenset, True),
+    tuple: Codec("$tuple", _items, tuple),
+    set: Codec("$set", _items, set),
+    frozenset: Codec("$frozenset", _items, frozenset),
     deque: Codec(
         "$deque",
         lambda value, inner: [value.maxlen, _items(value, inner)],
         lambda parts: deque(parts[1], maxlen=parts[0]),
-        True,
     ),
-    dict: Codec("$dict", _pairs, dict, True),
-    OrderedDict: Codec("$ordered", _pairs, OrderedDict, True),
-    Counter: Codec("$counter", _pairs, lambda pairs: Counter(dict(pairs)), True),
-    defaultdict: Codec("$defaultdict", _write_default, _read_default, True),
+    dict: Codec("$dict", _pairs, dict),
+    OrderedDict: Codec("$ordered", _pairs, OrderedDict),
+    Counter: Codec("$counter", _pairs, lambda pairs: Counter(dict(pairs))),
+    defaultdict: Codec(
+        "$defaultdict",
+        _write_default,
+        lambda parts: defaultdict(None if parts[0] is None else _FACTORIES[parts[0]], parts[1]),
+    ),
     torch.Size: Codec("$size", lambda value, _: list(value), torch.Size),
     torch.dtype: Codec("$dtype", lambda value, _: str(value), _DTYPES.__getitem__),
     torch.device: Codec("$device", lambda value, _: str(value), torch.device),
 }
 _BY_TAG = {codec.tag: codec for codec in _CODECS.values()}
-_BY_TAG["$scalar"] = Codec("$scalar", lambda value, _: None, read_scalar)  # written by `TensorTable`
+_BY_TAG["$scalar"] = Codec(  # written by `TensorTable`
+    "$scalar", lambda value, _: None, lambda parts: _from_bytes(bytes.fromhex(parts[1]), parts[0], [])[()]
+)
 
 
 # --- to JSON ------------------------------------------------------------------------------------------------
@@ -305,27 +286,25 @@ _BY_TAG["$scalar"] = Codec("$scalar", lambda value, _: None, read_scalar)  # wri
 def encoded(tree: Mapping[str, Any]) -> tuple[dict[str, Any], TensorTable]:
     """The tree as JSON, and its tensors by name, as they are: nothing is copied yet."""
     writer = _TreeWriter()
-    return {name: writer.node(value, (name,)) for name, value in tree.items()}, writer.tensors
+    return {name: writer.node(value, (name,)) for name, value in tree.items()}, writer
 
 
-class _TreeWriter:
+class _TreeWriter(TensorTable):
     def __init__(self) -> None:
-        self.tensors = TensorTable()
+        super().__init__()
         self._open: list[int] = []  # the containers that are being written: one inside itself has no end
 
     def node(self, value: Any, path: Path) -> Any:
         if _is_plain(value):
             return value
         if isinstance(value, Tensor):
-            return self.tensors.add(value, _name(path))
+            return self.add(value, _name(path))
         if isinstance(value, numpy.ndarray | numpy.generic):
-            return self.tensors.add_numpy(value, _name(path))
+            return self.add_numpy(value, _name(path))
         if type(value) not in _CODECS and type(value) is not list:
             raise _cannot_be_kept(value, path)
         if id(value) in self._open:
-            raise InputError(
-                f"'{'.'.join(path)}' contains itself: a checkpoint keeps trees only. Take it out."
-            )
+            raise InputError(f"'{'.'.join(path)}' contains itself: a checkpoint keeps trees only.")
         if len(path) > MAX_DEPTH:
             raise InputError(f"'{'.'.join(path[:4])}…' is nested over {MAX_DEPTH} deep: keep it flatter.")
         self._open.append(id(value))
@@ -341,10 +320,12 @@ class _TreeWriter:
             # As they stand in a random state or a history: one tensor.
             tensor = numbers_in(value)
             if tensor is not None:
-                return {"$numbers": [type(value).__name__, self.tensors.add(tensor, _name(path))["$tensor"]]}
+                return {"$numbers": [type(value).__name__, self.add(tensor, _name(path))["$tensor"]]}
         if type(value) is list:
             return _items(value, inner)
-        if type(value) is dict and all(type(key) is str and _is_plain_key(key) for key in value):
+        if type(value) is dict and all(
+            type(key) is str and _is_plain(key) and key[:1] != "$" for key in value
+        ):
             return {key: inner(one, key) for key, one in value.items()}
         codec = _CODECS[type(value)]
         return {codec.tag: codec.write(value, inner)}
@@ -353,20 +334,11 @@ class _TreeWriter:
 def _is_plain(value: Any) -> bool:
     """Whether JSON knows it."""
     kind = type(value)
-    if kind is str:
-        return _is_whole(value)
+    if kind is str:  # half a character UTF-8 cannot say
+        return not any("\ud800" <= character <= "\udfff" for character in value)
     if kind is float:
         return math.isfinite(value)
     return value is None or kind is bool or (kind is int and value in _INT64)
-
-
-def _is_whole(text: str) -> bool:
-    """Whether UTF-8 can say it: half a character it cannot."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _is_plain_key(key: str) -> bool:
-    return not key.startswith("$") and _is_whole(key)
 
 
 def _name(path: Path) -> str:
@@ -414,8 +386,7 @@ class _TreeReader:
             return _TENSOR_READERS[tag](self, inner)
         if len(node) > 1 or tag not in _BY_TAG:
             raise ValueError(f"it has something of an unknown kind, {tag[:40]!r}")
-        codec = _BY_TAG[tag]
-        return codec.read(self.value(inner, depth + 1) if codec.holds_nodes else inner)
+        return _BY_TAG[tag].read(self.value(inner, depth + 1))
 
     def tensor(self, name: Any) -> Tensor:
         if type(name) is str:
@@ -427,7 +398,8 @@ class _TreeReader:
 
     def array(self, inner: Any) -> Any:
         name, note = inner
-        return read_array(self._tensors[name], note)
+        array = self._tensors[name].cpu().numpy().copy()
+        return array if note is None else _from_bytes(array.tobytes(), *note)
 
     def numbers(self, inner: Any) -> Any:
         kind, name = inner

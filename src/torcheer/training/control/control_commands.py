@@ -138,14 +138,13 @@ class AboutReport(Struct, frozen=True, kw_only=True, tag="about"):
 
 
 class StatusReport(Struct, frozen=True, kw_only=True, tag="status"):
-    state: State
-    doing: str  # Run, Step 3 epochs, Test all; empty where nothing is under way
-    counters: Counters
     values: Mapping[str, Value]  # of all parameters, as they are in force
     seed: int
-    run: str  # the folder of the run that is written now; empty before Init
-    runs: Sequence[str]  # the folders of all runs since Init, this one included
-    num_taken: int  # commands that came before this: where more were sent, it is out of date
+    state: State = "new"
+    doing: str = ""  # Run, Step 3 epochs, Test all; empty where nothing is under way
+    counters: Counters = Counters()
+    runs: tuple[str, ...] = ()  # the folders of all runs since Init, the one that is written now last
+    num_taken: int = 0  # commands that came before this: where more were sent, it is out of date
     note: str = ""  # what a person should know since Init: why there is no network, a loss of NaN
 
 
@@ -174,17 +173,14 @@ def line_of(message: Command | Report) -> bytes:
 
 # --- when a command makes sense -----------------------------------------------------------------------------
 
-_BEGINNINGS: Final[tuple[State, ...]] = ("new", "ready", "done")
-_TESTABLE: Final[tuple[State, ...]] = ("ready", "done")
-_ALIVE: Final[tuple[State, ...]] = ("ready", "busy", "stopping", "done")
 # `Stop` is for any state: what it is to end may just have ended.
 _STATES: Final[Mapping[type, tuple[State, ...]]] = {
-    Init: _BEGINNINGS,
+    Init: ("new", "ready", "done"),
     RunOn: ("ready",),
     Step: ("ready",),
-    TestItem: _TESTABLE,
-    TestAll: _TESTABLE,
-    SetLive: _ALIVE,
+    TestItem: ("ready", "done"),
+    TestAll: ("ready", "done"),
+    SetLive: ("ready", "busy", "stopping", "done"),
 }
 _REASONS: Final[Mapping[State, str]] = {
     "starting": "the training is starting: wait until it is ready.",
@@ -209,11 +205,4 @@ def doing_of(command: Command) -> str:
             return f"Step {count:,} {level}{'' if count == 1 else 's'}"
         case TestItem(item=item):
             return f"Test item {item}"
-        case TestAll():
-            return "Test all"
-        case RunOn():
-            return "Run"
-        case Init():
-            return "Init"
-        case _:
-            return ""
+    return {TestAll: "Test all", RunOn: "Run", Init: "Init"}.get(type(command), "")

@@ -14,40 +14,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import asdict, replace
 
 from torcheer.errors import InputError
-from torcheer.training.control.control_commands import (
-    REPORTS,
-    About,
-    AboutReport,
-    Command,
-    Counters,
-    Fault,
-    FaultReport,
-    Init,
-    RefusalReport,
-    Report,
-    SetLive,
-    State,
-    StatusReport,
-    Stop,
-    Value,
-    doing_of,
-    line_of,
-    why_not,
-)
+from torcheer.training.control import control_commands as commands
 from torcheer.training.control.user_code import chosen_values, have_changed, place_of, read_target, target_of
 
 if TYPE_CHECKING:
     from torcheer.training.loop.loop import Loop
 
-# --- A training's process as its parent sees it: start it, send commands, read reports, end it --------
-
-
-# --- what it printed last -----------------------------------------------------------------------------------
+# --- what a process printed last ----------------------------------------------------------------------------
 
 _KEPT_BYTES: Final = 1 << 15
 _MAX_LINES: Final = 80
@@ -57,7 +36,7 @@ _ESCAPES: Final = re.compile(
 )
 
 
-def _last_lines(printed: bytes) -> str:
+def last_lines(printed: bytes) -> str:
     """As a terminal would show them: of what was written over, what was written last."""
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in printed.decode("utf-8", "replace").split("\n")]
     shown = [_ESCAPES.sub("", line).rstrip() for line in lines]
@@ -75,51 +54,25 @@ _MUTE_SECONDS: Final = 10.0  # for a process that says no more
 _TERM_SECONDS: Final = 1.5  # between asking it to end and killing it
 
 
-def command_line(
-    target: str, folder: str, values: Mapping[str, Value], seed: int | None, search_path: Sequence[str]
-) -> list[str]:
-    """`search_path`: empty for that of a new interpreter."""
-    # -P: a file here that is called as a module of Python's own is not that module.
-    line = [sys.executable, "-P", "-m", _WORKER, target, folder, "--values", json.dumps(dict(values))]
-    if seed is not None:
-        line += ["--seed", str(seed)]
-    if search_path:
-        line += ["--search-path", json.dumps(list(search_path))]
-    return line
-
-
-class Listener(Protocol):
-    """Who hears of a process, in threads of that process's own."""
-
-    def heard(self, process: TrainingProcess, report: Report) -> None: ...
-
-    def ended(self, process: TrainingProcess, message: str) -> None:
-        """`message` says how, in words; `process.last_lines()` what it printed last."""
-
-
 class TrainingProcess:
     """One process. What it prints goes on to our standard error."""
 
-    def __init__(self, line: Sequence[str], listener: Listener) -> None:
-        self._listener = listener
+    def __init__(self, line: Sequence[str], control: Control) -> None:
+        self._control = control  # is told of it, in threads of this process
         pipe = subprocess.PIPE
         try:
             # A process group of its own: Ctrl-C in the terminal is for us.
-            self._process = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+            process: Any = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
         except OSError as error:
             raise InputError(f"no process can be started for the training: {error}.") from error
-        self.pid = self._process.pid
+        self._process, self.pid = process, process.pid
         self.is_over = threading.Event()  # and its last words were heard
         self._has_ended = threading.Event()
         self._sending = threading.Lock()
         self._unsent = b""
         self._has_spoken = False
         self._garbage = ""  # what it sent that is no report
-        self._printed = b""  # the end of it
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
+        self.printed = b""  # the end of it
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         os.set_blocking(self._stdin.fileno(), False)
         self._reading = [self._start(self._pass_on_prints, "prints"), self._start(self._listen, "reports")]
@@ -130,24 +83,20 @@ class TrainingProcess:
         thread.start()
         return thread
 
-    def send(self, command: Command) -> None:
-        """Pass a command on. InputError where the process does not take it."""
+    def send(self, command: commands.Command) -> None:
+        """InputError where the process does not take it."""
         end = time.monotonic() + _SEND_SECONDS
         with self._sending:
-            self._unsent += line_of(command)  # after what is left of the one before: these are lines
+            self._unsent += commands.line_of(command)  # after what is left of the one before: these are lines
             while self._unsent:
                 try:
                     self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
                 except BlockingIOError:
                     if time.monotonic() > end:
-                        raise InputError(
-                            "the training takes no commands: it may hang. Abort ends its process."
-                        ) from None
+                        raise InputError("the training takes no commands: Abort ends its process.") from None
                     time.sleep(0.01)
                 except (OSError, ValueError):
-                    raise InputError(
-                        "the process of the training has just ended: Init starts another one."
-                    ) from None
+                    raise InputError("the process has just ended: Init starts another one.") from None
 
     def let_end(self) -> None:
         """There are no more commands: it ends by itself, after this trial."""
@@ -165,15 +114,12 @@ class TrainingProcess:
         if not self.is_over.wait(_TERM_SECONDS):
             self._process.kill()
 
-    def last_lines(self) -> str:
-        return _last_lines(self._printed)
-
     def _listen(self) -> None:
         try:
             with self._stdout as pipe:
                 while (line := pipe.readline(_MAX_LINE_BYTES)).endswith(b"\n"):
                     self._has_spoken = True
-                    self._listener.heard(self, REPORTS.decode(line))
+                    self._control.heard(self, commands.REPORTS.decode(line))
             if len(line) == _MAX_LINE_BYTES:
                 raise ValueError(f"a line of more than {_MAX_LINE_BYTES:,} bytes")
             if not self._has_ended.wait(_MUTE_SECONDS):  # it goes on where nobody hears of it
@@ -189,12 +135,12 @@ class TrainingProcess:
             thread.join(_WORDS_SECONDS)
         self.let_end()
         self.is_over.set()
-        self._listener.ended(self, _words_for(code, self._garbage))
+        self._control.ended(self, _words_for(code, self._garbage))
 
     def _pass_on_prints(self) -> None:
         with self._stderr as pipe:
             while data := os.read(pipe.fileno(), _READ_BYTES):
-                self._printed = (self._printed + data)[-_KEPT_BYTES:]
+                self.printed = (self.printed + data)[-_KEPT_BYTES:]
                 with suppress(OSError, ValueError):
                     _print(data)
 
@@ -241,13 +187,16 @@ def _words_for(code: int, garbage: str) -> str:
     return f"it was ended by signal {-code}."
 
 
-def crash_place(last_lines: str) -> str:
-    """Where faulthandler says that it crashed; empty where it says nothing."""
-    crashed = _CRASHED.search(last_lines)
-    if crashed is None:
-        return ""
-    frames = [(file, int(line), name) for file, line, name in _FRAME.findall(crashed[1])]
-    return place_of(frames[::-1])
+def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> commands.Fault:
+    during, printed = f" during {doing}" if doing else "", last_lines(process.printed)
+    crashed = _CRASHED.search(printed)
+    frames = [] if crashed is None else _FRAME.findall(crashed[1])
+    return commands.Fault(
+        error="",
+        message=f"The process of the training is gone{during}: {message}",
+        place=place_of([(file, int(line), name) for file, line, name in reversed(frames)]),
+        trace=printed,
+    )
 
 
 # --- controller ---------------------------------------------------------------------------------------
@@ -257,21 +206,12 @@ _LEAVE_SECONDS: Final = 1.0  # for the end of a trial, when the server ends
 _CLOSE_SECONDS: Final = 4.0  # then it is left to itself
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(commands.StatusReport, frozen=True, kw_only=True):
     """All that is known of a training. What the process said last stays when it is gone."""
 
-    state: State = "new"
-    doing: str = ""
-    about: About | None = None  # None until the process has come up for the first time
-    counters: Counters = field(default_factory=Counters)
-    values: Mapping[str, Value]  # of all parameters, as they are in force
-    seed: int
-    run: str = ""  # the folder of the run that is written now
-    runs: Sequence[str] = ()  # those since Init
+    about: commands.About | None = None  # None until the process has come up for the first time
     all_runs: Sequence[str] = ()  # those of earlier Inits, too
-    note: str = ""  # what a person should know of the training since Init; several are lines
-    fault: Fault | None = None
+    fault: commands.Fault | None = None
     refusal: str = ""  # why the last command was not carried out
     refused_field: str = ""
 
@@ -284,7 +224,7 @@ class Control:
         target: str,
         *,
         folder: str | os.PathLike[str] = "runs",
-        values: Mapping[str, Value] | None = None,
+        values: Mapping[str, commands.Value] | None = None,
         seed: int | None = None,
         search_path: Sequence[str] = (),
     ) -> None:
@@ -296,7 +236,10 @@ class Control:
         - `search_path`: where modules are looked for, if not where a new interpreter does.
         """
         self.target = read_target(target)
-        _check_plain(values or {})
+        for name, value in dict[str, Any](values or {}).items():
+            if not isinstance(value, commands.Value):
+                what = type(value).__name__
+                raise InputError(f"{name!r} is to be a {what}: give a number, a text, True, False or None.")
         self.folder = Path(os.path.abspath(folder))
         self.id = hashlib.blake2s(f"{self.target}\0{self.folder}".encode(), digest_size=8).hexdigest()
         self._preset = dict(values or {})
@@ -356,18 +299,18 @@ class Control:
                 self._begin()
         self._tell()
 
-    def do(self, command: Command) -> None:
+    def do(self, command: commands.Command) -> None:
         """Pass a command on. InputError where it makes no sense now; what comes of it, the status tells."""
         with self._changed:
             self._refuse_when_closed()
             status = self._status
             is_gone = self._process is None or status.state in ("failed", "died")
-            reason = why_not(command, status.state, status.doing)
-            if reason and not (is_gone and isinstance(command, Init)):
+            reason = commands.why_not(command, status.state, status.doing)
+            if reason and not (is_gone and isinstance(command, commands.Init)):
                 raise InputError(reason)
-            if isinstance(command, Init) and (is_gone or have_changed(self._sources)):
+            if isinstance(command, commands.Init) and (is_gone or have_changed(self._sources)):
                 chosen = chosen_values(command.values, status.about, self._preset)
-                command = Init(values=chosen, seed=command.seed)
+                command = commands.Init(values=chosen, seed=command.seed)
                 self._begin()
             process, former = self._process, self._status
             if process is None:
@@ -408,7 +351,9 @@ class Control:
         self._is_aborted = False
         self._num_sent = 0
         self._sources = {}
-        line = command_line(str(self.target), str(self.folder), self._preset, self._seed, self._search_path)
+        options = {"values": self._preset, "seed": self._seed, "search_path": self._search_path}
+        # -P: a file here that is called as a module of Python's own is not that module.
+        line = [sys.executable, "-P", "-m", _WORKER, str(self.target), str(self.folder), json.dumps(options)]
         self._process = TrainingProcess(line, self)
         self._all.append(self._process)
         self._status = replace(self._status, state="starting", doing="", note="", fault=None)
@@ -417,45 +362,34 @@ class Control:
         if self._is_closed:
             raise InputError("this training cannot be controlled any more: its server has ended.")
 
-    def heard(self, process: TrainingProcess, report: Report) -> None:
+    def heard(self, process: TrainingProcess, report: commands.Report) -> None:
         with self._changed:
             if process is not self._process:
                 return
             match report:
-                case AboutReport(about=about):
+                case commands.AboutReport(about=about):
                     self._status = replace(self._status, about=about)
                     self._sources = {**report.sources, **self._sources}  # as they were when first seen
-                case StatusReport():
+                case commands.StatusReport():
                     self._take(report)
-                case FaultReport(fault=fault):
+                case commands.FaultReport(fault=fault):
                     self._status = replace(self._status, fault=fault)
                     if fault.error != SystemExit.__name__:
                         self._status = replace(self._status, state="failed", doing="")
-                case RefusalReport():
+                case commands.RefusalReport():
                     self._status = replace(self._status, refusal=report.message, refused_field=report.field)
         self._tell()
 
-    def _take(self, report: StatusReport) -> None:
+    def _take(self, report: commands.StatusReport) -> None:
         former = self._status
         if report.num_taken < self._num_sent or former.fault is not None:
             return  # it was made before the last command was heard, or by a thread that knows of no fault
         # A new process begins with the values of the code; those in force before it come again with Init.
-        is_building = report.state == "starting" and former.about is not None
-        known = dict.fromkeys(former.all_runs)
-        self._status = replace(
-            former,
-            state=report.state,
-            doing=report.doing,
-            counters=report.counters,
-            values=former.values if is_building else report.values,
-            seed=former.seed if is_building else report.seed,
-            run=report.run,
-            runs=tuple(report.runs),
-            all_runs=former.all_runs
-            if all(run in known for run in report.runs)
-            else tuple(dict.fromkeys((*former.all_runs, *report.runs))),
-            note=report.note,
-        )
+        said = asdict(report)
+        if report.state == "starting" and former.about is not None:
+            said |= {"values": former.values, "seed": former.seed}
+        all_runs = tuple(dict.fromkeys((*former.all_runs, *report.runs)))
+        self._status = replace(former, **said, all_runs=all_runs)
 
     def ended(self, process: TrainingProcess, message: str) -> None:
         with self._changed:
@@ -476,43 +410,28 @@ class Control:
         for listener in listeners:
             listener()
 
-    def _leave(self) -> Sequence[TrainingProcess]:
-        with self._changed:
-            self._is_closed = self._is_aborted = True
-            return list(self._all)
 
-
-def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> Fault:
-    during, printed = f" during {doing}" if doing else "", process.last_lines()
-    return Fault(
-        error="",
-        message=f"The process of the training is gone{during}: {message}",
-        place=crash_place(printed),
-        trace=printed,
-    )
-
-
-def _check_plain(values: Mapping[str, Value]) -> None:
-    for name, value in values.items():
-        if not isinstance(value, Value):
-            raise InputError(
-                f"{name!r} is to be a {type(value).__name__}: give a number, a text, True, False or None."
-            )
-
-
-def _expected(status: Status, command: Command) -> Status:
+def _expected(status: Status, command: commands.Command) -> Status:
     """What the process will say when it has heard the command."""
     status = replace(status, refusal="", refused_field="")
-    if isinstance(command, Stop):
+    if isinstance(command, commands.Stop):
         return replace(status, state="stopping") if status.state == "busy" else status
-    if isinstance(command, SetLive):
+    if isinstance(command, commands.SetLive):
         return status
-    return replace(status, state="starting" if isinstance(command, Init) else "busy", doing=doing_of(command))
+    return replace(
+        status,
+        state="starting" if isinstance(command, commands.Init) else "busy",
+        doing=commands.doing_of(command),
+    )
 
 
 def close_all(controls: Sequence[Control]) -> None:
     """End the processes of several, side by side."""
-    processes = [process for control in controls for process in control._leave()]
+    processes: list[TrainingProcess] = []
+    for control in controls:
+        with control._changed:
+            control._is_closed = control._is_aborted = True
+            processes += control._all
     for process in processes:
         process.let_end()
     wait_for_all(processes, _LEAVE_SECONDS)
@@ -529,7 +448,7 @@ def control(
     loop: Callable[[], Loop[Any]] | Loop[Any],
     *,
     folder: str | os.PathLike[str] | None = None,
-    values: Mapping[str, Value] | None = None,
+    values: Mapping[str, commands.Value] | None = None,
     seed: int | None = None,
     open_browser: bool = True,
     port: int | None = None,

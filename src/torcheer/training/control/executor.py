@@ -19,25 +19,7 @@ from typing import Any, Final
 import torch
 
 from torcheer.errors import InputError, ParameterError
-from torcheer.training.control.control_commands import (
-    About,
-    AboutReport,
-    Command,
-    Init,
-    RefusalReport,
-    Report,
-    RunOn,
-    SetLive,
-    State,
-    StatusReport,
-    Step,
-    Stop,
-    TestAll,
-    TestItem,
-    Value,
-    doing_of,
-    why_not,
-)
+from torcheer.training.control import control_commands as commands
 from torcheer.training.control.user_code import (
     EXAMPLE,
     WANTED,
@@ -56,15 +38,12 @@ from torcheer.training.training_warning import TrainingWarning
 
 def load_loop(target: Target) -> Loop[Any]:
     """Import the module and call the function. What the user's code raises goes through."""
-    module = _module_of(target)
-    found: Any = module
+    found: Any = _module_of(target)
     for part in target.name.split("."):
         try:
             found = getattr(found, part)
         except AttributeError:
-            raise InputError(
-                f"{target.where} has no {target.name!r} when it is imported: {WANTED}."
-            ) from None
+            raise InputError(f"{target.where} has no {target.name!r} when imported: {WANTED}.") from None
     if isinstance(found, Loop):
         return found
     if not callable(found):
@@ -85,9 +64,8 @@ def _module_of(target: Target) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{target.where}.".startswith(f"{error.name}."):
             raise  # of something that the module itself imports
-        raise InputError(
-            f"there is no module {target.where!r} here ({error}): run this where it can be imported."
-        ) from error
+        what = f"there is no module {target.where!r} here ({error})"
+        raise InputError(f"{what}: run this where it can be imported.") from error
 
 
 def _module_of_file(path: Path) -> ModuleType:
@@ -95,7 +73,8 @@ def _module_of_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     # A name that can be imported, so that its classes can be pickled; but not that of another module.
     name = path.stem
-    if not name.isidentifier() or _is_taken(path):
+    other = importlib.util.find_spec(name) if name.isidentifier() and name not in sys.modules else None
+    if not name.isidentifier() or name in sys.modules or (other is not None and other.origin != str(path)):
         name = "training_" + re.sub(r"\W", "_", name)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -106,24 +85,12 @@ def _module_of_file(path: Path) -> ModuleType:
     return module
 
 
-def _is_taken(path: Path) -> bool:
-    if path.stem in sys.modules:
-        return True
-    found = importlib.util.find_spec(path.stem)
-    return found is not None and found.origin != str(path)
-
-
 def leave_a_core_free() -> None:
     """For the page and its server, which torch's threads would fight with. Who chose a number keeps it."""
     if not os.environ.get("OMP_NUM_THREADS") and not os.environ.get("MKL_NUM_THREADS"):
-        torch.set_num_threads(max(1, min(torch.get_num_threads(), _num_cores() - 1)))
-
-
-def _num_cores() -> int:
-    """That this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        has_affinity = hasattr(os, "sched_getaffinity")  # the cores that this process may use
+        num_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        torch.set_num_threads(max(1, min(torch.get_num_threads(), num_cores - 1)))
 
 
 # --- notes --------------------------------------------------------------------------------------------------
@@ -150,20 +117,24 @@ class Executor:
     """A loop that is told what to do. `preset`: values over those of the code, until Init says otherwise."""
 
     def __init__(
-        self, loop: Loop[Any], report: Callable[[Report], None], preset: Mapping[str, Value], seed: int | None
+        self,
+        loop: Loop[Any],
+        report: Callable[[commands.Report], None],
+        preset: Mapping[str, commands.Value],
+        seed: int | None,
     ) -> None:
         self._loop, self._report = loop, report
         self._code = loop.parameters  # as they stand there
         self._preset = dict(preset)
-        self._values: Mapping[str, Value] = _values_of(with_values(self._code, self._preset))
+        self._values: Mapping[str, commands.Value] = _values_of(with_values(self._code, self._preset))
         self._seed = loop.seed if seed is None else seed
         self._lock = threading.RLock()  # of the state, and of the order of reports
-        self._state: State = "new"
+        self._state: commands.State = "new"
         self._doing = ""
         self._is_new = True
         self._num_taken = 0
         self._is_stop_wanted = self._is_over = False
-        self._commands: SimpleQueue[Command | None] = SimpleQueue()
+        self._commands: SimpleQueue[commands.Command | None] = SimpleQueue()
         self._counters = loop.counters
         self._runs: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()  # of warnings, see `note`
@@ -174,26 +145,26 @@ class Executor:
 
     # --- in the thread that reads --------------------------------------------------------------------
 
-    def take(self, command: Command) -> None:
+    def take(self, command: commands.Command) -> None:
         """Accept a command, or refuse it at once. It is carried out in the main thread."""
         with self._lock:
             self._num_taken += 1
-            reason = why_not(command, self._state, self._doing)
+            reason = commands.why_not(command, self._state, self._doing)
             if reason:
-                self._report(RefusalReport(message=reason))
-            elif isinstance(command, SetLive):  # which a loop takes in any thread
+                self._report(commands.RefusalReport(message=reason))
+            elif isinstance(command, commands.SetLive):  # which a loop takes in any thread
                 self._set_live(command)
                 self._look()
-            elif not isinstance(command, Stop):
-                self._state = "starting" if isinstance(command, Init) else "busy"
-                self._doing = doing_of(command)
+            elif not isinstance(command, commands.Stop):
+                self._state = "starting" if isinstance(command, commands.Init) else "busy"
+                self._doing = commands.doing_of(command)
                 self._is_stop_wanted = False
             elif self._state == "busy":
                 self._state = "stopping"
                 self._is_stop_wanted = True
                 self._loop.stop()
             self._tell()
-            if not reason and not isinstance(command, Stop | SetLive):
+            if not reason and not isinstance(command, commands.Stop | commands.SetLive):
                 self._commands.put(command)
 
     def end(self) -> None:
@@ -220,21 +191,20 @@ class Executor:
                 self._tell()
             self._settle()
 
-    def _carry_out(self, command: Command) -> None:
-        loop = self._loop
+    def _carry_out(self, command: commands.Command) -> None:
         match command:
-            case Init():
+            case commands.Init():
                 self._init(command)
-            case RunOn():
-                loop.run()
-            case Step(level=level, count=count):
-                loop.step(level, count)
-            case TestItem(item=item):
-                loop.test_item(item)
-            case TestAll():
-                loop.test_all()
+            case commands.RunOn():
+                self._loop.run()
+            case commands.Step(level=level, count=count):
+                self._loop.step(level, count)
+            case commands.TestItem(item=item):
+                self._loop.test_item(item)
+            case commands.TestAll():
+                self._loop.test_all()
 
-    def _init(self, command: Init) -> None:
+    def _init(self, command: commands.Init) -> None:
         values = self._preset | dict(command.values)
         try:
             with_values(self._code, values)
@@ -245,11 +215,11 @@ class Executor:
         self._loop.init(seed=command.seed, **values)
         self._is_new = False
         self._seed = command.seed
-        self._introduce()
+        self.introduce()
 
-    def _set_live(self, command: SetLive) -> None:
+    def _set_live(self, command: commands.SetLive) -> None:
         try:
-            with_values(self._loop.parameters, command.values)
+            with_values(self._loop.parameters, command.values)  # also what no keyword can be called, "self"
             self._loop.set_live(**command.values)
         except Exception as error:  # also of a check of the user's own: the training goes on
             self._refuse(error)
@@ -258,7 +228,9 @@ class Executor:
         field = error.field if isinstance(error, ParameterError) else ""
         message = error.requirement if isinstance(error, ParameterError) else text_of(error)
         self._report(
-            RefusalReport(message=readable(message, _MAX_REASON) or type(error).__name__, field=field)
+            commands.RefusalReport(
+                message=readable(message, _MAX_REASON) or type(error).__name__, field=field
+            )
         )
 
     def note(self, text: str) -> None:
@@ -273,19 +245,17 @@ class Executor:
 
     def introduce(self) -> None:
         """Say what this training is. The first time, before any command is taken."""
-        self._introduce()
-        self._settle()
-
-    def _introduce(self) -> None:
         loop = self._loop
-        about = About(
+        about = commands.About(
             name=loop.name,
             fields=form_fields(self._code),
             seed=loop.seed,
             plots=loop.plots,
             num_test_items=loop.num_test_items,
         )
-        self._report(AboutReport(about=about, sources=imported_sources()))
+        self._report(commands.AboutReport(about=about, sources=imported_sources()))
+        self._look()
+        self._tell()
 
     def _settle(self) -> None:
         """What was under way is over."""
@@ -315,13 +285,12 @@ class Executor:
     def _tell(self) -> None:
         with self._lock:
             self._report(
-                StatusReport(
+                commands.StatusReport(
                     state=self._state,
                     doing=self._doing,
                     counters=self._counters,
                     values=self._values,
                     seed=self._seed,
-                    run=self._runs[-1] if self._runs else "",
                     runs=self._runs,
                     num_taken=self._num_taken,
                     note="\n".join(self._notes),
@@ -336,6 +305,6 @@ class Executor:
             time.sleep(_REPORT_SECONDS)
 
 
-def _values_of(parameters: Parameters) -> Mapping[str, Value]:
+def _values_of(parameters: Parameters) -> Mapping[str, commands.Value]:
     """All of them by name, as a form shows them."""
     return {field.name: field.value for field in form_fields(parameters)}

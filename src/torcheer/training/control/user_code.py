@@ -71,7 +71,7 @@ def target_of(made: Any) -> Target:
         raise InputError(f"a lambda has no name, and {_WHY}: write it as `def loop(): return tl.Loop(…)`.")
     if "<locals>" in name:
         raise InputError(
-            f"{name!r} is defined inside a function, and {_WHY}: define it at the level of its module."
+            f"{name!r} is defined inside a function, and {_WHY}: define it in its module itself."
         )
     module = sys.modules.get(made.__module__)
     found: Any = module
@@ -90,8 +90,8 @@ def _target_of_object(made: Any) -> Target:
             if value is made and not name.startswith("_"):
                 return Target(where=_where(module, name), name=name)
     raise InputError(
-        f"this {type(made).__name__} is held by no module, and {_WHY}: give a function that takes nothing "
-        "and returns a tl.Loop, defined at the level of its module."
+        f"this {type(made).__name__} is held by no module, and {_WHY}: give a function of a module that "
+        "takes nothing and returns a tl.Loop."
     )
 
 

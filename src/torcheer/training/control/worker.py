@@ -1,4 +1,4 @@
-"""The process of a training that is controlled: `python -m torcheer.training.control.worker TARGET FOLDER`.
+"""A training's process, `python -m torcheer.training.control.worker TARGET FOLDER OPTIONS`.
 
 Commands come by what was its standard input, reports go by what was its standard output; what the user's code
 prints goes to standard error. It ends when the commands do, which is also when whoever gave them is gone.
@@ -6,7 +6,6 @@ prints goes to standard error. It ends when the commands do, which is also when 
 
 from __future__ import annotations
 
-import argparse
 import faulthandler
 import io
 import json
@@ -15,7 +14,6 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from types import FrameType, TracebackType
@@ -76,16 +74,14 @@ class Commands:
                 for line in lines:
                     if not line.endswith(b"\n"):
                         break  # half a line: whoever wrote it was killed
-                    self._pass_on(COMMANDS.decode(line))
+                    command = COMMANDS.decode(line)
+                    with self._lock:
+                        if self._executor is None:
+                            self._early.append(command)
+                        else:
+                            self._executor.take(command)
         finally:
             self._end()
-
-    def _pass_on(self, command: Command) -> None:
-        with self._lock:
-            if self._executor is None:
-                self._early.append(command)
-            else:
-                self._executor.take(command)
 
     def _end(self) -> None:
         """There are no more: the process has to go, in order or not."""
@@ -145,13 +141,16 @@ class Aborted(SystemExit):
         return "ended on request"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    job = _read_job(arguments)
+def main() -> None:
+    target, folder, text = sys.argv[1:]
+    options = json.loads(text)  # values, seed, search_path
+    if options["search_path"]:
+        sys.path[:] = options["search_path"]  # whatever could be imported where the training was named
     commands, reports = take_pipes()
     faulthandler.enable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for a whole group of processes: the server decides
     signal.signal(signal.SIGTERM, _abort)
-    sys.argv = [job.target.rpartition(":")[0]]
+    sys.argv = [target.rpartition(":")[0]]
     with ExitStack() as ending:  # what went wrong is reported before anything is closed
         try:
             # Not before the pipes are ours: what torch prints when it is imported is no report.
@@ -163,10 +162,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
 
             leave_a_core_free()
-            loop = load_loop(read_target(job.target))
-            loop.folder = job.folder
+            loop = load_loop(read_target(target))
+            loop.folder = folder
             ending.push(partial(_close, loop))
-            executor = Executor(loop, reports.send, job.values, job.seed)
+            executor = Executor(loop, reports.send, options["values"], options["seed"])
             pass_on_warnings(executor.note)
             executor.introduce()
             commands.attach(executor)
@@ -200,19 +199,6 @@ def _close(
 
 def _abort(number: int, frame: FrameType | None) -> NoReturn:
     raise Aborted(_TERMINATED)
-
-
-def _read_job(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="torcheer.training.control.worker")
-    parser.add_argument("target")
-    parser.add_argument("folder")
-    parser.add_argument("--values", type=json.loads, default={})
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--search-path", type=json.loads, default=[])
-    job = parser.parse_args(arguments)
-    if job.search_path:
-        sys.path[:] = job.search_path  # whatever could be imported where the training was named
-    return job
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torcheer.errors import InputError
 from torcheer.models import Batch
 from torcheer.training import distributed
-from torcheer.training.loss_functions import LossKind
+from torcheer.training.trainer.fit_arguments import LossKind
 
 IGNORED = -100  # a target that does not count, as cross_entropy has it
 
@@ -48,9 +48,11 @@ def form_of(outputs: Any, targets: Any, kind: LossKind | None) -> Form:
         return "values"
     if class_dim_of(outputs, targets, kind) is not None:
         return "classes"
-    if not _is_alike(outputs, targets):
+    # One number for one number; a dimension of size 1 may be there or not.
+    sizes, wanted = ([size for size in one.shape if size != 1] for one in (outputs, targets))
+    if outputs.numel() != targets.numel() or sizes != wanted:
         return "values"
-    if kind not in ("logits", "probabilities") and not _is_binary(targets):
+    if kind not in ("logits", "probabilities") and not bool(((targets == 0) | (targets == 1)).all()):
         return "values"
     return "one score" if outputs.numel() == outputs.shape[0] else "bits"
 
@@ -102,17 +104,6 @@ def said_yes_or_no(scores: Tensor, kind: LossKind | None) -> Tensor:
     return (scores > (0.5 if are_chances else 0.0)).long().masked_fill(scores.isnan(), NOTHING)
 
 
-def _is_alike(outputs: Tensor, targets: Tensor) -> bool:
-    """One number for one number; a dimension of size 1 may be there or not."""
-    return outputs.numel() == targets.numel() and [n for n in outputs.shape if n != 1] == [
-        n for n in targets.shape if n != 1
-    ]
-
-
-def _is_binary(targets: Tensor) -> bool:
-    return bool(((targets == 0) | (targets == 1)).all())
-
-
 # --- scores of all items ------------------------------------------------------------------------------------
 
 Whole = NDArray[numpy.int64]
@@ -143,9 +134,7 @@ class ScoreKeeper:
         # Sums, and of how many: for a loss where none was given, and no scores are kept to compute it from.
         self._entropy, self._squares = [0.0, 0.0], [0.0, 0.0]
         self.counts: Whole | None = None  # as those of `Scores`, where the scores are not kept
-        self._scores: list[Tensor] = []
-        self._targets: list[Tensor] = []
-        self._places: list[Tensor] = []
+        self._parts: list[tuple[Tensor, Tensor, Tensor]] = []  # scores, targets, places of items
         self._num_items = 0
 
     def take(self, batch: Batch, outputs: Any) -> None:
@@ -164,7 +153,8 @@ class ScoreKeeper:
                 is_counted = answers.is_counted
                 self._keep(answers.scores, answers.targets, is_counted.nonzero().reshape(-1))
             else:
-                self._count(answers.scores, answers.targets)
+                found = _counts(answers.targets.long(), said_class(answers.scores), answers.scores.shape[1])
+                self.counts = found if self.counts is None else self.counts + found
                 if self._wants_loss:
                     self._add_entropy(answers, outputs)
         elif form == "one score":
@@ -173,13 +163,8 @@ class ScoreKeeper:
 
     def _keep(self, scores: Tensor, targets: Tensor, places: Tensor) -> None:
         kind = torch.float64 if scores.dtype == torch.float64 else torch.float32
-        self._scores.append(scores.detach().to("cpu", kind))
-        self._targets.append(targets.detach().cpu().long())
-        self._places.append(places.cpu() + self._num_items)
-
-    def _count(self, scores: Tensor, targets: Tensor) -> None:
-        found = _counts(targets.long(), said_class(scores), scores.shape[1])
-        self.counts = found if self.counts is None else self.counts + found
+        held = scores.detach().to("cpu", kind), targets.detach().cpu().long()
+        self._parts.append((*held, places.cpu() + self._num_items))
 
     def _add_entropy(self, answers: Answers, outputs: Any) -> None:
         number = len(answers.targets)
@@ -210,29 +195,28 @@ class ScoreKeeper:
         """All of them; None where there are no classes, or their scores were not kept."""
         if is_sharded:
             self._exchange()
-        if self.form not in ("classes", "one score") or not self._scores:
+        if self.form not in ("classes", "one score") or not self._parts:
             return None
-        values, targets = torch.cat(self._scores), torch.cat(self._targets)
+        values, targets, places = map(torch.cat, zip(*self._parts, strict=True))
+        if is_sharded:
+            order = places.argsort()
+            values, targets, places = values[order], targets[order], places[order]
         said = said_class(values) if self.form == "classes" else said_yes_or_no(values, self._kind)
         return Scores(
-            values=values.numpy(),
-            targets=targets.numpy(),
-            said=said.numpy(),
-            places=torch.cat(self._places).numpy(),
+            values=values.numpy(), targets=targets.numpy(), said=said.numpy(), places=places.numpy()
         )
 
     def _exchange(self) -> None:
         """Of several processes, each has a part of the items: a DistributedSampler deals them out in turn."""
-        shares = distributed.gathered((self.form, self._scores, self._targets, self._places, self.counts))
+        shares = distributed.gathered((self.form, self._parts, self.counts))
         self.form = next((form for form, *_ in shares if form is not None), None)
-        counts = [share[4] for share in shares if share[4] is not None]
+        counts = [found for *_, found in shares if found is not None]
         self.counts = sum(counts[1:], counts[0]) if counts else None
-        places = [part * len(shares) + rank for rank, share in enumerate(shares) for part in share[3]]
-        if places:
-            order = torch.cat(places).argsort()
-            self._scores = [torch.cat([part for share in shares for part in share[1]])[order]]
-            self._targets = [torch.cat([part for share in shares for part in share[2]])[order]]
-            self._places = [torch.cat(places)[order]]
+        self._parts = [
+            (scores, targets, places * len(shares) + rank)
+            for rank, (_, parts, _) in enumerate(shares)
+            for scores, targets, places in parts
+        ]
 
 
 def _counts(targets: Tensor, said: Tensor, num_classes: int) -> Whole:

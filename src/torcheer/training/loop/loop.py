@@ -11,21 +11,20 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
 import numpy
 
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError, ParameterError
-from torcheer.run import SavedRun, Table, open_run
+from torcheer.run import SavedRun, Table, open_run, whole_number_of
 from torcheer.training.control.control_commands import Counters, Level, Plot, PlotLine, State
 from torcheer.training.loop.loop_run import LoopRun, Row, new_session
 from torcheer.training.loop.setup import Parameters, Setup, live_names, with_values
 from torcheer.training.random_state import Tree, random_state, set_random_state
-from torcheer.training.trainer.interrupt import deferred
+from torcheer.training.trainer.callbacks import deferred
 from torcheer.training.training_progress import LoopBars
 
 P = TypeVar("P", bound=Parameters)
@@ -36,11 +35,6 @@ _MOST = 2**32  # what NumPy takes, and what a page can hold exactly
 _READABLE = 100_000  # below this a new seed is easily read and typed
 
 
-def seed_of_run(seed: int, run: int) -> int:
-    """The first run has the seed itself; each later one its own, which no other seed is likely to give."""
-    return seed if run == 0 else int(numpy.random.SeedSequence([seed, run]).generate_state(1)[0])
-
-
 def checked_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _MOST:
         raise InputError(f"the seed is {seed!r}: give a whole number from 0 to {_MOST - 1}.")
@@ -49,25 +43,8 @@ def checked_seed(seed: Any) -> int:
 
 # --- plots --------------------------------------------------------------------------------------------------
 
+# `epoch/loss` is that of training, over an epoch; `train/loss` that of each trial.
 _LABELS: Final = {"epoch": "train", "train": "trial", "test": "test"}
-
-
-def default_plots(statistics: Sequence[str], *, has_errors: bool, has_test: bool) -> dict[str, Sequence[str]]:
-    """Loss and accuracy of training and test beside each other, the gradients, and what the setup adds."""
-    names = ["loss", *(["accuracy"] if has_errors else []), *statistics]
-    plots = {name: [f"epoch/{name}", *([f"test/{name}"] if has_test else [])] for name in names}
-    plots["loss"].append("train/loss")
-    return {**plots, "gradient norm": ["train/grad_norm"], "learning rate": ["train/lr"]}
-
-
-def plots_of(given: Mapping[str, str | Sequence[str]]) -> list[Plot]:
-    """`epoch/loss` is that of training, over an epoch; `train/loss` that of each trial."""
-    plots = []
-    for title, named in given.items():
-        names = [named] if isinstance(named, str) else named
-        lines = [PlotLine(name=name, label=_LABELS.get(name.partition("/")[0], name)) for name in names]
-        plots.append(Plot(title=title, lines=lines))
-    return plots
 
 
 # --- the loop -----------------------------------------------------------------------------------------------
@@ -159,7 +136,8 @@ class Loop(Generic[P]):
         """The first run is begun by `init`, so that it can be seen before its first trial."""
         if self._now is not None and self._now.number == run:
             return self._now
-        seed = seed_of_run(self.seed, run)
+        # The first run has the seed itself; each later one its own, which no other seed is likely to give.
+        seed = int(numpy.random.SeedSequence([self.seed, run]).generate_state(1)[0]) if run else self.seed
         seed_everything(seed)
         setup = self._build(self.parameters)
         if not isinstance(setup, Setup):
@@ -190,18 +168,13 @@ class Loop(Generic[P]):
         """Go on for so many trials, epochs or runs; one that is under way counts when it ends."""
         if level not in LEVELS:
             raise InputError(f"there is no level {level!r}: step by {', '.join(LEVELS)}.")
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise InputError(f"{count!r} steps: give a whole number, 1 or more.")
-        self._go(level, count)
+        self._go(level, whole_number_of("count", count, least=1))
         return self.counters
 
     def run(self) -> Counters:
         """Go on to the end of all runs, or until `stop`. Ctrl-C stops it after its trial."""
-        if not self.shows_progress:
-            self._go("run", None)
-            return self.counters
-        with closing(LoopBars(self._num_done)) as bars:
-            self._go("run", None, lambda: bars.show(self.counters))
+        with closing(LoopBars(self._num_done)) if self.shows_progress else nullcontext() as bars:
+            self._go("run", None, None if bars is None else lambda: bars.show(self.counters))
         return self.counters
 
     def stop(self) -> None:
@@ -240,12 +213,9 @@ class Loop(Generic[P]):
         parameters, live = with_values(self.parameters, values), live_names(self.parameters)
         for name, value in values.items():
             if name not in live:
-                raise ParameterError(
-                    f"{name} takes effect at the beginning of a training only: init({name}={value!r}). Live "
-                    f"are {', '.join(live)}.",
-                    field=name,
-                    requirement="takes effect at the next Init",
-                )
+                what = f"{name} takes effect at the beginning of a training only: init({name}={value!r})."
+                wanted = "takes effect at the next Init"
+                raise ParameterError(f"{what} Live are {', '.join(live)}.", field=name, requirement=wanted)
         self._parameters = parameters
 
     def new_seed(self) -> int:
@@ -264,9 +234,7 @@ class Loop(Generic[P]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.close(error)
 
     # --- how it goes --------------------------------------------------------------------------------------
@@ -328,12 +296,21 @@ class Loop(Generic[P]):
     def plots(self) -> Sequence[Plot]:
         """What is worth a look, for a page."""
         now = self._now
-        if now is None:
-            return plots_of(default_plots((), has_errors=True, has_test=True))
-        if now.setup.plots is not None:
-            return plots_of(now.setup.plots)
-        statistics, has_test = list(now.setup.statistics), now.items is not None
-        return plots_of(default_plots(statistics, has_errors=now.has_errors, has_test=has_test))
+        given: Mapping[str, str | Sequence[str]] | None = None if now is None else now.setup.plots
+        if given is None:
+            # Loss and accuracy of training and test side by side, the gradients, and what the setup adds.
+            names = ["loss", *(["accuracy"] if now is None or now.has_errors else [])]
+            names += [] if now is None else now.setup.statistics
+            has_test = now is None or now.items is not None
+            own = {name: [f"epoch/{name}", *([f"test/{name}"] if has_test else [])] for name in names}
+            own["loss"].append("train/loss")
+            given = {**own, "gradient norm": "train/grad_norm", "learning rate": "train/lr"}
+        plots = []
+        for title, named in given.items():
+            listed = [named] if isinstance(named, str) else named
+            lines = [PlotLine(name=name, label=_LABELS.get(name.partition("/")[0], name)) for name in listed]
+            plots.append(Plot(title=title, lines=lines))
+        return plots
 
     # --- what came of it ----------------------------------------------------------------------------------
 
@@ -391,26 +368,19 @@ class Loop(Generic[P]):
     def _at_work(self) -> Iterator[None]:
         """When it is over, all that was recorded can be read from disk."""
         self._check_free()
+        outside = random_state()  # torch, NumPy and Python have one generator each for a whole process
         self._is_busy, self._is_stop_wanted = True, False
-        try:
-            with self._own_random_numbers(), deferred(self.stop, "trial"):
-                yield
-        finally:
-            if self._now is not None and self._now.run.state == "running":
-                self._now.run.flush(_FLUSH_SECONDS)
-            self._is_busy = False
-
-    @contextmanager
-    def _own_random_numbers(self) -> Iterator[None]:
-        """Torch, NumPy and Python have one generator each for all that runs in a process."""
-        outside = random_state()
         if self._random is not None:
             set_random_state(self._random)
         try:
-            yield
+            with deferred(self.stop, "trial"):
+                yield
         finally:
             self._random = random_state()
             set_random_state(outside)
+            if self._now is not None and self._now.run.state == "running":
+                self._now.run.flush(_FLUSH_SECONDS)
+            self._is_busy = False
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

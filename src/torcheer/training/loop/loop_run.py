@@ -9,9 +9,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -22,20 +22,10 @@ from torcheer.models import Batch, split
 from torcheer.netview import NetView
 from torcheer.run import Run, reason_of
 from torcheer.training.distributed import set_epoch
+from torcheer.training.loop import tester
 from torcheer.training.loop.setup import Parameters, Setup, kinds_of, values_of
-from torcheer.training.loop.tester import (
-    Judge,
-    Tally,
-    Tested,
-    Tester,
-    TestItems,
-    arguments_of,
-    as_it_was_after,
-    first_batch,
-    seen,
-)
-from torcheer.training.loss_functions import loss_in
-from torcheer.training.trainer.fit_arguments import Scheduling, num_batches_of, optimizer_of
+from torcheer.training.loop.tester import Judge, Tally, Tested, Tester, TestItems, as_it_was_after
+from torcheer.training.trainer.fit_arguments import Scheduling, loss_in, num_batches_of, optimizer_of
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
 
@@ -86,8 +76,8 @@ class _View(NetView):
         given, self._first = {"name": name, **counters, **self._first}, {}
         return super().update(x, **given)
 
-    def go_on_in(self, run: Run) -> None:
-        """The same run, opened again."""
+    def record_into(self, run: Run) -> None:
+        """The same run, which may have been opened again."""
         assert self._recording is not None
         self._recording.run = run
 
@@ -95,14 +85,13 @@ class _View(NetView):
 class NetMoments:
     """The network of one run. Where it cannot be shown, that is told once, and the training goes on."""
 
-    def __init__(self, setup: Setup, run: Run, stepper: Stepper) -> None:
+    def __init__(self, setup: Setup, stepper: Stepper) -> None:
         self._setup = setup
-        self._run = run
-        self._autocast = stepper.autocast or nullcontext()
+        self._autocast = stepper.autocast
         self._view: _View | None = None
         self._is_on = True
 
-    def record(self, batch: Batch, counters: Mapping[str, Any], *, is_try: bool = False) -> None:
+    def record(self, run: Run, batch: Batch, counters: Mapping[str, Any], *, is_try: bool = False) -> None:
         """Run the model on a batch, as it is, and keep what all its units do. It is left as it was.
 
         The random numbers are those that come next: a trial with the same batch right after this draws the
@@ -114,7 +103,7 @@ class NetMoments:
         is_first = self._view is None
         try:
             with self._autocast:
-                self._update(batch, counters)
+                self._update(run, batch, counters)
         except Exception as error:
             if is_try:
                 return
@@ -126,16 +115,14 @@ class NetMoments:
             for layer, shape in self._setup.shapes.items():
                 self._view.reshape(layer, shape)
 
-    def _update(self, batch: Batch, counters: Mapping[str, Any]) -> None:
-        x = arguments_of(batch)
+    def _update(self, run: Run, batch: Batch, counters: Mapping[str, Any]) -> None:
+        x, function = tester.arguments_of(batch), self._setup.loss
 
-        def loss(outputs: Any) -> Tensor:
-            if self._setup.loss is None:
-                found: Tensor = loss_in(outputs)
-                return found
-            return self._setup.loss(outputs, batch.targets)
+        def loss(outputs: Any) -> Any:
+            return loss_in(outputs) if function is None else function(outputs, batch.targets)
 
         if self._view is not None:
+            self._view.record_into(run)
             self._view.loss = loss
             self._view.update(x, **counters)
             return
@@ -143,13 +130,8 @@ class NetMoments:
         num_bytes = sum(one.numel() * one.element_size() for one in self._setup.model.parameters())
         is_small = num_bytes <= _MOST_WEIGHT_BYTES
         options: dict[str, Any] = {"optimizer": self._setup.optimizer} if is_small else {"weights": None}
-        options |= {**self._setup.netview, "run": self._run, "loss": loss}
+        options |= {**self._setup.netview, "run": run, "loss": loss}
         self._view = _View(self._setup.model, x, counters, **options)
-
-    def go_on_in(self, run: Run) -> None:
-        self._run = run
-        if self._view is not None:
-            self._view.go_on_in(run)
 
 
 # --- live parameters ----------------------------------------------------------------------------------------
@@ -211,22 +193,17 @@ class LiveValues:
         for group in self._optimizer.param_groups:
             is_scheduled = entry == "lr" and self._scheduler is not None
             for key in (entry, *(_IN_GROUPS if is_scheduled else ())):
-                if key in group:
-                    _set(group, key, _scaled(group[key], old, new))
+                held = group.get(key)
+                if isinstance(held, Tensor):  # of a compiled or captured optimizer, which looks nowhere else
+                    held.fill_(_scaled(held, old, new))
+                elif key in group:
+                    group[key] = _scaled(held, old, new)
         if entry == "lr":
             for scheduler in _all_schedulers(self._scheduler):
                 for key in _IN_SCHEDULERS:
                     rates = getattr(scheduler, key, None)
                     if isinstance(rates, list):
                         rates[:] = [_scaled(rate, old, new) for rate in rates]
-
-
-def _set(group: dict[str, Any], key: str, value: Any) -> None:
-    held = group[key]
-    if isinstance(held, Tensor):  # of a compiled or captured optimizer, which looks nowhere else
-        held.fill_(value)
-    else:
-        group[key] = value
 
 
 def _scaled(held: Any, old: Any, new: Any) -> Any:
@@ -250,17 +227,11 @@ NEVER: Final = "never"
 _EVERY: Final = re.compile(r"([1-9][0-9]{0,8}) (trial|epoch)s?")
 
 
-class Moment(NamedTuple):
-    """A trial, as a schedule sees it. A plain tuple, because one is made at every trial."""
+def is_due(every: str, *, step: int, epoch: int, trial: int, num_trials: int | None) -> bool:
+    """Whether this trial is one; all numbers count from 1.
 
-    step: int  # of the run, from 1
-    epoch: int  # from 1
-    trial: int  # of the epoch, from 1
-    num_trials: int | None  # of the epoch, where that is known before its end
-
-
-def is_due(every: str, moment: Moment) -> bool:
-    """Of an epoch it is the last trial; the first, where nobody knows which will be the last."""
+    Of an epoch it is the last trial; the first, where nobody knows which will be the last.
+    """
     if every == NEVER:
         return False
     found = _EVERY.fullmatch(every)
@@ -268,9 +239,8 @@ def is_due(every: str, moment: Moment) -> bool:
         raise InputError(f"every {every!r}: write '10 trials', '1 epoch' or 'never'.")
     number = int(found[1])
     if found[2] == "trial":
-        return moment.step % number == 0
-    place = 1 if moment.num_trials is None else moment.num_trials
-    return moment.trial == place and moment.epoch % number == 0
+        return step % number == 0
+    return trial == (num_trials or 1) and epoch % number == 0
 
 
 # --- the run ------------------------------------------------------------------------------------------------
@@ -311,12 +281,13 @@ class LoopRun:
         self._scheduling = Scheduling(setup.scheduler, optimizer, self._figures())
         self._live = LiveValues(setup, optimizer, self._scheduling.scheduler, parameters)
         self._tester = Tester(setup, self._judge, self._stepper)
-        self._tally = Tally(setup)
+        self._tally = Tally(setup)  # of the epoch that is under way
+        self._grad_norms: list[float] = []  # of its trials that changed the weights
         total = None if self.num_trials is None else parameters.epochs * self.num_trials
         # Steps count its trials; what is known before the first has step 0.
         self.run = Run(folder, total_steps=total)
         self.run.log_hparams({**values_of(parameters), "run": number, "seed": seed})
-        self._moments = NetMoments(setup, self.run, self._stepper)
+        self._moments = NetMoments(setup, self._stepper)
         self.items: TestItems | None = None
         try:
             with as_it_was_after(setup):
@@ -330,13 +301,13 @@ class LoopRun:
     def _look_ahead(self) -> None:
         """At a first batch, where one can be had without going through a loader: what will be shown of it."""
         loaders = [loader for loader in (self.setup.train, self.setup.test) if loader is not None]
-        given = next((batch for batch in map(first_batch, loaders) if batch is not None), None)
+        given = next((batch for batch in map(tester.first_batch, loaders) if batch is not None), None)
         if given is None:
             return
         batch = self._taken(given)
         self.setup.model.train()
         if self._parameters.netview_every != NEVER:
-            self._moments.record(batch, {"name": "init", **self.counters}, is_try=True)
+            self._moments.record(self.run, batch, {"name": "init", **self.counters}, is_try=True)
         # What goes wrong in it will do so in the first trial, too, and be seen there.
         with suppress(Exception), torch.no_grad():
             self.setup.model.eval()
@@ -353,7 +324,11 @@ class LoopRun:
 
     @property
     def counters(self) -> Row:
-        return {"run": self.number, "epoch": self.epoch, "trial": self.trial}
+        return {**self._done, "trial": self.trial}
+
+    @property
+    def _done(self) -> dict[str, int]:
+        return {"run": self.number, "epoch": self.epoch}
 
     @property
     def has_errors(self) -> bool:
@@ -363,7 +338,7 @@ class LoopRun:
 
     def batches(self, epoch: int) -> Iterator[Any]:
         """Those of an epoch. The time that it takes to have them counts."""
-        self._tally, self._seconds = Tally(self.setup), 0.0
+        self._tally, self._grad_norms, self._seconds = Tally(self.setup), [], 0.0
         set_epoch(self.setup.train, epoch)
         self.setup.model.train()
         start = time.perf_counter()
@@ -376,31 +351,27 @@ class LoopRun:
         """Train on a batch. `is_shown`: somebody waits to see this one."""
         start = time.perf_counter()
         self._changes += [f"{change} at trial {self.step}" for change in self._live.take_over(parameters)]
-        moment = Moment(self.step + 1, self.epoch + 1, number + 1, self.num_trials)
+        at = {"step": self.step + 1, "epoch": self.epoch + 1, "trial": number + 1}
         is_shown = is_shown and parameters.netview_every != NEVER
-        if is_shown or is_due(parameters.netview_every, moment):
-            self._moments.record(
-                self._taken(given), {"name": "train", **self.counters, "trial": moment.trial}
-            )
+        if is_shown or is_due(parameters.netview_every, **at, num_trials=self.num_trials):
+            counters = {"name": "train", **self.counters, "trial": at["trial"]}
+            self._moments.record(self.run, self._taken(given), counters)
         lr = _number(self._stepper.optimizer.param_groups[0].get("lr"))
         stepped = self._stepper.step(given)
         self._scheduling.after_step(stepped.stepped)
-        self.trial, self.step = moment.trial, moment.step
-        found = seen(
+        self.trial, self.step = at["trial"], at["step"]
+        figures, _ = tester.seen(
             self.setup, self._judge, stepped.outputs, stepped.targets, stepped.loss, stepped.num_items
         )
-        grad_norm = _number(stepped.grad_norm)
-        self._tally.add(found)
+        self._tally.add(figures, stepped.num_items)
+        grad_norm, loss = _number(stepped.grad_norm), figures["loss"]
         if grad_norm is not None:
-            self._tally.grad_norms.append(grad_norm)
-        if is_due(parameters.plots_every, moment):
-            values = {**found.figures, "grad_norm": grad_norm, "lr": lr}
+            self._grad_norms.append(grad_norm)
+        if is_due(parameters.plots_every, **at, num_trials=self.num_trials):
+            values = {**figures, "grad_norm": grad_norm, "lr": lr}
             known = {f"train/{name}": value for name, value in values.items() if value is not None}
             self.run.log(self.step, known)
-        self._tell_nan(found.figures["loss"])
         self._seconds += time.perf_counter() - start
-
-    def _tell_nan(self, loss: float) -> None:
         if not self._was_nan and not math.isfinite(loss):
             self._was_nan = True
             warn(
@@ -416,8 +387,8 @@ class LoopRun:
         self.epoch += 1
         self._total_seconds += self._seconds
         figures = self._tally.figures()
-        row: Row = {"run": self.number, "epoch": self.epoch, **figures}
-        norms = self._tally.grad_norms
+        row: Row = {**self._done, **figures}
+        norms = self._grad_norms
         row |= {"grad norm": sum(norms) / len(norms) if norms else None, "seconds": self._seconds}
         self.epochs.append(row)
         every, is_last = parameters.test_every, self.epoch == parameters.epochs
@@ -432,7 +403,11 @@ class LoopRun:
                 tested = self._test_epoch(row, parameters, after_batch)
         elif is_last:
             self.ended_by = ALL_EPOCHS
-        self._step_schedule(figures, tested)
+        values = {f"train/{name}": value for name, value in figures.items()}
+        values |= {f"test/{name}": value for name, value in tested.items()}
+        # A scheduler that looks at a figure of the test waits for the next one; its patience counts tests.
+        if tested or not (self._scheduling.metric or "").startswith("test/"):
+            self._scheduling.after_epoch(values)
         self.run.log(self.step, {f"epoch/{name}": value for name, value in figures.items()})
         self.run.log_row(self.step, EPOCHS, row)
 
@@ -446,14 +421,6 @@ class LoopRun:
         tested = self.test_all(go_on, is_shown=parameters.netview_every != NEVER)
         row |= {f"test {name}": value for name, value in tested.figures.items()}
         return tested.figures
-
-    def _step_schedule(self, figures: dict[str, float], tested: dict[str, float]) -> None:
-        values = {f"train/{name}": value for name, value in figures.items()}
-        values |= {f"test/{name}": value for name, value in tested.items()}
-        metric = self._scheduling.metric
-        if metric is not None and metric.startswith("test/") and self.items is not None and not tested:
-            return  # it has nothing new to look at; its patience counts tests
-        self._scheduling.after_epoch(values)
 
     def end(self) -> Row:
         """The row of the run. Names of what came of it have a space, so that no parameter is called so."""
@@ -480,30 +447,30 @@ class LoopRun:
         items = self._items()
         with self._recorded():
             look = self._looking({}) if is_shown else None
-            tested = self._tester.test(items.batches(), 0, after_batch, look)
+            tested = self._tester.test(items.batches(), 0, self._done, after_batch, look)
             if not tested.num_items and tested.is_whole:
                 raise InputError("the test loader gave no batch: its data set, or its sampler, is empty.")
-            same = {name: [self.counters[name]] * tested.num_items for name in ("run", "epoch")}
-            tested = dataclasses.replace(tested, columns={**same, **tested.columns})
             if tested.is_whole:
-                self._record_test(tested)
+                self.run.log(self.step, {f"test/{name}": value for name, value in tested.figures.items()})
+                self.run.log_table(self.step, TRIALS, tested.columns)
+                row = {
+                    **self.counters,
+                    "items": tested.num_items,
+                    **tested.figures,
+                    "seconds": tested.seconds,
+                }
+                self.run.log_row(self.step, TESTS, row)
+                self.tests.append(row)
+                self.last_test = tested
         return tested
-
-    def _record_test(self, tested: Tested) -> None:
-        self.run.log(self.step, {f"test/{name}": value for name, value in tested.figures.items()})
-        self.run.log_table(self.step, TRIALS, tested.columns)
-        row = {**self.counters, "items": tested.num_items, **tested.figures, "seconds": tested.seconds}
-        self.run.log_row(self.step, TESTS, row)
-        self.tests.append(row)
-        self.last_test = tested
 
     def test_item(self, number: int) -> Row:
         items = self._items()
         with self._recorded():
             with as_it_was_after(self.setup):
                 batch = items.item(number)
-            tested = self._tester.test([batch], number, lambda: False, self._looking({"item": number}))
-            row = {"run": self.number, "epoch": self.epoch, **tested.rows()[0]}
+            look = self._looking({"item": number})
+            row = self._tester.test([batch], number, self._done, lambda: False, look).rows()[0]
             self.run.log_row(self.step, ITEMS, row)
         return row
 
@@ -514,7 +481,7 @@ class LoopRun:
 
     def _looking(self, more: Row) -> Callable[[Batch], None]:
         counters = {"name": "test", **self.counters, **more}
-        return lambda batch: self._moments.record(batch, counters)
+        return lambda batch: self._moments.record(self.run, batch, counters)
 
     @contextmanager
     def _recorded(self) -> Iterator[None]:
@@ -522,12 +489,8 @@ class LoopRun:
         if self.run.state == "running":
             yield
             return
-        self.run = Run(self.run.path)
-        self._moments.go_on_in(self.run)
-        try:
+        with closing(Run(self.run.path)) as self.run:
             yield
-        finally:
-            self.run.close()
 
     def _taken(self, given: Any) -> Batch:
         return split(given, whole=self.setup.loss is None).moved_to(self._stepper.device)

@@ -19,13 +19,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import torch
+from msgspec.structs import replace
 from torch import nn
 from torch.optim import Optimizer
 
 from torcheer.errors import InputError, ParameterError
+from torcheer.run import whole_number_of
 from torcheer.training.control.control_commands import FormField, Value
-from torcheer.training.loss_functions import LossFunction, checked_function
-from torcheer.training.trainer.fit_arguments import checked_loader, checked_model
+from torcheer.training.trainer import fit_arguments
+from torcheer.training.trainer.fit_arguments import LossFunction
 
 Live = str | bool | Callable[[Any, Any], None]
 
@@ -55,8 +57,7 @@ def parameter(
     """
     if not (isinstance(live, str | bool) or callable(live)):
         raise InputError(
-            f"live is {live!r}: name an entry of the optimizer's groups, such as 'lr', or give a function of "
-            "the setup and the value."
+            f"live is {live!r}: name an entry of the optimizer's groups, 'lr', or give a function."
         )
     said = {"low": low, "high": high, "live": live, "choices": tuple(choices)}
     said |= {"section": section, "label": label, "about": about}
@@ -114,75 +115,52 @@ _RESERVED: Final = ("run", "seed")  # columns of their own in the table of runs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What the values of one field are, and what a form says of it."""
+    """What the values of one field are."""
 
-    name: str
-    form: Form
-    is_optional: bool
-    choices: tuple[Any, ...] = ()
-    low: float | None = None
-    high: float | None = None
-    live: Live = False
-    section: str = ""
-    label: str = ""
-    about: str = ""
+    field: FormField  # as a form shows it
+    choices: tuple[Any, ...]  # as they stand in the code
+    live: Live
 
     @property
     def requirement(self) -> str:
         """What a value must be, as it stands below a field: `must be 0 or more, or empty`."""
-        low, high = self.low, self.high
-        if self.form == "choice":
-            wanted = f"one of {', '.join(map(str, self.choices))}"
+        form, low, high = self.field.form, self.field.low, self.field.high
+        if form == "choice":
+            wanted = f"one of {', '.join(self.field.choices)}"
         elif low is None and high is None:
-            wanted = _NOUNS[self.form]
+            wanted = _NOUNS[form]
         else:
-            wanted = "a whole number, " if self.form == "integer" else ""
+            wanted = "a whole number, " if form == "integer" else ""
             if low is not None and high is not None:
                 wanted += f"from {low:g} to {high:g}"
             else:
                 wanted += f"{high:g} or less" if low is None else f"{low:g} or more"
-        return f"must be {wanted}{', or empty' if self.is_optional else ''}"
+        return f"must be {wanted}{', or empty' if self.field.is_optional else ''}"
 
     def checked(self, value: Any) -> Any:
         """The value as the field's own type has it: 1 as 1.0, 35.0 as 35."""
-        if self.is_optional and (value is None or value == ""):
+        if self.field.is_optional and (value is None or value == ""):
             return None
         found = self._found(value)
         if found is None:
-            wanted = self.requirement
-            raise ParameterError(
-                f"{self.name} is {value!r}: it {wanted}.", field=self.name, requirement=wanted
-            )
+            name, wanted = self.field.name, self.requirement
+            raise ParameterError(f"{name} is {value!r}: it {wanted}.", field=name, requirement=wanted)
         return found
 
     def _found(self, value: Any) -> Any:
         """None where it is no value of this kind."""
-        if self.form == "choice":  # as it stands in the code, or as a form has it: in words
+        form, low, high = self.field.form, self.field.low, self.field.high
+        if form == "choice":  # as it stands in the code, or as a form has it: in words
             return next((one for one in self.choices if value in (one, str(one))), None)
-        if self.form in ("truth", "text"):
-            return value if isinstance(value, bool if self.form == "truth" else str) else None
+        if form in ("truth", "text"):
+            return value if isinstance(value, bool if form == "truth" else str) else None
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             return None
-        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+        if (low is not None and value < low) or (high is not None and value > high):
             return None
-        if self.form == "number":
+        if form == "number":
             return float(value)
         return int(value) if value == int(value) else None
-
-    def field(self, value: Value) -> FormField:
-        return FormField(
-            name=self.name,
-            label=self.label or self.name.replace("_", " ").strip().capitalize(),
-            section=self.section or "Training",
-            form=self.form,
-            value=str(value) if self.form == "choice" and value is not None else value,
-            choices=[str(choice) for choice in self.choices],
-            low=self.low,
-            high=self.high,
-            is_optional=self.is_optional,
-            is_live=bool(self.live),
-            about=self.about,
-        )
 
 
 _KINDS: Final[dict[type, dict[str, Kind]]] = {}  # by class, as far as they were asked for
@@ -195,10 +173,8 @@ def kinds_of(cls: type[Parameters]) -> dict[str, Kind]:
     for owner in cls.__mro__:
         own = inspect.get_annotations(owner) if issubclass(owner, Parameters) else {}
         if own and "__dataclass_fields__" not in owner.__dict__:
-            raise InputError(
-                f"{owner.__name__} has {', '.join(own)}, and is no dataclass: write @dataclass(frozen=True) "
-                "above it."
-            )
+            what = f"{owner.__name__} has {', '.join(own)}, and is no dataclass"
+            raise InputError(f"{what}: write @dataclass(frozen=True) above it.")
     hints = typing.get_type_hints(cls)
     names = [field.name for field in dataclasses.fields(cls)]
     return _KINDS.setdefault(cls, {name: _kind_of(cls, name, hints[name]) for name in names})
@@ -207,7 +183,7 @@ def kinds_of(cls: type[Parameters]) -> dict[str, Kind]:
 def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:
     if name in _RESERVED:
         raise InputError(f"{cls.__name__} has a field {name!r}, which every training has: call it another.")
-    said: dict[str, Any] = {}
+    said: Mapping[str, Any] = parameter(None).metadata[_METADATA]
     for owner in reversed(cls.__mro__):  # a new default need not repeat what a class above says
         fields: Mapping[str, Any] = owner.__dict__.get("__dataclass_fields__", {})
         said = fields[name].metadata.get(_METADATA, said) if name in fields else said
@@ -216,16 +192,28 @@ def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:
         others = [one for one in get_args(hint) if one is not types.NoneType]
         is_optional = len(others) < len(get_args(hint))
         hint = others[0] if len(others) == 1 else hint
-    if get_origin(hint) is Literal:
-        said = {**said, "choices": get_args(hint)}
-    form: Form | None = "choice" if said.get("choices") else _FORMS.get(hint)
+    choices = get_args(hint) if get_origin(hint) is Literal else said["choices"]
+    form: Form | None = "choice" if choices else _FORMS.get(hint)
     if form is None:
         named = getattr(hint, "__name__", None) or str(hint)
         raise InputError(
             f"{name} of {cls.__name__} is a {named}: a parameter is int, float, bool, str or Literal, or one "
             "of these or None."
         )
-    return Kind(name=name, form=form, is_optional=is_optional, **said)
+    field = FormField(
+        name=name,
+        label=said["label"] or name.replace("_", " ").strip().capitalize(),
+        section=said["section"] or "Training",
+        form=form,
+        value=None,
+        choices=[str(choice) for choice in choices],
+        low=said["low"],
+        high=said["high"],
+        is_optional=is_optional,
+        is_live=bool(said["live"]),
+        about=said["about"],
+    )
+    return Kind(field=field, choices=choices, live=said["live"])
 
 
 # --- values -------------------------------------------------------------------------------------------------
@@ -233,7 +221,11 @@ def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:
 
 def form_fields(parameters: Parameters) -> list[FormField]:
     """In their order, section by section; how things are shown comes last."""
-    fields = [kind.field(getattr(parameters, name)) for name, kind in kinds_of(type(parameters)).items()]
+    fields = []
+    for name, kind in kinds_of(type(parameters)).items():
+        value = getattr(parameters, name)
+        is_text = kind.field.form == "choice" and value is not None
+        fields.append(replace(kind.field, value=str(value) if is_text else value))
     sections = list(dict.fromkeys(field.section for field in fields))
     return sorted(fields, key=lambda field: (field.section == VIEW, sections.index(field.section)))
 
@@ -271,8 +263,7 @@ Criterion = Callable[[Sequence[Row]], Any]
 
 def no_errors_for(num_epochs: int, column: str = "errors") -> Criterion:
     """A run is done after so many epochs in a row without any error; `"test errors"` counts tests instead."""
-    if isinstance(num_epochs, bool) or not isinstance(num_epochs, int) or num_epochs < 1:
-        raise InputError(f"no_errors_for({num_epochs!r}): give the number of epochs, 1 or more.")
+    num_epochs = whole_number_of("num_epochs", num_epochs, least=1)
 
     def is_done(rows: Sequence[Row]) -> bool:
         found = _numbers(rows, column)[-num_epochs:]
@@ -361,11 +352,11 @@ class Setup:
     plots: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
-        checked_model(self.model)
-        checked_function(self.loss)
-        checked_loader(self.train, "train", num_passes=2)
+        fit_arguments.checked_model(self.model)
+        fit_arguments.checked_function(self.loss)
+        fit_arguments.checked_loader(self.train, "train", num_passes=2)
         if self.test is not None:
-            checked_loader(self.test, "test", num_passes=2)
+            fit_arguments.checked_loader(self.test, "test", num_passes=2)
         for name, given in (("errors", self.errors), ("is_done", self.is_done)):
             if not (given is None or callable(given) or (name, given) == ("errors", AUTOMATIC)):
                 raise InputError(f"{name}={given!r}: give a function, or None.")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, Literal, NamedTuple
@@ -31,8 +31,8 @@ from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, sign
 from torcheer.run import reason_of
 from torcheer.training.evaluation.predictions import IGNORED, class_dim_of, scores_in
 from torcheer.training.loop.setup import AUTOMATIC, ErrorFunction, Setup, Statistic
-from torcheer.training.loss_functions import LossFunction, is_sum, kind_of, loss_in
 from torcheer.training.random_state import keeping_random_state
+from torcheer.training.trainer.fit_arguments import LossFunction, is_sum, kind_of, loss_in
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
 
@@ -70,10 +70,8 @@ class Judge:
         if self._function is not None:
             wrong = torch.as_tensor(self._function(outputs, targets))
             if wrong.shape != (num_items,):
-                raise InputError(
-                    f"`errors` of the setup gives shape {tuple(wrong.shape)} for {num_items} items: return, "
-                    "for each item, whether it is wrong."
-                )
+                what = f"`errors` of the setup gives shape {tuple(wrong.shape)} for {num_items} items"
+                raise InputError(f"{what}: return, for each item, whether it is wrong.")
             form = self._form_of(scores, targets, num_items)
             by_class = self._by_class(scores, targets) if form == "classes" else _NOTHING
             return by_class._replace(wrong=wrong.detach().bool())
@@ -126,35 +124,25 @@ class Judge:
 # --- sums of an epoch or a test -----------------------------------------------------------------------------
 
 
-class Seen(NamedTuple):
-    """One batch, and what the model did with it."""
-
-    num_items: int
-    figures: dict[str, float]  # the loss as its function has it, errors, accuracy, means of the statistics
-    judged: Judged
-
-
-def seen(setup: Setup, judge: Judge, outputs: Any, targets: Any, loss: Tensor, num_items: int) -> Seen:
+def seen(
+    setup: Setup, judge: Judge, outputs: Any, targets: Any, loss: Tensor, num_items: int
+) -> tuple[dict[str, float], Judged]:
+    """Of one batch: the loss as its function has it, errors, accuracy, means of the statistics."""
     figures = {"loss": loss.item()}
     with torch.no_grad():
         statistics = {
-            name: mean_of(name, function(outputs, targets)) for name, function in setup.statistics.items()
+            name: torch.as_tensor(function(outputs, targets)) for name, function in setup.statistics.items()
         }
         judged = judge.judged(outputs, targets, num_items)
     if judged.wrong is not None and num_items:
         figures["errors"] = int(judged.wrong.sum())
         figures["accuracy"] = (num_items - figures["errors"]) / num_items
-    return Seen(num_items, figures | statistics, judged)
-
-
-def mean_of(name: str, value: Any) -> float:
-    found = torch.as_tensor(value)
-    if found.is_complex() or found.ndim > 1:
-        raise InputError(
-            f"the statistic {name!r} gives shape {tuple(found.shape)}: return one number for each item, or "
-            "their mean."
-        )
-    return float(found.detach().double().mean())
+    for name, found in statistics.items():
+        if found.is_complex() or found.ndim > 1:
+            what = f"the statistic {name!r} gives shape {tuple(found.shape)}"
+            raise InputError(f"{what}: return one number for each item, or their mean.")
+        figures[name] = float(found.detach().double().mean())
+    return figures, judged
 
 
 def item_of(value: Any, number: int, num_items: int) -> Any:
@@ -174,42 +162,22 @@ def item_of(value: Any, number: int, num_items: int) -> Any:
     return value
 
 
-def each_of(function: Statistic, outputs: Any, targets: Any, num_items: int) -> Tensor | None:
-    """The value of each item: of a function that gives means, by calling it for each. None: it cannot."""
-    whole = torch.as_tensor(function(outputs, targets)).detach()
-    if whole.shape == (num_items,):
-        return whole.double().cpu()
-    if num_items == 1:
-        return whole.double().cpu().reshape(-1)[:1]
-    try:
-        values = [
-            float(function(item_of(outputs, number, num_items), item_of(targets, number, num_items)))
-            for number in range(num_items)
-        ]
-    except Exception:  # it wants more than one item, or something that cannot be taken apart
-        return None
-    return torch.tensor(values, dtype=torch.float64)
-
-
 class Tally:
     """The sums of an epoch, or of a test, as it goes."""
 
     def __init__(self, setup: Setup) -> None:
         self.num_items = self.num_batches = 0
-        self.grad_norms: list[float] = []  # of the trials that changed the weights
         self._sums: dict[str, float] = {}
         # These are sums over the items of a batch, and no means.
         self._summed = {"errors", *(["loss"] if is_sum(setup.loss) else [])}
 
-    def add(self, batch: Seen) -> None:
-        found = {
-            name: value * (1 if name in self._summed else batch.num_items)
-            for name, value in batch.figures.items()
-        }
+    def add(self, figures: Mapping[str, float], num_items: int) -> None:
+        """Those of a batch."""
+        found = {name: value * (1 if name in self._summed else num_items) for name, value in figures.items()}
         # What one batch has not, all of them have not.
         known = self._sums if self.num_batches else dict.fromkeys(found, 0)
         self._sums = {name: known[name] + value for name, value in found.items() if name in known}
-        self.num_items += batch.num_items
+        self.num_items += num_items
         self.num_batches += 1
 
     def figures(self) -> dict[str, float]:
@@ -266,10 +234,7 @@ class TestItems:
     def _fix_order(self, loader: DataLoader[Any]) -> None:
         batches = [list(batch) for batch in loader.batch_sampler or ()]
         if isinstance(loader.sampler, RandomSampler) and not loader.sampler.replacement:
-            warn(
-                "the test loader shuffles: its items are taken in the order of the data set, so that each "
-                "keeps its number. shuffle=False says so, too."
-            )
+            warn("the test loader shuffles: so that each item keeps its number, they are taken in order.")
             order = iter(sorted(index for batch in batches for index in batch))
             batches = [[next(order) for _ in batch] for batch in batches]
         self._indices = [index for batch in batches for index in batch]
@@ -356,7 +321,13 @@ class LayerValues:
 
     def _fits(self, batch: Batch) -> bool:
         if self._bytes_per_item is None:
-            self._bytes_per_item = self._measured(batch)
+            one = batch._replace(inputs=item_of(batch.inputs, 0, batch.num_items))
+            try:
+                look = looked_at(self._setup.model, arguments_of(one), None)
+                self._bytes_per_item = look.history.tensor_fsize_total
+            except Exception:
+                # It may need more than one item; or it cannot be seen, which is told with the whole batch.
+                self._bytes_per_item = 0
         if self._bytes_per_item * batch.num_items <= _MOST_PASS_BYTES:
             return True
         self._give_up(
@@ -364,15 +335,6 @@ class LayerValues:
             f"{_MOST_PASS_BYTES >> 20} MB together: a smaller batch_size of the test loader shows them"
         )
         return False
-
-    def _measured(self, batch: Batch) -> int:
-        inputs = item_of(batch.inputs, 0, batch.num_items)
-        try:
-            look = looked_at(self._setup.model, arguments_of(batch._replace(inputs=inputs)), None)
-        except Exception:
-            # It may need more than one item; or it cannot be seen, which is told with the whole batch.
-            return 0
-        return look.history.tensor_fsize_total
 
     def _values(self, history: ModelHistory, batch: Batch) -> dict[str, Tensor]:
         flow = Flow(history)
@@ -441,7 +403,7 @@ class Tester:
         self._setup = setup
         self._judge = judge
         self._device = stepper.device
-        self._autocast = stepper.autocast or nullcontext()
+        self._autocast = stepper.autocast
         self._layers = LayerValues(setup)
         self._left_out: set[str] = set()  # columns that were told to have no room, or no one shape
 
@@ -449,10 +411,14 @@ class Tester:
         self,
         batches: Iterable[Any],
         first_item: int,
+        counters: Mapping[str, int],
         after_batch: Callable[[], bool],
         look: Callable[[Batch], None] | None = None,
     ) -> Tested:
-        """`after_batch` says whether to stop. `look` is shown the first batch, while the model is tested."""
+        """`counters` are the same for each item. `after_batch` says whether to stop.
+
+        `look` is shown the first batch, while the model is tested.
+        """
         start = time.perf_counter()
         tally, parts = Tally(self._setup), list[Part]()
         first: Batch | None = None
@@ -469,14 +435,14 @@ class Tester:
                     break
             if look is not None and first is not None and is_whole:
                 look(first)
-        columns = self._joined(parts)
         numbers = range(first_item, first_item + tally.num_items)
         names = self._setup.item_names
-        described: Columns = {"trial": list(numbers)}
+        columns: Columns = {name: [value] * tally.num_items for name, value in counters.items()}
+        columns["trial"] = list(numbers)
         if names is not None:
-            described["name"] = [names[number] if number < len(names) else "" for number in numbers]
+            columns["name"] = [names[number] if number < len(names) else "" for number in numbers]
         return Tested(
-            columns={**described, **columns},
+            columns=columns | self._joined(parts),
             figures=tally.figures(),
             num_items=tally.num_items,
             seconds=time.perf_counter() - start,
@@ -488,26 +454,18 @@ class Tester:
         outputs, layers = self._layers.run(batch)
         outputs = detached(outputs)
         loss = setup.loss(outputs, batch.targets) if setup.loss is not None else loss_in(outputs)
-        found = seen(setup, self._judge, outputs, batch.targets, _one_number(loss), number)
-        tally.add(found)
-        judged = found.judged
+        figures, judged = seen(setup, self._judge, outputs, batch.targets, _one_number(loss), number)
+        tally.add(figures, number)
         columns = _tensors(layers, scores_in(outputs), _shown_targets(judged, outputs, batch.targets), number)
         if judged.targets is not None and judged.answers is not None:
             columns |= {"target": judged.targets.cpu(), "answer": judged.answers.cpu()}
-        columns |= self._each({} if setup.loss is None else {"loss": setup.loss}, outputs, batch)
-        if setup.loss is None and number == 1:
-            columns["loss"] = torch.tensor([found.figures["loss"]], dtype=torch.float64)
+        if setup.loss is not None:
+            columns |= _each({"loss": setup.loss}, outputs, batch)
+        elif number == 1:
+            columns["loss"] = torch.tensor([figures["loss"]], dtype=torch.float64)
         if judged.wrong is not None:
             columns["error"] = judged.wrong.long().cpu()
-        return columns | self._each(setup.statistics, outputs, batch)
-
-    def _each(self, functions: Mapping[str, Statistic], outputs: Any, batch: Batch) -> Part:
-        """What functions of outputs and targets give for each item."""
-        found = {
-            name: each_of(function, outputs, batch.targets, batch.num_items)
-            for name, function in functions.items()
-        }
-        return {name: column for name, column in found.items() if column is not None}
+        return columns | _each(setup.statistics, outputs, batch)
 
     # --- batches side by side ----------------------------------------------------------------------------
 
@@ -534,6 +492,24 @@ class Tester:
         if name not in self._left_out:
             self._left_out.add(name)
             warn(f"the column {name!r} of the test trials is left out: it {reason}.")
+
+
+def _each(functions: Mapping[str, Statistic], outputs: Any, batch: Batch) -> Part:
+    """What functions of outputs and targets give for each item; one that gives means is called for each."""
+    found, targets, number = Part(), batch.targets, batch.num_items
+    for name, function in functions.items():
+        values = torch.as_tensor(function(outputs, targets)).detach().double().cpu()
+        if values.shape != (number,) and number > 1:
+            try:
+                each = [
+                    float(function(item_of(outputs, place, number), item_of(targets, place, number)))
+                    for place in range(number)
+                ]
+            except Exception:  # it wants more than one item, or something that cannot be taken apart
+                continue
+            values = torch.tensor(each, dtype=torch.float64)
+        found[name] = values.reshape(-1)[:number]
+    return found
 
 
 def _one_number(loss: Any) -> Tensor:

@@ -1,18 +1,24 @@
-"""Callbacks, and `Training`, the state that they are given."""
+"""Callbacks, `Training`, the state that they are given, and Ctrl-C, which ends it."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from torcheer.errors import InputError
+from torcheer.graph import say
+from torcheer.run import whole_number_of
+from torcheer.training import distributed
 from torcheer.training.metrics import Metric
 from torcheer.training.trainer.stepper import Stepped, Stepper
 from torcheer.training.trainer.training_history import History, Mode, mode_of
@@ -106,11 +112,6 @@ class Training:
     def scaler(self) -> torch.amp.GradScaler | None:
         return self.stepper.scaler
 
-    def epochs_to_go(self) -> Iterator[int]:
-        """The epochs that are left, until somebody stops it."""
-        while self.epochs_done < self.num_epochs and self.stopped_by is None:
-            yield self.epochs_done
-
     def begin_epoch(self, epoch: int) -> None:
         """Count its batches from 0, unless it was begun before a resume."""
         if self.epoch != epoch or not self.batches_done:
@@ -155,17 +156,6 @@ class Training:
 class _Foreign(Callback):
     """A function, called after each epoch; or an object of another class that has some of the methods."""
 
-    def __init__(self, inner: Any) -> None:
-        if not _has_methods(inner):
-            self.on_epoch = inner  # type: ignore[method-assign]
-        for name in (*_METHODS, "state_dict", "load_state_dict"):
-            if callable(method := getattr(inner, name, None)):
-                setattr(self, name, method)
-
-
-def _has_methods(one: Any) -> bool:
-    return any(callable(getattr(one, name, None)) for name in _METHODS)
-
 
 def callbacks_of(given: Any) -> list[Callback]:
     """Callbacks as they are; a function is called after each epoch."""
@@ -180,8 +170,14 @@ def _callback_of(one: Any) -> Callback:
         return one
     if isinstance(one, type):
         raise InputError(f"the callback {one.__name__} is a class: give an object of it, {one.__name__}().")
-    if callable(one) or _has_methods(one):
-        return _Foreign(one)
+    names = [*_METHODS, "state_dict", "load_state_dict"]
+    methods = {name: method for name in names if callable(method := getattr(one, name, None))}
+    if not any(name in methods for name in _METHODS) and callable(one):
+        methods["on_epoch"] = one
+    if any(name in methods for name in _METHODS):
+        made = _Foreign()
+        vars(made).update(methods)
+        return made
     raise InputError(
         f"the callback {one!r} is a {type(one).__name__}: give a function of the training, which is called "
         "after each epoch, or an object with some of on_begin, on_step, on_epoch and on_end."
@@ -210,12 +206,10 @@ class EarlyStopping(Callback):
         min_delta: float = 0.0,
         restore_best: bool = False,
     ) -> None:
-        if isinstance(patience, bool) or not isinstance(patience, int) or patience < 1:
-            raise InputError(f"patience={patience!r}: give a number of epochs, 1 or more.")
         if not min_delta >= 0:
             raise InputError(f"min_delta={min_delta!r}: give a number, 0 or more.")
         self.metric = metric
-        self.patience = patience
+        self.patience = whole_number_of("patience", patience, least=1)
         self.mode = mode_of(metric, mode)
         self.min_delta = min_delta
         self.restore_best = restore_best
@@ -246,21 +240,20 @@ class EarlyStopping(Callback):
         self._look(training)
 
     def _is_better(self, value: float) -> bool:
-        if math.isnan(value):
-            return False
-        if self.best is None:
-            return True
+        if self.best is None or math.isnan(value):
+            return not math.isnan(value)
         gain = self.best - value if self.mode == "min" else value - self.best
         return gain > self.min_delta
 
     def _look(self, training: Training) -> None:
         if self.num_waited >= self.patience:
-            best = (
-                "no number at all" if self.best is None else f"{self.best:.6g} in epoch {self.best_epoch + 1}"
-            )
+            best = "no number at all"
+            if self.best is not None:
+                best = f"{self.best:.6g} in epoch {self.best_epoch + 1}"
             training.stop(f"{self.metric} no better for {self.num_waited} epochs (best: {best})")
 
     def put_best_back(self, training: Training) -> None:
+        """After all of `on_end`: a checkpoint that is written there has the weights to go on with."""
         if self._weights is not None:
             training.model.load_state_dict(self._weights)
             self._weights = None
@@ -280,13 +273,6 @@ class EarlyStopping(Callback):
         self._weights = state.get("weights") if self.restore_best else None
 
 
-def put_best_back(training: Training) -> None:
-    """After all that happens at the end: a checkpoint that is written there has the weights to go on with."""
-    for callback in training.callbacks:
-        if isinstance(callback, EarlyStopping):
-            callback.put_best_back(training)
-
-
 class StopOnNonFinite(Callback):
     """Ends a training when its loss is NaN or infinite for `patience` steps in a row.
 
@@ -294,9 +280,7 @@ class StopOnNonFinite(Callback):
     """
 
     def __init__(self, patience: int = 1) -> None:
-        if isinstance(patience, bool) or not isinstance(patience, int) or patience < 1:
-            raise InputError(f"patience={patience!r}: give a number of steps, 1 or more.")
-        self.patience = patience
+        self.patience = whole_number_of("patience", patience, least=1)
         self.num_bad = 0
 
     def on_begin(self, training: Training) -> None:
@@ -315,3 +299,80 @@ class StopOnNonFinite(Callback):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.num_bad = int(state["num_bad"])
+
+
+# --- Ctrl-C ends a training between two steps, never inside of one, so that it can go on later --------------
+
+INTERRUPTED = "interrupted"
+
+
+class Interruption:
+    """What Ctrl-C does now: the first time it stops the training, the second time it raises."""
+
+    def __init__(self, stop: Callable[[], None], what: str) -> None:
+        self._stop = stop
+        self._what = what  # is ended first: a step, a trial
+        self.may_break = False  # True where nothing is under way that has to be ended first
+        self.num_asked = 0
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        self.num_asked += 1
+        self._stop()
+        if self.num_asked == 1:
+            # Whatever was being printed just now may not let anything come between.
+            with suppress(Exception):
+                after = f" after this {self._what}; Ctrl-C again ends it at once"
+                say("stopping" + ("" if self.may_break else after))
+        if self.may_break or self.num_asked > 1:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def breaking(self) -> Iterator[None]:
+        """Inside, Ctrl-C raises at once: nothing of the training changes there."""
+        self.may_break = True
+        try:
+            yield
+        finally:
+            self.may_break = False
+
+
+@contextmanager
+def deferred(stop: Callable[[], None], what: str) -> Iterator[Interruption]:
+    """Note Ctrl-C instead of raising; only where Python's own handling is in place, in the main thread."""
+    interruption = Interruption(stop, what)
+    # Several processes do not get it at the same step: whoever goes on would wait for the others.
+    is_ours = (
+        not distributed.is_connected()
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not is_ours:
+        yield interruption
+        return
+    signal.signal(signal.SIGINT, interruption)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def returning_when_interrupted(training: Training) -> Iterator[Interruption]:
+    """What is inside ends with Ctrl-C, and what follows goes on with the history so far.
+
+    The history is on any other exception, too, as `.history`.
+    """
+    with deferred(lambda: training.stop(INTERRUPTED), "step") as interruption:
+        try:
+            yield interruption
+        except KeyboardInterrupt:
+            training.stop(INTERRUPTED)
+            if interruption.num_asked > 1:
+                raise
+        except Exception as error:
+            training.stop(f"{type(error).__name__}: {error}".rstrip(": "))
+            with suppress(Exception):
+                error.history = training.history  # type: ignore[attr-defined]
+            raise
+        finally:
+            training.history.stopped_by = training.stopped_by

@@ -6,7 +6,8 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError
 from torcheer.models import same_modes_after
-from torcheer.run import Run, RunAccess, RunReader, folder_of
+from torcheer.run import Run, RunAccess, RunReader, folder_of, whole_number_of
 from torcheer.training import distributed
 from torcheer.training.checkpoint.periodic import (
     checkpoints_of,
@@ -25,19 +26,19 @@ from torcheer.training.checkpoint.periodic import (
     say_going_on,
     settings_in_use,
 )
-from torcheer.training.evaluation.evaluate import Measurer
-from torcheer.training.loss_functions import LossFunction, is_sum, name_of
+from torcheer.training.evaluation.evaluate import measure
 from torcheer.training.metrics import metrics_of, numbers_of, weighted_mean
-from torcheer.training.trainer.callbacks import Callback, Training, callbacks_of, put_best_back
-from torcheer.training.trainer.fit_arguments import (
-    Scheduling,
-    checked_epochs,
-    checked_loader,
-    checked_model,
-    num_batches_of,
-    optimizer_of,
+from torcheer.training.trainer import fit_arguments
+from torcheer.training.trainer.callbacks import (
+    INTERRUPTED,
+    Callback,
+    EarlyStopping,
+    Interruption,
+    Training,
+    callbacks_of,
+    returning_when_interrupted,
 )
-from torcheer.training.trainer.interrupt import INTERRUPTED, Interruption, returning_when_interrupted
+from torcheer.training.trainer.fit_arguments import LossFunction, Scheduling, is_sum, name_of
 from torcheer.training.trainer.stepper import Stepped, Stepper
 from torcheer.training.trainer.training_history import History
 from torcheer.training.training_progress import fit_progress
@@ -141,8 +142,13 @@ class Recorder:
                 values |= {prefix + name: noted[n] for name, noted in more.items() if n in noted}
                 RunAccess(self._run).put_scalars(first + n, when, values)
         broken = next((n for n, loss in enumerate(losses) if not math.isfinite(loss)), None)
-        if broken is not None:
-            self._say_broken(losses[broken], first + broken)
+        if broken is not None and not self._is_broken:
+            self._is_broken = True
+            warn(
+                f"the loss is {losses[broken]} at step {first + broken}: from here on the weights are most "
+                "likely broken, too. The training goes on; tl.StopOnNonFinite() among the callbacks ends it, "
+                "clip_norm=1.0 or a smaller learning rate may prevent it."
+            )
 
     # --- epochs --------------------------------------------------------------------------------------------
 
@@ -173,36 +179,25 @@ class Recorder:
             }
             self._run.log(training.step, named)
 
-    def _say_broken(self, loss: float, step: int) -> None:
-        if not self._is_broken:
-            self._is_broken = True
-            warn(
-                f"the loss is {loss} at step {step}: from here on the weights are most likely broken, too. "
-                "The training goes on; tl.StopOnNonFinite() among the callbacks ends it, clip_norm=1.0 or "
-                "a smaller learning rate may prevent it."
-            )
-
 
 def _lay_out(run: Run, figures: tuple[str, ...]) -> None:
     """Have each figure of the test in one chart with that of the training. A layout that is there stays."""
+
+    def pattern(name: str) -> str:
+        # Names of a layout are patterns of how a name begins: top1 is no top10. Others are names as well.
+        return f"{name}$" if _WORDS.fullmatch(name) else name
+
     names = [name.removeprefix("test/") for name in figures if name.startswith("test/")]
-    pairs = {name: ["Multiline", [_pattern(f"epoch/{name}"), _pattern(f"test/{name}")]] for name in names}
-    if pairs and not _has_layout(run):
-        run.log_layout({"epochs": pairs})
-
-
-def _pattern(name: str) -> str:
-    """The names of a layout are patterns of how a name begins: top1 is no top10. Others are names as well."""
-    return f"{name}$" if _WORDS.fullmatch(name) else name
-
-
-def _has_layout(run: Run) -> bool:
+    if not names:
+        return
     run.flush()
-    try:
-        with closing(RunReader(run.path)) as reader:
-            return any(key.kind == "layout" for key in reader.series())
-    except Exception:  # a folder that cannot be read is no reason to end a training
-        return True
+    # A folder that cannot be read is no reason to end a training.
+    with suppress(Exception), closing(RunReader(run.path)) as reader:
+        if not any(key.kind == "layout" for key in reader.series()):
+            pairs = {
+                name: ["Multiline", [pattern(f"epoch/{name}"), pattern(f"test/{name}")]] for name in names
+            }
+            run.log_layout({"epochs": pairs})
 
 
 # --- callbacks and progress ---------------------------------------------------------------------------------
@@ -242,28 +237,27 @@ def telling_begin_and_end(training: Training, listeners: Sequence[Callback]) -> 
     except BaseException as error:
         training.error = error
         if isinstance(error, KeyboardInterrupt):
+            # It ends a training as it should end, and is not heard of again: what goes wrong then is.
             training.stop(INTERRUPTED)
-        _tell_end(listeners, training, error)
-        raise
-    else:
-        _tell_end(listeners, training, None)
-
-
-def _tell_end(listeners: Sequence[Callback], training: Training, ended_by: BaseException | None) -> None:
-    """Whatever the callbacks do, the last checkpoint is written, and then the best weights are put back."""
-    is_whole = ended_by is None or isinstance(ended_by, KeyboardInterrupt)
-    try:
+            _tell_whole_end(listeners, training)
+            raise
         try:
             tell(listeners, "on_end", training)
-        finally:
-            if is_whole:
-                put_best_back(training)
-    except BaseException as error:
-        # Ctrl-C ends a training as it should end, and is not heard of again: what went wrong then is.
-        if is_whole:
-            raise
-        assert ended_by is not None
-        _note_on(ended_by, error, "on_end")
+        except BaseException as other:
+            _note_on(error, other, "on_end")
+        raise
+    else:
+        _tell_whole_end(listeners, training)
+
+
+def _tell_whole_end(listeners: Sequence[Callback], training: Training) -> None:
+    """Whatever the callbacks do, the last checkpoint is written, and then the best weights are put back."""
+    try:
+        tell(listeners, "on_end", training)
+    finally:
+        for callback in training.callbacks:
+            if isinstance(callback, EarlyStopping):
+                callback.put_best_back(training)
 
 
 # --- batches ------------------------------------------------------------------------------------------------
@@ -333,13 +327,12 @@ def settings_of(training: Training, named: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in settings_in_use(training.made_with, getattr(optimizer, "defaults", {})).items()
         if isinstance(value, int | float | str | tuple) and not isinstance(value, bool)
     }
-    batch_size = getattr(training.train_loader, "batch_size", None)
     settings = {
         "model": type(training.model).__name__,
         "optimizer": type(optimizer).__name__,
         **own,
         "scheduler": None if training.scheduler is None else type(training.scheduler).__name__,
-        "batch_size": batch_size,
+        "batch_size": getattr(training.train_loader, "batch_size", None),
         **named,
     }
     return {name: value for name, value in settings.items() if value is not None}
@@ -385,15 +378,15 @@ def fit(
 
     Ctrl-C ends it after the step under way, and the history so far is returned.
     """
-    model = checked_model(model)
-    num_epochs = checked_epochs(epochs)
-    checked_loader(train_loader, "train_loader", num_passes=num_epochs)
+    model = fit_arguments.checked_model(model)
+    epochs = whole_number_of("epochs", epochs, least=0)
+    fit_arguments.checked_loader(train_loader, "train_loader", num_passes=epochs)
     if test_loader is not None:
-        checked_loader(test_loader, "test_loader", num_passes=num_epochs)
+        fit_arguments.checked_loader(test_loader, "test_loader", num_passes=epochs)
     stepper = Stepper(
         model,
         loss,
-        optimizer_of(optimizer, model),
+        fit_arguments.optimizer_of(optimizer, model),
         device=device,
         clip_norm=clip_norm,
         accumulate=accumulate,
@@ -412,16 +405,18 @@ def fit(
         stepper=stepper,
         train_loader=train_loader,
         test_loader=test_loader,
-        num_epochs=num_epochs,
-        num_batches=num_batches_of(train_loader),
+        num_epochs=epochs,
+        num_batches=fit_arguments.num_batches_of(train_loader),
         figures=figures,
         history=History(),
         callbacks=[*callbacks_of(callbacks), *([] if kept is None else [kept])],
         metrics=train_metrics,
         made_with=made_with(stepper.optimizer, loss),
     )
-    measurer = Measurer(
+    measured = partial(
+        measure,
         model,
+        test_loader,
         device=stepper.device,
         loss=loss,
         whole=loss is None,
@@ -435,7 +430,7 @@ def fit(
         training,
         {
             "loss": name_of(loss),
-            "epochs": num_epochs,
+            "epochs": epochs,
             "clip_norm": clip_norm,
             "accumulate": accumulate if accumulate > 1 else None,
             "autocast": None if autocast is None else str(autocast),
@@ -452,8 +447,8 @@ def fit(
         telling_begin_and_end(training, listeners),
     ):
         say_going_on(went_on_from, training)
-        for epoch in training.epochs_to_go():
-            training.begin_epoch(epoch)
+        while training.epochs_done < epochs and training.stopped_by is None:
+            training.begin_epoch(training.epochs_done)
             recorder.begin_epoch()
             model.train()
             if not _train_epoch(training, recorder, scheduling, listeners, interruption):
@@ -464,7 +459,8 @@ def fit(
             if test_loader is not None:
                 seen = None if bars is None else lambda *_: bars.on_test_batch(training)
                 with interruption.breaking():
-                    values |= measurer.measure(test_loader, seen).named("test")
+                    tested, _ = measured(seen)
+                values |= {f"test/{name}": value for name, value in tested.items()}
             with training.changing():
                 scheduling.after_epoch(values)
                 recorder.end_epoch(values)

@@ -1,10 +1,13 @@
-"""Check the arguments of a training before it begins; each error says what to do. Step its scheduler."""
+"""Check what a training is given: model, loaders, optimizer, loss. Each error says what to do.
+
+Step its scheduler.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
@@ -17,9 +20,7 @@ from torcheer.errors import InputError
 
 def checked_model(model: Any) -> nn.Module:
     if isinstance(model, type) and issubclass(model, nn.Module):
-        raise InputError(
-            f"the model {model.__name__} is a class: give an object of it, {model.__name__}(...)."
-        )
+        raise InputError(f"the model {model.__name__} is a class: give an object, {model.__name__}(...).")
     if not isinstance(model, nn.Module):
         raise InputError(f"the model is a {type(model).__name__}: give a torch.nn.Module.")
     if any(isinstance(parameter, UninitializedParameter) for parameter in model.parameters()):
@@ -28,12 +29,6 @@ def checked_model(model: Any) -> nn.Module:
             "optimizer after that."
         )
     return model
-
-
-def checked_epochs(epochs: Any) -> int:
-    if isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 0:
-        raise InputError(f"epochs={epochs!r}: give a whole number, 0 or more.")
-    return epochs
 
 
 def checked_loader(loader: Any, name: str, *, num_passes: int) -> Any:
@@ -92,10 +87,93 @@ def optimizer_of(given: Any, model: nn.Module) -> Optimizer:
         )
     if not any(one.requires_grad for one in held):
         raise InputError(
-            f"all {len(held)} parameters of the optimizer are frozen: set requires_grad to True for those "
-            "that are to be trained."
+            f"all {len(held)} parameters of the optimizer are frozen: set requires_grad of some to True."
         )
     return optimizer  # type: ignore[no-any-return]
+
+
+# --- the loss: a function of outputs and targets, or what the model computes itself -------------------------
+
+LossFunction = Callable[[Any, Any], Tensor]
+LossKind = Literal["classes", "logits", "probabilities", "distance"]
+
+# What a loss of torch's says about the outputs that it is given.
+_KINDS: dict[LossKind, tuple[tuple[type[nn.Module], ...], tuple[str, ...]]] = {
+    "classes": (
+        (nn.CrossEntropyLoss, nn.NLLLoss, nn.MultiMarginLoss),
+        ("cross_entropy", "nll_loss", "multi_margin_loss"),
+    ),
+    "logits": ((nn.BCEWithLogitsLoss,), ("binary_cross_entropy_with_logits",)),
+    "probabilities": ((nn.BCELoss,), ("binary_cross_entropy",)),
+    "distance": (
+        (nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.PoissonNLLLoss, nn.GaussianNLLLoss),
+        ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "poisson_nll_loss", "gaussian_nll_loss"),
+    ),
+}
+
+
+def checked_function(loss: Any) -> LossFunction | None:
+    """A function of outputs and targets, or None where the model computes its loss."""
+    if isinstance(loss, type):
+        name = str(loss.__name__)
+        made = f"nn.{name}()" if getattr(nn, name, None) is loss else f"{name}()"
+        raise InputError(f"the loss {name} is a class: give an object: {made}.")
+    if loss is None or callable(loss):
+        return loss  # type: ignore[no-any-return]
+    what = f"{loss!r}" if isinstance(loss, str) else f"a {type(loss).__name__}"
+    raise InputError(f"loss is {what}: give a function of outputs and targets, such as F.cross_entropy.")
+
+
+def loss_in(outputs: Any) -> Any:
+    """The loss that a model computed itself: `.loss`, what is named so, the first of several, or all."""
+    if isinstance(outputs, Tensor):
+        return outputs
+    found = getattr(outputs, "loss", None)
+    if found is None and isinstance(outputs, Mapping):
+        found = outputs.get("loss")
+    if found is None and isinstance(outputs, tuple | list) and outputs:
+        found = outputs[0]
+    if found is None:
+        raise InputError(
+            f"the model gives a {type(outputs).__name__} without a loss: give loss=..., a function of "
+            "outputs and targets; or, where the model computes it, put targets into the batch as 'labels'."
+        )
+    return found
+
+
+def check_loss(loss: Any) -> None:
+    """Refuse what is not one number that the weights can be changed by."""
+    if not isinstance(loss, Tensor):
+        raise InputError(f"the loss is a {type(loss).__name__}: return a tensor of one number.")
+    if loss.ndim and loss.numel() != 1:
+        raise InputError(f"the loss has shape {tuple(loss.shape)}, and one number is wanted: take its mean.")
+    if not loss.requires_grad:
+        raise InputError(
+            "the loss does not depend on any weight that is trained: the weights are frozen, or something on "
+            "the way cuts the history (.detach(), .item(), torch.no_grad(), argmax)."
+        )
+
+
+def name_of(loss: LossFunction | None) -> str:
+    """What to call it: `CrossEntropyLoss`, `cross_entropy`."""
+    if loss is None:
+        return "of the model"
+    return getattr(loss, "__name__", None) or type(loss).__name__
+
+
+def kind_of(loss: LossFunction | None) -> LossKind | None:
+    """What the loss says about the outputs; None where it is no loss of torch's."""
+    loss = getattr(loss, "func", loss)  # of a partial
+    for kind, (modules, names) in _KINDS.items():
+        if isinstance(loss, modules) or getattr(loss, "__name__", None) in names:
+            return kind
+    return None
+
+
+def is_sum(loss: LossFunction | None) -> bool:
+    """Whether it is the sum over the items of a batch, and not their mean."""
+    keywords = getattr(loss, "keywords", {})
+    return (keywords.get("reduction") or getattr(loss, "reduction", "mean")) == "sum"
 
 
 # --- when the learning rate changes -------------------------------------------------------------------------
@@ -123,9 +201,7 @@ class Schedule:
 def by_step(scheduler: Any) -> Schedule:
     """Step it whenever the weights were changed, and not once an epoch."""
     if isinstance(scheduler, ReduceLROnPlateau):
-        raise InputError(
-            "ReduceLROnPlateau looks at a figure of an epoch: tl.by_epoch(scheduler, 'test/loss')."
-        )
+        raise InputError("a plateau looks at a figure of an epoch: tl.by_epoch(scheduler, 'test/loss').")
     return Schedule(scheduler=scheduler, is_by_step=True)
 
 
@@ -141,7 +217,9 @@ class Scheduling:
         """`figures`: those that an epoch will have."""
         made = _made(given, optimizer)
         is_said = isinstance(made, Schedule)
-        self.scheduler = _scheduler_of(_made(made.scheduler, optimizer) if is_said else made, optimizer)
+        self.scheduler = _made(made.scheduler, optimizer) if is_said else made
+        if self.scheduler is not None:
+            _check_scheduler(self.scheduler, optimizer)
         self.is_by_step = made.is_by_step if is_said else isinstance(self.scheduler, _BY_STEP)
         self.metric: str | None = None  # the figure of an epoch that it looks at
         if isinstance(self.scheduler, ReduceLROnPlateau):
@@ -183,16 +261,11 @@ def _made(given: Any, optimizer: Optimizer) -> Any:
     return given(optimizer) if callable(given) and not hasattr(given, "step") else given
 
 
-def _scheduler_of(given: Any, optimizer: Optimizer) -> Any:
-    if given is None:
-        return None
+def _check_scheduler(given: Any, optimizer: Optimizer) -> None:
     if isinstance(given, type) or not callable(getattr(given, "step", None)):
         raise InputError(
             f"scheduler is a {type(given).__name__}: give one of torch.optim.lr_scheduler, made with the "
             "optimizer, or a function of the optimizer that makes one."
         )
     if getattr(given, "optimizer", optimizer) is not optimizer:
-        raise InputError(
-            "the scheduler was made for another optimizer: make it with the one that is trained with."
-        )
-    return given
+        raise InputError("the scheduler was made for another optimizer: make it with the one given here.")

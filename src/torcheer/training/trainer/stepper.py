@@ -20,31 +20,17 @@ from torch.optim import Optimizer
 
 from torcheer.errors import InputError
 from torcheer.models import Batch, chosen_device, detached, place, split
-from torcheer.training.loss_functions import LossFunction, check_loss, checked_function, loss_in
+from torcheer.training.trainer.fit_arguments import LossFunction, check_loss, checked_function, loss_in
 
 # --- gradients ----------------------------------------------------------------------------------------------
 
 
+def parameters_of(optimizer: Optimizer) -> list[Tensor]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
 def gradients_of(optimizer: Optimizer) -> list[Tensor]:
-    return [
-        gradient
-        for group in optimizer.param_groups
-        for parameter in group["params"]
-        if (gradient := parameter.grad) is not None
-    ]
-
-
-def norm_of(gradients: list[Tensor]) -> Tensor | None:
-    """The 2-norm of all of them together, as clip_grad_norm_ says it; None where there are none."""
-    if not gradients:
-        return None
-    dense = [gradient.coalesce().values() if gradient.is_sparse else gradient for gradient in gradients]
-    return nn.utils.get_total_norm(dense)
-
-
-def scale(gradients: list[Tensor], factor: float) -> None:
-    for gradient in gradients:
-        gradient.mul_(factor)
+    return [one.grad for one in parameters_of(optimizer) if one.grad is not None]
 
 
 # --- half precision -----------------------------------------------------------------------------------------
@@ -62,9 +48,7 @@ def half_precision(
     if dtype not in _DTYPES.values():
         raise InputError(f"autocast={autocast!r}: give 'bfloat16', 'float16' or None.")
     if not torch.amp.is_autocast_available(device.type):
-        raise InputError(
-            f"autocast={autocast!r}: torch has no autocast on {device.type!r}, so leave it out there."
-        )
+        raise InputError(f"autocast={autocast!r}: torch has no autocast on {device.type!r}, so leave it out.")
     # Small gradients would vanish in float16: the loss is made larger, and the gradients smaller again.
     scaler = torch.amp.GradScaler(device.type) if dtype == torch.float16 else None
     return torch.autocast(device.type, dtype=dtype), scaler
@@ -139,8 +123,8 @@ class Stepper:
         if self._needs_closure:
             self._check_closure()
 
-    def step(self, batch: Any, *, is_last: bool = False) -> Stepped:
-        """One batch. `is_last`: of its epoch, so that the gradients gathered so far are used."""
+    def step(self, batch: Any) -> Stepped:
+        """One batch. `flush` after the last of an epoch uses what `accumulate` has gathered by then."""
         taken = split(batch, whole=self.loss is None)
         if self.device.type != "cpu":  # where data are already: to ask each of them takes its time
             taken = taken.moved_to(self.device)
@@ -152,7 +136,7 @@ class Stepper:
         self._backward(loss)
         self.num_waiting += 1
         stepped = Stepped(taken.inputs, taken.targets, outputs, loss, taken.num_items, None)
-        if self.num_waiting < self.accumulate and not is_last:
+        if self.num_waiting < self.accumulate:
             stepped.stepped = False
         else:
             stepped.grad_norm, stepped.stepped = self._update()
@@ -185,7 +169,8 @@ class Stepper:
             self.scaler.unscale_(self.optimizer)
         if gathered < self.accumulate:
             # Each was divided by more batches than came: what is left over counts as the mean of these.
-            scale(gradients_of(self.optimizer), self.accumulate / gathered)
+            for gradient in gradients_of(self.optimizer):
+                gradient.mul_(self.accumulate / gathered)
         grad_norm = self._measured_norm()
         if self.scaler is None:
             self.optimizer.step()
@@ -197,9 +182,11 @@ class Stepper:
 
     def _measured_norm(self) -> Tensor | None:
         if self.clip_norm is not None:
-            parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
-            return nn.utils.clip_grad_norm_(parameters, self.clip_norm)
-        return norm_of(gradients_of(self.optimizer)) if self.measure_norm else None
+            return nn.utils.clip_grad_norm_(parameters_of(self.optimizer), self.clip_norm)
+        gradients = gradients_of(self.optimizer) if self.measure_norm else []
+        # The 2-norm of all of them together, as clip_grad_norm_ says it.
+        dense = [one.coalesce().values() if one.is_sparse else one for one in gradients]
+        return nn.utils.get_total_norm(dense) if dense else None
 
     def _step_with_closure(self, batch: Batch) -> Stepped:
         """For an optimizer that computes the loss several times. The first counts: before the step."""
@@ -219,7 +206,8 @@ class Stepper:
 
     def _check_closure(self) -> None:
         asked = {"accumulate": self.accumulate > 1, "clip_norm": self.clip_norm, "autocast": self.scaler}
-        for what in (name for name, value in asked.items() if value):
+        what = next((name for name, value in asked.items() if value), None)
+        if what is not None:
             raise InputError(
                 f"{type(self.optimizer).__name__} computes the loss several times a step to find its way, "
                 f"and {what} would lead it astray: leave {what} out, or take another optimizer."
@@ -231,15 +219,14 @@ class Stepper:
         """What is gathered of an accumulation. Empty where none is under way."""
         if not self.num_waiting:
             return {}
-        parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
-        gradients = {number: one.grad for number, one in enumerate(parameters) if one.grad is not None}
-        return {"num_waiting": self.num_waiting, "gradients": gradients}
+        gradients = {number: one.grad for number, one in enumerate(parameters_of(self.optimizer))}
+        found = {number: gradient for number, gradient in gradients.items() if gradient is not None}
+        return {"num_waiting": self.num_waiting, "gradients": found}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.num_waiting = int(state.get("num_waiting", 0))
-        parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
         gradients = {int(number): gradient for number, gradient in state.get("gradients", {}).items()}
-        for number, one in enumerate(parameters):
+        for number, one in enumerate(parameters_of(self.optimizer)):
             gradient = gradients.get(number)
             one.grad = None if gradient is None else gradient.to(one.device, copy=True)
 

@@ -33,10 +33,6 @@ class Columns:
         self._num_rows = 0
         self.before_reading: Callable[[], object] | None = None
 
-    def add(self, values: Mapping[str, float]) -> None:
-        """One row."""
-        self.extend({name: [value] for name, value in values.items()}, 1)
-
     def extend(self, values: Mapping[str, Sequence[float]], num_rows: int) -> None:
         """Many rows: for each name a number for each of them."""
         for name, numbers in values.items():
@@ -200,7 +196,8 @@ class History:
     # --- while it is made ----------------------------------------------------------------------------------
 
     def add_epoch(self, values: Mapping[str, float], *, step: int, seconds: float) -> None:
-        self._epochs.add({**values, STEP: step, SECONDS: seconds})
+        row = {**values, STEP: step, SECONDS: seconds}
+        self._epochs.extend({name: [value] for name, value in row.items()}, 1)
 
     def state_dict(self) -> dict[str, Any]:
         return {"epochs": self._epochs.state_dict(), "steps": self.steps.state_dict()}

@@ -18,7 +18,7 @@ from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.inspector import child_process
 from torcheer.inspector.child import lifetime
 from torcheer.inspector.child.child_loop import Loop  # noqa: F401 - so that no fork has to import it
-from torcheer.inspector.child_handle import Child
+from torcheer.inspector.child_process import Child
 from torcheer.inspector.frame_format import FRAME, IS_SEEN, Plan
 from torcheer.inspector.protocol import Callbacks, Job
 from torcheer.inspector.ring import Ring

@@ -22,11 +22,10 @@ from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.errors import InputError, InspectorError
 from torcheer.inspector import child_process
 from torcheer.inspector.child.child_loop import Figures, Losses
-from torcheer.inspector.child.gaps import lost_frames, words_for
-from torcheer.inspector.child.run_writer import Histograms, Tensors
+from torcheer.inspector.child.run_writer import Histograms, Tensors, lost_frames, words_for
 from torcheer.inspector.child.user_calls import Caller, UserMessages, tensor_of
 from torcheer.inspector.frame_format import DTYPE_CODES, DTYPES, Layout, Plan, read_frame
-from torcheer.inspector.protocol import Callbacks, Channel, Numbers, Told, ToParent, to_child, to_parent
+from torcheer.inspector.protocol import Callbacks, Channel, Numbers, ToChild, Told, ToParent
 from torcheer.inspector.ring import Ring
 from torcheer.run import HistogramHead, Run, RunWarning, TensorHead
 
@@ -38,7 +37,7 @@ def spoken() -> Iterator[tuple[UserMessages, Channel[ToParent]]]:
     """A voice, and what hears it."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield UserMessages(to_parent(theirs)), to_child(ours)
+        yield UserMessages(Channel(theirs, ToChild)), Channel(ours, ToParent)
 
 
 Spoken = tuple[UserMessages, Channel[ToParent]]

@@ -27,7 +27,7 @@ from tests.inspector.feeding import (
     wait_until,
 )
 from torcheer.errors import InputError, InspectorError
-from torcheer.inspector.child_handle import Child
+from torcheer.inspector.child_process import Child
 from torcheer.inspector.protocol import Callbacks, Numbers, Told
 from torcheer.run import open_run
 

@@ -21,8 +21,8 @@ from torcheer.inspector.frame_format import (
     ROW_HEAD,
     ROW_TYPE,
 )
-from torcheer.inspector.row_plan import Room
 from torcheer.inspector.sampling import pieces_of
+from torcheer.inspector.watched_share import Room
 
 STRIDED: dict[str, Callable[[Tensor], Tensor]] = {
     "a channel": lambda x: x[..., 0],

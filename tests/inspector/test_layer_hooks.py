@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 import torcheer as tl
 from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import MODELS, Oracle, as_numbers, check, cnn, train_step
-from torcheer.inspector.row_plan import Room
+from torcheer.inspector.watched_share import Room
 
 
 @pytest.mark.parametrize("kind", MODELS)

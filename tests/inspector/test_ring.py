@@ -11,8 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torcheer.inspector.frame_format import Plan, Row
-from torcheer.inspector.protocol import Close, NewPlan, Numbers, Raised, Ready, Wake, to_child, to_parent
+from torcheer.inspector.protocol import (
+    Channel,
+    Close,
+    NewPlan,
+    Numbers,
+    Raised,
+    Ready,
+    ToChild,
+    ToParent,
+    Wake,
+)
 from torcheer.inspector.ring import Ring, SharedMemory
+
+
+def channels(ours: socket.socket, theirs: socket.socket) -> tuple[Channel[ToParent], Channel[ToChild]]:
+    return Channel(ours, ToParent), Channel(theirs, ToChild)
 
 
 def num_descriptors() -> int:
@@ -70,7 +84,7 @@ def test_what_is_put_into_a_ring_comes_out_once_and_in_order(moves: list[bool], 
 
 def test_messages_come_as_they_were_sent_and_bring_their_descriptors() -> None:
     ours, theirs = socket.socketpair()
-    parent, child = to_child(ours), to_parent(theirs)
+    parent, child = channels(ours, theirs)
     memory = SharedMemory.of_size(4096)
     memory.map[:3] = b"abc"
     row = Row(name="a.Act", layer="a", variable="Act", role="activation")
@@ -96,7 +110,7 @@ def test_messages_come_as_they_were_sent_and_bring_their_descriptors() -> None:
 
 def test_a_training_never_waits_for_a_child_that_does_not_listen() -> None:
     ours, theirs = socket.socketpair()
-    parent, child = to_child(ours), to_parent(theirs)
+    parent, child = channels(ours, theirs)
     sent = [
         Numbers(step=step, time=0.0, values={f"name {n}": 1.0 for n in range(100)}) for step in range(2000)
     ]
@@ -117,7 +131,7 @@ def test_descriptors_that_were_never_taken_are_closed() -> None:
     gc.collect()
     before = num_descriptors()
     ours, theirs = socket.socketpair()
-    parent, child = to_child(ours), to_parent(theirs)
+    parent, child = channels(ours, theirs)
     memory = SharedMemory.of_size(4096)
     plan = Plan(number=0, rows=(), sample_elements=8, num_slots=2)
     for _ in range(3):
@@ -131,7 +145,7 @@ def test_descriptors_that_were_never_taken_are_closed() -> None:
 
 def test_a_message_that_is_none_ends_the_talk_and_takes_no_memory() -> None:
     ours, theirs = socket.socketpair()
-    child = to_parent(theirs)
+    child: Channel[ToChild] = Channel(theirs, ToChild)
     ours.send(b"\xff\xff\xff\xff" + b"rubbish")
     assert list(child.hear()) == []
     assert not child.is_open
@@ -142,7 +156,7 @@ def test_a_message_that_is_none_ends_the_talk_and_takes_no_memory() -> None:
 @pytest.mark.parametrize("message", [Close(reason="it died"), Wake()])
 def test_words_to_the_child_are_no_words_to_the_parent(message: Close | Wake) -> None:
     ours, theirs = socket.socketpair()
-    parent, child = to_child(ours), to_parent(theirs)
+    parent, child = channels(ours, theirs)
     parent.send(message)
     assert list(child.hear()) == [message]
     raised = Raised(

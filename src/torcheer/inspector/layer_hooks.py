@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,9 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.hooks import RemovableHandle
 
 from torcheer.inspector.frame_writer import FrameWriter, Taken
-from torcheer.inspector.row_plan import ParameterRows, Planned, Share
+
+if TYPE_CHECKING:
+    from torcheer.inspector.watched_share import ParameterRows, Planned
 
 Report = Callable[[Exception, str], None]  # takes the name of a row, empty where it is not one alone
 StateOf = Callable[[Tensor], Mapping[str, Any]]  # what an optimizer keeps for a parameter
@@ -28,10 +30,17 @@ _CONVOLUTIONS_OF_LINES = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d)
 class Look:
     """One share in the watched steps of one plan. The same object is used again and again."""
 
-    def __init__(self, share: Share, planned: Planned, writer: FrameWriter, report: Report) -> None:
+    def __init__(
+        self,
+        layers: Mapping[str, nn.Module],
+        tensors: Mapping[str, Tensor],
+        planned: Planned,
+        writer: FrameWriter,
+        report: Report,
+    ) -> None:
         self.writer, self.planned = writer, planned
         self.seconds = 0.0  # that looking took in this step
-        self._share, self._report = share, report
+        self._layers, self._tensors, self._report = layers, tensors, report
         self._handles: list[RemovableHandle] = []
         self._calls: dict[int, int] = {}  # by row: how often its layer was called in this step
         self._hooked: set[int] = set()  # rows whose gradient is awaited
@@ -40,7 +49,7 @@ class Look:
         self._num_called = 0
         self.order: dict[int, int] = {}  # rows of activations, by when their layer was last called
         self.num_seen = 0
-        has_lines = any(isinstance(module, _CONVOLUTIONS_OF_LINES) for module in share.layers.values())
+        has_lines = any(isinstance(module, _CONVOLUTIONS_OF_LINES) for module in layers.values())
         self._unit_dims = {2: 1, 3: 1 if has_lines else -1, 4: 1, 5: 1}
 
     def begin(self, step: int, *, with_excerpts: bool, needs_grad: bool) -> bool:
@@ -62,12 +71,12 @@ class Look:
         return True
 
     def _install(self) -> None:
-        for name, module in self._share.layers.items():
+        for name, module in self._layers.items():
             rows = self.planned.activations.get(name), self.planned.gradients.get(name)
             is_scripted = isinstance(module, torch.jit.ScriptModule)  # which takes no hooks
             if rows != (None, None) and not is_scripted:
                 self._handles.append(module.register_forward_hook(Hook(self._on_forward, *rows)))
-        for name, tensor in self._share.tensors.items():
+        for name, tensor in self._tensors.items():
             row = self.planned.gradients.get(name)
             if row is not None and tensor.requires_grad:
                 self._hook(tensor.register_hook, Hook(self._on_gradient, row, 0))
@@ -175,7 +184,7 @@ class Look:
             self._put_all([(rows.weight, rows.parameter) for rows in every if rows.weight is not None])
             self._put_changes(every)
             self._put_all(list(self._kept(state_of)))
-            self._put_all([(row, self._share.tensors[name]) for name, row in self.planned.tensors.items()])
+            self._put_all([(row, self._tensors[name]) for name, row in self.planned.tensors.items()])
 
     @contextmanager
     def _timed(self) -> Iterator[None]:

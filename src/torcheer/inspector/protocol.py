@@ -159,7 +159,8 @@ Heard = TypeVar("Heard")
 class Channel(Generic[Heard]):
     """One end. What cannot be sent at once waits here, and goes with the next message or `pump`."""
 
-    def __init__(self, end: socket.socket, heard: type[Heard]) -> None:
+    def __init__(self, end: socket.socket, heard: Any) -> None:
+        """`heard` is what the other side says: `ToChild` or `ToParent`."""
         self._socket = end
         self._socket.setblocking(False)
         self._decoder: msgspec.msgpack.Decoder[Heard] = msgspec.msgpack.Decoder(heard)
@@ -252,16 +253,6 @@ class Channel(Generic[Heard]):
         while self._descriptors:
             os.close(self._descriptors.popleft())
         self._socket.close()
-
-
-def to_child(end: socket.socket) -> Channel[ToParent]:
-    """The end of the training."""
-    return Channel(end, ToParent)  # type: ignore[arg-type]
-
-
-def to_parent(end: socket.socket) -> Channel[ToChild]:
-    """The end of the child."""
-    return Channel(end, ToChild)  # type: ignore[arg-type]
 
 
 # --- thresholds of alarms -------------------------------------------------------------------------------

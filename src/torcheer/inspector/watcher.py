@@ -11,21 +11,19 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Any, Literal, Self
 
+import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.inspector.child_handle import Child
-from torcheer.inspector.child_process import forget_in_forks
-from torcheer.inspector.pace import Every, Pace
+from torcheer.inspector.child_process import Child, forget_in_forks
 from torcheer.inspector.protocol import Lost, Numbers, Raised, Told
 from torcheer.inspector.watch_names import WatchName
-from torcheer.inspector.watched_part import Watched, is_crowded, wait_until
-from torcheer.inspector.watched_steps import Ids, OptimizerSteps, Steps
+from torcheer.inspector.watched_share import WatchedShare
+from torcheer.inspector.watched_steps import Every, Ids, OptimizerSteps, Pace, Steps
 from torcheer.models import begin_eager, end_eager
 from torcheer.run import Ending, Run, RunAccess, at_end_of_child, ending_of, ending_of_program
 
@@ -58,7 +56,7 @@ class Announcer:
         self._told: set[str] = set()
         self._shown: dict[str, set[tuple[str, str]]] = {}  # layers and variables, by the kind of alarm
 
-    def hear(self, part: Watched) -> None:
+    def hear(self, part: WatchedShare) -> None:
         """All that a child has said since the last time."""
         for message in part.child.poll():
             if isinstance(message, Raised):
@@ -108,38 +106,34 @@ def listed(names: Sequence[str]) -> str:
 # --- the watcher ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How a training is watched."""
-
-    every: Every
-    budget: float | None
-    when_full: WhenFull = "drop"
-    on_alarm: Callable[[Raised], Any] | None = None
-    has_callback: bool = False  # which gets each tensor of each step that is watched
-
-
 class Watcher:
     """A training that is watched. `close()` ends it, and so does the end of a `with`."""
 
     def __init__(
         self,
-        parts: Sequence[Watched],
+        parts: Sequence[WatchedShare],
         steps: Steps,
-        manner: Manner,
+        every: Every,
+        *,
+        budget: float | None = None,
+        when_full: WhenFull = "drop",
+        on_alarm: Callable[[Raised], Any] | None = None,
+        has_callback: bool = False,
         first_step: int = 0,
         taken: WatchName | None = None,
     ) -> None:
+        """`has_callback`: it gets each tensor of each step that is watched."""
         self.step = self._first_step = first_step
         self._taken = taken
         if taken is not None:
             taken.belongs_to(self)
-        self._parts, self._steps, self._manner = list(parts), steps, manner
-        self._pace = Pace(manner.every, manner.budget)
-        self._announcer = Announcer(manner.on_alarm)
+        self._parts, self._steps = list(parts), steps
+        self._when_full, self._has_callback = when_full, has_callback
+        self._pace = Pace(every, budget)
+        self._announcer = Announcer(on_alarm)
         self._run: Run | None = None  # for what the user logs
-        self._armed: list[Watched] = []
-        self._missed: list[Watched] = []  # that had no room for this step
+        self._armed: list[WatchedShare] = []
+        self._missed: list[WatchedShare] = []  # that had no room for this step
         self._logged_early: set[str] = set()  # names of numbers that come before the optimizer's step
         self._is_enabled, self._is_closed = True, False
         self._step_ahead: int | None = None  # that was to be looked at when it was switched off
@@ -284,7 +278,7 @@ class Watcher:
         names = (*names, *(f"{self.name}.{name}" for name in names if self.name))
         gone = []
         for part in self._parts:
-            for known in (part.share.layers, part.share.tensors):
+            for known in (part.layers, part.tensors):
                 for name in [name for name in known if any(fnmatchcase(name, wanted) for wanted in names)]:
                     del known[name]
                     gone.append(name)
@@ -312,11 +306,12 @@ class Watcher:
         until = time.monotonic() + seconds
         self._finish_or_forget()
         for part in self._parts:
-            if not wait_until(part.settle, lambda: None, _TRANSFER_SECONDS):
-                part.count_pending(self.step)
+            if not _wait_until(part.settle, lambda: None, _TRANSFER_SECONDS) and part.look is not None:
+                for _ in range(part.look.writer.num_pending):  # it comes too late
+                    part.count("full", self.step)
         self._attend(time.monotonic())
         for part in self._parts:
-            part.let_go()
+            part.look = None  # it holds memory
         is_done = [self._close_run(reason, max(0.0, until - time.monotonic()) / 2)]
         is_done += [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
@@ -401,7 +396,7 @@ class Watcher:
         """Make ready to look at the step that begins now."""
         started = time.perf_counter()
         # Where there is no time for everything, figures come first.
-        is_enough = not self._pace.is_limited or self._manner.has_callback
+        is_enough = not self._pace.is_limited or self._has_callback
         with_excerpts = is_enough or started - self._excerpts_at > _EXCERPT_SECONDS
         if with_excerpts:
             self._excerpts_at = started
@@ -417,7 +412,7 @@ class Watcher:
             begin_eager(self)
         self._arming_seconds = time.perf_counter() - started
 
-    def _begin(self, part: Watched, with_excerpts: bool) -> bool:
+    def _begin(self, part: WatchedShare, with_excerpts: bool) -> bool:
         how: dict[str, Any] = {"needs_grad": self._steps.knows_update, "with_excerpts": with_excerpts}
         if part.child.is_given_up:
             self._missed.append(part)
@@ -430,12 +425,12 @@ class Watcher:
             return True
         if part.plan is None:
             return False
-        if self._manner.when_full == "block" and not part.is_standing:
-            is_free = wait_until(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS)
+        if self._when_full == "block" and not part.is_standing:
+            is_free = _wait_until(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS)
             if is_free and part.begin(self.step, self._announcer.report, **how):
                 return True
             part.is_standing = not is_free
-        if self._manner.when_full == "thin":
+        if self._when_full == "thin":
             self._pace.thin(time.monotonic())
         self._missed.append(part)
         return False
@@ -454,7 +449,7 @@ class Watcher:
         self._num_looks += 1
         spent = self._arming_seconds + in_step + time.perf_counter() - started
         children = sum(part.child_seconds for part in self._parts)
-        self._pace.note_look(spent + (_HELD_UP * children if is_crowded() else 0.0))
+        self._pace.note_look(spent + (_HELD_UP * children if _is_crowded() else 0.0))
 
     def _state_of(self, parameter: Tensor) -> Mapping[str, Any]:
         """What the optimizers keep for a parameter. Asked with care: their states are made by asking."""
@@ -519,6 +514,29 @@ class Watcher:
 
 def _number(value: Any) -> float:
     return float(value.detach() if isinstance(value, Tensor) else value)
+
+
+def _wait_until(is_done: Callable[[], bool], attend: Callable[[], None], seconds: float) -> bool:
+    """False if it is not done after so many seconds."""
+    until = time.monotonic() + seconds
+    while not is_done():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.001)
+        attend()
+    return True
+
+
+def _is_crowded() -> bool:
+    """True if a child takes a processor away from the training: torch, or somebody else, uses all of them."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    num_processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    if torch.get_num_threads() >= num_processors:
+        return True
+    try:
+        return os.getloadavg()[0] >= num_processors
+    except OSError:  # there is no such figure here
+        return False
 
 
 def _close_children(children: Sequence[Child], taken: WatchName | None) -> None:

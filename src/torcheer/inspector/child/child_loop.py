@@ -12,9 +12,8 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.alarms import Alarms
-from torcheer.inspector.child.gaps import lost_frames
 from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals
-from torcheer.inspector.child.run_writer import Looked, RunWriter
+from torcheer.inspector.child.run_writer import Looked, RunWriter, lost_frames
 from torcheer.inspector.child.user_calls import Caller, UserMessages, words_of
 from torcheer.inspector.frame_format import (
     COLUMN,

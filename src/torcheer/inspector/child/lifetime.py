@@ -17,7 +17,7 @@ from typing import Final
 
 from torcheer.inspector.child.user_calls import words_of
 from torcheer.inspector.child_process import NOT_TOLD, note_that_this_is_a_child
-from torcheer.inspector.protocol import Callbacks, Channel, Failed, Job, Ready, ToChild, to_parent, wait_for
+from torcheer.inspector.protocol import Callbacks, Channel, Failed, Job, Ready, ToChild, wait_for
 
 LEAST_SECONDS: Final = 1.0  # after the end of the training, for what is in the ring
 _TAKEOVER_SECONDS: Final = 1.35  # then the guard closes the files itself: the rest hangs in a callback
@@ -172,7 +172,7 @@ def begin_in_process(end: socket.socket, callbacks: Callbacks | None) -> None:
 def _live(end: socket.socket, callbacks: Callbacks | None, pickled: int) -> None:
     note_that_this_is_a_child()
     signals = Signals()
-    channel = to_parent(end)
+    channel: Channel[ToChild] = Channel(end, ToChild)
     job = _job(channel)
     if job is None:
         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from torcheer.inspector.child.gaps import lost_calls, together
+from torcheer.inspector.child.run_writer import lost_calls, together
 from torcheer.inspector.frame_format import DTYPES, Frame, Plan
 from torcheer.inspector.protocol import Callbacks, Channel, Lost, Raised, ToChild, Told
 from torcheer.run import RunWarning

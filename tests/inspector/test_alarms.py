@@ -30,8 +30,8 @@ class Watching:
     """Shows frames to alarms, one after the other."""
 
     def __init__(self, plan: Plan, thresholds: Thresholds = SMALL) -> None:
-        self.plan, self.alarms, self.figures = plan, Alarms(plan, thresholds), Figures(plan)
-        self.step = 0
+        self.alarms, self.step = Alarms(thresholds), 0
+        self.renew(plan)
 
     def see(self, seen: Seen, units: Mapping[str, NDArray[Any]] | None = None) -> list[Raised]:
         frame = frame_of(self.plan, seen, step=self.step, units=units)
@@ -152,7 +152,7 @@ def test_positions_masked_with_minus_infinity_are_no_alarm() -> None:
 
 
 def test_a_loss_that_is_nan_is_told_once() -> None:
-    alarms = Alarms(plan_of(STEP), SMALL)
+    alarms = Watching(plan_of(STEP)).alarms
     assert alarms.look_at_numbers(said(1, loss=0.5)) == []
     (raised,) = alarms.look_at_numbers(said(2, loss=math.nan, lr=math.nan))
     assert (raised.alarm, raised.variable, raised.message) == ("nan", "loss", "loss is NaN at step 2")
@@ -302,7 +302,7 @@ def said(step: int, **values: float) -> Numbers:
 
 
 def spikes(losses: NDArray[Any] | list[float], name: str = "train/loss") -> list[Raised]:
-    alarms = Alarms(plan_of([]), Thresholds())
+    alarms = Watching(plan_of([]), Thresholds()).alarms
     return [
         alarm
         for step, loss in enumerate(losses)
@@ -506,7 +506,7 @@ def test_each_alarm_can_be_switched_off() -> None:
     assert watching.alarms._kinds == {}
     assert watching.see(dict.fromkeys(STEP, NAN)) == []
     assert watching.alarms.look_at_numbers(said(1, loss=math.nan)) == []
-    assert set(Alarms(plan_of(STEP), Thresholds())._kinds) == set(KINDS)
+    assert set(Watching(plan_of(STEP), Thresholds()).alarms._kinds) == set(KINDS)
 
 
 ANY_ARRAY = st.none() | arrays.arrays(

@@ -719,18 +719,20 @@ KINDS: Final = tuple(_KINDS)
 
 
 class Alarms:
-    """Looks at the frames of one plan, in their order."""
+    """Looks at frames in their order. None for thresholds: nothing is ever raised."""
 
-    def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
-        self._kinds: dict[str, Kind] = {
-            name: kind(plan, thresholds)
-            for name, (kind, switches) in _KINDS.items()
-            if any(getattr(thresholds, switch) not in (None, False) for switch in switches)
-        }
+    def __init__(self, thresholds: Thresholds | None) -> None:
+        self._thresholds = thresholds
+        self._kinds: dict[str, Kind] = {}  # none before the first plan
 
     def renew(self, plan: Plan) -> None:
         """Go on with another plan: what was raised stays raised, what is usual stays usual."""
-        self._kinds = {name: kind.renewed(plan) for name, kind in self._kinds.items()}
+        if self._kinds or self._thresholds is None:
+            self._kinds = {name: kind.renewed(plan) for name, kind in self._kinds.items()}
+            return
+        for name, (kind, switches) in _KINDS.items():
+            if any(getattr(self._thresholds, switch) not in (None, False) for switch in switches):
+                self._kinds[name] = kind(plan, self._thresholds)
 
     def look(self, frame: Frame, figures: NDArray[numpy.float32]) -> list[Raised]:
         """`figures` are those of this frame: [row][column]."""

@@ -10,12 +10,13 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from torcheer.inspector.child.user_calls import words_of
 from torcheer.inspector.child_process import NOT_TOLD, note_that_this_is_a_child
 from torcheer.inspector.protocol import Callbacks, Channel, Failed, Job, Ready, ToChild, wait_for
 
@@ -26,6 +27,18 @@ _LOOK_SECONDS: Final = 0.1
 
 # They reach the whole group of processes. What they mean, the training decides.
 _NOT_OURS = ("SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2")
+
+
+def words_of(error: BaseException) -> str:
+    """The exception in a line, and where it was raised."""
+    try:
+        text = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    except Exception:  # an exception whose own text fails
+        text = type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return text
+    return f"{text} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
 
 
 class Parent:

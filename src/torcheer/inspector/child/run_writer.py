@@ -59,7 +59,7 @@ from torcheer.run import (
 )
 
 if TYPE_CHECKING:
-    from torcheer.inspector.child.user_calls import UserMessages
+    from torcheer.inspector.child.child_loop import UserMessages
 
 _BLOCK_SECONDS: Final = 0.35
 _SHAPE_SECONDS: Final = 5.0  # between two records of what is watched, where shapes become known one by one
@@ -164,8 +164,8 @@ class RunWriter:
             details = msgspec.structs.asdict(alarm)
             self._run.log_alarm(details.pop("step"), details.pop("alarm"), **details)
 
-    def lost(self, lost: Lost) -> None:
-        if self._run is not None and lost.counts:
+    def lost(self, lost: Lost | None) -> None:
+        if self._run is not None and lost is not None and lost.counts:
             log_gap(self._run, lost)
             self._gaps.append(lost)
 
@@ -225,7 +225,7 @@ class RunWriter:
 
     def _note_unwritten(self, lost: Lost) -> None:
         self._unwritten.append(lost)
-        self._voice.report(lost)
+        self._voice.say(lost)
 
     def end(self, ending: Ending, patience: float) -> None:
         """Write what is left and say how it ended. Again, it does nothing."""

@@ -317,10 +317,6 @@ class Callbacks:
             if function is not None and not callable(function):
                 raise InputError(f"{name} is a {type(function).__name__}: give a function.")
 
-    @property
-    def is_empty(self) -> bool:
-        return self.on_run is None and self.on_closing is None
-
 
 # --- waiting --------------------------------------------------------------------------------------------
 

@@ -164,15 +164,15 @@ def _check(budget: Any, when_full: Any, on_alarm: Any) -> None:
 def tensors_of(tensors: Any, callback: Any) -> Tensors:
     if tensors is True:
         return "sample" if callback is None else "whole"
-    if tensors is False or tensors is None:
-        if callback is not None:
-            raise InputError(
-                "a callback is called with tensors: leave `tensors` out, or give 'whole' or 'sample'."
-            )
-        return None
     if tensors == "sample" or tensors == "whole":
         return "whole" if tensors == "whole" else "sample"
-    raise InputError(f"tensors is {tensors!r}: give 'sample', 'whole' or False.")
+    if tensors is not False and tensors is not None:
+        raise InputError(f"tensors is {tensors!r}: give 'sample', 'whole' or False.")
+    if callback is not None:
+        raise InputError(
+            "a callback is called with tensors: leave `tensors` out, or give 'whole' or 'sample'."
+        )
+    return None
 
 
 def room_of(tensors: Tensors, *, exact: bool = False) -> Room:
@@ -202,8 +202,9 @@ def thresholds_of(alarms: Any) -> Thresholds | None:
 
 
 def callbacks_of(callback: Any, on_closing: Any) -> Callbacks | None:
-    callbacks = Callbacks(on_run=callback, on_closing=on_closing)
-    return None if callbacks.is_empty else callbacks
+    if callback is None and on_closing is None:
+        return None
+    return Callbacks(on_run=callback, on_closing=on_closing)
 
 
 def run_folder(run: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ _UNIT_BYTES = 16_384
 _MOST_SLOTS, _FEWEST_SLOTS = 16, 2
 _LEAST_EXCERPT_BYTES = 64
 _MEMORY = 0.7  # how much of what was known of the child's time stays with each new figure
+_TRANSFER_SECONDS = 2.0  # for what is on its way from another device at the end
 _MANY_LOOKS = 20  # between two questions for tensors of the optimizer that came later
 
 
@@ -173,6 +175,13 @@ class WatchedShare:
     def settle(self) -> bool:
         """Publish what came from another device. False: some of it is still on its way."""
         return self.look is None or self.look.writer.settle()
+
+    def end(self, step: int) -> None:
+        """Wait a moment for what is on its way from another device, and hold no memory any more."""
+        if self.look is not None and not wait_until(self.settle, _TRANSFER_SECONDS):
+            for _ in range(self.look.writer.num_pending):  # it comes too late
+                self.count("full", step)
+        self.look = None
 
     def count(self, tally: Tally, step: int) -> None:
         """A look at this step came to nothing. The child reads it from the ring."""
@@ -312,6 +321,19 @@ class WatchedShare:
                     found.setdefault(id(parameter), (layer, local, parameter))
         places = {name: place for place, name in enumerate(self._names())}
         return sorted(found.values(), key=lambda known: places[known[0]])
+
+
+def wait_until(
+    is_done: Callable[[], bool], seconds: float, attend: Callable[[], None] = lambda: None
+) -> bool:
+    """False if it is not done after so many seconds."""
+    until = time.monotonic() + seconds
+    while not is_done():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.001)
+        attend()
+    return True
 
 
 def _is_like(value: Any, size: int) -> bool:

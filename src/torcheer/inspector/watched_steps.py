@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -43,29 +44,31 @@ class OptimizerSteps:
         self._last = optimizers[0] if len(optimizers) == 1 else None  # the one that ends a step
 
     def start(self, told: Watcher) -> None:
-        def before(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-            if optimizer in self._stepped:  # a new round, although nobody ended the last one
-                self._last = self._stepped[-1]
-                self._end(told)
-            own = self._own(optimizer)
-            if not _has_closure(args, kwargs):
-                told.on_gradients_ready(own)
-            told.on_update_due(own)
-
-        def after(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-            own = self._own(optimizer)
-            if _has_closure(args, kwargs):
-                told.on_gradients_ready(own)
-            told.on_updated(own)
-            self._stepped.append(optimizer)
-            if len(self._stepped) == len(self.optimizers):
-                self._last = optimizer
-            if optimizer is self._last:
-                self._end(told)
-
         for optimizer in self.optimizers:
-            self._handles.append(optimizer.register_step_pre_hook(before))
-            self._handles.append(optimizer.register_step_post_hook(after))
+            self._handles.append(optimizer.register_step_pre_hook(partial(self._before, told)))
+            self._handles.append(optimizer.register_step_post_hook(partial(self._after, told)))
+
+    def _before(self, told: Watcher, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if optimizer in self._stepped:  # a new round, although nobody ended the last one
+            self._last = self._stepped[-1]
+            self._end(told)
+        own, has_closure = self._own(optimizer), _has_closure(args, kwargs)
+        for look in told.looks:
+            if not has_closure:
+                look.look_at_weight_gradients(own)
+            look.look_before_update(own)
+
+    def _after(self, told: Watcher, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        own, has_closure = self._own(optimizer), _has_closure(args, kwargs)
+        for look in told.looks:
+            if has_closure:
+                look.look_at_weight_gradients(own)
+            look.look_at_changes(own)
+        self._stepped.append(optimizer)
+        if len(self._stepped) == len(self.optimizers):
+            self._last = optimizer
+        if optimizer is self._last:
+            self._end(told)
 
     def stop(self) -> None:
         for handle in self._handles:
@@ -74,7 +77,7 @@ class OptimizerSteps:
 
     def _end(self, told: Watcher) -> None:
         self._stepped.clear()
-        told.on_step_end()
+        told.end_step()
 
     def _own(self, optimizer: Optimizer) -> Ids:
         if len(self.optimizers) == 1:
@@ -124,7 +127,7 @@ class ForwardSteps:
                 self._first = module
                 self._forget_all_but(module)
             elif module is self._first:
-                told.on_step_end()
+                told.end_step()
 
         watched = dict.fromkeys([*self._models, *self._layers.values()])
         self._places = {module: module.register_forward_pre_hook(Hook(begins)) for module in watched}
@@ -135,7 +138,7 @@ class ForwardSteps:
     def _start_with_tensors(self, told: Watcher) -> None:
         def ends() -> None:
             self._is_backward = False
-            told.on_step_end()
+            told.end_step()
 
         def reached(_gradient: Any) -> None:
             if not self._is_backward:

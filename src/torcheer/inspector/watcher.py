@@ -20,10 +20,11 @@ from torch import Tensor
 
 from torcheer.errors import InputError
 from torcheer.inspector.child_process import Child, forget_in_forks
+from torcheer.inspector.layer_hooks import Look
 from torcheer.inspector.protocol import Lost, Numbers, Raised, Told
 from torcheer.inspector.watch_names import WatchName
-from torcheer.inspector.watched_share import WatchedShare
-from torcheer.inspector.watched_steps import Every, Ids, OptimizerSteps, Pace, Steps
+from torcheer.inspector.watched_share import WatchedShare, wait_until
+from torcheer.inspector.watched_steps import Every, OptimizerSteps, Pace, Steps
 from torcheer.models import begin_eager, end_eager
 from torcheer.run import Ending, Run, RunAccess, at_end_of_child, ending_of, ending_of_program
 
@@ -34,7 +35,6 @@ _ATTENDING_SECONDS = 0.1  # between two looks at what the children say
 _SAYING_SECONDS = 1.0  # between two notes of the rate and the cost
 _BLOCK_SECONDS = 30.0  # that a training waits at most for a child that stands still
 _CLOSE_SECONDS = 20.0
-_TRANSFER_SECONDS = 2.0  # for what is on its way from another device at the end
 _MOST_ALARMS = 10_000
 _MOST_OF_A_KIND = 3  # that are shown
 _EXCERPT_SECONDS = 1.0  # between two frames with tensors, where the budget does not suffice for all
@@ -140,7 +140,8 @@ class Watcher:
         self._pid = os.getpid()
         self._attended_at = self._said_at = self._step_at = time.monotonic()
         self._num_looks, self._num_looks_said = 0, 0
-        self._rate = self._share_of_time = 0.0
+        self.rate = 0.0  # how often it looked in a second, lately
+        self.cost = 0.0  # the share of the time that this took, in the training and in its children
         self._arming_seconds = 0.0
         self._excerpts_at = -_EXCERPT_SECONDS
         _close_at_exit(self)
@@ -170,7 +171,7 @@ class Watcher:
         was_enabled, self._is_enabled = self._is_enabled, bool(enabled)
         if was_enabled and not enabled:
             # Nothing of the step was seen yet: switched on in time, it can be looked at after all.
-            is_ahead = all(part.look is None or part.look.seconds == 0 for part in self._armed)
+            is_ahead = all(look.seconds == 0 for look in self.looks)
             self._step_ahead = self.step if self._armed and is_ahead else None
             self._disarm()
         elif enabled and not was_enabled and self._step_ahead == self.step and not self._is_closed:
@@ -180,16 +181,6 @@ class Watcher:
     def alarms(self) -> list[Raised]:
         """Those of this watching, the latest of them where there are very many. The run has them all."""
         return list(self._announcer.alarms)
-
-    @property
-    def rate(self) -> float:
-        """How often it looked in a second, lately."""
-        return self._rate
-
-    @property
-    def cost(self) -> float:
-        """The share of the time that watching took lately, in the training and in its children."""
-        return self._share_of_time
 
     @property
     def dropped(self) -> Counter[str]:
@@ -222,17 +213,17 @@ class Watcher:
         """
         if self._is_closed or not self._parts:
             return
-        if step is None:
-            step = self._step_of_log({**(values or {}), **named})
+        given = {**(values or {}), **named}
+        of_step = self._step_of_log(given) if step is None else step
         try:
-            numbers = {name: _number(value) for name, value in {**(values or {}), **named}.items()}
+            numbers = {
+                name: float(value.detach() if isinstance(value, Tensor) else value)
+                for name, value in given.items()
+            }
         except Exception as error:
             self._announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
             return
-        try:
-            self._keep_numbers(numbers, step)
-        except Exception as error:
-            self._announcer.report(error)
+        self._guarded(lambda: self._keep_numbers(numbers, of_step))
 
     def _keep_numbers(self, numbers: dict[str, float], step: int) -> None:
         """In a part of the run that is this process's own; alarms look at them in the child."""
@@ -260,10 +251,6 @@ class Watcher:
         self._steps.start(self)
         if self._is_enabled:
             self._arm()
-
-    def end_step(self) -> None:
-        """Say that a step is over, where neither an optimizer nor a forward pass does."""
-        self.on_step_end()
 
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until all that was seen is on disk. False: it takes longer."""
@@ -304,14 +291,12 @@ class Watcher:
         if os.getpid() != self._pid:
             return
         until = time.monotonic() + seconds
-        self._finish_or_forget()
+        if self._armed and not self._steps.knows_update:  # nothing else says when the step is complete
+            self._guarded(self._finish)
+        self._disarm()
         for part in self._parts:
-            if not _wait_until(part.settle, lambda: None, _TRANSFER_SECONDS) and part.look is not None:
-                for _ in range(part.look.writer.num_pending):  # it comes too late
-                    part.count("full", self.step)
+            part.end(self.step)
         self._attend(time.monotonic())
-        for part in self._parts:
-            part.look = None  # it holds memory
         is_done = [self._close_run(reason, max(0.0, until - time.monotonic()) / 2)]
         is_done += [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
@@ -346,30 +331,20 @@ class Watcher:
 
     # --- as the training goes -----------------------------------------------------------------------
 
-    def on_update_due(self, parameters: Ids) -> None:
-        """An optimizer is about to change these weights."""
-        for part in self._armed:
-            if part.look is not None:
-                part.look.look_before_update(parameters)
+    @property
+    def looks(self) -> list[Look]:
+        """Those at the step that is under way."""
+        return [part.look for part in self._armed if part.look is not None]
 
-    def on_updated(self, parameters: Ids) -> None:
-        """An optimizer has changed these weights."""
-        for part in self._armed:
-            if part.look is not None:
-                part.look.look_at_changes(parameters)
-
-    def on_gradients_ready(self, parameters: Ids) -> None:
-        """The gradients of these weights are those of this step."""
-        for part in self._armed:
-            if part.look is not None:
-                part.look.look_at_weight_gradients(parameters)
-
-    def on_step_end(self) -> None:
-        """The step is over; what follows belongs to the next."""
+    def end_step(self) -> None:
+        """The step is over. To be called where neither an optimizer nor a forward pass says so."""
         if self._is_closed or os.getpid() != self._pid:
             return
+        self._guarded(self._end_step)
+
+    def _guarded(self, act: Callable[[], None]) -> None:
         try:
-            self._end_step()
+            act()
         except Exception as error:
             self._announcer.report(error)
 
@@ -405,9 +380,9 @@ class Watcher:
                 part.learn_states(self._state_of)
             if self._begin(part, with_excerpts):
                 self._armed.append(part)
-                if not self._steps.knows_update and part.look is not None:
-                    part.look.await_weight_gradients()
-                    part.look.look_before_update(None)
+        for look in () if self._steps.knows_update else self.looks:
+            look.await_weight_gradients()
+            look.look_before_update(None)
         if self._armed and self._steps.is_outside:
             begin_eager(self)
         self._arming_seconds = time.perf_counter() - started
@@ -426,7 +401,7 @@ class Watcher:
         if part.plan is None:
             return False
         if self._when_full == "block" and not part.is_standing:
-            is_free = _wait_until(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS)
+            is_free = wait_until(part.has_room, _BLOCK_SECONDS, lambda: self._attend(time.monotonic()))
             if is_free and part.begin(self.step, self._announcer.report, **how):
                 return True
             part.is_standing = not is_free
@@ -437,8 +412,8 @@ class Watcher:
 
     def _finish(self) -> None:
         started = time.perf_counter()
+        in_step = sum(look.seconds for look in self.looks)
         armed, self._armed = self._armed, []
-        in_step = sum(part.look.seconds for part in armed if part.look is not None)
         for part in armed:
             try:
                 part.finish(self._state_of, is_step=self._steps.knows_update)
@@ -460,15 +435,6 @@ class Watcher:
                     return kept if isinstance(kept, Mapping) else {}
         return {}
 
-    def _finish_or_forget(self) -> None:
-        """A step that is under way when it all ends: complete where nothing else says when it is."""
-        if self._armed and not self._steps.knows_update:
-            try:
-                self._finish()
-            except Exception as error:
-                self._announcer.report(error)
-        self._disarm()
-
     def become_inert(self) -> None:
         """In a fork of the training: the children are not ours, and nothing is watched."""
         self._is_closed = True
@@ -476,9 +442,8 @@ class Watcher:
         if self._taken is not None:
             self._taken.forget_after_fork()
         self._steps.stop()
-        for part in self._armed:
-            if part.look is not None:
-                part.look.remove_hooks()
+        for look in self.looks:
+            look.remove_hooks()
         self._armed = []
 
     def _disarm(self) -> None:
@@ -499,10 +464,10 @@ class Watcher:
             part.note_child()
         seconds = now - self._said_at
         if seconds > _SAYING_SECONDS:
-            self._rate = (self._num_looks - self._num_looks_said) / seconds
-            self._share_of_time = self._rate * (self._pace.cost or 0.0)
+            self.rate = (self._num_looks - self._num_looks_said) / seconds
+            self.cost = self.rate * (self._pace.cost or 0.0)
             self._said_at, self._num_looks_said = now, self._num_looks
-            values = {"watch/records a second": self._rate, "watch/cost": self._share_of_time}
+            values = {"watch/records a second": self.rate, "watch/cost": self.cost}
             if self._parts and not self._is_closed:
                 told = Numbers(step=self.step, time=time.time(), values=values)
                 self._parts[0].child.tell(told)
@@ -510,21 +475,6 @@ class Watcher:
     def tell_unseen(self, layers: Sequence[str], why: str) -> None:
         """Say that of these layers only the parameters are watched."""
         self._announcer.warn(f"of {listed(layers)} only the parameters are watched: {why}.", "unseen")
-
-
-def _number(value: Any) -> float:
-    return float(value.detach() if isinstance(value, Tensor) else value)
-
-
-def _wait_until(is_done: Callable[[], bool], attend: Callable[[], None], seconds: float) -> bool:
-    """False if it is not done after so many seconds."""
-    until = time.monotonic() + seconds
-    while not is_done():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.001)
-        attend()
-    return True
 
 
 def _is_crowded() -> bool:

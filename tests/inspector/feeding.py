@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,9 +29,8 @@ PATIENCE = 60.0  # seconds; for a machine that is busy with other things
 def children_are_forks() -> Iterator[None]:
     """A child needs no new interpreter, and is not nice: it would have to wait for all other tests."""
 
-    def start(pickled: bytes | None, end: Any) -> Any:
-        callbacks = None if pickled is None else pickle.loads(pickled)
-        return child_process._start_by_multiprocessing(callbacks, "fork", end)
+    def start(end: Any) -> Any:
+        return child_process._start_by_multiprocessing(None, "fork", end)
 
     starts = mock.patch.object(child_process, "_start_fresh", start)
     with starts, mock.patch.object(lifetime, "_NICENESS", 0):

@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -56,9 +55,9 @@ from torcheer.run import Ending
 # The places of modules come first: whatever the training could import, the child can.
 _CODE: Final = (
     "import sys\n"
-    "sys.path[:] = sys.argv[3:]\n"
+    "sys.path[:] = sys.argv[2:]\n"
     "from torcheer.inspector.child.lifetime import begin_fresh\n"
-    "begin_fresh(int(sys.argv[1]), int(sys.argv[2]))"
+    "begin_fresh(int(sys.argv[1]))"
 )
 _SIGNALS: Final = ("SIGINT", "SIGHUP", "SIGTERM")
 # A few numbers at a time: more threads would only take the training's cores.
@@ -136,8 +135,8 @@ Process = Any  # a Popen, or a process of multiprocessing
 Start = Callable[[socket.socket], Process]  # with its end of the channel; raises InputError or InspectorError
 
 
-def way_to_start(callbacks: Callbacks | None, start_method: str | None) -> Start:
-    """Raises InputError where the callbacks cannot be handed over that way."""
+def way_to_start(callbacks: Callbacks | None, start_method: str | None) -> tuple[Start, bytes | None]:
+    """How to start a child, and callbacks that come with its job. Raises InspectorError on this system."""
     if os.name != "posix":
         raise InspectorError(
             "a training is watched from another process with shared memory as Linux and macOS have it, and "
@@ -146,43 +145,31 @@ def way_to_start(callbacks: Callbacks | None, start_method: str | None) -> Start
     is_bundled = getattr(sys, "frozen", False)  # the executable is the program itself, and no Python
     if start_method is None and not is_bundled:
         if callbacks is None:
-            return partial(_start_fresh, None)
+            return _start_fresh, None
         with suppress(Exception):
             pickled = pickle.dumps(callbacks)
             # A process that does not have the script's own names could not read those.
             if b"__main__" not in pickled and b"__mp_main__" not in pickled:
-                return partial(_start_fresh, pickled)
-    return partial(_start_by_multiprocessing, callbacks, start_method or usual_start_method())
+                return _start_fresh, pickled
+    return partial(_start_by_multiprocessing, callbacks, start_method or usual_start_method()), None
 
 
-def _start_fresh(pickled_callbacks: bytes | None, end: socket.socket) -> Process:
+def _start_fresh(end: socket.socket) -> Process:
     """A new interpreter. It starts fast, imports no torch, and needs no guard in the script."""
     executable = os.fsdecode(get_executable() or "")
     try:
-        with _nameless(pickled_callbacks) as pickled, _signals_held_back():
+        with _signals_held_back():
             return subprocess.Popen(
-                [executable, "-c", _CODE, str(end.fileno()), str(pickled), *map(str, sys.path)],
-                pass_fds=[end.fileno(), *([pickled] if pickled >= 0 else [])],
+                [executable, "-c", _CODE, str(end.fileno()), *map(str, sys.path)],
+                pass_fds=[end.fileno()],
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, **_ONE_THREAD},
             )
     except (OSError, ValueError) as error:
         raise InspectorError(
             f"the process that watches cannot be started ({error}): {executable!r} is run for it. Perhaps "
-            "there is too little memory or room for temporary files, or there are too many processes."
+            "there is too little memory, or there are too many processes."
         ) from error
-
-
-@contextmanager
-def _nameless(data: bytes | None) -> Iterator[int]:
-    """A descriptor from which the data can be read; -1 for none."""
-    if data is None:
-        yield -1
-        return
-    with tempfile.TemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        yield file.fileno()
 
 
 def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: socket.socket) -> Process:
@@ -338,7 +325,6 @@ class Child:
         self._callbacks, self._start_method = callbacks, start_method
         self._start: Start | None = None
         self._life: Life | None = None  # None: it has gone idle, was given up, or was never started
-        self._last: Life | None = None  # the same, also when it is over
         self._rings: list[tuple[Plan, Ring]] = []  # the current one last; older ones until all is on disk
         self._heard: list[ToParent] = []
         self._deaths: deque[float] = deque(maxlen=_MOST_DEATHS + 1)
@@ -356,7 +342,8 @@ class Child:
         check_start(self._start_method)
         if self._start is not None or self.is_inert:
             return
-        self._start = way_to_start(self._callbacks, self._start_method)
+        self._start, pickled = way_to_start(self._callbacks, self._start_method)
+        self.job = msgspec.structs.replace(self.job, callbacks=pickled)
         life = self._launch(is_again=False)
         try:
             self._wait_until_ready(life, time.monotonic() + _READY_SECONDS)
@@ -396,10 +383,10 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        return None if self._last is None or self.is_inert else self._last.pid
+        return None if self._life is None or self.is_inert else self._life.pid
 
     def is_alive(self) -> bool:
-        return self._last is not None and not self.is_inert and self._last.is_alive
+        return self._life is not None and not self.is_inert and self._life.is_alive
 
     # --- while the training runs -------------------------------------------------------------------------
 
@@ -516,7 +503,7 @@ class Child:
 
     def _launch(self, *, is_again: bool) -> Life:
         assert self._start is not None
-        self._life = self._last = life = Life(self._start)
+        self._life = life = Life(self._start)
         self._looked_at = time.monotonic()
         life.channel.send(msgspec.structs.replace(self.job, is_again=is_again))
         for plan, ring in self._rings:

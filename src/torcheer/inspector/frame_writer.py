@@ -71,28 +71,26 @@ ReportRow = Callable[[Exception, int], None]
 _Copies = list[tuple[Tensor, Tensor]]  # targets and sources
 
 
+class _Views(NamedTuple):
+    """A tensor, all its numbers in one line, and its sample."""
+
+    numbers: Tensor
+    flat: Tensor
+    sample: Tensor
+
+
 @dataclass(slots=True, kw_only=True)
 class _Known:
     """A tensor that stays where it is, and views of what is taken of it."""
 
     tensor: Tensor
     place: tuple[Any, ...]  # where it was found, its shape and its strides
-    numbers: Tensor
-    flat: Tensor  # the same in one line
     pieces: Pieces
-    sample: Tensor
-    before: _Before | None = None
+    views: _Views
+    before: _Views | None = None  # room for it as it was before an update, then for what that changed
 
 
-class _Before(NamedTuple):
-    """Room for a tensor as it was before an update, in float32, and then for what the update changed."""
-
-    flat: Tensor
-    numbers: Tensor  # the same in the shape of the tensor
-    sample: Tensor  # the same places as in the sample of the tensor
-
-
-class Taken(NamedTuple):
+class _Taken(NamedTuple):
     """What of a parameter was there before the optimizer changed it."""
 
     values: Tensor
@@ -131,6 +129,7 @@ class FrameWriter:
         self._layout = layout = Layout(plan)
         self._pieces: list[dict[Any, Pieces]] = [{} for _ in plan.rows]  # by shape, layout and dtype
         self._known: dict[int, _Known] = {}  # by row
+        self._taken: dict[int, _Taken] = {}  # by row, of the step that is under way
         self.is_open = False  # a frame is being filled
         self._number = 0  # of that frame
         self._slot = memoryview(b"")
@@ -169,6 +168,7 @@ class FrameWriter:
         now = time.monotonic()
         self._now, self._interval = now, now - self._now
         self._due.clear()
+        self._taken.clear()
         self._with_units = self._is_exact or now - self._units_at >= _UNIT_SECONDS
         if self._with_units:
             self._units_at = now
@@ -248,7 +248,7 @@ class FrameWriter:
             try:
                 known = self._known_at(row, tensor) if self.plan.rows[row].role in _STEADY else None
                 if known is not None:
-                    entries.append(self._listed(row, known, known, copies))
+                    entries.append(self._listed(row, known, known.views, copies))
                     continue
                 numbers, pieces = self._dense(row, tensor)
                 if numbers.is_cpu:
@@ -260,11 +260,11 @@ class FrameWriter:
         _copy_all(copies)
         self._put_heads(entries, report)
 
-    def _listed(self, row: int, known: _Known, source: _Known | _Before, copies: _Copies) -> _Entry:
+    def _listed(self, row: int, known: _Known, source: _Views, copies: _Copies) -> _Entry:
         """Sample and excerpt of a tensor for which there are views: they are copied with those of others."""
         pieces = known.pieces
         if (excerpt := self._excerpt_source(pieces, source.numbers)) is not None:
-            copies.append((self._excerpt_target(row, pieces, known.numbers.dtype), excerpt))
+            copies.append((self._excerpt_target(row, pieces, known.tensor.dtype), excerpt))
         copies.append((self._sample_target(row, pieces), source.sample))
         return _Entry(row, pieces, source.flat if pieces.needs_figures else None)
 
@@ -317,61 +317,62 @@ class FrameWriter:
 
     # --- what an update changes ---------------------------------------------------------------------
 
-    def take(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> dict[int, Taken]:
-        """What `put_changes` needs of tensors that are about to change: a copy, where there is memory."""
-        taken: dict[int, Taken] = {}
+    def take(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> None:
+        """Keep what `put_changes` needs of tensors that are about to change: a copy, if memory allows."""
         copies: _Copies = []
         for row, tensor in found:
             try:
                 known = self._known_at(row, tensor)
                 before = None if known is None else self._room_before(known)
                 if known is not None and before is not None:
-                    copies.append((before.flat, known.flat))
-                    taken[row] = Taken(before.numbers, True, known)
+                    copies.append((before.flat, known.views.flat))
+                    self._taken[row] = _Taken(before.numbers, True, known)
                     continue
                 numbers, pieces = self._dense(row, tensor)
                 dtype = fine_dtype(numbers.dtype)
                 is_whole = numbers.numel() * dtype.itemsize <= self._copied_bytes
                 values = numbers if is_whole else sample_of(pieces, numbers, 0)
-                taken[row] = Taken(values.to(dtype, copy=True), is_whole)
+                self._taken[row] = _Taken(values.to(dtype, copy=True), is_whole)
             except Exception as error:
                 report(error, row)
         _copy_all(copies)
-        return taken
 
-    def _room_before(self, known: _Known) -> _Before | None:
+    def _room_before(self, known: _Known) -> _Views | None:
         if known.before is None:
-            num_bytes = 4 * known.flat.numel()
+            views = known.views
+            num_bytes = 4 * views.flat.numel()
             if num_bytes > self._copied_bytes:
                 return None
             self._copied_bytes -= num_bytes
             with torch.inference_mode(False):
-                flat = torch.empty(known.flat.shape, dtype=torch.float32)
-                numbers = flat.as_strided(known.numbers.shape, known.numbers.stride())
-                known.before = _Before(flat, numbers, sample_of(known.pieces, numbers, 0))
+                flat = torch.empty(views.flat.shape, dtype=torch.float32)
+                numbers = flat.as_strided(views.numbers.shape, views.numbers.stride())
+                known.before = _Views(numbers, flat, sample_of(known.pieces, numbers, 0))
         return known.before
 
-    def put_changes(self, found: Sequence[tuple[int, Taken, Tensor]], report: ReportRow) -> int:
-        """What changed since `take`, of rows with the same shapes. Gives how many there were."""
+    def put_changes(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> int:
+        """What changed of those of which something was taken. Gives how many there were."""
         copies: _Copies = []
         entries: list[_Entry] = []
-        num_failed = 0
-        for row, taken, tensor in found:
+        num_put = 0
+        for row, tensor in found:
+            if (taken := self._taken.pop(row, None)) is None:
+                continue
             try:
                 known = taken.known
                 if known is None or known.before is None or known is not self._known_at(row, tensor):
                     self._put_change(row, taken, tensor)
-                    continue
-                torch.sub(known.flat, known.before.flat, out=known.before.flat)
-                entries.append(self._listed(row, known, known.before, copies))
+                else:
+                    torch.sub(known.views.flat, known.before.flat, out=known.before.flat)
+                    entries.append(self._listed(row, known, known.before, copies))
+                num_put += 1
             except Exception as error:
-                num_failed += 1
                 report(error, row)
         _copy_all(copies)
         self._put_heads(entries, report)
-        return len(found) - num_failed
+        return num_put
 
-    def _put_change(self, row: int, taken: Taken, tensor: Tensor) -> None:
+    def _put_change(self, row: int, taken: _Taken, tensor: Tensor) -> None:
         tensor, pieces = self._dense(row, tensor)
         dtype = fine_dtype(tensor.dtype)
         if taken.is_whole:
@@ -405,8 +406,6 @@ class FrameWriter:
         known, place = self._known.get(row), (tensor.data_ptr(), tensor.shape, tensor.stride())
         # The views hold the memory that they look into: so nothing else can have come to this place.
         if known is not None and known.tensor is tensor and known.place == place:
-            if known.pieces.is_wanting:
-                self._note_wanted(row, known.pieces)
             return known
         self._known.pop(row, None)
         numbers, pieces = self._dense(row, tensor)
@@ -414,34 +413,24 @@ class FrameWriter:
         if not is_ordinary or numbers.dtype not in _SHORT or numbers.data_ptr() != tensor.data_ptr():
             return None
         numbers = numbers.detach()  # it may be asked for a gradient later
-        known = self._known[row] = _Known(
-            tensor=tensor,
-            place=place,
-            numbers=numbers,
-            flat=flat_view(numbers),
-            pieces=pieces,
-            sample=sample_of(pieces, numbers, 0),
-        )
+        views = _Views(numbers, flat_view(numbers), sample_of(pieces, numbers, 0))
+        known = self._known[row] = _Known(tensor=tensor, place=place, pieces=pieces, views=views)
         return known
 
     def _pieces_of(self, row: int, tensor: Tensor) -> Pieces:
         key = (tensor.shape, tensor.stride(), tensor.dtype)
         pieces = self._pieces[row].get(key)
         if pieces is None:
-            known = self.plan.rows[row]
-            is_wanting = tensor.numel() * tensor.element_size() > known.excerpt_bytes
-            excerpt_bytes = 0 if is_wanting and row in self._uncut else known.excerpt_bytes
+            known, num_bytes = self.plan.rows[row], tensor.numel() * tensor.element_size()
+            excerpt_bytes = known.excerpt_bytes
+            if num_bytes > excerpt_bytes:
+                self.wanted_bytes[row] = max(self.wanted_bytes.get(row, 0), num_bytes)
+                excerpt_bytes = 0 if row in self._uncut else excerpt_bytes
             pieces = pieces_of(tensor, known.role, self.plan.sample_elements, excerpt_bytes)
-            pieces.is_wanting = is_wanting
             if len(self._pieces[row]) >= _MOST_SHAPES:
                 self._pieces[row].clear()
             self._pieces[row][key] = pieces
-        if pieces.is_wanting:
-            self._note_wanted(row, pieces)
         return pieces
-
-    def _note_wanted(self, row: int, pieces: Pieces) -> None:
-        self.wanted_bytes[row] = max(self.wanted_bytes.get(row, 0), pieces.excerpt_bytes)
 
     def _sample_target(self, row: int, pieces: Pieces) -> Tensor:
         """Where the sample of a row goes, in the shape that it has."""

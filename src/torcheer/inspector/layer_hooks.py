@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.inspector.frame_writer import FrameWriter, Taken
+from torcheer.inspector.frame_writer import FrameWriter
 
 if TYPE_CHECKING:
     from torcheer.inspector.watched_share import ParameterRows, Planned
@@ -44,7 +44,6 @@ class Look:
         self._handles: list[RemovableHandle] = []
         self._calls: dict[int, int] = {}  # by row: how often its layer was called in this step
         self._hooked: set[int] = set()  # rows whose gradient is awaited
-        self._before: dict[int, Taken] = {}
         self._needs_grad = False
         self._num_called = 0
         self.order: dict[int, int] = {}  # rows of activations, by when their layer was last called
@@ -61,7 +60,6 @@ class Look:
         self._needs_grad = needs_grad
         self._calls.clear()
         self._hooked.clear()
-        self._before.clear()
         try:
             self._install()
         except BaseException:
@@ -158,9 +156,7 @@ class Look:
     def look_before_update(self, parameters: frozenset[int] | None) -> None:
         """These weights as they are, to see afterwards what has changed; None for all."""
         with self._timed():
-            every = self._rows_of(parameters)
-            found = [(rows.update, rows.parameter) for rows in every if rows.update is not None]
-            self._before |= self.writer.take(found, self._fail)
+            self.writer.take(_updates(self._rows_of(parameters)), self._fail)
 
     def look_at_weight_gradients(self, parameters: frozenset[int] | None) -> None:
         with self._timed():
@@ -175,14 +171,14 @@ class Look:
     def look_at_changes(self, parameters: frozenset[int] | None) -> None:
         """What has become of the weights that were looked at before."""
         with self._timed():
-            self._put_changes(self._rows_of(parameters))
+            self.num_seen += self.writer.put_changes(_updates(self._rows_of(parameters)), self._fail)
 
     def look_after_update(self, state_of: StateOf) -> None:
         """The weights, what has changed, and what the optimizer keeps."""
         with self._timed():
             every = self.planned.parameters
             self._put_all([(rows.weight, rows.parameter) for rows in every if rows.weight is not None])
-            self._put_changes(every)
+            self.num_seen += self.writer.put_changes(_updates(every), self._fail)
             self._put_all(list(self._kept(state_of)))
             self._put_all([(row, self._tensors[name]) for name, row in self.planned.tensors.items()])
 
@@ -207,20 +203,15 @@ class Look:
         every = self.planned.parameters
         return every if parameters is None else [rows for rows in every if id(rows.parameter) in parameters]
 
-    def _put_changes(self, every: list[ParameterRows]) -> None:
-        found = [
-            (rows.update, self._before.pop(rows.update), rows.parameter)
-            for rows in every
-            if rows.update is not None and rows.update in self._before
-        ]
-        if found:
-            self.num_seen += self.writer.put_changes(found, self._fail)
-
     def _put_all(self, found: list[tuple[int, Tensor]]) -> None:
         if found:
             self.num_seen += len(found)
             with _outside_of_modes():
                 self.writer.put_many(found, self._fail)
+
+
+def _updates(every: list[ParameterRows]) -> list[tuple[int, Tensor]]:
+    return [(rows.update, rows.parameter) for rows in every if rows.update is not None]
 
 
 def first_tensor(output: Any) -> Tensor | None:
@@ -257,13 +248,12 @@ def _outside_of_modes() -> AbstractContextManager[None]:
 # --- hooks that are not copied --------------------------------------------------------------------------
 
 
-# Takes anything and does nothing. Of the standard library, so that a model that was saved while it was
-# watched can be loaded where torcheer is not installed.
-_NOTHING = partial(sys.audit, "torcheer.hook")
-
-
 class Hook:
-    """Calls a function with some arguments before those of the hook."""
+    """Calls a function with some arguments before those of the hook.
+
+    A copy of it takes anything and does nothing. It is of the standard library, so that a model that was
+    saved while it was watched can be loaded where torcheer is not installed.
+    """
 
     __slots__ = ("_first", "_function")
 
@@ -274,9 +264,6 @@ class Hook:
         # A model that is being compiled takes this call into its graph, or fails to; it runs without us.
         if not torch.compiler.is_compiling():
             self._function(*self._first, *rest)
-
-    def __deepcopy__(self, _memo: Any) -> Callable[..., None]:
-        return _NOTHING
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial, (sys.audit, "torcheer.hook")

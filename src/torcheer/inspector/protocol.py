@@ -41,6 +41,7 @@ class Job(Message, frozen=True, tag="job"):
     is_again: bool = False  # the child before this one was killed
     follows_losses: bool = False  # looks for losses that the training logs into the run by itself
     name: str = ""  # of the watch, where several watch the same run
+    callbacks: bytes | None = None  # pickled, where the child is a new interpreter
 
     def named(self, numbers: Numbers) -> Numbers:
         """With the names that these have in the run: those of rank 0 of a watch without a name as they are.
@@ -118,10 +119,13 @@ class Told(Message, frozen=True, tag="told"):
     message: str
 
 
+Reason = Literal["full", "killed", "budget", "error"]
+
+
 class Lost(Message, frozen=True, tag="lost"):
     """Records that are missing from the run, by the names of rows. The child tells what the disk refused."""
 
-    reason: Literal["full", "killed", "budget", "error"]
+    reason: Reason
     counts: dict[str, int]
     first_step: int
     last_step: int
@@ -150,7 +154,7 @@ ToParent = Ready | Raised | Told | Flushed | Failed | Idle | Lost
 
 _LENGTH = struct.Struct("<I")
 _PIECE_BYTES = 1 << 16
-_MOST_BYTES = 1 << 28
+_MOST_BYTES = 1 << 30
 _MOST_DESCRIPTORS = 8
 
 Heard = TypeVar("Heard")

@@ -60,8 +60,6 @@ class Pieces:
     room: int  # how far the sample can be shifted
     excerpt_shape: tuple[int, ...] | None  # None: no room, or it has too many dimensions
     excerpt_stride: tuple[int, ...]
-    excerpt_bytes: int  # that the whole tensor would take
-    is_wanting: bool = False  # there is no room for it whole
     sample_target: Any = None  # the tensor that takes the sample
     excerpt_targets: dict[int, Any] = field(default_factory=dict)  # those that look into each slot
 
@@ -104,7 +102,6 @@ def pieces_of(tensor: Tensor, role: Role, sample_elements: int, excerpt_bytes: i
         room=max(1, num_elements - (num_runs - 1) * spacing - RUN + 1),
         excerpt_shape=taken if has_excerpt else None,
         excerpt_stride=tuple(apart * step for apart, step in zip(stride, steps or (), strict=False)),
-        excerpt_bytes=num_elements * tensor.element_size(),
     )
 
 

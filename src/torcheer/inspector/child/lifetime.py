@@ -48,19 +48,14 @@ class Parent:
         self.pid = pid
         self._is_gone = False
         self._is_direct = os.getppid() == pid
-        self._descriptor: int | None = None
+        self.descriptor: int | None = None  # becomes readable at its end, where the system has such a thing
         if hasattr(os, "pidfd_open"):
             try:
-                self._descriptor = os.pidfd_open(pid)
+                self.descriptor = os.pidfd_open(pid)
             except ProcessLookupError:
                 self._is_gone = True
             except OSError:  # not in this container: it is asked for by its number
-                self._descriptor = None
-
-    @property
-    def descriptor(self) -> int | None:
-        """Becomes readable at the end of the process; None where the system has no such thing."""
-        return self._descriptor
+                pass
 
     @property
     def is_gone(self) -> bool:
@@ -75,15 +70,15 @@ class Parent:
             left = end - time.monotonic()
             if left <= 0:
                 return False
-            if self._descriptor is None:
+            if self.descriptor is None:
                 time.sleep(min(left, _LOOK_SECONDS))
             else:
-                wait_for(self._descriptor, left)
+                wait_for(self.descriptor, left)
         return True
 
     def _look(self) -> bool:
-        if self._descriptor is not None:
-            return wait_for(self._descriptor, 0.0)
+        if self.descriptor is not None:
+            return wait_for(self.descriptor, 0.0)
         if self._is_direct:
             return os.getppid() != self.pid
         try:
@@ -168,9 +163,9 @@ _SHUTDOWN_SECONDS: Final = 10.0
 _NICENESS: Final = 10
 
 
-def begin_fresh(channel: int, callbacks: int) -> None:
-    """In a new interpreter, with two descriptors: the channel, and the pickled callbacks (-1 for none)."""
-    _live(socket.socket(fileno=channel), None, callbacks)
+def begin_fresh(channel: int) -> None:
+    """In a new interpreter, with the descriptor of the channel."""
+    _live(socket.socket(fileno=channel), None)
 
 
 def begin_in_process(end: socket.socket, callbacks: Callbacks | None) -> None:
@@ -179,10 +174,10 @@ def begin_in_process(end: socket.socket, callbacks: Callbacks | None) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:  # its threads did not come along
         torch.set_num_threads(1)
-    _live(end, callbacks, -1)
+    _live(end, callbacks)
 
 
-def _live(end: socket.socket, callbacks: Callbacks | None, pickled: int) -> None:
+def _live(end: socket.socket, callbacks: Callbacks | None) -> None:
     note_that_this_is_a_child()
     signals = Signals()
     channel: Channel[ToChild] = Channel(end, ToChild)
@@ -195,7 +190,9 @@ def _live(end: socket.socket, callbacks: Callbacks | None, pickled: int) -> None
         # Only now, so that signals are heeded from the first moment on.
         from torcheer.inspector.child.child_loop import Loop
 
-        loop = Loop(channel, job, _unpickled(pickled) if pickled >= 0 else callbacks, signals)
+        if job.callbacks is not None:
+            callbacks = pickle.loads(job.callbacks)
+        loop = Loop(channel, job, callbacks, signals)
     except Exception as error:
         channel.send(Failed(message=words_of(error)))
         end_within(1.0)
@@ -219,10 +216,3 @@ def _job(channel: Channel[ToChild]) -> Job | None:
             return message
         wait_for(channel.fileno(), 1.0)
     return None
-
-
-def _unpickled(descriptor: int) -> Callbacks:
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0)
-        callbacks: Callbacks = pickle.load(file)
-    return callbacks

@@ -13,11 +13,11 @@ import os
 import shutil
 import sqlite3
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -35,7 +35,7 @@ from torcheer.inspector.frame_format import (
     Frame,
     Plan,
 )
-from torcheer.inspector.protocol import Job, Lost, Numbers, Raised
+from torcheer.inspector.protocol import Job, Lost, Numbers, Raised, Reason
 from torcheer.inspector.ring import TALLIES, Note, Ring, Tally
 from torcheer.run import (
     ESTIMATES,
@@ -69,9 +69,7 @@ _MOST_CELLS: Final = 4 << 20  # of figures in a block
 class Looked(NamedTuple):
     """What was made of some frames: copies, so that their slots can be given back."""
 
-    numbers: list[int]
-    steps: list[int]
-    times: list[float]
+    frames: list[tuple[int, int, float]]  # number, step and time of each
     table: NDArray[numpy.float32]  # [frame][row][column]
     records: list[EncodedRecord]
 
@@ -112,9 +110,8 @@ class RunWriter:
 
     def begin(self, plan: Plan, ring: Ring) -> None:
         """From here on frames have these rows. What came before is written."""
-        self._write_histograms(time.monotonic())
         if self._plan is not None:
-            self._write_block(is_last=True)
+            self._write_histograms(time.monotonic())
             self.write(at_once=True)
         if self._missing is not None and self._run is not None:
             for lost in self._missing.after_kill(ring, plan):
@@ -141,8 +138,7 @@ class RunWriter:
                 self._histograms.add(frame, now)
                 if self._shapes_left.any():
                     self._note_shapes(frame.rows)
-        steps, times = [frame.step for frame in frames], [frame.time for frame in frames]
-        return Looked([frame.number for frame in frames], steps, times, table, records)
+        return Looked([(frame.number, frame.step, frame.time) for frame in frames], table, records)
 
     def keep(self, looked: Looked) -> None:
         if self._run is None:
@@ -186,7 +182,7 @@ class RunWriter:
         `at_once`: with all that the training has counted, and written without delay.
         """
         self._written_at = time.monotonic()
-        self._write_block()
+        self._write_block(at_once=at_once)
         if self._run is None:
             mark = Mark()
             mark.settle(is_done=True)
@@ -233,7 +229,6 @@ class RunWriter:
             return
         self._is_ended = True
         self._write_histograms(time.monotonic())
-        self._write_block(is_last=True)
         self.write(at_once=True)
         if self._run is not None:
             RunAccess(self._run).writer.close_with(ending, patience)
@@ -244,20 +239,19 @@ class RunWriter:
 
     # --- writing -----------------------------------------------------------------------------------------
 
-    def _write_block(self, *, is_last: bool = False) -> None:
+    def _write_block(self, *, at_once: bool = False) -> None:
         blocks, self._blocks, self._num_cells = self._blocks, [], 0
         if not blocks or self._run is None or self._plan is None:
             return
-        numbers = [number for looked in blocks for number in looked.numbers]
-        steps = [step for looked in blocks for step in looked.steps]
-        times = [at for looked in blocks for at in looked.times]
+        numbers, steps, times = zip(*(frame for looked in blocks for frame in looked.frames), strict=True)
         table = numpy.concatenate([looked.table for looked in blocks])
         if not RunAccess(self._run).queue.press(table.nbytes):  # the disk has stood still for long
             if (lost := lost_frames(self._ring, self._plan, numbers, "error")) is not None:
                 self._note_unwritten(lost)
             return
         self._numbers += numbers
-        if self._has_new_shapes and (is_last or self._is_time_for_shapes()):
+        is_time = not self._shapes_left.any() or time.monotonic() - self._shapes_at > _SHAPE_SECONDS
+        if self._has_new_shapes and (at_once or is_time):
             self._write_rows(steps[0], times[0])
         self._run.log_statistics(
             self._digest,
@@ -282,9 +276,6 @@ class RunWriter:
             cause="disk space",
         )
 
-    def _is_time_for_shapes(self) -> bool:
-        return not self._shapes_left.any() or time.monotonic() - self._shapes_at > _SHAPE_SECONDS
-
     def _write_rows(self, step: int, at: float) -> None:
         if self._run is None or self._plan is None:
             return
@@ -295,8 +286,8 @@ class RunWriter:
             WatchedRow(**{name: getattr(row, name) for name in known}, shape=shape)
             for row, shape in zip(self._plan.rows, self._shapes, strict=True)
         ]
-        how: dict[str, Any] = {"every": self._job.every, "watch": self._job.name}
-        self._run.log_watch(step, rows, COLUMNS, digest=self._digest, **how, time=at)
+        how: dict[str, Any] = {"digest": self._digest, "every": self._job.every, "watch": self._job.name}
+        self._run.log_watch(step, rows, COLUMNS, time=at, **how)
 
     def _note_shapes(self, rows: NDArray[Any]) -> None:
         for index in numpy.flatnonzero(self._shapes_left & ((rows["flags"] & IS_SEEN) != 0)).tolist():
@@ -315,8 +306,6 @@ def write_gaps(job: Job, gaps: Iterable[Lost], ending: Ending, patience: float) 
 
 
 # --- what is missing ------------------------------------------------------------------------------------
-
-Reason = Literal["full", "killed", "budget", "error"]
 
 ALL_ROWS: Final = "all that is watched"  # by name, it would be a list of all rows each time
 _REASONS: Final[Mapping[Tally, Reason]] = {"full": "full", "budget": "budget", "thinned": "full"}
@@ -391,10 +380,9 @@ class Missing:
         return found
 
     def _gaps(self) -> list[Gap]:
-        with suppress(Exception):  # in doubt, there are none: then something is counted twice
-            reader = RunReader(self._folder)
-            with closing(reader):
-                return [gap for gap in reader.events().gaps if gap.rank == self._rank]
+        # In doubt, there are none: then something is counted twice.
+        with suppress(Exception), closing(RunReader(self._folder)) as reader:
+            return [gap for gap in reader.events().gaps if gap.rank == self._rank]
         return []
 
 
@@ -442,9 +430,7 @@ def together(one: Lost | None, other: Lost) -> Lost:
     """Both in one, with the reason of the second."""
     if one is None:
         return other
-    counts = dict(one.counts)
-    for name, count in other.counts.items():
-        counts[name] = counts.get(name, 0) + count
+    counts = dict(Counter(one.counts) + Counter(other.counts))
     return msgspec.structs.replace(
         other,
         counts=counts,
@@ -458,11 +444,9 @@ def words_for(lost: Lost) -> str:
     """As it stands in the run."""
     count = sum(lost.counts.values())
     are = "record is" if count == 1 else "records are"
-    where = (
-        f"at step {lost.first_step}"
-        if lost.first_step == lost.last_step
-        else f"from step {lost.first_step} to {lost.last_step}"
-    )
+    where = f"from step {lost.first_step} to {lost.last_step}"
+    if lost.first_step == lost.last_step:
+        where = f"at step {lost.first_step}"
     if lost.counts and all(name.startswith(_CALL) for name in lost.counts):
         are = "call of the callback is" if count == 1 else "calls of the callback are"
         return f"{count:,} {are} missing {where}: the training ended before they could be made."
@@ -515,6 +499,7 @@ def _times_in(path: Path, digest: str, since: float) -> Iterator[float]:
 # --- tensors --------------------------------------------------------------------------------------------
 
 _FIGURES: Final = ("mean", "std", "min", "max", "zeros", "nan", "inf")
+_FIGURE_COLUMNS: Final = [COLUMN[name] for name in _FIGURES]
 # Types that NumPy has not, and the bits of theirs that are 0 for zero of either sign.
 _MAGNITUDE: Final = {"bfloat16": 0x7FFF, "float8_e4m3fn": 0x7F, "float8_e5m2": 0x7F}
 
@@ -548,26 +533,24 @@ class Tensors:
             name, stored = DTYPES[codes[row]]
             at = frame.layout.excerpts_at[row]
             data = bytes(frame.slot[at : at + size * numpy.dtype(stored).itemsize])
-            of_sample = {
-                figure
-                for figure in _FIGURES
-                if num_elements[row] and int(table[row][COLUMN[ESTIMATES]]) & group_of(figure)
-            }
-            num_zeros = _count(table[row][COLUMN["zeros"]], size)
+            mean, std, low, high, zeros, nan, inf = (table[row][column] for column in _FIGURE_COLUMNS)
+            groups = int(table[row][COLUMN[ESTIMATES]]) if num_elements[row] else 0
+            of_sample = [figure for figure in _FIGURES if groups & group_of(figure)]
+            num_zeros = _count(zeros, size)
             if "zeros" in of_sample and not flag & IS_CUT:  # they can be counted
                 num_zeros = _zeros_in(data, name, stored)
                 of_sample.remove("zeros")
             head = TensorHead(
                 shape=shape,
                 dtype=name,
-                mean=_finite(table[row][COLUMN["mean"]]),
-                std=_finite(table[row][COLUMN["std"]]),
-                min=_finite(table[row][COLUMN["min"]]),
-                max=_finite(table[row][COLUMN["max"]]),
+                mean=_finite(mean),
+                std=_finite(std),
+                min=_finite(low),
+                max=_finite(high),
                 num_zeros=num_zeros,
-                num_nan=_count(table[row][COLUMN["nan"]], size),
-                num_inf=_count(table[row][COLUMN["inf"]], size),
-                estimates=tuple(figure for figure in _FIGURES if figure in of_sample),
+                num_nan=_count(nan, size),
+                num_inf=_count(inf, size),
+                estimates=tuple(of_sample),
                 num_values=num_sampled[row] if of_sample else None,
             )
             description = ""

@@ -13,13 +13,17 @@ from torch.optim import SGD
 from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import SAMPLE, Oracle, check, train_step
 from torcheer.inspector.frame_format import (
-    FIGURES,
     HAS_MOMENTS,
     HAS_NORM,
+    HAS_ORDER,
     HAS_POSITIVE_INF,
-    ORDER,
+    HAS_SOME_UNITS,
+    IS_SEEN,
     ROW_HEAD,
     ROW_TYPE,
+    Whole,
+    write_head,
+    write_num_units,
 )
 from torcheer.inspector.sampling import pieces_of
 from torcheer.inspector.watched_share import Room
@@ -397,11 +401,16 @@ def test_squares_beyond_a_double_do_no_harm(size: int, scale: float) -> None:
 
 def test_the_head_of_a_row_is_read_as_it_was_written() -> None:
     shapes = range(100, 124)  # the shape, that of the excerpt, and its steps
-    head = ROW_HEAD.pack(1, 2, 3, 4, 5, 6, *shapes) + FIGURES.pack(0.5, 1.5, 2.5, 3.5, 4.5, 7, 8, 9)
-    head += ORDER.pack(*range(20, 29))
-    (row,) = numpy.frombuffer(head, ROW_TYPE)
+    memory = memoryview(bytearray(2 * ROW_TYPE.itemsize))
+    whole = Whole(0.5, 7, 8, True, (1.5, 2.5, 3.5, 4.5), tuple(range(20, 29)))
+    head = ROW_HEAD.pack(IS_SEEN, 2, 3, 4, 5, 6, *shapes)
+    write_head(memory, ROW_TYPE.itemsize, head, whole, num_units=1, flags=HAS_SOME_UNITS)
+    write_num_units(memory, ROW_TYPE.itemsize, 9)
+    empty, row = numpy.frombuffer(memory, ROW_TYPE)
 
-    assert row.tolist()[:6] == (1, 2, 3, 4, 5, 6)
+    flags = IS_SEEN | HAS_NORM | HAS_MOMENTS | HAS_ORDER | HAS_POSITIVE_INF | HAS_SOME_UNITS
+    assert not numpy.array(empty).tobytes().strip(b"\0")
+    assert row.tolist()[:6] == (flags, 2, 3, 4, 5, 6)
     assert [*row["shape"], *row["excerpt_shape"], *row["excerpt_steps"]] == list(shapes)
     assert row.tolist()[9:-1] == (0.5, 1.5, 2.5, 3.5, 4.5, 7, 8, 9, 20, 21)
     assert row["quantiles"].tolist() == list(range(22, 29))

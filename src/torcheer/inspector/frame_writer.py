@@ -18,30 +18,22 @@ import torch
 from torch import Tensor
 
 from torcheer.inspector.frame_format import (
-    FIGURES,
-    FIGURES_AT,
     FRAME,
     HAS_EXCERPTS,
-    HAS_MOMENTS,
-    HAS_NORM,
-    HAS_ORDER,
-    HAS_POSITIVE_INF,
     HAS_SOME_UNITS,
     HAS_UNITS,
     IS_SEEN,
-    NUM_UNITS,
-    NUM_UNITS_AT,
-    ORDER,
-    ORDER_AT,
     ROW_TYPE,
     Layout,
     Plan,
+    Whole,
     bounds_of,
+    write_head,
+    write_num_units,
 )
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.sampling import (
     Pieces,
-    Whole,
     all_figures,
     fine_dtype,
     flat_view,
@@ -66,7 +58,6 @@ _STEADY: Final = frozenset(
     {"weight", "update", "state", "tensor"}
 )  # roles of tensors that stay where they are
 _SHORT: Final = frozenset({torch.float32, torch.float16, torch.bfloat16})  # as good as float32
-_NO_MOMENTS: Final = (0.0, 0.0, 0.0, 0.0)
 ReportRow = Callable[[Exception, int], None]
 _Copies = list[tuple[Tensor, Tensor]]  # targets and sources
 
@@ -273,7 +264,7 @@ class FrameWriter:
     def _put_head(
         self, row: int, pieces: Pieces, whole: Whole | None, num_units: int = 0, flags: int = 0
     ) -> None:
-        _write_head(self._heads, row * ROW_TYPE.itemsize, pieces, whole, num_units, flags)
+        write_head(self._heads, row * ROW_TYPE.itemsize, pieces.head, whole, num_units, flags)
 
     def _put_heads(self, entries: Sequence[_Entry], report: ReportRow) -> None:
         """Norms of all of them in one call; one that cannot be read must not keep the others from it."""
@@ -469,13 +460,15 @@ class FrameWriter:
             transfers.add(excerpt, self._excerpt_target(row, pieces, tensor.dtype).copy_)
         head = self._layout.rows_at + row * ROW_TYPE.itemsize
         if pieces.needs_figures:
-            transfers.add_figures(flat_view(numbers), lambda whole: _write_head(slot, head, pieces, whole))
+            transfers.add_figures(
+                flat_view(numbers), lambda whole: write_head(slot, head, pieces.head, whole)
+            )
         if unit_dim is not None:
             place = self._layout.units_at[row]
 
             def put_units(host: Tensor) -> None:
                 slot[place : place + host.numel()] = host.numpy().data
-                NUM_UNITS.pack_into(slot, head + NUM_UNITS_AT, host.numel())
+                write_num_units(slot, head, host.numel())
 
             transfers.add(units_of(numbers, unit_dim, self.plan.rows[row].unit_bytes), put_units)
             self._flags |= HAS_UNITS
@@ -501,30 +494,6 @@ def _looking_at(slot: memoryview, dtype: torch.dtype, shape: Sequence[int], plac
     if not count:
         return torch.empty(shape, dtype=dtype)
     return torch.frombuffer(slot, dtype=dtype, count=count, offset=place).view(shape)
-
-
-def _write_head(
-    memory: bytearray | memoryview,
-    place: int,
-    pieces: Pieces,
-    whole: Whole | None,
-    num_units: int = 0,
-    flags: int = 0,
-) -> None:
-    """The head of a row. `whole` is what is known of the whole tensor; the child samples the rest."""
-    memory[place : place + FIGURES_AT] = pieces.head
-    if whole is None:
-        memory[place] |= flags
-        FIGURES.pack_into(memory, place + FIGURES_AT, 0.0, *_NO_MOMENTS, 0, 0, num_units)
-        return
-    flags |= HAS_NORM | (HAS_POSITIVE_INF if whole.has_positive_inf else 0)
-    flags |= (HAS_MOMENTS if whole.moments else 0) | (HAS_ORDER if whole.order else 0)
-    memory[place] |= flags
-    moments = whole.moments or _NO_MOMENTS
-    others = whole.num_nan, whole.num_inf, num_units
-    FIGURES.pack_into(memory, place + FIGURES_AT, whole.norm, *moments, *others)
-    if whole.order is not None:
-        ORDER.pack_into(memory, place + ORDER_AT, *whole.order)
 
 
 # --- copies from another device -------------------------------------------------------------------------

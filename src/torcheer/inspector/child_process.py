@@ -373,7 +373,7 @@ class Child:
             ) from error
         self._rings.append((plan, ring))
         if self._life is not None and not self.is_inert:
-            self._life.channel.send(NewPlan(plan=plan), ring.memory.descriptor)
+            self._life.channel.send(NewPlan(plan=plan), ring.descriptor)
         return ring
 
     @property
@@ -507,7 +507,7 @@ class Child:
         self._looked_at = time.monotonic()
         life.channel.send(msgspec.structs.replace(self.job, is_again=is_again))
         for plan, ring in self._rings:
-            life.channel.send(NewPlan(plan=plan), ring.memory.descriptor)
+            life.channel.send(NewPlan(plan=plan), ring.descriptor)
         return life
 
     def _launch_again(self) -> None:

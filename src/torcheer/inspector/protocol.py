@@ -97,8 +97,6 @@ ToChild = Job | NewPlan | Numbers | Wake | Flush | Close
 class Ready(Message, frozen=True, tag="ready"):
     """The child runs."""
 
-    pid: int
-
 
 class Raised(Message, frozen=True, tag="raised"):
     """An alarm."""

@@ -757,7 +757,7 @@ class Source:
         """Takes over the descriptor."""
         self.plan = plan
         self._layout = Layout(plan)
-        self.ring = Ring.of_descriptor(descriptor, plan.num_slots, self._layout.num_bytes, len(plan.rows))
+        self.ring = Ring(descriptor, plan.num_slots, self._layout.num_bytes, len(plan.rows))
         self.figures = Figures(plan)
         # Where a child before this one computed already, its time stays counted.
         self._busy_before = self.ring.busy_seconds - time.process_time()

@@ -197,7 +197,7 @@ def _live(end: socket.socket, callbacks: Callbacks | None) -> None:
         channel.send(Failed(message=words_of(error)))
         end_within(1.0)
         return
-    channel.send(Ready(pid=os.getpid()))
+    channel.send(Ready())
     loop.run()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):

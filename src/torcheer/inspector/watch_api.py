@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 from torcheer.errors import InputError
 from torcheer.inspector.child_process import Child, check_start
 from torcheer.inspector.protocol import Callbacks, Job, Raised, Thresholds
-from torcheer.inspector.watch_names import checked_name, next_step, take_name
+from torcheer.inspector.watch_names import next_step, take_name
 from torcheer.inspector.watched_share import Room, Tensors, WatchedShare, observed
 from torcheer.inspector.watched_steps import ForwardSteps, OptimizerSteps, parse_rate
 from torcheer.inspector.watcher import Watcher, WhenFull
@@ -90,7 +90,7 @@ def watch(
     _split(chosen, children)
     check_start(start_method)
     folder, own_rank = run_folder(run), rank_of(rank)
-    taken = take_name(folder, own_rank, checked_name(name), model, chosen)
+    taken = take_name(folder, own_rank, name, model, chosen)
     with ExitStack() as undone:  # where anything of this fails
         undone.callback(taken.release)
         chosen = taken.named(chosen)

@@ -240,7 +240,7 @@ class Pace:
         self._thinned_at = self._now = 0.0
         self._num_looks = 0
         self._costs: deque[float] = deque(maxlen=_NUM_COSTS)
-        self._cost: float | None = None  # seconds for a look, both processes together
+        self.cost: float | None = None  # seconds for a look, both processes together
         self._step_seconds: float | None = None  # from one step to the next
         self._num_first = _NUM_FIRST if every.per_second >= _LEAST_RATE else 0  # steps that are left of those
         self._asked_time = -math.inf  # when the next look would be due if it cost nothing
@@ -250,11 +250,6 @@ class Pace:
     def is_limited(self) -> bool:
         """Whether the cost, and not what was asked for, says how often to look."""
         return self.most_per_second() < self.every.per_second and self._steps_apart() > self.every.num_steps
-
-    @property
-    def cost(self) -> float | None:
-        """Seconds that one look takes."""
-        return self._cost
 
     def is_due(self, now: float, step: int) -> bool:
         """Whether to watch this step. Where it is, the next one is due an interval later."""
@@ -277,8 +272,8 @@ class Pace:
     def most_per_second(self) -> float:
         """The rate that is kept: what was asked for, or what the budget allows, but not next to nothing."""
         rate = self.every.per_second
-        if self.budget is not None and self._cost:
-            rate = min(rate, self.budget / self._cost)
+        if self.budget is not None and self.cost:
+            rate = min(rate, self.budget / self.cost)
         share = self._share_at(self._now)
         if share < 1:
             rate = min(rate, 1 / (self._step_seconds or 0.05)) * share
@@ -289,7 +284,7 @@ class Pace:
         self._num_looks += 1
         if self._num_looks > _NUM_WARMING:
             self._costs.append(seconds)
-            self._cost = median(self._costs)
+            self.cost = median(self._costs)
 
     def note_step(self, seconds: float) -> None:
         known = seconds if self._step_seconds is None else self._step_seconds

@@ -126,7 +126,7 @@ class Watcher:
         self.step = self._first_step = first_step
         self._taken = taken
         if taken is not None:
-            taken.belongs_to(self)
+            taken.step = first_step
         self._parts, self._steps = list(parts), steps
         self._when_full, self._has_callback = when_full, has_callback
         self._pace = Pace(every, budget)
@@ -139,7 +139,7 @@ class Watcher:
         self._step_ahead: int | None = None  # that was to be looked at when it was switched off
         self._pid = os.getpid()
         self._attended_at = self._said_at = self._step_at = time.monotonic()
-        self._num_looks, self._num_looks_said = 0, 0
+        self._num_looks = 0  # since the rate was last noted
         self.rate = 0.0  # how often it looked in a second, lately
         self.cost = 0.0  # the share of the time that this took, in the training and in its children
         self._arming_seconds = 0.0
@@ -361,6 +361,8 @@ class Watcher:
         seconds, self._step_at = now - self._step_at, now
         self._pace.note_step(seconds)
         self.step += 1
+        if self._taken is not None:
+            self._taken.step = self.step
         if now - self._attended_at > _ATTENDING_SECONDS:
             self._attend(now)
         # Somebody may have closed it meanwhile: an alarm calls what it was told to.
@@ -440,7 +442,7 @@ class Watcher:
         self._is_closed = True
         _open.discard(self)
         if self._taken is not None:
-            self._taken.forget_after_fork()
+            self._taken.release(in_fork=True)
         self._steps.stop()
         for look in self.looks:
             look.remove_hooks()
@@ -464,9 +466,9 @@ class Watcher:
             part.note_child()
         seconds = now - self._said_at
         if seconds > _SAYING_SECONDS:
-            self.rate = (self._num_looks - self._num_looks_said) / seconds
+            self.rate = self._num_looks / seconds
             self.cost = self.rate * (self._pace.cost or 0.0)
-            self._said_at, self._num_looks_said = now, self._num_looks
+            self._said_at, self._num_looks = now, 0
             values = {"watch/records a second": self.rate, "watch/cost": self.cost}
             if self._parts and not self._is_closed:
                 told = Numbers(step=self.step, time=time.time(), values=values)

@@ -339,7 +339,7 @@ class Losses:
     def __init__(self, folder: str, rank: int) -> None:
         self._folder, self._rank = folder, rank
         self._reader: RunReader | None = None
-        self._counts: dict[tuple[str, int, str], int] = {}  # points seen, by part, its restarts and name
+        self._seen: dict[tuple[str, str], float] = {}  # the time of the last point, by part and name
         self._next = 0.0
         self.known_names: set[str] = set()  # which the training tells by itself
         self._since = time.time()  # what an earlier training logged says nothing about this one
@@ -356,7 +356,7 @@ class Losses:
             else:
                 self._reader.refresh()
             for part in self._parts(self._reader):
-                found += self._new_in(part, self._reader.restarts(part.name))
+                found += self._new_in(part)
         now = time.monotonic()
         self._next = now + max(_SECONDS, (now - started) / _MOST_SHARE)
         return sorted(found, key=lambda numbers: numbers.time)
@@ -376,22 +376,20 @@ class Losses:
             if (name == of_rank or name.startswith(of_rank + ".")) and part.status().pid != os.getpid()
         ]
 
-    def _new_in(self, part: Part, restarts: int) -> list[Numbers]:
+    def _new_in(self, part: Part) -> list[Numbers]:
         found = []
         for key, entry in part.series().items():
             if key.kind != "scalar" or key.name in self.known_names or not is_loss(key.name):
                 continue
-            place = part.name, restarts, key.name
-            start = self._counts.get(place, 0)
-            self._counts[place] = entry.count
-            if entry.count <= start or entry.last_time < self._since:
+            since = self._seen.get((part.name, key.name), self._since)
+            if entry.last_time <= since:
                 continue
-            points = part.points(key.name, max(start, entry.count - _MOST_POINTS))
-            steps, times, values = (column.tolist() for column in points)
+            self._seen[part.name, key.name] = entry.last_time
+            points = part.points(key.name, max(0, entry.count - _MOST_POINTS))
             found += [
                 Numbers(step=step, time=at, values={key.name: value})
-                for step, at, value in zip(steps, times, values, strict=True)
-                if at >= self._since
+                for step, at, value in zip(*(column.tolist() for column in points), strict=True)
+                if at > since
             ]
         return found
 

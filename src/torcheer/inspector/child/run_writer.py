@@ -111,7 +111,6 @@ class RunWriter:
     def begin(self, plan: Plan, ring: Ring) -> None:
         """From here on frames have these rows. What came before is written."""
         if self._plan is not None:
-            self._write_histograms(time.monotonic())
             self.write(at_once=True)
         if self._missing is not None and self._run is not None:
             for lost in self._missing.after_kill(ring, plan):
@@ -135,7 +134,7 @@ class RunWriter:
             for index, frame in enumerate(frames):
                 if self._job.keeps_tensors:
                     records += self._tensors.records(frame, table[index])
-                self._histograms.add(frame, now)
+                records += self._histograms.records(frame, now)
                 if self._shapes_left.any():
                     self._note_shapes(frame.rows)
         return Looked([(frame.number, frame.step, frame.time) for frame in frames], table, records)
@@ -169,11 +168,8 @@ class RunWriter:
 
     def tick(self) -> None:
         """Write blocks when it is time, and note which frames are on disk by now."""
-        now = time.monotonic()
-        if now - self._written_at >= _BLOCK_SECONDS:
+        if time.monotonic() - self._written_at >= _BLOCK_SECONDS:
             self.write()
-            if self._run is not None and self._plan is not None and self._histograms.is_due(now):
-                self._write_histograms(now)
         self.look_at_marks()
 
     def write(self, *, at_once: bool = False) -> Mark:
@@ -228,7 +224,6 @@ class RunWriter:
         if self._is_ended:
             return
         self._is_ended = True
-        self._write_histograms(time.monotonic())
         self.write(at_once=True)
         if self._run is not None:
             RunAccess(self._run).writer.close_with(ending, patience)
@@ -259,10 +254,6 @@ class RunWriter:
             numpy.array(times, dtype=numpy.float64),
             numpy.ascontiguousarray(table.transpose(2, 1, 0)),
         )
-
-    def _write_histograms(self, now: float) -> None:
-        if self._run is not None and self._plan is not None:
-            self._keep_large(self._histograms.take(now))
 
     def _keep_large(self, records: list[EncodedRecord]) -> None:
         if self._run is None or not records:
@@ -592,53 +583,26 @@ def _described(row: Any) -> str:
 
 _OCTAVES: Final = 16  # below the largest value of a row; what lies nearer to zero is in one bin of each sign
 _PER_OCTAVE: Final = 8
-_MOST_FRAMES: Final = 3  # between two histograms; more would say the same and cost more
 _MOST_A_SECOND: Final = 40  # of histograms: of many rows they come less often
 
 
 class Histograms:
-    """Histograms of all rows: samples of a few frames are collected, and counted every few seconds."""
+    """A histogram of each row every few seconds, of the sample in the next frame that has one."""
 
     def __init__(self, names: list[str], seconds: float) -> None:
         self._names = names
-        self._seconds = max(seconds, len(names) / _MOST_A_SECOND) if seconds else 0.0
-        self._given_at: float | None = None
-        self._next_frame = 0.0
-        self._samples: list[list[NDArray[numpy.float32]]] = [[] for _ in names]
-        self._is_sample = numpy.zeros(len(names), dtype=bool)  # not all values of these rows are counted
-        self._num_frames = 0
-        self._last = (0, 0.0)  # step and time
+        self._seconds = max(seconds, len(names) / _MOST_A_SECOND) if seconds else math.inf
+        self._due = numpy.full(len(names), -math.inf if seconds else math.inf)  # when the next one is
 
-    def add(self, frame: Frame, now: float) -> None:
-        """Not every frame is taken."""
-        if not self._seconds or now < self._next_frame or self._num_frames >= _MOST_FRAMES:
-            return
-        self._next_frame = now + self._seconds / _MOST_FRAMES
-        if self._given_at is None:
-            self._given_at = now
+    def records(self, frame: Frame, now: float) -> list[EncodedRecord]:
         num_sampled = numpy.where(frame.rows["flags"] & IS_SEEN, frame.rows["num_sampled"], 0)
-        self._is_sample |= (num_sampled > 0) & (num_sampled < frame.rows["num_elements"])
-        for row, count in enumerate(num_sampled.tolist()):
-            if count:
-                self._samples[row].append(frame.samples[row, :count].copy())
-        self._num_frames += 1
-        self._last = frame.step, frame.time
-
-    def is_due(self, now: float) -> bool:
-        return self._given_at is not None and now - self._given_at >= self._seconds
-
-    def take(self, now: float) -> list[EncodedRecord]:
-        """A histogram of each row that was seen since."""
-        self._given_at = now
-        step, time = self._last
+        is_sample = num_sampled < frame.rows["num_elements"]
+        chosen = numpy.flatnonzero((num_sampled > 0) & (now >= self._due))
+        self._due[chosen] = now + self._seconds
         records = []
-        for row, samples in enumerate(self._samples):
-            if samples:
-                head, data = _counted(numpy.concatenate(samples), bool(self._is_sample[row]))
-                records.append(EncodedRecord("histogram", self._names[row], step, time, head, data))
-        self._samples = [[] for _ in self._names]
-        self._is_sample[:] = False
-        self._num_frames = 0
+        for row in chosen.tolist():
+            head, data = _counted(frame.samples[row, : num_sampled[row]], bool(is_sample[row]))
+            records.append(EncodedRecord("histogram", self._names[row], frame.step, frame.time, head, data))
         return records
 
 

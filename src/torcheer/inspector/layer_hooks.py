@@ -42,8 +42,7 @@ class Look:
         self.seconds = 0.0  # that looking took in this step
         self._layers, self._tensors, self._report = layers, tensors, report
         self._handles: list[RemovableHandle] = []
-        self._calls: dict[int, int] = {}  # by row: how often its layer was called in this step
-        self._hooked: set[int] = set()  # rows whose gradient is awaited
+        self._calls: dict[int, int] = {}  # by row of a gradient: how often its layer was called in this step
         self._needs_grad = False
         self._num_called = 0
         self.order: dict[int, int] = {}  # rows of activations, by when their layer was last called
@@ -59,7 +58,6 @@ class Look:
             return False
         self._needs_grad = needs_grad
         self._calls.clear()
-        self._hooked.clear()
         try:
             self._install()
         except BaseException:
@@ -113,7 +111,7 @@ class Look:
 
     def _look(self, row: int | None, gradient_row: int | None, tensor: Tensor) -> None:
         # A checkpoint computes again during the backward pass what was seen already.
-        if gradient_row in self._hooked and torch._C._current_graph_task_id() != -1:
+        if gradient_row in self._calls and torch._C._current_graph_task_id() != -1:
             return
         self.num_seen += 1
         if row is not None:
@@ -125,7 +123,6 @@ class Look:
         if gradient_row is not None and tensor.requires_grad:
             # Of a layer that is called several times in a step, the last call holds.
             call = self._calls[gradient_row] = self._calls.get(gradient_row, 0) + 1
-            self._hooked.add(gradient_row)
             register: Callable[[Any], RemovableHandle] = tensor.register_hook
             handle = register(partial(self._on_gradient, gradient_row, call))
             if tensor.is_leaf:  # all others go with their graph

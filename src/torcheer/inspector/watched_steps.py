@@ -249,7 +249,10 @@ class Pace:
     @property
     def is_limited(self) -> bool:
         """Whether the cost, and not what was asked for, says how often to look."""
-        return self.most_per_second() < self.every.per_second and self._steps_apart() > self.every.num_steps
+        if not self._step_seconds:
+            return False
+        asked = min(self.every.per_second, 1 / (self.every.num_steps * self._step_seconds))
+        return self.most_per_second() < asked
 
     def is_due(self, now: float, step: int) -> bool:
         """Whether to watch this step. Where it is, the next one is due an interval later."""
@@ -298,8 +301,3 @@ class Pace:
     def _share_at(self, now: float) -> float:
         """Of the rate; it doubles again as time goes by."""
         return min(1.0, self._share * 2 ** min(64.0, (now - self._thinned_at) / _DOUBLING_SECONDS))
-
-    def _steps_apart(self) -> float:
-        if not self._step_seconds:
-            return self.every.num_steps
-        return 1 / (self.most_per_second() * self._step_seconds)

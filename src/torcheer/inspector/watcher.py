@@ -12,7 +12,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from types import TracebackType
 from typing import Any, Literal, Self
 
 import torch
@@ -319,9 +318,7 @@ class Watcher:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
         self.close_with(ending_of(error).reason)
 
     def __repr__(self) -> str:

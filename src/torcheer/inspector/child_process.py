@@ -498,7 +498,7 @@ class Child:
     # --- inside ------------------------------------------------------------------------------------------
 
     def _has_frames_left(self) -> bool:
-        """Whether a child would have something to do: to read, or to say that it is lost."""
+        """True if a child would have something to do: to read, or to say that it is lost."""
         return any(ring.num_waiting or ring.num_kept < ring.num_given_back for _, ring in self._rings)
 
     def _launch(self, *, is_again: bool) -> Life:

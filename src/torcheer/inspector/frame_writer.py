@@ -296,7 +296,7 @@ class FrameWriter:
         return None
 
     def _is_due(self, row: int) -> bool:
-        """Whether it would be too late when the next frame comes."""
+        """True if it would be too late when the next frame comes."""
         at = self._whole_at[row]
         if self._now + self._interval <= at + _WHOLE_SECONDS and row not in self._due:
             return False

@@ -225,7 +225,7 @@ def first_tensor(output: Any) -> Tensor | None:
 
 
 def _is_unreal() -> bool:
-    """Whether the model is traced or transformed, so that its tensors have no values of their own."""
+    """True if the model is traced or transformed, so that its tensors have no values of their own."""
     return torch._C._get_tracing_state() is not None or _interpreters() is not None
 
 

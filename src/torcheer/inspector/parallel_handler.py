@@ -122,7 +122,7 @@ class ParallelHandler:
 
     @property
     def enabled(self) -> bool:
-        """Whether anything is tracked. Can be changed at any time."""
+        """True if anything is tracked. Can be changed at any time."""
         return self._is_enabled
 
     @enabled.setter
@@ -140,7 +140,7 @@ class ParallelHandler:
         return self._found(process_id).watcher
 
     def is_alive(self, process_id: int | None = None) -> bool:
-        """Whether a child runs; without an id, whether any does."""
+        """True if this child runs; without an id, if any does."""
         if process_id is not None:
             return process_id in self._tracked and self._tracked[process_id].watcher.is_alive()
         return any(tracked.watcher.is_alive() for tracked in self._tracked.values())

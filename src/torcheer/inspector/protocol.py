@@ -324,7 +324,7 @@ class Callbacks:
 
 
 def wait_for(descriptor: int, seconds: float, *, reading: bool = True, writing: bool = False) -> bool:
-    """Whether it can be, or the other side is gone."""
+    """True if it can be read or written now, or the other side is gone."""
     poll = select.poll()
     poll.register(descriptor, reading * select.POLLIN | writing * select.POLLOUT)
     return bool(poll.poll(1000 * seconds))

@@ -87,7 +87,7 @@ class OptimizerSteps:
 
 
 def _has_closure(args: Any, kwargs: Any) -> bool:
-    """Whether the optimizer computes the gradients itself, during its step."""
+    """True if the optimizer computes the gradients itself, during its step."""
     closure = kwargs.get("closure", args[1] if len(args) > 1 else args[0] if args else None)
     return callable(closure) and not isinstance(closure, Optimizer)
 
@@ -116,7 +116,7 @@ class ForwardSteps:
 
     @property
     def is_outside(self) -> bool:
-        """Whether steps end before compiled code begins: torch.compile's wrapper calls its hooks itself."""
+        """True if steps end before compiled code begins: torch.compile's wrapper calls its hooks itself."""
         return bool(self._models) and all(hasattr(model, "_orig_mod") for model in self._models)
 
     def start(self, told: Watcher) -> None:
@@ -248,14 +248,14 @@ class Pace:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the cost, and not what was asked for, says how often to look."""
+        """True if the cost, and not what was asked for, says how often to look."""
         if not self._step_seconds:
             return False
         asked = min(self.every.per_second, 1 / (self.every.num_steps * self._step_seconds))
         return self.most_per_second() < asked
 
     def is_due(self, now: float, step: int) -> bool:
-        """Whether to watch this step. Where it is, the next one is due an interval later."""
+        """True if this step is watched; then the next one is due an interval later."""
         self._now, self.left_out = now, None
         if self._next_step is not None and step < self._next_step:
             return False

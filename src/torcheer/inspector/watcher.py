@@ -123,9 +123,8 @@ class Watcher:
     ) -> None:
         """`has_callback`: it gets each tensor of each step that is watched."""
         self.step = self._first_step = first_step
-        self._taken = taken
-        if taken is not None:
-            taken.step = first_step
+        self._taken = taken or WatchName("", 0, "", None)
+        self._taken.step = first_step
         self._parts, self._steps = list(parts), steps
         self._when_full, self._has_callback = when_full, has_callback
         self._pace = Pace(every, budget)
@@ -146,7 +145,7 @@ class Watcher:
         _close_at_exit(self)
         forget_in_forks(self)
         children = [part.child for part in self._parts]
-        weakref.finalize(self, _close_children, children, taken).atexit = False
+        weakref.finalize(self, _close_children, children, self._taken).atexit = False
 
     def start(self) -> None:
         """Begin with the step that comes next."""
@@ -158,11 +157,11 @@ class Watcher:
     @property
     def name(self) -> str:
         """What stands before the names of its layers in the run; empty where nothing does."""
-        return "" if self._taken is None else self._taken.name
+        return self._taken.name
 
     @property
     def enabled(self) -> bool:
-        """Whether it looks. Can be changed at any time: off leaves no hook behind."""
+        """True if it looks. Can be changed at any time: off leaves no hook behind."""
         return self._is_enabled
 
     @enabled.setter
@@ -201,7 +200,7 @@ class Watcher:
         return sum(part.child.num_restarts for part in self._parts)
 
     def is_alive(self) -> bool:
-        """Whether there are children that look."""
+        """True if there are children that look."""
         return not self._is_closed and any(part.child.is_alive() for part in self._parts)
 
     def log(self, values: dict[str, Any] | None = None, /, *, step: int | None = None, **named: Any) -> None:
@@ -300,8 +299,7 @@ class Watcher:
         is_done += [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
             self._announcer.hear(part)
-        if self._taken is not None:
-            self._taken.release()
+        self._taken.release()
         if not all(is_done):
             self._announcer.warn("what was watched is still being written: that goes on by itself, and ends.")
 
@@ -357,9 +355,7 @@ class Watcher:
         now = time.monotonic()
         seconds, self._step_at = now - self._step_at, now
         self._pace.note_step(seconds)
-        self.step += 1
-        if self._taken is not None:
-            self._taken.step = self.step
+        self.step = self._taken.step = self.step + 1
         if now - self._attended_at > _ATTENDING_SECONDS:
             self._attend(now)
         # Somebody may have closed it meanwhile: an alarm calls what it was told to.
@@ -438,8 +434,7 @@ class Watcher:
         """In a fork of the training: the children are not ours, and nothing is watched."""
         self._is_closed = True
         _open.discard(self)
-        if self._taken is not None:
-            self._taken.release(in_fork=True)
+        self._taken.release(in_fork=True)
         self._steps.stop()
         for look in self.looks:
             look.remove_hooks()
@@ -488,11 +483,10 @@ def _is_crowded() -> bool:
         return False
 
 
-def _close_children(children: Sequence[Child], taken: WatchName | None) -> None:
+def _close_children(children: Sequence[Child], taken: WatchName) -> None:
     for child in children:
         child.close(0.0)
-    if taken is not None:
-        taken.release()
+    taken.release()
 
 
 # --- the end of the program -----------------------------------------------------------------------------

@@ -363,7 +363,7 @@ class Losses:
 
     @property
     def are_being_written(self) -> bool:
-        """Whether somebody logs something at this time, as of the last look."""
+        """True if somebody logs something at this time, as of the last look."""
         if self._reader is None:
             return False
         return any(part.status().state == "running" for part in self._parts(self._reader))

@@ -64,7 +64,7 @@ class Parent:
         return self._is_gone
 
     def wait(self, seconds: float) -> bool:
-        """Whether it ends within that time."""
+        """True if it ends within that time."""
         end = time.monotonic() + seconds
         while not self.is_gone:
             left = end - time.monotonic()

@@ -649,7 +649,7 @@ _HEAD_BYTES: Final = 512  # of a record, beside its data
 
 
 def _has_room_for(run: Run, records: Sequence[EncodedRecord]) -> bool:
-    """Whether tensors and histograms may be kept: where there is little room, figures come first."""
+    """True if tensors and histograms may be kept: where there is little room, figures come first."""
     queue = RunAccess(run).queue
     if queue.is_short_of_room or queue.is_stuck:
         return False

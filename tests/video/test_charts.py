@@ -311,6 +311,15 @@ def test_an_image_keeps_its_colours() -> None:
     assert not is_colour(pixels[62:440, :320], (10, 200, 30)).any()
 
 
+@pytest.mark.parametrize("size", [(4000, 1), (1, 4000)])
+def test_a_line_is_not_lost_where_an_image_is_made_smaller(size: tuple[int, int]) -> None:
+    image = Pillow.new("RGB", size, (10, 200, 30))
+
+    pixels = drawn(SeriesView("image").of_image(0, image), Canvas((640, 480)))
+
+    assert is_colour(pixels, (10, 200, 30)).sum() > 300
+
+
 @pytest.mark.parametrize("size", [(16, 16), (64, 64), (100, 80), (160, 120), (281, 201), (1920, 1080)])
 def test_a_frame_has_its_size(size: tuple[int, int]) -> None:
     canvas = Canvas(size)

@@ -15,9 +15,8 @@ from xml.sax.saxutils import escape
 
 import numpy
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont, ImageOps
+from PIL import Image, ImageDraw, ImageFont
 
-from torcheer.errors import InputError
 from torcheer.graph import (
     BOLD,
     FONT_FAMILY,
@@ -250,12 +249,6 @@ def _round_step(least: float) -> float:
 KINDS: Final = ("auto", "picture", "tiles", "histogram")
 _LARGEST_KERNEL: Final = 32  # of a side: what is larger is no filter, but what a layer gives
 _PARAMETERS: Final = ("weight", "bias", "kernel", "filters")
-
-
-def checked_kind(kind: str) -> str:
-    if kind not in KINDS:
-        raise InputError(f"there is no kind {kind!r}: {', '.join(KINDS)}.")
-    return kind
 
 
 def kind_of(name: str, shape: Sequence[int], wanted: str = "auto") -> str:
@@ -527,12 +520,13 @@ class ImageChart:
     """A picture that was logged as one: whole, sharp where it is small."""
 
     def draw(self, canvas: Canvas, box: Box, taken: Image.Image) -> str:
-        is_small = taken.width <= box.width and taken.height <= box.height
-        resampling = Image.Resampling.NEAREST if is_small else Image.Resampling.BOX
-        shown = ImageOps.contain(taken.convert("RGBA"), (box.width, box.height), resampling)
+        scale = min(box.width / taken.width, box.height / taken.height)
+        size = max(1, round(taken.width * scale)), max(1, round(taken.height * scale))
+        resampling = Image.Resampling.NEAREST if scale >= 1 else Image.Resampling.BOX
+        shown = taken.convert("RGBA").resize(size, resampling)
         corner = box.x + (box.width - shown.width) // 2, box.y + (box.height - shown.height) // 2
         canvas.image.paste(shown, corner, shown)
-        return "" if is_small else f"at {shown.width / taken.width * 100:.0f} % of its size"
+        return "" if scale >= 1 else f"at {scale * 100:.0f} % of its size"
 
 
 # --- one series over time -------------------------------------------------------------------------------
@@ -561,7 +555,7 @@ class SeriesView:
         """`whole_shape` is that of the tensors of which pieces are shown."""
         self.name = name
         self._kind, self._whole_shape = kind, whole_shape
-        self._histogram, self._image = HistogramChart(), ImageChart()
+        self._histogram = HistogramChart()
         self._charts: dict[str, GridChart | HistogramChart] = {
             "picture": GridChart(is_tiled=False),
             "tiles": GridChart(is_tiled=True),
@@ -619,7 +613,7 @@ class SeriesView:
         )
 
     def of_image(self, step: int, image: Image.Image) -> Moment:
-        return Moment(name=self.name, step=step, chart=self._image, taken=image, counts={}, figures={})
+        return Moment(name=self.name, step=step, chart=ImageChart(), taken=image, counts={}, figures={})
 
 
 def _shape_text(shape: Sequence[int]) -> str:

@@ -26,7 +26,7 @@ from PIL import GifImagePlugin, Image
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.run import ImageRecord, RunWarning, SavedRun, TensorRecord, WarningsOnce, open_run
 from torcheer.tensorfile import target_of
-from torcheer.video.charts import Canvas, Moment, SeriesView, checked_kind, frame_of
+from torcheer.video.charts import KINDS, Canvas, Moment, SeriesView, frame_of
 
 # --- Films: frames as an MP4, a GIF or a folder of PNG files, which can be looked at after each frame -
 #
@@ -554,7 +554,6 @@ def _is_whole(value: Any) -> bool:
 Progress = Callable[[int, int], None]  # how much is done, and of how much
 
 _ENDINGS: Final[dict[str, Format]] = {".mp4": "mp4", ".gif": "gif", "": "png"}
-_KEYFRAME_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -586,13 +585,14 @@ def make_video(
     files. `kind` is auto, picture, tiles or histogram. The scales are the same in all frames.
     Interrupted, it leaves a video of the frames so far.
     """
-    wanted, format = checked_kind(kind), _format_of(path)
-    size, fps = _checked_size(size), _checked_rate(fps)
-    maker = FilmMaker(size, fps, format, keyframe_every=max(2, round(fps * _KEYFRAME_SECONDS)))
+    if kind not in KINDS:
+        raise InputError(f"there is no kind {kind!r}: {', '.join(KINDS)}.")
+    format, size, fps = _format_of(path), _checked_size(size), _checked_rate(fps)
+    maker = FilmMaker(size, fps, format, keyframe_every=max(2, round(fps)))  # one a second
     canvas = Canvas(maker.size)
     with nullcontext(run) if isinstance(run, SavedRun) else open_run(run) as saved:
-        series, records = _find_series(saved, name, wanted, first_step, last_step)
-        view = SeriesView(series, wanted, _whole_shape_of(saved, series))
+        series, records = _find_series(saved, name, kind, first_step, last_step)
+        view = SeriesView(series, kind, _whole_shape_of(saved, series))
 
         def moments(num_before: int) -> Iterator[Moment]:
             for index, record in enumerate(records):

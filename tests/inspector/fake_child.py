@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tests.inspector.feeding import job_of
-from torcheer.inspector.frame_format import DTYPES, IS_SEEN, Frame, Layout, Plan, read_frame
+from torcheer.inspector.frame_format import DTYPES, Frame, Layout, Plan, RowFlag, read_frame
 from torcheer.inspector.protocol import Message, ToParent
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.watched_share import Room, WatchedShare, observed
@@ -30,7 +30,7 @@ class Seen:
         self._units = [frame.units(row).copy() for row in range(len(plan.rows))]
 
     def has(self, name: str) -> bool:
-        return bool(self.rows[self.names.index(name)]["flags"] & IS_SEEN)
+        return bool(self.rows[self.names.index(name)]["flags"] & RowFlag.SEEN)
 
     def row(self, name: str) -> Any:
         assert self.has(name), f"{name} was not seen"

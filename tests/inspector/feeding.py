@@ -18,7 +18,7 @@ from torcheer.inspector import child_process
 from torcheer.inspector.child import lifetime
 from torcheer.inspector.child.child_loop import Loop  # noqa: F401 - so that no fork has to import it
 from torcheer.inspector.child_process import Child
-from torcheer.inspector.frame_format import FRAME, IS_SEEN, Plan
+from torcheer.inspector.frame_format import FRAME, Plan, RowFlag
 from torcheer.inspector.protocol import Callbacks, Job
 from torcheer.inspector.ring import Ring
 
@@ -88,7 +88,7 @@ def fill(ring: Ring, plan: Plan, step: int, arrays: Mapping[str, NDArray[Any]] |
     frame = frame_of(plan, arrays, step=step, slot=slot)
     now = time.time()
     FRAME.pack_into(slot, 0, number, step, now, frame.flags)
-    ring.note(number, step, now, numpy.packbits(frame.rows["flags"] & IS_SEEN).tobytes())
+    ring.note(number, step, now, numpy.packbits(frame.rows["flags"] & RowFlag.SEEN).tobytes())
     ring.publish()
     return True
 

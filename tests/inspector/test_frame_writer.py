@@ -12,19 +12,7 @@ from torch.optim import SGD
 
 from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import SAMPLE, Oracle, check, train_step
-from torcheer.inspector.frame_format import (
-    HAS_MOMENTS,
-    HAS_NORM,
-    HAS_ORDER,
-    HAS_POSITIVE_INF,
-    HAS_SOME_UNITS,
-    IS_SEEN,
-    ROW_HEAD,
-    ROW_TYPE,
-    Whole,
-    write_head,
-    write_num_units,
-)
+from torcheer.inspector.frame_format import ROW_HEAD, ROW_TYPE, RowFlag, Whole, write_head, write_num_units
 from torcheer.inspector.sampling import pieces_of
 from torcheer.inspector.watched_share import Room
 
@@ -125,7 +113,7 @@ def test_small_tensors_of_wide_numbers_have_exact_figures() -> None:
     watched.close()
 
     row = watched.seen[0].row("Act")
-    assert row["flags"] & HAS_MOMENTS
+    assert row["flags"] & RowFlag.MOMENTS
     assert (row["high"], row["num_inf"]) == (1e40, 0)
 
 
@@ -181,7 +169,7 @@ def test_not_one_nan_of_a_gradient_is_missed_and_the_figures_are_of_the_others(s
         return
     finite = gradient[gradient.isfinite()].double()
     assert (row["num_nan"], row["num_inf"]) == (1, 2)
-    assert row["flags"] & HAS_POSITIVE_INF
+    assert row["flags"] & RowFlag.POSITIVE_INF
     assert row["norm"] == pytest.approx(finite.norm().item(), rel=1e-6)
     assert row["mean"] == pytest.approx(finite.mean().item(), rel=1e-4)
     assert (row["low"], row["high"]) == (finite.min().item(), finite.max().item())
@@ -205,13 +193,13 @@ def test_the_norm_of_a_large_activation_is_that_of_the_whole_at_every_look(
     assert len(watched.seen) == 5
     for seen in watched.seen:
         row = seen.row("Act")
-        assert row["flags"] & HAS_NORM
+        assert row["flags"] & RowFlag.NORM
         assert row["num_nan"] == num_nan
         assert row["norm"] == pytest.approx(finite.norm().item(), rel=1e-5)
-    assert any(seen.row("Act")["flags"] & HAS_MOMENTS for seen in watched.seen)
+    assert any(seen.row("Act")["flags"] & RowFlag.MOMENTS for seen in watched.seen)
     for seen in watched.seen:
         row = seen.row("Act")
-        if row["flags"] & HAS_MOMENTS:
+        if row["flags"] & RowFlag.MOMENTS:
             assert row["mean"] == pytest.approx(finite.mean().item(), rel=1e-5)
             assert row["std"] == pytest.approx(finite.std().item(), rel=1e-4)
             assert (row["low"], row["high"]) == (finite.min().item(), 1000)
@@ -242,7 +230,7 @@ def test_of_every_kind_of_large_tensor_the_norm_is_that_of_the_whole() -> None:
     }
     for name, tensor in wanted.items():
         row = watched.seen[-1].row(name)
-        assert row["flags"] & HAS_NORM, name
+        assert row["flags"] & RowFlag.NORM, name
         assert row["norm"] == pytest.approx(tensor.double().norm().item(), rel=1e-5), name
 
 
@@ -274,7 +262,7 @@ def test_the_norm_of_what_stays_as_it_is_stays_the_same_however_it_is_read(
     watched.close()
 
     rows = [seen.row("Act") for seen in watched.seen]
-    assert {bool(row["flags"] & HAS_MOMENTS) for row in rows} == {True, False}
+    assert {bool(row["flags"] & RowFlag.MOMENTS) for row in rows} == {True, False}
     assert [float(row["norm"]) for row in rows] == pytest.approx([float(rows[0]["norm"])] * 4, rel=1e-9)
 
 
@@ -293,7 +281,7 @@ def test_a_norm_holds_for_numbers_of_any_size(scale: float, dtype: torch.dtype) 
         row = seen.row("Act")
         assert row["norm"] / scale == pytest.approx(wanted.norm().item(), rel=1e-4)
         assert row["num_inf"] == row["num_nan"] == 0
-        if row["flags"] & HAS_MOMENTS:
+        if row["flags"] & RowFlag.MOMENTS:
             assert row["std"] / scale == pytest.approx(wanted.std().item(), rel=1e-4)
 
 
@@ -313,7 +301,7 @@ def test_mean_and_extremes_of_a_large_tensor_are_read_at_least_once_a_second(
             optimizer.step()
             seen = watched.seen[-1]
             large = [name for name in seen.names if name.endswith("weight")]
-            whole = [name for name in large if seen.row(name)["flags"] & HAS_MOMENTS]
+            whole = [name for name in large if seen.row(name)["flags"] & RowFlag.MOMENTS]
             shares.append(len(whole) / len(large))
             for name in large:
                 assert now - last.get(name, now) <= max(1.0, interval) + 1e-6, (interval, step)
@@ -334,7 +322,7 @@ def test_what_there_is_no_memory_for_is_known_by_a_sample_and_does_not_say_other
 
     row = watched.seen[-1].row("weight.Delta")
     assert row["num_sampled"] == SAMPLE
-    assert not row["flags"] & (HAS_NORM | HAS_MOMENTS)
+    assert not row["flags"] & (RowFlag.NORM | RowFlag.MOMENTS)
     assert watched.seen[-1].row("bias.Delta")["num_sampled"] == 300
 
 
@@ -403,12 +391,19 @@ def test_the_head_of_a_row_is_read_as_it_was_written() -> None:
     shapes = range(100, 124)  # the shape, that of the excerpt, and its steps
     memory = memoryview(bytearray(2 * ROW_TYPE.itemsize))
     whole = Whole(0.5, 7, 8, True, (1.5, 2.5, 3.5, 4.5), tuple(range(20, 29)))
-    head = ROW_HEAD.pack(IS_SEEN, 2, 3, 4, 5, 6, *shapes)
-    write_head(memory, ROW_TYPE.itemsize, head, whole, num_units=1, flags=HAS_SOME_UNITS)
+    head = ROW_HEAD.pack(RowFlag.SEEN, 2, 3, 4, 5, 6, *shapes)
+    write_head(memory, ROW_TYPE.itemsize, head, whole, num_units=1, flags=RowFlag.SOME_UNITS)
     write_num_units(memory, ROW_TYPE.itemsize, 9)
     empty, row = numpy.frombuffer(memory, ROW_TYPE)
 
-    flags = IS_SEEN | HAS_NORM | HAS_MOMENTS | HAS_ORDER | HAS_POSITIVE_INF | HAS_SOME_UNITS
+    flags = (
+        RowFlag.SEEN
+        | RowFlag.NORM
+        | RowFlag.MOMENTS
+        | RowFlag.ORDER
+        | RowFlag.POSITIVE_INF
+        | RowFlag.SOME_UNITS
+    )
     assert not numpy.array(empty).tobytes().strip(b"\0")
     assert row.tolist()[:6] == (flags, 2, 3, 4, 5, 6)
     assert [*row["shape"], *row["excerpt_shape"], *row["excerpt_steps"]] == list(shapes)

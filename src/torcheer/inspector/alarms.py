@@ -14,17 +14,7 @@ from typing import ClassVar, Final, NamedTuple, Self
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.frame_format import (
-    COLUMN,
-    HAS_NORM,
-    HAS_POSITIVE_INF,
-    HAS_UNITS,
-    IS_SEEN,
-    Frame,
-    Plan,
-    Role,
-    Row,
-)
+from torcheer.inspector.frame_format import COLUMN, Frame, FrameFlag, Plan, Role, Row, RowFlag
 from torcheer.inspector.protocol import Numbers, Raised, Thresholds
 from torcheer.run import is_loss
 
@@ -59,7 +49,7 @@ class FrameFigures(NamedTuple):
         return values
 
     def is_seen(self, rows: _Indices) -> _Marks:
-        seen: _Marks = (self.frame.rows["flags"][rows] & IS_SEEN) != 0
+        seen: _Marks = (self.frame.rows["flags"][rows] & RowFlag.SEEN) != 0
         return seen
 
     def is_sampled_whole(self, rows: _Indices) -> _Marks:
@@ -69,7 +59,7 @@ class FrameFigures(NamedTuple):
 
     def exact_norms(self, rows: _Indices) -> _Floats:
         """NaN where a row is not watched (-1), was not seen, or has an estimate or values not finite."""
-        has_norm = (self.frame.rows["flags"][rows] & HAS_NORM) != 0
+        has_norm = (self.frame.rows["flags"][rows] & RowFlag.NORM) != 0
         is_known = (rows >= 0) & self.is_seen(rows) & self.is_finite(rows)
         is_exact = is_known & (has_norm | self.is_sampled_whole(rows))
         return numpy.where(is_exact, self.column("norm", rows), numpy.nan)
@@ -245,8 +235,8 @@ class Nonfinite(Kind):
         for index in bad:
             head = sight.frame.rows[index]
             sample = sight.frame.samples[index, : head["num_sampled"]]
-            is_seen_whole = head["flags"] & HAS_NORM  # else the sample is all that is known
-            if head["flags"] & HAS_POSITIVE_INF or (not is_seen_whole and (sample == numpy.inf).any()):
+            is_seen_whole = head["flags"] & RowFlag.NORM  # else the sample is all that is known
+            if head["flags"] & RowFlag.POSITIVE_INF or (not is_seen_whole and (sample == numpy.inf).any()):
                 return False
         return True
 
@@ -431,7 +421,7 @@ class DeadUnits(_Shares):
         self._since: dict[str, _Floats] = {}  # by row: steps and values, of each unit
 
     def _shares(self, sight: FrameFigures) -> _Floats | None:
-        if not self._rows or not sight.frame.flags & HAS_UNITS:
+        if not self._rows or not sight.frame.flags & FrameFlag.UNITS:
             return None
         pairs = zip(self._rows, self._indices.tolist(), strict=True)
         return numpy.array([self._share(sight, row.name, index) for row, index in pairs])
@@ -439,7 +429,7 @@ class DeadUnits(_Shares):
     def _share(self, sight: FrameFigures, name: str, index: int) -> float:
         """The share of units that are dead by now; NaN where nothing was seen."""
         head, units = sight.frame.rows[index], sight.frame.units(index)
-        if not len(units) or not head["flags"] & IS_SEEN:
+        if not len(units) or not head["flags"] & RowFlag.SEEN:
             return math.nan
         since = self._since.get(name)
         if since is None or since.shape[1] != len(units):

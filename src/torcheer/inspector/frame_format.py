@@ -110,18 +110,25 @@ def bounds_of(row: Row) -> Bounds:
 FRAME: Final = struct.Struct("<QqdQ")
 HEAD_BYTES: Final = 64
 
-# The flags of a frame.
-HAS_EXCERPTS: Final = 1
-HAS_UNITS: Final = 2
 
-# The flags of a row.
-IS_SEEN: Final = 1  # there is a sample
-HAS_NORM: Final = 2  # norm and the numbers of NaN and Inf are those of the whole tensor
-IS_CUT: Final = 4  # the excerpt is not the whole tensor
-HAS_MOMENTS: Final = 8  # so are mean, spread and extremes
-HAS_ORDER: Final = 16  # so are shares and quantiles
-HAS_POSITIVE_INF: Final = 32  # not all of the Inf are negative, as those of a mask are
-HAS_SOME_UNITS: Final = 64  # of the units, only every so many-th was looked at
+class FrameFlag:
+    """Bits in the head of a frame."""
+
+    EXCERPTS: Final = 1
+    UNITS: Final = 2
+
+
+class RowFlag:
+    """Bits in the head of a row."""
+
+    SEEN: Final = 1  # there is a sample
+    NORM: Final = 2  # norm and the numbers of NaN and Inf are those of the whole tensor
+    CUT: Final = 4  # the excerpt is not the whole tensor
+    MOMENTS: Final = 8  # mean, spread and extremes are those of the whole tensor
+    ORDER: Final = 16  # shares and quantiles are those of the whole tensor
+    POSITIVE_INF: Final = 32  # not all of the Inf are negative, as those of a mask are
+    SOME_UNITS: Final = 64  # of the units, only every so many-th was looked at
+
 
 MOST_DIMS: Final = 8  # of more, the first ones are put together
 NO_EXCERPT: Final = 255  # the number of dimensions of an excerpt that there is none of
@@ -177,8 +184,8 @@ def write_head(
         memory[place] |= flags
         _FIGURES.pack_into(memory, place + _FIGURES_AT, 0.0, *_NO_MOMENTS, 0, 0, num_units)
         return
-    flags |= HAS_NORM | (HAS_POSITIVE_INF if whole.has_positive_inf else 0)
-    flags |= (HAS_MOMENTS if whole.moments else 0) | (HAS_ORDER if whole.order else 0)
+    flags |= RowFlag.NORM | (RowFlag.POSITIVE_INF if whole.has_positive_inf else 0)
+    flags |= (RowFlag.MOMENTS if whole.moments else 0) | (RowFlag.ORDER if whole.order else 0)
     memory[place] |= flags
     others = whole.num_nan, whole.num_inf, num_units
     _FIGURES.pack_into(memory, place + _FIGURES_AT, whole.norm, *(whole.moments or _NO_MOMENTS), *others)
@@ -255,8 +262,8 @@ class Frame(NamedTuple):
     def excerpt(self, row: int) -> NDArray[Any] | None:
         """A piece of the tensor in the shape that it has; bfloat16 and the like as whole numbers."""
         head = self.rows[row]
-        has_excerpt = self.flags & HAS_EXCERPTS and head["num_excerpt_dims"] != NO_EXCERPT
-        if not has_excerpt or not head["flags"] & IS_SEEN:
+        has_excerpt = self.flags & FrameFlag.EXCERPTS and head["num_excerpt_dims"] != NO_EXCERPT
+        if not has_excerpt or not head["flags"] & RowFlag.SEEN:
             return None
         shape = tuple(head["excerpt_shape"][: head["num_excerpt_dims"]].tolist())
         count = math.prod(shape)

@@ -19,13 +19,11 @@ from torch import Tensor
 
 from torcheer.inspector.frame_format import (
     FRAME,
-    HAS_EXCERPTS,
-    HAS_SOME_UNITS,
-    HAS_UNITS,
-    IS_SEEN,
     ROW_TYPE,
+    FrameFlag,
     Layout,
     Plan,
+    RowFlag,
     Whole,
     bounds_of,
     write_head,
@@ -155,7 +153,7 @@ class FrameWriter:
         self._slot = self.ring.slot(self._number)
         self._heads[:] = self._no_heads
         self._step, self._with_excerpts = step, with_excerpts
-        self._flags = HAS_EXCERPTS if with_excerpts else 0
+        self._flags = FrameFlag.EXCERPTS if with_excerpts else 0
         now = time.monotonic()
         self._now, self._interval = now, now - self._now
         self._due.clear()
@@ -176,7 +174,7 @@ class FrameWriter:
         numpy.frombuffer(self._slot, "<f4", samples.size, layout.samples_at)[:] = samples
         now = time.time()
         FRAME.pack_into(self._slot, 0, self._number, self._step, now, self._flags)
-        is_seen = numpy.frombuffer(self._heads, ROW_TYPE)["flags"] & IS_SEEN
+        is_seen = numpy.frombuffer(self._heads, ROW_TYPE)["flags"] & RowFlag.SEEN
         self.ring.note(self._number, self._step, now, numpy.packbits(is_seen).tobytes())
         self.is_open = False
         transfers, self._transfers = self._transfers, None
@@ -214,8 +212,8 @@ class FrameWriter:
                 alive = units_of(real_numbers(tensor), unit_dim, self.plan.rows[row].unit_bytes)
                 place, num_units = self._layout.units_at[row], alive.numel()
                 self._slot[place : place + num_units] = alive.numpy().data
-                self._flags |= HAS_UNITS
-                flags = HAS_SOME_UNITS if num_units < tensor.shape[unit_dim] else 0
+                self._flags |= FrameFlag.UNITS
+                flags = RowFlag.SOME_UNITS if num_units < tensor.shape[unit_dim] else 0
             entry = self._put_sample(row, pieces, tensor, shift)
             self._put_head(row, pieces, self._figures(entry), num_units, flags)
         except BaseException:
@@ -471,7 +469,7 @@ class FrameWriter:
                 write_num_units(slot, head, host.numel())
 
             transfers.add(units_of(numbers, unit_dim, self.plan.rows[row].unit_bytes), put_units)
-            self._flags |= HAS_UNITS
+            self._flags |= FrameFlag.UNITS
 
     def _put_remote_sample(self, row: int, pieces: Pieces, sample: Tensor) -> Transfers:
         if self._transfers is None:

@@ -15,14 +15,13 @@ from torch import Tensor
 
 from torcheer.inspector.frame_format import (
     DTYPE_CODES,
-    IS_CUT,
-    IS_SEEN,
     MOST_DIMS,
     NO_EXCERPT,
     QUANTILES,
     ROW_HEAD,
     Bounds,
     Role,
+    RowFlag,
     Whole,
 )
 
@@ -79,7 +78,7 @@ def pieces_of(tensor: Tensor, role: Role, sample_elements: int, excerpt_bytes: i
     is_cut = has_excerpt and taken != shape
 
     head = ROW_HEAD.pack(
-        IS_SEEN | (IS_CUT if is_cut else 0),
+        RowFlag.SEEN | (RowFlag.CUT if is_cut else 0),
         DTYPE_CODES.get(dtype, 0),
         min(len(shape), MOST_DIMS),
         len(taken) if has_excerpt else NO_EXCERPT,

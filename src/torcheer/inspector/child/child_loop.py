@@ -24,16 +24,12 @@ from torcheer.inspector.frame_format import (
     COLUMN,
     COLUMNS,
     DTYPES,
-    HAS_MOMENTS,
-    HAS_NORM,
-    HAS_ORDER,
-    HAS_SOME_UNITS,
-    HAS_UNITS,
-    IS_SEEN,
     QUANTILES,
     Frame,
+    FrameFlag,
     Layout,
     Plan,
+    RowFlag,
     bounds_of,
     read_frame,
 )
@@ -208,7 +204,7 @@ class Figures:
         self, table: _Floats, heads: NDArray[Any], block: _Block, chosen: _Counts, count: _Counts
     ) -> None:
         """Of rows that do not say it. `block` is sorted, with NaN for what does not count."""
-        is_asked = self._is_bounded[chosen % self._num_rows] & ((heads["flags"][chosen] & HAS_ORDER) == 0)
+        is_asked = self._is_bounded[chosen % self._num_rows] & ((heads["flags"][chosen] & RowFlag.ORDER) == 0)
         bounded = numpy.flatnonzero(is_asked)
         if not len(bounded):
             return
@@ -234,13 +230,13 @@ class Figures:
         table[:, updates, COLUMN["ratio"]] = numpy.where(numpy.isfinite(ratio), ratio, numpy.nan)
 
     def _put_dead(self, table: _Floats, frame: Frame) -> None:
-        if not frame.flags & HAS_UNITS:
+        if not frame.flags & FrameFlag.UNITS:
             return
         for row in self._with_units:
             units = frame.units(row)
-            if len(units) and frame.rows[row]["flags"] & IS_SEEN:
+            if len(units) and frame.rows[row]["flags"] & RowFlag.SEEN:
                 table[row, COLUMN["dead"]] = 1 - numpy.count_nonzero(units) / len(units)
-                if frame.rows[row]["flags"] & HAS_SOME_UNITS:
+                if frame.rows[row]["flags"] & RowFlag.SOME_UNITS:
                     table[row, COLUMN[ESTIMATES]] += UNITS
 
 
@@ -267,8 +263,8 @@ def _figures(heads: NDArray[Any], seen: _Seen) -> _Floats:
     """The columns of some rows, all but those that need to know the layer."""
     flags, num_elements = heads["flags"], heads["num_elements"]
     # A norm that another device could not compute in its own numbers is taken from the sample.
-    has_norm = ((flags & HAS_NORM) != 0) & numpy.isfinite(heads["norm"])
-    has_moments, has_order = (flags & HAS_MOMENTS) != 0, (flags & HAS_ORDER) != 0
+    has_norm = ((flags & RowFlag.NORM) != 0) & numpy.isfinite(heads["norm"])
+    has_moments, has_order = (flags & RowFlag.MOMENTS) != 0, (flags & RowFlag.ORDER) != 0
     is_cut = heads["num_sampled"] < num_elements
     # A sample that is not the whole stands for all finite values.
     num_meant = num_elements * (1 - seen.nan - seen.inf)
@@ -312,7 +308,7 @@ def _has(estimates: _Floats, group: int) -> NDArray[numpy.bool_]:
 def _groups(heads: NDArray[Any], num_columns: int) -> Iterator[tuple[int, _Counts]]:
     """Rows that were seen, with samples of about the same size, not too many at once."""
     num_sampled = heads["num_sampled"].astype(numpy.int64)
-    is_seen = ((heads["flags"] & IS_SEEN) != 0) & (num_sampled > 0)
+    is_seen = ((heads["flags"] & RowFlag.SEEN) != 0) & (num_sampled > 0)
     widths = numpy.array(_WIDTHS)[numpy.searchsorted(_WIDTHS, num_sampled)]
     for width in numpy.unique(widths[is_seen]).tolist():
         chosen = numpy.flatnonzero(is_seen & (widths == width))

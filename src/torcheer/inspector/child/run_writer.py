@@ -28,12 +28,11 @@ from torcheer.inspector.frame_format import (
     COLUMN,
     COLUMNS,
     DTYPES,
-    HAS_EXCERPTS,
-    IS_CUT,
-    IS_SEEN,
     NO_EXCERPT,
     Frame,
+    FrameFlag,
     Plan,
+    RowFlag,
 )
 from torcheer.inspector.protocol import Job, Lost, Numbers, Raised, Reason
 from torcheer.inspector.ring import TALLIES, Note, Ring, Tally
@@ -281,7 +280,7 @@ class RunWriter:
         self._run.log_watch(step, rows, COLUMNS, time=at, **how)
 
     def _note_shapes(self, rows: NDArray[Any]) -> None:
-        for index in numpy.flatnonzero(self._shapes_left & ((rows["flags"] & IS_SEEN) != 0)).tolist():
+        for index in numpy.flatnonzero(self._shapes_left & ((rows["flags"] & RowFlag.SEEN) != 0)).tolist():
             self._shapes[index] = rows["shape"][index][: rows["num_dims"][index]].tolist()
             self._shapes_left[index] = False
             self._has_new_shapes = True
@@ -504,7 +503,7 @@ class Tensors:
 
     def records(self, frame: Frame, figures: NDArray[numpy.float32]) -> list[EncodedRecord]:
         """Figures as [row][column]. Everything is copied."""
-        if not frame.flags & HAS_EXCERPTS:
+        if not frame.flags & FrameFlag.EXCERPTS:
             return []
         rows = frame.rows
         # Lists, once for all rows: items of structured arrays are slow to get at.
@@ -515,7 +514,7 @@ class Tensors:
         table = figures.tolist()
         found = []
         for row, flag in enumerate(flags):
-            if not flag & IS_SEEN or num_dims[row] == NO_EXCERPT:
+            if not flag & RowFlag.SEEN or num_dims[row] == NO_EXCERPT:
                 continue
             shape = shapes[row][: num_dims[row]]
             size = math.prod(shape)
@@ -528,7 +527,7 @@ class Tensors:
             groups = int(table[row][COLUMN[ESTIMATES]]) if num_elements[row] else 0
             of_sample = [figure for figure in _FIGURES if groups & group_of(figure)]
             num_zeros = _count(zeros, size)
-            if "zeros" in of_sample and not flag & IS_CUT:  # they can be counted
+            if "zeros" in of_sample and not flag & RowFlag.CUT:  # they can be counted
                 num_zeros = _zeros_in(data, name, stored)
                 of_sample.remove("zeros")
             head = TensorHead(
@@ -545,7 +544,7 @@ class Tensors:
                 num_values=num_sampled[row] if of_sample else None,
             )
             description = ""
-            if flag & IS_CUT and not self._is_described[row]:
+            if flag & RowFlag.CUT and not self._is_described[row]:
                 self._is_described[row] = True
                 description = _described(rows[row])
             found.append(
@@ -595,7 +594,7 @@ class Histograms:
         self._due = numpy.full(len(names), -math.inf if seconds else math.inf)  # when the next one is
 
     def records(self, frame: Frame, now: float) -> list[EncodedRecord]:
-        num_sampled = numpy.where(frame.rows["flags"] & IS_SEEN, frame.rows["num_sampled"], 0)
+        num_sampled = numpy.where(frame.rows["flags"] & RowFlag.SEEN, frame.rows["num_sampled"], 0)
         is_sample = num_sampled < frame.rows["num_elements"]
         chosen = numpy.flatnonzero((num_sampled > 0) & (now >= self._due))
         self._due[chosen] = now + self._seconds

@@ -9,14 +9,12 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tests.inspector.feeding import job_of
-from torcheer.inspector.frame_format import DTYPES, IS_SEEN, Frame, Layout, Plan, read_frame
-from torcheer.inspector.pace import parse_rate
+from torcheer.inspector.frame_format import DTYPES, Frame, Layout, Plan, RowFlag, read_frame
 from torcheer.inspector.protocol import Message, ToParent
 from torcheer.inspector.ring import Ring
-from torcheer.inspector.row_plan import Room, Share, observed
-from torcheer.inspector.watched_part import Watched
-from torcheer.inspector.watched_steps import ForwardSteps, OptimizerSteps
-from torcheer.inspector.watcher import Manner, Watcher
+from torcheer.inspector.watched_share import Room, WatchedShare, observed
+from torcheer.inspector.watched_steps import ForwardSteps, OptimizerSteps, parse_rate
+from torcheer.inspector.watcher import Watcher
 from torcheer.models import chosen_layers
 
 
@@ -32,7 +30,7 @@ class Seen:
         self._units = [frame.units(row).copy() for row in range(len(plan.rows))]
 
     def has(self, name: str) -> bool:
-        return bool(self.rows[self.names.index(name)]["flags"] & IS_SEEN)
+        return bool(self.rows[self.names.index(name)]["flags"] & RowFlag.SEEN)
 
     def row(self, name: str) -> Any:
         assert self.has(name), f"{name} was not seen"
@@ -122,12 +120,12 @@ class Pretended:
         **manner: Any,
     ) -> None:
         self.child = PretendedChild()
-        share = Share(layers=chosen_layers(model, layers), tensors=dict(tensors or {}))
+        chosen, given = chosen_layers(model, layers), dict(tensors or {})
         optimizers = [optimizer] if isinstance(optimizer, Optimizer) else optimizer
-        steps = OptimizerSteps(optimizers) if optimizers else ForwardSteps([model], share)
-        part = Watched(self.child, share, observed(observe), room or Room())  # type: ignore[arg-type]
-        kept = {"budget": None, "when_full": "drop", "on_alarm": None}
-        self.watcher = Watcher([part], steps, Manner(every=parse_rate(every), **{**kept, **manner}))
+        steps = OptimizerSteps(optimizers) if optimizers else ForwardSteps([model], chosen, given)
+        child: Any = self.child
+        part = WatchedShare(child, observed(observe), room or Room(), chosen, given)
+        self.watcher = Watcher([part], steps, parse_rate(every), **manner)
         self.watcher.start()
 
     @property

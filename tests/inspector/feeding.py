@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,8 +17,8 @@ from tests.inspector.frame_builder import frame_of, plan_of, row_of
 from torcheer.inspector import child_process
 from torcheer.inspector.child import lifetime
 from torcheer.inspector.child.child_loop import Loop  # noqa: F401 - so that no fork has to import it
-from torcheer.inspector.child_handle import Child
-from torcheer.inspector.frame_format import FRAME, IS_SEEN, Plan
+from torcheer.inspector.child_process import Child
+from torcheer.inspector.frame_format import FRAME, Plan, RowFlag
 from torcheer.inspector.protocol import Callbacks, Job
 from torcheer.inspector.ring import Ring
 
@@ -30,9 +29,8 @@ PATIENCE = 60.0  # seconds; for a machine that is busy with other things
 def children_are_forks() -> Iterator[None]:
     """A child needs no new interpreter, and is not nice: it would have to wait for all other tests."""
 
-    def start(pickled: bytes | None, end: Any) -> Any:
-        callbacks = None if pickled is None else pickle.loads(pickled)
-        return child_process._start_by_multiprocessing(callbacks, "fork", end)
+    def start(end: Any) -> Any:
+        return child_process._start_by_multiprocessing(None, "fork", end)
 
     starts = mock.patch.object(child_process, "_start_fresh", start)
     with starts, mock.patch.object(lifetime, "_NICENESS", 0):
@@ -90,7 +88,7 @@ def fill(ring: Ring, plan: Plan, step: int, arrays: Mapping[str, NDArray[Any]] |
     frame = frame_of(plan, arrays, step=step, slot=slot)
     now = time.time()
     FRAME.pack_into(slot, 0, number, step, now, frame.flags)
-    ring.note(number, step, now, numpy.packbits(frame.rows["flags"] & IS_SEEN).tobytes())
+    ring.note(number, step, now, numpy.packbits(frame.rows["flags"] & RowFlag.SEEN).tobytes())
     ring.publish()
     return True
 

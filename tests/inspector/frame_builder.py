@@ -11,18 +11,15 @@ from numpy.typing import NDArray
 from torcheer.inspector.frame_format import (
     DTYPE_CODES,
     FRAME,
-    HAS_EXCERPTS,
-    HAS_MOMENTS,
-    HAS_NORM,
-    HAS_UNITS,
-    IS_SEEN,
     MOST_DIMS,
     ROW_TYPE,
     Frame,
+    FrameFlag,
     Layout,
     Plan,
     Role,
     Row,
+    RowFlag,
     read_frame,
 )
 
@@ -68,7 +65,9 @@ def frame_of(
     layout = Layout(plan)
     slot = memoryview(bytearray(layout.num_bytes)) if slot is None else slot
     units = units or {}
-    flags = (HAS_UNITS if units else 0) | HAS_EXCERPTS * any(row.excerpt_bytes for row in plan.rows)
+    flags = (FrameFlag.UNITS if units else 0) | FrameFlag.EXCERPTS * any(
+        row.excerpt_bytes for row in plan.rows
+    )
     FRAME.pack_into(slot, 0, step, step, 1.7e9 + step, flags)
     heads = numpy.frombuffer(slot, ROW_TYPE, layout.num_rows, layout.rows_at)
     samples = numpy.frombuffer(slot, "<f4", layout.num_rows * layout.num_sampled, layout.samples_at)
@@ -81,7 +80,7 @@ def frame_of(
             continue
         _fill(heads[index : index + 1], samples[index], array, row.name in inexact)
         if row.name in only_norm:
-            heads["flags"][index] &= ~HAS_MOMENTS & 0xFF
+            heads["flags"][index] &= ~RowFlag.MOMENTS & 0xFF
         if row.excerpt_bytes:
             _put_excerpt(heads[index : index + 1], slot, layout.excerpts_at[index], array, row)
         if row.name in units:
@@ -106,7 +105,7 @@ def sample_of(array: NDArray[Any], sample_elements: int) -> NDArray[numpy.float3
 def _fill(head: NDArray[Any], sample: NDArray[numpy.float32], array: NDArray[Any], is_inexact: bool) -> None:
     taken = sample_of(array, len(sample))
     sample[: len(taken)] = taken
-    head["flags"] = IS_SEEN
+    head["flags"] = RowFlag.SEEN
     head["dtype"] = DTYPE_CODES[str(array.dtype)]
     head["num_dims"] = min(array.ndim, MOST_DIMS)
     head["num_sampled"], head["num_elements"] = len(taken), array.size
@@ -114,7 +113,7 @@ def _fill(head: NDArray[Any], sample: NDArray[numpy.float32], array: NDArray[Any
     if array.size <= len(sample) or is_inexact:
         return
     finite = array[numpy.isfinite(array)]
-    head["flags"] |= HAS_NORM | HAS_MOMENTS
+    head["flags"] |= RowFlag.NORM | RowFlag.MOMENTS
     head["num_nan"] = numpy.isnan(array).sum()
     head["num_inf"] = numpy.isinf(array).sum()
     wide = finite.astype(numpy.longdouble)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tests.inspector.fake_child import Seen
-from torcheer.inspector.frame_format import HAS_MOMENTS, HAS_NORM
+from torcheer.inspector.frame_format import RowFlag
 from torcheer.inspector.layer_hooks import first_tensor
 from torcheer.inspector.sampling import LARGE
 
@@ -82,11 +82,11 @@ def check(seen: Seen, name: str, tensor: Tensor) -> None:
         assert len(sample) == SAMPLE
         assert numpy.isin(sample, numbers.astype(numpy.float32)).all()
     if numbers.size > SAMPLE:
-        assert row["flags"] & HAS_NORM, name
+        assert row["flags"] & RowFlag.NORM, name
         assert row["norm"] == pytest.approx(numpy.linalg.norm(numbers), rel=1e-5, abs=1e-30)
     if SAMPLE < numbers.size <= LARGE:
-        assert row["flags"] & HAS_MOMENTS, name
-    if row["flags"] & HAS_MOMENTS:
+        assert row["flags"] & RowFlag.MOMENTS, name
+    if row["flags"] & RowFlag.MOMENTS:
         scale = numpy.abs(numbers).mean()
         assert row["mean"] == pytest.approx(numbers.mean(), abs=1e-5 * scale)
         assert row["std"] == pytest.approx(numbers.std(ddof=1), rel=1e-4, abs=1e-6 * scale)

@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy
@@ -27,7 +28,7 @@ from tests.inspector.feeding import (
     wait_until,
 )
 from torcheer.errors import InputError, InspectorError
-from torcheer.inspector.child_handle import Child
+from torcheer.inspector.child_process import Child
 from torcheer.inspector.protocol import Callbacks, Numbers, Told
 from torcheer.run import open_run
 
@@ -491,11 +492,15 @@ def test_a_callback_that_cannot_be_read_there_is_an_error_at_the_start(run: Path
 
 
 @pytest.mark.usefixtures("fresh_children")
-def test_only_callbacks_need_a_temporary_folder(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_child_needs_a_temporary_folder(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(run / "nowhere"))
-    with pytest.raises(InspectorError, match=r"cannot be started.*nowhere.*temporary files"):
-        started(run, Callbacks(on_run=print))
-    assert started(run).close(PATIENCE)
+    assert started(run, Callbacks(on_run=print)).close(PATIENCE)
+
+
+@pytest.mark.usefixtures("fresh_children")
+def test_a_callback_may_hold_much_more_than_the_channel_takes_at_once(run: Path) -> None:
+    much = partial(print, bytes(20 << 20))
+    assert started(run, Callbacks(on_run=much)).close(PATIENCE)
 
 
 class _Unreadable:

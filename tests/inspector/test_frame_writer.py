@@ -12,17 +12,9 @@ from torch.optim import SGD
 
 from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import SAMPLE, Oracle, check, train_step
-from torcheer.inspector.frame_format import (
-    FIGURES,
-    HAS_MOMENTS,
-    HAS_NORM,
-    HAS_POSITIVE_INF,
-    ORDER,
-    ROW_HEAD,
-    ROW_TYPE,
-)
-from torcheer.inspector.row_plan import Room
+from torcheer.inspector.frame_format import ROW_HEAD, ROW_TYPE, RowFlag, Whole, write_head, write_num_units
 from torcheer.inspector.sampling import pieces_of
+from torcheer.inspector.watched_share import Room
 
 STRIDED: dict[str, Callable[[Tensor], Tensor]] = {
     "a channel": lambda x: x[..., 0],
@@ -121,7 +113,7 @@ def test_small_tensors_of_wide_numbers_have_exact_figures() -> None:
     watched.close()
 
     row = watched.seen[0].row("Act")
-    assert row["flags"] & HAS_MOMENTS
+    assert row["flags"] & RowFlag.MOMENTS
     assert (row["high"], row["num_inf"]) == (1e40, 0)
 
 
@@ -177,7 +169,7 @@ def test_not_one_nan_of_a_gradient_is_missed_and_the_figures_are_of_the_others(s
         return
     finite = gradient[gradient.isfinite()].double()
     assert (row["num_nan"], row["num_inf"]) == (1, 2)
-    assert row["flags"] & HAS_POSITIVE_INF
+    assert row["flags"] & RowFlag.POSITIVE_INF
     assert row["norm"] == pytest.approx(finite.norm().item(), rel=1e-6)
     assert row["mean"] == pytest.approx(finite.mean().item(), rel=1e-4)
     assert (row["low"], row["high"]) == (finite.min().item(), finite.max().item())
@@ -201,13 +193,13 @@ def test_the_norm_of_a_large_activation_is_that_of_the_whole_at_every_look(
     assert len(watched.seen) == 5
     for seen in watched.seen:
         row = seen.row("Act")
-        assert row["flags"] & HAS_NORM
+        assert row["flags"] & RowFlag.NORM
         assert row["num_nan"] == num_nan
         assert row["norm"] == pytest.approx(finite.norm().item(), rel=1e-5)
-    assert any(seen.row("Act")["flags"] & HAS_MOMENTS for seen in watched.seen)
+    assert any(seen.row("Act")["flags"] & RowFlag.MOMENTS for seen in watched.seen)
     for seen in watched.seen:
         row = seen.row("Act")
-        if row["flags"] & HAS_MOMENTS:
+        if row["flags"] & RowFlag.MOMENTS:
             assert row["mean"] == pytest.approx(finite.mean().item(), rel=1e-5)
             assert row["std"] == pytest.approx(finite.std().item(), rel=1e-4)
             assert (row["low"], row["high"]) == (finite.min().item(), 1000)
@@ -238,7 +230,7 @@ def test_of_every_kind_of_large_tensor_the_norm_is_that_of_the_whole() -> None:
     }
     for name, tensor in wanted.items():
         row = watched.seen[-1].row(name)
-        assert row["flags"] & HAS_NORM, name
+        assert row["flags"] & RowFlag.NORM, name
         assert row["norm"] == pytest.approx(tensor.double().norm().item(), rel=1e-5), name
 
 
@@ -270,7 +262,7 @@ def test_the_norm_of_what_stays_as_it_is_stays_the_same_however_it_is_read(
     watched.close()
 
     rows = [seen.row("Act") for seen in watched.seen]
-    assert {bool(row["flags"] & HAS_MOMENTS) for row in rows} == {True, False}
+    assert {bool(row["flags"] & RowFlag.MOMENTS) for row in rows} == {True, False}
     assert [float(row["norm"]) for row in rows] == pytest.approx([float(rows[0]["norm"])] * 4, rel=1e-9)
 
 
@@ -289,7 +281,7 @@ def test_a_norm_holds_for_numbers_of_any_size(scale: float, dtype: torch.dtype) 
         row = seen.row("Act")
         assert row["norm"] / scale == pytest.approx(wanted.norm().item(), rel=1e-4)
         assert row["num_inf"] == row["num_nan"] == 0
-        if row["flags"] & HAS_MOMENTS:
+        if row["flags"] & RowFlag.MOMENTS:
             assert row["std"] / scale == pytest.approx(wanted.std().item(), rel=1e-4)
 
 
@@ -309,7 +301,7 @@ def test_mean_and_extremes_of_a_large_tensor_are_read_at_least_once_a_second(
             optimizer.step()
             seen = watched.seen[-1]
             large = [name for name in seen.names if name.endswith("weight")]
-            whole = [name for name in large if seen.row(name)["flags"] & HAS_MOMENTS]
+            whole = [name for name in large if seen.row(name)["flags"] & RowFlag.MOMENTS]
             shares.append(len(whole) / len(large))
             for name in large:
                 assert now - last.get(name, now) <= max(1.0, interval) + 1e-6, (interval, step)
@@ -330,7 +322,7 @@ def test_what_there_is_no_memory_for_is_known_by_a_sample_and_does_not_say_other
 
     row = watched.seen[-1].row("weight.Delta")
     assert row["num_sampled"] == SAMPLE
-    assert not row["flags"] & (HAS_NORM | HAS_MOMENTS)
+    assert not row["flags"] & (RowFlag.NORM | RowFlag.MOMENTS)
     assert watched.seen[-1].row("bias.Delta")["num_sampled"] == 300
 
 
@@ -397,11 +389,23 @@ def test_squares_beyond_a_double_do_no_harm(size: int, scale: float) -> None:
 
 def test_the_head_of_a_row_is_read_as_it_was_written() -> None:
     shapes = range(100, 124)  # the shape, that of the excerpt, and its steps
-    head = ROW_HEAD.pack(1, 2, 3, 4, 5, 6, *shapes) + FIGURES.pack(0.5, 1.5, 2.5, 3.5, 4.5, 7, 8, 9)
-    head += ORDER.pack(*range(20, 29))
-    (row,) = numpy.frombuffer(head, ROW_TYPE)
+    memory = memoryview(bytearray(2 * ROW_TYPE.itemsize))
+    whole = Whole(0.5, 7, 8, True, (1.5, 2.5, 3.5, 4.5), tuple(range(20, 29)))
+    head = ROW_HEAD.pack(RowFlag.SEEN, 2, 3, 4, 5, 6, *shapes)
+    write_head(memory, ROW_TYPE.itemsize, head, whole, num_units=1, flags=RowFlag.SOME_UNITS)
+    write_num_units(memory, ROW_TYPE.itemsize, 9)
+    empty, row = numpy.frombuffer(memory, ROW_TYPE)
 
-    assert row.tolist()[:6] == (1, 2, 3, 4, 5, 6)
+    flags = (
+        RowFlag.SEEN
+        | RowFlag.NORM
+        | RowFlag.MOMENTS
+        | RowFlag.ORDER
+        | RowFlag.POSITIVE_INF
+        | RowFlag.SOME_UNITS
+    )
+    assert not numpy.array(empty).tobytes().strip(b"\0")
+    assert row.tolist()[:6] == (flags, 2, 3, 4, 5, 6)
     assert [*row["shape"], *row["excerpt_shape"], *row["excerpt_steps"]] == list(shapes)
     assert row.tolist()[9:-1] == (0.5, 1.5, 2.5, 3.5, 4.5, 7, 8, 9, 20, 21)
     assert row["quantiles"].tolist() == list(range(22, 29))

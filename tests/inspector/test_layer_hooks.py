@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 import torcheer as tl
 from tests.inspector.fake_child import Pretended
 from tests.inspector.oracle import MODELS, Oracle, as_numbers, check, cnn, train_step
-from torcheer.inspector.row_plan import Room
+from torcheer.inspector.watched_share import Room
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -121,7 +121,7 @@ def test_where_whole_tensors_do_not_fit_the_largest_are_cut_and_the_rest_is_whol
     assert sizes["0.weight"] < 4 * 2000 * 500
     assert sizes["1.weight"] == 4 * 500 * 4
     assert watched.child.ring is not None
-    assert plan.num_slots * watched.child.ring.slot_bytes <= 4 << 20
+    assert plan.num_slots * len(watched.child.ring.slot(0)) <= 4 << 20
     watched.close()
 
 

@@ -18,7 +18,7 @@ from tests.inspector.feeding import (
     started,
     wait_until,
 )
-from torcheer.inspector.child_handle import Child
+from torcheer.inspector.child_process import Child
 from torcheer.inspector.frame_format import ROW_TYPE, Layout, Plan
 from torcheer.inspector.protocol import Callbacks, Numbers, Raised, Thresholds, Told
 from torcheer.inspector.ring import Ring

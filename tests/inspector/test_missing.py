@@ -26,8 +26,8 @@ from tests.inspector.feeding import (
 )
 from tests.many import IS_ALL, examples
 from torcheer.errors import InspectorError
-from torcheer.inspector.child.gaps import Missing, log_gap
-from torcheer.inspector.child_handle import Child
+from torcheer.inspector.child.run_writer import Missing, log_gap
+from torcheer.inspector.child_process import Child
 from torcheer.inspector.frame_format import COLUMNS, Layout, Plan
 from torcheer.inspector.protocol import Lost, Numbers
 from torcheer.inspector.ring import Ring

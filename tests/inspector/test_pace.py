@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from torcheer.errors import InputError
-from torcheer.inspector.pace import Pace, parse_rate
+from torcheer.inspector.watched_steps import Pace, parse_rate
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ class Script:
         path = folder / "training.py"
         forks = "" if fresh or fresh_children else "children_are_forks().__enter__()\n"
         path.write_text(TRAINING + forks + textwrap.dedent(text))
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
         command = [str(path), str(folder / "run"), *arguments]
         self.process: subprocess.Popen[str] | Copy
         if fresh:

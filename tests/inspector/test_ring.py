@@ -11,8 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torcheer.inspector.frame_format import Plan, Row
-from torcheer.inspector.protocol import Close, NewPlan, Numbers, Raised, Ready, Wake, to_child, to_parent
-from torcheer.inspector.ring import Ring, SharedMemory
+from torcheer.inspector.protocol import (
+    Channel,
+    Close,
+    NewPlan,
+    Numbers,
+    Raised,
+    Ready,
+    ToChild,
+    ToParent,
+    Wake,
+)
+from torcheer.inspector.ring import Ring
+
+
+def channels(ours: socket.socket, theirs: socket.socket) -> tuple[Channel[ToParent], Channel[ToChild]]:
+    return Channel(ours, ToParent), Channel(theirs, ToChild)
 
 
 def num_descriptors() -> int:
@@ -20,20 +34,20 @@ def num_descriptors() -> int:
 
 
 def test_two_who_hold_the_descriptor_see_the_same_bytes() -> None:
-    one = SharedMemory.of_size(8192)
-    other = SharedMemory(os.dup(one.descriptor), 8192)
-    one.map[100:105] = b"hello"
-    assert other.map[100:105] == b"hello"
+    one = Ring.of_size(2, 4096)
+    other = Ring(os.dup(one.descriptor), 2, 4096)
+    one.slot(1)[100:105] = b"hello"
+    assert other.slot(1)[100:105] == b"hello"
     one.close()
-    assert other.map[100:105] == b"hello"
+    assert other.slot(1)[100:105] == b"hello"
     other.close()
 
 
 def test_memory_has_no_name_that_could_be_left_behind() -> None:
     before = set(os.listdir("/dev/shm"))
-    memory = SharedMemory.of_size(1 << 20)
+    ring = Ring.of_size(1, 1 << 20)
     assert set(os.listdir("/dev/shm")) == before
-    memory.close()
+    ring.close()
 
 
 def test_nothing_is_left_of_rings_that_are_closed() -> None:
@@ -52,7 +66,7 @@ def test_nothing_is_left_of_rings_that_are_closed() -> None:
 @given(st.lists(st.booleans(), max_size=200), st.integers(1, 5))
 def test_what_is_put_into_a_ring_comes_out_once_and_in_order(moves: list[bool], num_slots: int) -> None:
     filling = Ring.of_size(num_slots, 64)
-    emptying = Ring.of_descriptor(os.dup(filling.memory.descriptor), num_slots, 64)
+    emptying = Ring(os.dup(filling.descriptor), num_slots, 64)
     put, taken = [], []
     for number, is_put in enumerate(moves):
         if is_put and filling.num_waiting < filling.num_slots:
@@ -70,24 +84,24 @@ def test_what_is_put_into_a_ring_comes_out_once_and_in_order(moves: list[bool], 
 
 def test_messages_come_as_they_were_sent_and_bring_their_descriptors() -> None:
     ours, theirs = socket.socketpair()
-    parent, child = to_child(ours), to_parent(theirs)
-    memory = SharedMemory.of_size(4096)
-    memory.map[:3] = b"abc"
+    parent, child = channels(ours, theirs)
+    ring = Ring.of_size(1, 4096)
+    ring.slot(0)[:3] = b"abc"
     row = Row(name="a.Act", layer="a", variable="Act", role="activation")
     plan = Plan(number=3, rows=(row,), sample_elements=8, num_slots=2)
     parent.send(Numbers(step=-3, time=1.5, values={"loss": float("nan")}))
-    parent.send(NewPlan(plan=plan), memory.descriptor)
+    parent.send(NewPlan(plan=plan), ring.descriptor)
     parent.send(Wake())
-    memory.close()
+    ring.close()
 
     heard = list(child.hear())
     assert [type(message) for message in heard] == [Numbers, NewPlan, Wake]
     assert heard[1] == NewPlan(plan=plan)
-    received = SharedMemory(child.take_descriptor(), 4096)
-    assert received.map[:3] == b"abc"
+    received = Ring(child.take_descriptor(), 1, 4096)
+    assert received.slot(0)[:3] == b"abc"
     received.close()
-    child.send(Ready(pid=7))
-    assert list(parent.hear()) == [Ready(pid=7)]
+    child.send(Ready())
+    assert list(parent.hear()) == [Ready()]
     parent.close()
     assert list(child.hear()) == []
     assert not child.is_open
@@ -96,7 +110,7 @@ def test_messages_come_as_they_were_sent_and_bring_their_descriptors() -> None:
 
 def test_a_training_never_waits_for_a_child_that_does_not_listen() -> None:
     ours, theirs = socket.socketpair()
-    parent, child = to_child(ours), to_parent(theirs)
+    parent, child = channels(ours, theirs)
     sent = [
         Numbers(step=step, time=0.0, values={f"name {n}": 1.0 for n in range(100)}) for step in range(2000)
     ]
@@ -117,13 +131,13 @@ def test_descriptors_that_were_never_taken_are_closed() -> None:
     gc.collect()
     before = num_descriptors()
     ours, theirs = socket.socketpair()
-    parent, child = to_child(ours), to_parent(theirs)
-    memory = SharedMemory.of_size(4096)
+    parent, child = channels(ours, theirs)
+    ring = Ring.of_size(1, 4096)
     plan = Plan(number=0, rows=(), sample_elements=8, num_slots=2)
     for _ in range(3):
-        parent.send(NewPlan(plan=plan), memory.descriptor)
+        parent.send(NewPlan(plan=plan), ring.descriptor)
     assert len(list(child.hear())) == 3
-    memory.close()
+    ring.close()
     parent.close()
     child.close()
     assert num_descriptors() == before
@@ -131,7 +145,7 @@ def test_descriptors_that_were_never_taken_are_closed() -> None:
 
 def test_a_message_that_is_none_ends_the_talk_and_takes_no_memory() -> None:
     ours, theirs = socket.socketpair()
-    child = to_parent(theirs)
+    child: Channel[ToChild] = Channel(theirs, ToChild)
     ours.send(b"\xff\xff\xff\xff" + b"rubbish")
     assert list(child.hear()) == []
     assert not child.is_open
@@ -142,7 +156,7 @@ def test_a_message_that_is_none_ends_the_talk_and_takes_no_memory() -> None:
 @pytest.mark.parametrize("message", [Close(reason="it died"), Wake()])
 def test_words_to_the_child_are_no_words_to_the_parent(message: Close | Wake) -> None:
     ours, theirs = socket.socketpair()
-    parent, child = to_child(ours), to_parent(theirs)
+    parent, child = channels(ours, theirs)
     parent.send(message)
     assert list(child.hear()) == [message]
     raised = Raised(

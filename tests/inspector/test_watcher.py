@@ -18,7 +18,7 @@ from tests.inspector.feeding import job_of
 from tests.inspector.oracle import hooks_of, train_step
 from torcheer.inspector.frame_writer import FrameWriter, Transfers
 from torcheer.inspector.protocol import Numbers, Raised, Told
-from torcheer.inspector.row_plan import Room
+from torcheer.inspector.watched_share import Room
 from torcheer.inspector.watcher import InspectorWarning
 from torcheer.run import RunAccess
 

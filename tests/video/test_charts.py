@@ -16,24 +16,29 @@ from PIL import Image as Pillow
 import torcheer as tl
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.video.canvas import DARK, LIGHT, Canvas, Theme, rgb
 from torcheer.video.charts import (
+    BAR,
+    DANGER,
+    DIVERGING,
+    SEQUENTIAL,
+    SURFACE,
+    Canvas,
     Limits,
     Moment,
-    PointChart,
     SeriesView,
     Spread,
     _body_of,
     averaged,
     frame_of,
     kind_of,
+    rgb,
 )
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 
 
-def frame(tensor: Any, *, name: str = "weight", theme: Theme = LIGHT, kind: Any = "auto") -> Any:
-    canvas = Canvas((640, 480), theme)
+def frame(tensor: Any, *, name: str = "weight", kind: Any = "auto") -> Any:
+    canvas = Canvas((640, 480))
     return drawn(SeriesView(name, kind).of_tensor(3, tensor, canvas), canvas)
 
 
@@ -48,7 +53,7 @@ def is_colour(pixels: Any, colour: Any) -> Any:
 
 def cells(pixels: Any, rows: int, columns: int, scale_width: int = 80) -> Any:
     """The middle of each cell of a picture that fills its box."""
-    box = _body_of(Canvas((640, 480), LIGHT))
+    box = _body_of(Canvas((640, 480)))
     down = box.y + ((numpy.arange(rows) + 0.5) * box.height / rows).astype(int)
     across = box.x + ((numpy.arange(columns) + 0.5) * (box.width - scale_width) / columns).astype(int)
     return pixels[down[:, None], across]
@@ -57,33 +62,31 @@ def cells(pixels: Any, rows: int, columns: int, scale_width: int = 80) -> Any:
 # --- pictures -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_a_matrix_with_both_signs_is_centred_on_zero(theme: Theme) -> None:
-    seen = cells(frame(torch.tensor([[-1.0, 0.0, 1.0]]).expand(3, 3), theme=theme), 3, 3)
+def test_a_matrix_with_both_signs_is_centred_on_zero() -> None:
+    seen = cells(frame(torch.tensor([[-1.0, 0.0, 1.0]]).expand(3, 3)), 3, 3)
 
-    assert tuple(seen[0, 0]) == tuple(theme.diverging[0])
-    assert tuple(seen[1, 1]) == tuple(theme.diverging[127])
-    assert tuple(seen[2, 2]) == tuple(theme.diverging[-1])
+    assert tuple(seen[0, 0]) == tuple(DIVERGING[0])
+    assert tuple(seen[1, 1]) == tuple(DIVERGING[127])
+    assert tuple(seen[2, 2]) == tuple(DIVERGING[-1])
 
 
 def test_the_middle_of_the_diverging_ramp_is_the_tokens_own_zero() -> None:
-    assert tuple(LIGHT.diverging[127]) == rgb("#EEF0F2")
-    assert tuple(DARK.diverging[127]) == rgb("#24272A")
+    assert tuple(DIVERGING[127]) == rgb("#EEF0F2")
 
 
 def test_a_matrix_of_one_sign_runs_from_zero() -> None:
     seen = cells(frame(torch.tensor([[0.0, 2.0], [4.0, 1.0]])), 2, 2)
 
-    assert tuple(seen[0, 0]) == tuple(LIGHT.sequential[0])
-    assert tuple(seen[0, 1]) == tuple(LIGHT.sequential[127])
-    assert tuple(seen[1, 0]) == tuple(LIGHT.sequential[-1])
+    assert tuple(seen[0, 0]) == tuple(SEQUENTIAL[0])
+    assert tuple(seen[0, 1]) == tuple(SEQUENTIAL[127])
+    assert tuple(seen[1, 0]) == tuple(SEQUENTIAL[-1])
 
 
 def test_of_negative_values_zero_is_the_quiet_end_too() -> None:
     seen = cells(frame(torch.tensor([[0.0, -2.0], [-4.0, -1.0]])), 2, 2)
 
-    assert tuple(seen[0, 0]) == tuple(LIGHT.sequential[0])
-    assert tuple(seen[1, 0]) == tuple(LIGHT.sequential[-1])
+    assert tuple(seen[0, 0]) == tuple(SEQUENTIAL[0])
+    assert tuple(seen[1, 0]) == tuple(SEQUENTIAL[-1])
 
 
 def test_what_is_not_finite_is_red() -> None:
@@ -92,8 +95,8 @@ def test_what_is_not_finite_is_red() -> None:
 
     seen = cells(frame(values), 2, 2)
 
-    assert tuple(seen[0, 1]) == tuple(seen[1, 0]) == LIGHT.danger
-    assert LIGHT.danger not in (tuple(seen[0, 0]), tuple(seen[1, 1]))
+    assert tuple(seen[0, 1]) == tuple(seen[1, 0]) == DANGER
+    assert DANGER not in (tuple(seen[0, 0]), tuple(seen[1, 1]))
 
 
 def test_every_cell_of_a_small_matrix_has_the_colour_of_its_value() -> None:
@@ -105,7 +108,7 @@ def test_every_cell_of_a_small_matrix_has_the_colour_of_its_value() -> None:
     limits.include(values)
     bound = limits.high
     levels = numpy.rint((values + bound) / (2 * bound) * 254).astype(int)
-    assert (seen == LIGHT.diverging[levels]).all()
+    assert (seen == DIVERGING[levels]).all()
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -132,17 +135,17 @@ def test_one_nan_in_a_large_matrix_is_not_lost() -> None:
     pixels = frame(values)
 
     body = pixels[70:]  # below the figures, which say it in red, too
-    assert is_colour(body, LIGHT.danger).any()
+    assert is_colour(body, DANGER).any()
 
 
 def test_a_smaller_tensor_is_seen_with_the_scale_of_the_larger_one_before() -> None:
-    canvas, view = Canvas((640, 480), LIGHT), SeriesView("weight")
+    canvas, view = Canvas((640, 480)), SeriesView("weight")
     values = torch.tensor([[-1.0, 1.0], [0.5, -0.5]])
     frame_of(view.of_tensor(0, values * 4, canvas), canvas)
 
     later = drawn(view.of_tensor(1, values, canvas), canvas)
 
-    assert tuple(cells(later, 2, 2)[0, 1]) == tuple(LIGHT.diverging[round(127 + 127 / 4)])
+    assert tuple(cells(later, 2, 2)[0, 1]) == tuple(DIVERGING[round(127 + 127 / 4)])
 
 
 # --- tiles --------------------------------------------------------------------------------------------
@@ -165,14 +168,14 @@ def test_a_filter_is_a_row_and_a_channel_a_column() -> None:
 
     pixels = frame(filters)
 
-    down, across = numpy.nonzero(is_colour(pixels[62:, :460], LIGHT.diverging[-1]))
-    below, left = numpy.nonzero(is_colour(pixels[62:, :460], LIGHT.diverging[0]))
+    down, across = numpy.nonzero(is_colour(pixels[62:, :460], DIVERGING[-1]))
+    below, left = numpy.nonzero(is_colour(pixels[62:, :460], DIVERGING[0]))
     assert numpy.median(down) < numpy.median(below)
     assert numpy.median(left) < numpy.median(across)
 
 
 def test_more_filters_than_pixels_are_counted() -> None:
-    canvas = Canvas((640, 480), LIGHT)
+    canvas = Canvas((640, 480))
     moment = SeriesView("conv.weight").of_tensor(0, torch.randn(512, 512, 3, 3), canvas)
 
     said = moment.chart.draw(canvas, _body_of(canvas), moment.taken)
@@ -209,7 +212,7 @@ def test_the_shape_says_what_is_drawn(name: str, shape: tuple[int, ...], kind: s
 @pytest.mark.parametrize(
     "shape", [(), (0,), (3, 0), (5,), (4, 4), (1, 4, 4), (2, 3, 4), (2, 3, 3, 3), (2, 2, 2, 2, 2)]
 )
-@pytest.mark.parametrize("kind", ["auto", "picture", "tiles", "histogram", "pca"])
+@pytest.mark.parametrize("kind", ["auto", "picture", "tiles", "histogram"])
 @pytest.mark.parametrize("fill", [0.0, 1.0, float("nan"), float("inf"), 3e38, 1e-40])
 def test_whatever_is_asked_for_there_is_a_frame(shape: tuple[int, ...], kind: Any, fill: float) -> None:
     pixels = frame(torch.full(shape, fill), kind=kind)
@@ -264,7 +267,7 @@ def test_zeros_belong_into_one_bar() -> None:
 
 def test_many_values_are_counted_nearly_exactly() -> None:
     values = numpy.random.default_rng(0).normal(0, 1, 200_000)
-    canvas = Canvas((640, 480), LIGHT)
+    canvas = Canvas((640, 480))
 
     spread = SeriesView("bias").of_tensor(0, values, canvas).taken
 
@@ -278,7 +281,7 @@ def test_bars_are_as_high_as_their_shares() -> None:
 
     pixels = frame(values)
 
-    heights = is_colour(pixels, LIGHT.bar).sum(axis=0)
+    heights = is_colour(pixels, BAR).sum(axis=0)
     bars = heights[heights > 0]
     assert bars.max() == pytest.approx(3 * bars.min(), rel=0.03)
     columns = numpy.flatnonzero(heights)
@@ -287,50 +290,9 @@ def test_bars_are_as_high_as_their_shares() -> None:
 
 
 def test_zeros_alone_have_a_bar_of_their_own() -> None:
-    heights = is_colour(frame(torch.zeros(100)), LIGHT.bar).sum(axis=0)
+    heights = is_colour(frame(torch.zeros(100)), BAR).sum(axis=0)
 
     assert 5 <= (heights > 0).sum() <= 12
-
-
-# --- points -------------------------------------------------------------------------------------------
-
-
-def test_points_are_the_first_two_principal_components() -> None:
-    rows = numpy.random.default_rng(0).normal(0, 1, (50, 8)) * numpy.array([5, 3, 1, 1, 0.5, 0.5, 0.1, 0.1])
-    canvas = Canvas((640, 480), LIGHT)
-
-    cloud = PointChart().take(rows, canvas, _body_of(canvas))
-
-    centred = rows - rows.mean(axis=0)
-    _, scales, directions = numpy.linalg.svd(centred, full_matrices=False)
-    assert numpy.allclose(numpy.abs(cloud.points), numpy.abs(centred @ directions[:2].T))
-    assert numpy.allclose(cloud.shares, (scales**2 / (scales**2).sum())[:2])
-
-
-@pytest.mark.parametrize("shape", [(60, 5), (20, 300)])
-def test_points_do_not_jump_while_a_tensor_drifts(shape: tuple[int, int]) -> None:
-    # Two directions of nearly equal variance: which of them is first changes all the time.
-    generator = numpy.random.default_rng(0)
-    rows = generator.normal(0, 1, shape) * 0.1
-    rows[:, :2] += generator.normal(0, 1, (shape[0], 2))
-    canvas, chart = Canvas((640, 480), LIGHT), PointChart()
-    before = chart.take(rows, canvas, _body_of(canvas)).points
-
-    for _ in range(50):
-        rows = rows + generator.normal(0, 0.01, shape)
-        points = chart.take(rows, canvas, _body_of(canvas)).points
-        assert numpy.abs(points - before).max() < 0.5
-        before = points
-
-
-def test_rows_that_are_not_finite_are_left_out() -> None:
-    rows = numpy.random.default_rng(0).normal(0, 1, (10, 4))
-    rows[3, 1] = numpy.nan
-    canvas = Canvas((640, 480), LIGHT)
-
-    cloud = PointChart().take(rows, canvas, _body_of(canvas))
-
-    assert len(cloud.points) == 9
 
 
 # --- whole frames -------------------------------------------------------------------------------------
@@ -340,7 +302,7 @@ def test_an_image_keeps_its_colours() -> None:
     rgba = numpy.zeros((2, 2, 4), numpy.uint8)
     rgba[..., 3] = 255
     rgba[0, 1, :3], rgba[1, 0, 3] = (10, 200, 30), 0
-    canvas = Canvas((640, 480), LIGHT)
+    canvas = Canvas((640, 480))
 
     pixels = drawn(SeriesView("image").of_image(0, Pillow.fromarray(rgba)), canvas)
 
@@ -349,19 +311,28 @@ def test_an_image_keeps_its_colours() -> None:
     assert not is_colour(pixels[62:440, :320], (10, 200, 30)).any()
 
 
+@pytest.mark.parametrize("size", [(4000, 1), (1, 4000)])
+def test_a_line_is_not_lost_where_an_image_is_made_smaller(size: tuple[int, int]) -> None:
+    image = Pillow.new("RGB", size, (10, 200, 30))
+
+    pixels = drawn(SeriesView("image").of_image(0, image), Canvas((640, 480)))
+
+    assert is_colour(pixels, (10, 200, 30)).sum() > 300
+
+
 @pytest.mark.parametrize("size", [(16, 16), (64, 64), (100, 80), (160, 120), (281, 201), (1920, 1080)])
 def test_a_frame_has_its_size(size: tuple[int, int]) -> None:
-    canvas = Canvas(size, LIGHT)
+    canvas = Canvas(size)
     for tensor in (torch.randn(4, 4), torch.randn(8, 3, 3, 3), torch.randn(8, 8, 3, 3), torch.randn(100)):
         pixels = drawn(
             SeriesView("a name that is too long for a small frame").of_tensor(0, tensor, canvas), canvas
         )
         assert pixels.shape == (size[1], size[0], 3)
-        assert not is_colour(pixels, LIGHT.surface).all()
+        assert not is_colour(pixels, SURFACE).all()
 
 
 def test_name_and_step_are_in_the_frame() -> None:
-    canvas = Canvas((640, 480), LIGHT)
+    canvas = Canvas((640, 480))
     values = torch.eye(3)
     pixels = {
         (name, step): drawn(SeriesView(name).of_tensor(step, values, canvas), canvas)[:34]
@@ -375,7 +346,7 @@ def test_name_and_step_are_in_the_frame() -> None:
 
 
 def test_a_piece_says_of_what_it_is_one() -> None:
-    canvas = Canvas((640, 480), LIGHT)
+    canvas = Canvas((640, 480))
     piece = torch.eye(3)
     plain, of_more, of_all = (
         drawn(SeriesView("w", "auto", whole).of_tensor(0, piece, canvas), canvas)[34:60]
@@ -394,7 +365,7 @@ def test_the_figures_of_a_frame_are_those_of_torch(size: int, scale: float) -> N
     values = values.float()
     spoilt = torch.cat([values, torch.tensor([float("nan"), float("inf"), -float("inf")])])
 
-    moment = SeriesView("bias").of_tensor(0, spoilt, Canvas((640, 480), LIGHT))
+    moment = SeriesView("bias").of_tensor(0, spoilt, Canvas((640, 480)))
 
     exact = values.double()
     std = pytest.approx(exact.std().item(), rel=1e-4) if size > 1 else None
@@ -409,7 +380,7 @@ def test_the_std_of_a_tensor_and_of_its_histogram_are_the_same(tmp_path: Path, v
     with tl.Run(tmp_path / "run") as run:
         run.log_histogram(0, "h", numpy.array(values))
     (record,) = tl.open_run(tmp_path / "run").histograms("h")
-    canvas = Canvas((640, 480), LIGHT)
+    canvas = Canvas((640, 480))
 
     of_histogram = SeriesView("h").of_histogram(record).figures["std"]
     of_tensor = SeriesView("h").of_tensor(0, numpy.array(values), canvas).figures["std"]

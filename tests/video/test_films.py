@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import av
 import numpy
@@ -275,7 +275,7 @@ def test_a_film_spans_all_that_was_given_and_is_never_too_long(
     most: int, num: int, flushes: set[int]
 ) -> None:
     film = Listed()
-    spanning = SpanningFilm(film, most)
+    spanning = SpanningFilm(cast(Any, film), most)
     for step in range(num):
         spanning.add(step, lambda: Pillow.new("RGB", (1, 1)))
         assert film.num_frames <= most

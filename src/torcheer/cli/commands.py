@@ -146,8 +146,7 @@ def video(
         int | None, typer.Option("--from", help="The first step.", show_default="all")
     ] = None,
     last_step: Annotated[int | None, typer.Option("--to", help="The last step.", show_default="all")] = None,
-    kind: Annotated[str, typer.Option(help="auto, picture, tiles, histogram or pca.")] = "auto",
-    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    kind: Annotated[str, typer.Option(help="auto, picture, tiles or histogram.")] = "auto",
 ) -> None:
     """Make a video of a tensor of a run over its steps."""
     from torcheer.video import make_video
@@ -163,7 +162,6 @@ def video(
                 first_step=first_step,
                 last_step=last_step,
                 kind=kind,
-                theme=theme,
                 progress=progress.reach,
             )
         except KeyboardInterrupt:

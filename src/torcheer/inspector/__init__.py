@@ -11,10 +11,10 @@ from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from torcheer.inspector.frame_writer import FrameWriter
-    from torcheer.inspector.pace import parse_rate
     from torcheer.inspector.parallel_handler import ParallelHandler, ParrallelHandler
     from torcheer.inspector.protocol import Thresholds
     from torcheer.inspector.watch_api import watch
+    from torcheer.inspector.watched_steps import parse_rate
     from torcheer.inspector.watcher import InspectorWarning, Watcher
     from torcheer.video import DataRecorder
 else:

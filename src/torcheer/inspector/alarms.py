@@ -14,17 +14,7 @@ from typing import ClassVar, Final, NamedTuple, Self
 import numpy
 from numpy.typing import NDArray
 
-from torcheer.inspector.frame_format import (
-    COLUMN,
-    HAS_NORM,
-    HAS_POSITIVE_INF,
-    HAS_UNITS,
-    IS_SEEN,
-    Frame,
-    Plan,
-    Role,
-    Row,
-)
+from torcheer.inspector.frame_format import COLUMN, Frame, FrameFlag, Plan, Role, Row, RowFlag
 from torcheer.inspector.protocol import Numbers, Raised, Thresholds
 from torcheer.run import is_loss
 
@@ -59,8 +49,20 @@ class FrameFigures(NamedTuple):
         return values
 
     def is_seen(self, rows: _Indices) -> _Marks:
-        seen: _Marks = (self.frame.rows["flags"][rows] & IS_SEEN) != 0
+        seen: _Marks = (self.frame.rows["flags"][rows] & RowFlag.SEEN) != 0
         return seen
+
+    def is_sampled_whole(self, rows: _Indices) -> _Marks:
+        heads = self.frame.rows[rows]
+        whole: _Marks = heads["num_sampled"] >= heads["num_elements"]
+        return whole
+
+    def exact_norms(self, rows: _Indices) -> _Floats:
+        """NaN where a row is not watched (-1), was not seen, or has an estimate or values not finite."""
+        has_norm = (self.frame.rows["flags"][rows] & RowFlag.NORM) != 0
+        is_known = (rows >= 0) & self.is_seen(rows) & self.is_finite(rows)
+        is_exact = is_known & (has_norm | self.is_sampled_whole(rows))
+        return numpy.where(is_exact, self.column("norm", rows), numpy.nan)
 
     def is_finite(self, rows: _Indices) -> _Marks:
         """Nothing in it is NaN or infinite, as far as it was seen."""
@@ -102,7 +104,7 @@ class Kind:
         indices = list(chosen)
         self._thresholds = thresholds
         self._rows = [plan.rows[index] for index in indices]
-        self._indices: _Indices = numpy.array(indices, dtype=numpy.intp)
+        self._indices = _array(indices)
 
     def look(self, sight: FrameFigures) -> list[Finding]:
         return []
@@ -124,6 +126,10 @@ class Kind:
                 ours, theirs = ours.state, theirs.state
             ours[here] = theirs[there]
         return new
+
+
+def _array(indices: Sequence[int]) -> _Indices:
+    return numpy.array(indices, dtype=numpy.intp)
 
 
 def _indices_of(plan: Plan, *roles: Role) -> list[int]:
@@ -229,8 +235,8 @@ class Nonfinite(Kind):
         for index in bad:
             head = sight.frame.rows[index]
             sample = sight.frame.samples[index, : head["num_sampled"]]
-            is_seen_whole = head["flags"] & HAS_NORM  # else the sample is all that is known
-            if head["flags"] & HAS_POSITIVE_INF or (not is_seen_whole and (sample == numpy.inf).any()):
+            is_seen_whole = head["flags"] & RowFlag.NORM  # else the sample is all that is known
+            if head["flags"] & RowFlag.POSITIVE_INF or (not is_seen_whole and (sample == numpy.inf).any()):
                 return False
         return True
 
@@ -241,7 +247,7 @@ class Nonfinite(Kind):
         if any(_STAGES[self._rows[index].role] > _BACKWARD for index in bad):
             return False
         updates = [self._updates[index] for index in bad if index in self._updates]
-        return bool(updates) and bool(sight.is_seen(numpy.array(updates, dtype=numpy.intp)).all())
+        return bool(updates) and bool(sight.is_seen(_array(updates)).all())
 
     def _finding(self, sight: FrameFigures, index: int, num_others: int) -> Finding:
         row = self._rows[index]
@@ -415,7 +421,7 @@ class DeadUnits(_Shares):
         self._since: dict[str, _Floats] = {}  # by row: steps and values, of each unit
 
     def _shares(self, sight: FrameFigures) -> _Floats | None:
-        if not self._rows or not sight.frame.flags & HAS_UNITS:
+        if not self._rows or not sight.frame.flags & FrameFlag.UNITS:
             return None
         pairs = zip(self._rows, self._indices.tolist(), strict=True)
         return numpy.array([self._share(sight, row.name, index) for row, index in pairs])
@@ -423,7 +429,7 @@ class DeadUnits(_Shares):
     def _share(self, sight: FrameFigures, name: str, index: int) -> float:
         """The share of units that are dead by now; NaN where nothing was seen."""
         head, units = sight.frame.rows[index], sight.frame.units(index)
-        if not len(units) or not head["flags"] & IS_SEEN:
+        if not len(units) or not head["flags"] & RowFlag.SEEN:
             return math.nan
         since = self._since.get(name)
         if since is None or since.shape[1] != len(units):
@@ -580,8 +586,7 @@ class StuckWeight(Kind):
     """Counts for each weight the steps without a gradient, and those in which one changed nothing.
 
     Rows of gradients are those of weights that ask for one: a weight that is frozen has none. Nothing is
-    concluded from a sample in which no element has a gradient, as with the rare words of an embedding; nor
-    from a gradient that came before and is not there now: the layer may be left out for a while.
+    concluded from a gradient that came before and is not there now: the layer may be left out for a while.
     """
 
     remembered = ("_num_all_unmoved", "_bout_of_all")
@@ -591,9 +596,13 @@ class StuckWeight(Kind):
         super().__init__(plan, thresholds, _indices_of(plan, "weight_gradient"))
         count = len(self._rows)
         acts = {plan.rows[index].layer: index for index in _indices_of(plan, "activation")}
-        self._acts = numpy.array([acts.get(row.layer, -1) for row in self._rows], dtype=numpy.intp)
+        places = {row.name: index for index, row in enumerate(plan.rows)}
+        names = [_parameter(row) for row in self._rows]
+        self._acts = _array([acts.get(row.layer, -1) for row in self._rows])
+        self._weights = _array([places.get(name, -1) for name in names])
+        self._updates = _array([places.get(f"{name}.Delta", -1) for name in names])
         self._steps = thresholds.stuck_weight or 1
-        self._samples = _WeightSamples(plan, [_parameter(row) for row in self._rows])
+        self._before = numpy.full(count, numpy.nan)  # norms of the weights in the last frame
         self._num_without = numpy.zeros(count, dtype=numpy.int64)
         self._num_unmoved = numpy.zeros(count, dtype=numpy.int64)
         self._num_all_unmoved = 0
@@ -607,14 +616,11 @@ class StuckWeight(Kind):
         indices = self._indices
         is_there = sight.is_seen(indices)
         norms = numpy.where(is_there & sight.is_finite(indices), sight.column("norm", indices), numpy.nan)
-        is_moved, is_same = self._samples.look(sight)
-        self._count_unmoved(sight, norms, is_moved, is_same)
-        heads = sight.frame.rows[indices]
-        is_exact = ((heads["flags"] & HAS_NORM) != 0) | (heads["num_sampled"] >= heads["num_elements"])
+        is_moved, is_same = self._count_unmoved(sight, norms)
         # A layer that is not called, such as one of many experts, is not to blame.
         is_called = (self._acts < 0) | sight.is_seen(self._acts)
         is_left_out = ~is_there & is_called & (self._largest == 0) & is_same & is_moved.any()
-        self._count_without(norms, ((norms == 0) & is_there & is_exact) | is_left_out)
+        self._count_without(norms, (sight.exact_norms(indices) == 0) | is_left_out)
         self._largest = numpy.fmax(_FADING * self._largest, norms)
         is_without = self._num_without >= numpy.where(self._largest > 0, _AGAIN, 1) * self._steps
         is_stuck = is_without | (self._num_unmoved >= self._steps)
@@ -644,18 +650,27 @@ class StuckWeight(Kind):
             self._num_without[is_without] += 1
         self._num_without[has_gradient] = 0
 
-    def _count_unmoved(self, sight: FrameFigures, norms: _Floats, is_moved: _Marks, is_same: _Marks) -> None:
+    def _count_unmoved(self, sight: FrameFigures, norms: _Floats) -> tuple[_Marks, _Marks]:
+        """Which weights moved, and which stayed the same; neither where it is not known.
+
+        The update says so, and the norm of the weight: somebody else may change it between two steps. The
+        norm of a large weight is rounded, and does not prove that it stayed the same.
+        """
+        weights, updates = sight.exact_norms(self._weights), sight.exact_norms(self._updates)
+        is_known = numpy.isfinite(weights) & numpy.isfinite(self._before)
+        is_moved = (updates > 0) | (is_known & (weights != self._before))
+        is_equal = (weights == self._before) & sight.is_sampled_whole(self._weights)
+        is_same = ~is_moved & ((updates == 0) | is_equal)
+        self._before = weights
         self._num_unmoved[is_moved] = 0
         is_odd = is_same & (norms > _SMALL * self._largest)
-        if is_odd.any():
-            is_odd &= self._samples.has_gradient(sight, self._indices)
         if is_moved.any():
             self._num_all_unmoved = 0
-            if is_odd.any():
-                expected = self._samples.expected_changes(sight, norms, is_moved)
-                self._num_unmoved[is_odd & (expected > _LEAST_CHANGE)] += 1
+            expected = _expected_changes(norms, updates, weights, is_moved)
+            self._num_unmoved[is_odd & (expected > _LEAST_CHANGE)] += 1
         elif is_odd.any():
             self._num_all_unmoved += 1
+        return is_moved, is_same
 
     def _finding(self, place: int, message: str) -> Finding:
         row = self._rows[place]
@@ -666,61 +681,16 @@ def _watched_steps(count: int, sight: FrameFigures) -> str:
     return f"{_counted(count, 'watched step')} up to step {sight.frame.step:,}"
 
 
-class _WeightSamples:
-    """Keeps the last sample of each weight. Where only updates are watched, they say the same."""
+def _expected_changes(gradients: _Floats, updates: _Floats, weights: _Floats, is_moved: _Marks) -> _Floats:
+    """By how much of itself each weight should have changed, judged by those that moved; all are norms.
 
-    def __init__(self, plan: Plan, parameters: Sequence[str]) -> None:
-        places = {row.name: index for index, row in enumerate(plan.rows)}
-        rows = [places.get(name, places.get(f"{name}.Delta", -1)) for name in parameters]
-        self._rows = numpy.maximum(numpy.array(rows, dtype=numpy.intp), 0)
-        self._is_watched = numpy.array(rows, dtype=numpy.intp) >= 0
-        # An update is the change itself: it is compared with nothing.
-        self._is_update = self._is_watched & numpy.array(
-            [name not in places for name in parameters], dtype=bool
-        )
-        self._before = numpy.zeros((len(rows), plan.sample_elements), dtype=numpy.float32)
-        self._now = self._before
-        self._num_before = numpy.full(len(rows), -1, dtype=numpy.int64)  # of the sample; -1: not seen
-        self._is_sampled = numpy.zeros(self._before.shape, dtype=numpy.bool_)
-
-    def look(self, sight: FrameFigures) -> tuple[_Marks, _Marks]:
-        """Which parameters moved, and which stayed exactly the same; neither where it is not known."""
-        is_seen = sight.is_seen(self._rows) & self._is_watched
-        num_now = numpy.where(is_seen, sight.frame.rows["num_sampled"][self._rows], -1).astype(numpy.int64)
-        self._before, self._now = self._now, sight.frame.samples[self._rows]
-        self._before[self._is_update] = 0
-        is_known = is_seen & (num_now > 0) & ((num_now == self._num_before) | self._is_update)
-        self._num_before = num_now
-        self._is_sampled = numpy.arange(self._now.shape[1]) < num_now[:, None]
-        is_changed = ((self._now != self._before) & self._is_sampled).any(axis=1)
-        return is_changed & is_known, ~is_changed & is_known
-
-    def has_gradient(self, sight: FrameFigures, gradients: _Indices) -> _Marks:
-        """Whether an element of the sample has one: if not, there is no reason why it should move."""
-        has: _Marks = ((sight.frame.samples[gradients] != 0) & self._is_sampled).any(axis=1)
-        return has
-
-    def expected_changes(self, sight: FrameFigures, norms: _Floats, is_moved: _Marks) -> _Floats:
-        """How much of each weight should have changed since it was last seen, by those that moved.
-
-        Some optimizers change a weight by its gradient, and some make all changes alike. This is right for
-        the first, and good enough for the others.
-        """
-        gradients = norms / numpy.sqrt(numpy.maximum(sight.frame.rows["num_elements"][self._rows], 1))
-        rates = (self._sizes(self._now - self._before) / gradients)[is_moved]
-        rates = rates[numpy.isfinite(rates)]
-        if not len(rates):
-            return numpy.zeros(len(norms))
-        sizes = self._sizes(self._now)
-        expected = numpy.median(rates) * gradients / sizes
-        # Of updates alone, or of weights that are 0, it is not known how much would be little.
-        return numpy.where(self._is_update | (sizes == 0), numpy.inf, expected)
-
-    def _sizes(self, samples: NDArray[numpy.float32]) -> _Floats:
-        """Of an element, as the square root of the mean square."""
-        wide = numpy.where(self._is_sampled, samples, 0).astype(numpy.float64)
-        sizes: _Floats = numpy.sqrt(numpy.square(wide).sum(axis=1) / numpy.maximum(self._num_before, 1))
-        return sizes
+    Some optimizers change a weight by its gradient, and some make all changes alike. This is right for the
+    first, and good enough for the others. Infinite where nothing says how much would be little.
+    """
+    rates = (updates / gradients)[is_moved]
+    rates = rates[numpy.isfinite(rates)]
+    rate = numpy.median(rates) if len(rates) else numpy.inf
+    return numpy.where(weights > 0, rate * gradients / weights, numpy.inf)
 
 
 # --- all of them ----------------------------------------------------------------------------------------
@@ -739,18 +709,20 @@ KINDS: Final = tuple(_KINDS)
 
 
 class Alarms:
-    """Looks at the frames of one plan, in their order."""
+    """Looks at frames in their order. None for thresholds: nothing is ever raised."""
 
-    def __init__(self, plan: Plan, thresholds: Thresholds) -> None:
-        self._kinds: dict[str, Kind] = {
-            name: kind(plan, thresholds)
-            for name, (kind, switches) in _KINDS.items()
-            if any(getattr(thresholds, switch) not in (None, False) for switch in switches)
-        }
+    def __init__(self, thresholds: Thresholds | None) -> None:
+        self._thresholds = thresholds
+        self._kinds: dict[str, Kind] = {}  # none before the first plan
 
     def renew(self, plan: Plan) -> None:
         """Go on with another plan: what was raised stays raised, what is usual stays usual."""
-        self._kinds = {name: kind.renewed(plan) for name, kind in self._kinds.items()}
+        if self._kinds or self._thresholds is None:
+            self._kinds = {name: kind.renewed(plan) for name, kind in self._kinds.items()}
+            return
+        for name, (kind, switches) in _KINDS.items():
+            if any(getattr(self._thresholds, switch) not in (None, False) for switch in switches):
+                self._kinds[name] = kind(plan, self._thresholds)
 
     def look(self, frame: Frame, figures: NDArray[numpy.float32]) -> list[Raised]:
         """`figures` are those of this frame: [row][column]."""

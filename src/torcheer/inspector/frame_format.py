@@ -110,25 +110,28 @@ def bounds_of(row: Row) -> Bounds:
 FRAME: Final = struct.Struct("<QqdQ")
 HEAD_BYTES: Final = 64
 
-# The flags of a frame.
-HAS_EXCERPTS: Final = 1
-HAS_UNITS: Final = 2
 
-# The flags of a row.
-IS_SEEN: Final = 1  # there is a sample
-HAS_NORM: Final = 2  # norm and the numbers of NaN and Inf are those of the whole tensor
-IS_CUT: Final = 4  # the excerpt is not the whole tensor
-HAS_MOMENTS: Final = 8  # so are mean, spread and extremes
-HAS_ORDER: Final = 16  # so are shares and quantiles
-HAS_POSITIVE_INF: Final = 32  # not all of the Inf are negative, as those of a mask are
-HAS_SOME_UNITS: Final = 64  # of the units, only every so many-th was looked at
+class FrameFlag:
+    """Bits in the head of a frame."""
+
+    EXCERPTS: Final = 1
+    UNITS: Final = 2
+
+
+class RowFlag:
+    """Bits in the head of a row."""
+
+    SEEN: Final = 1  # there is a sample
+    NORM: Final = 2  # norm and the numbers of NaN and Inf are those of the whole tensor
+    CUT: Final = 4  # the excerpt is not the whole tensor
+    MOMENTS: Final = 8  # mean, spread and extremes are those of the whole tensor
+    ORDER: Final = 16  # shares and quantiles are those of the whole tensor
+    POSITIVE_INF: Final = 32  # not all of the Inf are negative, as those of a mask are
+    SOME_UNITS: Final = 64  # of the units, only every so many-th was looked at
+
 
 MOST_DIMS: Final = 8  # of more, the first ones are put together
 NO_EXCERPT: Final = 255  # the number of dimensions of an excerpt that there is none of
-NUM_QUANTILES: Final = len(QUANTILES)
-_FIGURES: Final = [("norm", "<f8"), ("mean", "<f8"), ("std", "<f8"), ("low", "<f8"), ("high", "<f8")]
-_COUNTS: Final = [("num_nan", "<i8"), ("num_inf", "<i8"), ("num_units", "<i8")]
-_ORDER: Final = [("zeros", "<f8"), ("saturated", "<f8"), ("quantiles", "<f8", NUM_QUANTILES)]
 ROW_TYPE: Final = numpy.dtype(
     [
         ("flags", "u1"),
@@ -140,19 +143,60 @@ ROW_TYPE: Final = numpy.dtype(
         ("shape", "<i8", MOST_DIMS),
         ("excerpt_shape", "<i8", MOST_DIMS),
         ("excerpt_steps", "<i8", MOST_DIMS),  # every how many-th is in the excerpt, in each dimension
-        *_FIGURES,  # of the finite values, where the flags say that they are there
-        *_COUNTS,
-        *_ORDER,
+        # Of the finite values, where the flags say that they are there.
+        *((name, "<f8") for name in ("norm", "mean", "std", "low", "high")),
+        *((name, "<i8") for name in ("num_nan", "num_inf", "num_units")),
+        *((name, "<f8") for name in ("zeros", "saturated")),
+        ("quantiles", "<f8", len(QUANTILES)),
     ]
 )
 ROW_HEAD: Final = struct.Struct("<BBBBIq8q8q8q")  # what stands before the figures
-FIGURES: Final = struct.Struct("<dddddqqq")
-FIGURES_AT: Final = ROW_HEAD.size
-NUM_UNITS: Final = struct.Struct("<q")  # the last of the figures, which may come later
-NUM_UNITS_AT: Final = FIGURES_AT + FIGURES.size - NUM_UNITS.size
-ORDER: Final = struct.Struct(f"<{2 + NUM_QUANTILES}d")
-ORDER_AT: Final = FIGURES_AT + FIGURES.size
-assert ORDER_AT + ORDER.size == ROW_TYPE.itemsize
+_FIGURES_AT: Final = ROW_HEAD.size
+_FIGURES: Final = struct.Struct("<dddddqqq")
+_ORDER_AT: Final = _FIGURES_AT + _FIGURES.size
+_ORDER: Final = struct.Struct(f"<{2 + len(QUANTILES)}d")
+_NO_MOMENTS: Final = (0.0, 0.0, 0.0, 0.0)
+assert _ORDER_AT + _ORDER.size == ROW_TYPE.itemsize
+
+
+class Whole(NamedTuple):
+    """What is known of a whole tensor: of its finite values, with the number of others beside it."""
+
+    norm: float
+    num_nan: int = 0
+    num_inf: int = 0
+    has_positive_inf: bool = False
+    moments: tuple[float, ...] | None = None  # mean, std, low and high; NaN where there are none
+    order: tuple[float, ...] | None = None  # shares of zeros and of saturated values, and quantiles
+
+
+def write_head(
+    memory: bytearray | memoryview,
+    place: int,
+    head: bytes,
+    whole: Whole | None,
+    num_units: int = 0,
+    flags: int = 0,
+) -> None:
+    """The head of a row. `whole` is what is known of the whole tensor; the child samples the rest."""
+    memory[place : place + _FIGURES_AT] = head
+    if whole is None:
+        memory[place] |= flags
+        _FIGURES.pack_into(memory, place + _FIGURES_AT, 0.0, *_NO_MOMENTS, 0, 0, num_units)
+        return
+    flags |= RowFlag.NORM | (RowFlag.POSITIVE_INF if whole.has_positive_inf else 0)
+    flags |= (RowFlag.MOMENTS if whole.moments else 0) | (RowFlag.ORDER if whole.order else 0)
+    memory[place] |= flags
+    others = whole.num_nan, whole.num_inf, num_units
+    _FIGURES.pack_into(memory, place + _FIGURES_AT, whole.norm, *(whole.moments or _NO_MOMENTS), *others)
+    if whole.order is not None:
+        _ORDER.pack_into(memory, place + _ORDER_AT, *whole.order)
+
+
+def write_num_units(memory: memoryview, place: int, num_units: int) -> None:
+    """Into a head that is there: it is the last of the figures, and may come later."""
+    struct.pack_into("<q", memory, place + _ORDER_AT - 8, num_units)
+
 
 # Torch's names, by which excerpts are kept, and NumPy's for the same bytes.
 DTYPES: Final = (
@@ -218,13 +262,11 @@ class Frame(NamedTuple):
     def excerpt(self, row: int) -> NDArray[Any] | None:
         """A piece of the tensor in the shape that it has; bfloat16 and the like as whole numbers."""
         head = self.rows[row]
-        has_excerpt = self.flags & HAS_EXCERPTS and head["num_excerpt_dims"] != NO_EXCERPT
-        if not has_excerpt or not head["flags"] & IS_SEEN:
+        has_excerpt = self.flags & FrameFlag.EXCERPTS and head["num_excerpt_dims"] != NO_EXCERPT
+        if not has_excerpt or not head["flags"] & RowFlag.SEEN:
             return None
         shape = tuple(head["excerpt_shape"][: head["num_excerpt_dims"]].tolist())
-        count = 1
-        for size in shape:
-            count *= size
+        count = math.prod(shape)
         if count == 0 and head["num_elements"]:
             return None
         dtype = DTYPES[head["dtype"]][1]

@@ -18,30 +18,20 @@ import torch
 from torch import Tensor
 
 from torcheer.inspector.frame_format import (
-    FIGURES,
-    FIGURES_AT,
     FRAME,
-    HAS_EXCERPTS,
-    HAS_MOMENTS,
-    HAS_NORM,
-    HAS_ORDER,
-    HAS_POSITIVE_INF,
-    HAS_SOME_UNITS,
-    HAS_UNITS,
-    IS_SEEN,
-    NUM_UNITS,
-    NUM_UNITS_AT,
-    ORDER,
-    ORDER_AT,
     ROW_TYPE,
+    FrameFlag,
     Layout,
     Plan,
+    RowFlag,
+    Whole,
     bounds_of,
+    write_head,
+    write_num_units,
 )
 from torcheer.inspector.ring import Ring
 from torcheer.inspector.sampling import (
     Pieces,
-    Whole,
     all_figures,
     fine_dtype,
     flat_view,
@@ -66,9 +56,16 @@ _STEADY: Final = frozenset(
     {"weight", "update", "state", "tensor"}
 )  # roles of tensors that stay where they are
 _SHORT: Final = frozenset({torch.float32, torch.float16, torch.bfloat16})  # as good as float32
-_NO_MOMENTS: Final = (0.0, 0.0, 0.0, 0.0)
 ReportRow = Callable[[Exception, int], None]
 _Copies = list[tuple[Tensor, Tensor]]  # targets and sources
+
+
+class _Views(NamedTuple):
+    """A tensor, all its numbers in one line, and its sample."""
+
+    numbers: Tensor
+    flat: Tensor
+    sample: Tensor
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,22 +74,12 @@ class _Known:
 
     tensor: Tensor
     place: tuple[Any, ...]  # where it was found, its shape and its strides
-    numbers: Tensor
-    flat: Tensor  # the same in one line
     pieces: Pieces
-    sample: Tensor
-    before: _Before | None = None
+    views: _Views
+    before: _Views | None = None  # room for it as it was before an update, then for what that changed
 
 
-class _Before(NamedTuple):
-    """Room for a tensor as it was before an update, in float32, and then for what the update changed."""
-
-    flat: Tensor
-    numbers: Tensor  # the same in the shape of the tensor
-    sample: Tensor  # the same places as in the sample of the tensor
-
-
-class Taken(NamedTuple):
+class _Taken(NamedTuple):
     """What of a parameter was there before the optimizer changed it."""
 
     values: Tensor
@@ -131,6 +118,7 @@ class FrameWriter:
         self._layout = layout = Layout(plan)
         self._pieces: list[dict[Any, Pieces]] = [{} for _ in plan.rows]  # by shape, layout and dtype
         self._known: dict[int, _Known] = {}  # by row
+        self._taken: dict[int, _Taken] = {}  # by row, of the step that is under way
         self.is_open = False  # a frame is being filled
         self._number = 0  # of that frame
         self._slot = memoryview(b"")
@@ -165,10 +153,11 @@ class FrameWriter:
         self._slot = self.ring.slot(self._number)
         self._heads[:] = self._no_heads
         self._step, self._with_excerpts = step, with_excerpts
-        self._flags = HAS_EXCERPTS if with_excerpts else 0
+        self._flags = FrameFlag.EXCERPTS if with_excerpts else 0
         now = time.monotonic()
         self._now, self._interval = now, now - self._now
         self._due.clear()
+        self._taken.clear()
         self._with_units = self._is_exact or now - self._units_at >= _UNIT_SECONDS
         if self._with_units:
             self._units_at = now
@@ -185,7 +174,7 @@ class FrameWriter:
         numpy.frombuffer(self._slot, "<f4", samples.size, layout.samples_at)[:] = samples
         now = time.time()
         FRAME.pack_into(self._slot, 0, self._number, self._step, now, self._flags)
-        is_seen = numpy.frombuffer(self._heads, ROW_TYPE)["flags"] & IS_SEEN
+        is_seen = numpy.frombuffer(self._heads, ROW_TYPE)["flags"] & RowFlag.SEEN
         self.ring.note(self._number, self._step, now, numpy.packbits(is_seen).tobytes())
         self.is_open = False
         transfers, self._transfers = self._transfers, None
@@ -223,8 +212,8 @@ class FrameWriter:
                 alive = units_of(real_numbers(tensor), unit_dim, self.plan.rows[row].unit_bytes)
                 place, num_units = self._layout.units_at[row], alive.numel()
                 self._slot[place : place + num_units] = alive.numpy().data
-                self._flags |= HAS_UNITS
-                flags = HAS_SOME_UNITS if num_units < tensor.shape[unit_dim] else 0
+                self._flags |= FrameFlag.UNITS
+                flags = RowFlag.SOME_UNITS if num_units < tensor.shape[unit_dim] else 0
             entry = self._put_sample(row, pieces, tensor, shift)
             self._put_head(row, pieces, self._figures(entry), num_units, flags)
         except BaseException:
@@ -248,7 +237,7 @@ class FrameWriter:
             try:
                 known = self._known_at(row, tensor) if self.plan.rows[row].role in _STEADY else None
                 if known is not None:
-                    entries.append(self._listed(row, known, known, copies))
+                    entries.append(self._listed(row, known, known.views, copies))
                     continue
                 numbers, pieces = self._dense(row, tensor)
                 if numbers.is_cpu:
@@ -260,11 +249,11 @@ class FrameWriter:
         _copy_all(copies)
         self._put_heads(entries, report)
 
-    def _listed(self, row: int, known: _Known, source: _Known | _Before, copies: _Copies) -> _Entry:
+    def _listed(self, row: int, known: _Known, source: _Views, copies: _Copies) -> _Entry:
         """Sample and excerpt of a tensor for which there are views: they are copied with those of others."""
         pieces = known.pieces
         if (excerpt := self._excerpt_source(pieces, source.numbers)) is not None:
-            copies.append((self._excerpt_target(row, pieces, known.numbers.dtype), excerpt))
+            copies.append((self._excerpt_target(row, pieces, known.tensor.dtype), excerpt))
         copies.append((self._sample_target(row, pieces), source.sample))
         return _Entry(row, pieces, source.flat if pieces.needs_figures else None)
 
@@ -273,7 +262,7 @@ class FrameWriter:
     def _put_head(
         self, row: int, pieces: Pieces, whole: Whole | None, num_units: int = 0, flags: int = 0
     ) -> None:
-        _write_head(self._heads, row * ROW_TYPE.itemsize, pieces, whole, num_units, flags)
+        write_head(self._heads, row * ROW_TYPE.itemsize, pieces.head, whole, num_units, flags)
 
     def _put_heads(self, entries: Sequence[_Entry], report: ReportRow) -> None:
         """Norms of all of them in one call; one that cannot be read must not keep the others from it."""
@@ -305,7 +294,7 @@ class FrameWriter:
         return None
 
     def _is_due(self, row: int) -> bool:
-        """Whether it would be too late when the next frame comes."""
+        """True if it would be too late when the next frame comes."""
         at = self._whole_at[row]
         if self._now + self._interval <= at + _WHOLE_SECONDS and row not in self._due:
             return False
@@ -317,61 +306,62 @@ class FrameWriter:
 
     # --- what an update changes ---------------------------------------------------------------------
 
-    def take(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> dict[int, Taken]:
-        """What `put_changes` needs of tensors that are about to change: a copy, where there is memory."""
-        taken: dict[int, Taken] = {}
+    def take(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> None:
+        """Keep what `put_changes` needs of tensors that are about to change: a copy, if memory allows."""
         copies: _Copies = []
         for row, tensor in found:
             try:
                 known = self._known_at(row, tensor)
                 before = None if known is None else self._room_before(known)
                 if known is not None and before is not None:
-                    copies.append((before.flat, known.flat))
-                    taken[row] = Taken(before.numbers, True, known)
+                    copies.append((before.flat, known.views.flat))
+                    self._taken[row] = _Taken(before.numbers, True, known)
                     continue
                 numbers, pieces = self._dense(row, tensor)
                 dtype = fine_dtype(numbers.dtype)
                 is_whole = numbers.numel() * dtype.itemsize <= self._copied_bytes
                 values = numbers if is_whole else sample_of(pieces, numbers, 0)
-                taken[row] = Taken(values.to(dtype, copy=True), is_whole)
+                self._taken[row] = _Taken(values.to(dtype, copy=True), is_whole)
             except Exception as error:
                 report(error, row)
         _copy_all(copies)
-        return taken
 
-    def _room_before(self, known: _Known) -> _Before | None:
+    def _room_before(self, known: _Known) -> _Views | None:
         if known.before is None:
-            num_bytes = 4 * known.flat.numel()
+            views = known.views
+            num_bytes = 4 * views.flat.numel()
             if num_bytes > self._copied_bytes:
                 return None
             self._copied_bytes -= num_bytes
             with torch.inference_mode(False):
-                flat = torch.empty(known.flat.shape, dtype=torch.float32)
-                numbers = flat.as_strided(known.numbers.shape, known.numbers.stride())
-                known.before = _Before(flat, numbers, sample_of(known.pieces, numbers, 0))
+                flat = torch.empty(views.flat.shape, dtype=torch.float32)
+                numbers = flat.as_strided(views.numbers.shape, views.numbers.stride())
+                known.before = _Views(numbers, flat, sample_of(known.pieces, numbers, 0))
         return known.before
 
-    def put_changes(self, found: Sequence[tuple[int, Taken, Tensor]], report: ReportRow) -> int:
-        """What changed since `take`, of rows with the same shapes. Gives how many there were."""
+    def put_changes(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> int:
+        """What changed of those of which something was taken. Gives how many there were."""
         copies: _Copies = []
         entries: list[_Entry] = []
-        num_failed = 0
-        for row, taken, tensor in found:
+        num_put = 0
+        for row, tensor in found:
+            if (taken := self._taken.pop(row, None)) is None:
+                continue
             try:
                 known = taken.known
                 if known is None or known.before is None or known is not self._known_at(row, tensor):
                     self._put_change(row, taken, tensor)
-                    continue
-                torch.sub(known.flat, known.before.flat, out=known.before.flat)
-                entries.append(self._listed(row, known, known.before, copies))
+                else:
+                    torch.sub(known.views.flat, known.before.flat, out=known.before.flat)
+                    entries.append(self._listed(row, known, known.before, copies))
+                num_put += 1
             except Exception as error:
-                num_failed += 1
                 report(error, row)
         _copy_all(copies)
         self._put_heads(entries, report)
-        return len(found) - num_failed
+        return num_put
 
-    def _put_change(self, row: int, taken: Taken, tensor: Tensor) -> None:
+    def _put_change(self, row: int, taken: _Taken, tensor: Tensor) -> None:
         tensor, pieces = self._dense(row, tensor)
         dtype = fine_dtype(tensor.dtype)
         if taken.is_whole:
@@ -405,8 +395,6 @@ class FrameWriter:
         known, place = self._known.get(row), (tensor.data_ptr(), tensor.shape, tensor.stride())
         # The views hold the memory that they look into: so nothing else can have come to this place.
         if known is not None and known.tensor is tensor and known.place == place:
-            if known.pieces.is_wanting:
-                self._note_wanted(row, known.pieces)
             return known
         self._known.pop(row, None)
         numbers, pieces = self._dense(row, tensor)
@@ -414,34 +402,24 @@ class FrameWriter:
         if not is_ordinary or numbers.dtype not in _SHORT or numbers.data_ptr() != tensor.data_ptr():
             return None
         numbers = numbers.detach()  # it may be asked for a gradient later
-        known = self._known[row] = _Known(
-            tensor=tensor,
-            place=place,
-            numbers=numbers,
-            flat=flat_view(numbers),
-            pieces=pieces,
-            sample=sample_of(pieces, numbers, 0),
-        )
+        views = _Views(numbers, flat_view(numbers), sample_of(pieces, numbers, 0))
+        known = self._known[row] = _Known(tensor=tensor, place=place, pieces=pieces, views=views)
         return known
 
     def _pieces_of(self, row: int, tensor: Tensor) -> Pieces:
         key = (tensor.shape, tensor.stride(), tensor.dtype)
         pieces = self._pieces[row].get(key)
         if pieces is None:
-            known = self.plan.rows[row]
-            is_wanting = tensor.numel() * tensor.element_size() > known.excerpt_bytes
-            excerpt_bytes = 0 if is_wanting and row in self._uncut else known.excerpt_bytes
+            known, num_bytes = self.plan.rows[row], tensor.numel() * tensor.element_size()
+            excerpt_bytes = known.excerpt_bytes
+            if num_bytes > excerpt_bytes:
+                self.wanted_bytes[row] = max(self.wanted_bytes.get(row, 0), num_bytes)
+                excerpt_bytes = 0 if row in self._uncut else excerpt_bytes
             pieces = pieces_of(tensor, known.role, self.plan.sample_elements, excerpt_bytes)
-            pieces.is_wanting = is_wanting
             if len(self._pieces[row]) >= _MOST_SHAPES:
                 self._pieces[row].clear()
             self._pieces[row][key] = pieces
-        if pieces.is_wanting:
-            self._note_wanted(row, pieces)
         return pieces
-
-    def _note_wanted(self, row: int, pieces: Pieces) -> None:
-        self.wanted_bytes[row] = max(self.wanted_bytes.get(row, 0), pieces.excerpt_bytes)
 
     def _sample_target(self, row: int, pieces: Pieces) -> Tensor:
         """Where the sample of a row goes, in the shape that it has."""
@@ -480,16 +458,18 @@ class FrameWriter:
             transfers.add(excerpt, self._excerpt_target(row, pieces, tensor.dtype).copy_)
         head = self._layout.rows_at + row * ROW_TYPE.itemsize
         if pieces.needs_figures:
-            transfers.add_figures(flat_view(numbers), lambda whole: _write_head(slot, head, pieces, whole))
+            transfers.add_figures(
+                flat_view(numbers), lambda whole: write_head(slot, head, pieces.head, whole)
+            )
         if unit_dim is not None:
             place = self._layout.units_at[row]
 
             def put_units(host: Tensor) -> None:
                 slot[place : place + host.numel()] = host.numpy().data
-                NUM_UNITS.pack_into(slot, head + NUM_UNITS_AT, host.numel())
+                write_num_units(slot, head, host.numel())
 
             transfers.add(units_of(numbers, unit_dim, self.plan.rows[row].unit_bytes), put_units)
-            self._flags |= HAS_UNITS
+            self._flags |= FrameFlag.UNITS
 
     def _put_remote_sample(self, row: int, pieces: Pieces, sample: Tensor) -> Transfers:
         if self._transfers is None:
@@ -512,30 +492,6 @@ def _looking_at(slot: memoryview, dtype: torch.dtype, shape: Sequence[int], plac
     if not count:
         return torch.empty(shape, dtype=dtype)
     return torch.frombuffer(slot, dtype=dtype, count=count, offset=place).view(shape)
-
-
-def _write_head(
-    memory: bytearray | memoryview,
-    place: int,
-    pieces: Pieces,
-    whole: Whole | None,
-    num_units: int = 0,
-    flags: int = 0,
-) -> None:
-    """The head of a row. `whole` is what is known of the whole tensor; the child samples the rest."""
-    memory[place : place + FIGURES_AT] = pieces.head
-    if whole is None:
-        memory[place] |= flags
-        FIGURES.pack_into(memory, place + FIGURES_AT, 0.0, *_NO_MOMENTS, 0, 0, num_units)
-        return
-    flags |= HAS_NORM | (HAS_POSITIVE_INF if whole.has_positive_inf else 0)
-    flags |= (HAS_MOMENTS if whole.moments else 0) | (HAS_ORDER if whole.order else 0)
-    memory[place] |= flags
-    moments = whole.moments or _NO_MOMENTS
-    others = whole.num_nan, whole.num_inf, num_units
-    FIGURES.pack_into(memory, place + FIGURES_AT, whole.norm, *moments, *others)
-    if whole.order is not None:
-        ORDER.pack_into(memory, place + ORDER_AT, *whole.order)
 
 
 # --- copies from another device -------------------------------------------------------------------------

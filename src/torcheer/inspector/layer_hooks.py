@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.hooks import RemovableHandle
 
-from torcheer.inspector.frame_writer import FrameWriter, Taken
-from torcheer.inspector.row_plan import ParameterRows, Planned, Share
+from torcheer.inspector.frame_writer import FrameWriter
+
+if TYPE_CHECKING:
+    from torcheer.inspector.watched_share import ParameterRows, Planned
 
 Report = Callable[[Exception, str], None]  # takes the name of a row, empty where it is not one alone
 StateOf = Callable[[Tensor], Mapping[str, Any]]  # what an optimizer keeps for a parameter
@@ -28,19 +30,24 @@ _CONVOLUTIONS_OF_LINES = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d)
 class Look:
     """One share in the watched steps of one plan. The same object is used again and again."""
 
-    def __init__(self, share: Share, planned: Planned, writer: FrameWriter, report: Report) -> None:
+    def __init__(
+        self,
+        layers: Mapping[str, nn.Module],
+        tensors: Mapping[str, Tensor],
+        planned: Planned,
+        writer: FrameWriter,
+        report: Report,
+    ) -> None:
         self.writer, self.planned = writer, planned
         self.seconds = 0.0  # that looking took in this step
-        self._share, self._report = share, report
+        self._layers, self._tensors, self._report = layers, tensors, report
         self._handles: list[RemovableHandle] = []
-        self._calls: dict[int, int] = {}  # by row: how often its layer was called in this step
-        self._hooked: set[int] = set()  # rows whose gradient is awaited
-        self._before: dict[int, Taken] = {}
+        self._calls: dict[int, int] = {}  # by row of a gradient: how often its layer was called in this step
         self._needs_grad = False
         self._num_called = 0
         self.order: dict[int, int] = {}  # rows of activations, by when their layer was last called
         self.num_seen = 0
-        has_lines = any(isinstance(module, _CONVOLUTIONS_OF_LINES) for module in share.layers.values())
+        has_lines = any(isinstance(module, _CONVOLUTIONS_OF_LINES) for module in layers.values())
         self._unit_dims = {2: 1, 3: 1 if has_lines else -1, 4: 1, 5: 1}
 
     def begin(self, step: int, *, with_excerpts: bool, needs_grad: bool) -> bool:
@@ -51,8 +58,6 @@ class Look:
             return False
         self._needs_grad = needs_grad
         self._calls.clear()
-        self._hooked.clear()
-        self._before.clear()
         try:
             self._install()
         except BaseException:
@@ -62,12 +67,12 @@ class Look:
         return True
 
     def _install(self) -> None:
-        for name, module in self._share.layers.items():
+        for name, module in self._layers.items():
             rows = self.planned.activations.get(name), self.planned.gradients.get(name)
             is_scripted = isinstance(module, torch.jit.ScriptModule)  # which takes no hooks
             if rows != (None, None) and not is_scripted:
                 self._handles.append(module.register_forward_hook(Hook(self._on_forward, *rows)))
-        for name, tensor in self._share.tensors.items():
+        for name, tensor in self._tensors.items():
             row = self.planned.gradients.get(name)
             if row is not None and tensor.requires_grad:
                 self._hook(tensor.register_hook, Hook(self._on_gradient, row, 0))
@@ -106,7 +111,7 @@ class Look:
 
     def _look(self, row: int | None, gradient_row: int | None, tensor: Tensor) -> None:
         # A checkpoint computes again during the backward pass what was seen already.
-        if gradient_row in self._hooked and torch._C._current_graph_task_id() != -1:
+        if gradient_row in self._calls and torch._C._current_graph_task_id() != -1:
             return
         self.num_seen += 1
         if row is not None:
@@ -118,7 +123,6 @@ class Look:
         if gradient_row is not None and tensor.requires_grad:
             # Of a layer that is called several times in a step, the last call holds.
             call = self._calls[gradient_row] = self._calls.get(gradient_row, 0) + 1
-            self._hooked.add(gradient_row)
             register: Callable[[Any], RemovableHandle] = tensor.register_hook
             handle = register(partial(self._on_gradient, gradient_row, call))
             if tensor.is_leaf:  # all others go with their graph
@@ -149,9 +153,7 @@ class Look:
     def look_before_update(self, parameters: frozenset[int] | None) -> None:
         """These weights as they are, to see afterwards what has changed; None for all."""
         with self._timed():
-            every = self._rows_of(parameters)
-            found = [(rows.update, rows.parameter) for rows in every if rows.update is not None]
-            self._before |= self.writer.take(found, self._fail)
+            self.writer.take(_updates(self._rows_of(parameters)), self._fail)
 
     def look_at_weight_gradients(self, parameters: frozenset[int] | None) -> None:
         with self._timed():
@@ -166,16 +168,16 @@ class Look:
     def look_at_changes(self, parameters: frozenset[int] | None) -> None:
         """What has become of the weights that were looked at before."""
         with self._timed():
-            self._put_changes(self._rows_of(parameters))
+            self.num_seen += self.writer.put_changes(_updates(self._rows_of(parameters)), self._fail)
 
     def look_after_update(self, state_of: StateOf) -> None:
         """The weights, what has changed, and what the optimizer keeps."""
         with self._timed():
             every = self.planned.parameters
             self._put_all([(rows.weight, rows.parameter) for rows in every if rows.weight is not None])
-            self._put_changes(every)
+            self.num_seen += self.writer.put_changes(_updates(every), self._fail)
             self._put_all(list(self._kept(state_of)))
-            self._put_all([(row, self._share.tensors[name]) for name, row in self.planned.tensors.items()])
+            self._put_all([(row, self._tensors[name]) for name, row in self.planned.tensors.items()])
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -198,20 +200,15 @@ class Look:
         every = self.planned.parameters
         return every if parameters is None else [rows for rows in every if id(rows.parameter) in parameters]
 
-    def _put_changes(self, every: list[ParameterRows]) -> None:
-        found = [
-            (rows.update, self._before.pop(rows.update), rows.parameter)
-            for rows in every
-            if rows.update is not None and rows.update in self._before
-        ]
-        if found:
-            self.num_seen += self.writer.put_changes(found, self._fail)
-
     def _put_all(self, found: list[tuple[int, Tensor]]) -> None:
         if found:
             self.num_seen += len(found)
             with _outside_of_modes():
                 self.writer.put_many(found, self._fail)
+
+
+def _updates(every: list[ParameterRows]) -> list[tuple[int, Tensor]]:
+    return [(rows.update, rows.parameter) for rows in every if rows.update is not None]
 
 
 def first_tensor(output: Any) -> Tensor | None:
@@ -228,7 +225,7 @@ def first_tensor(output: Any) -> Tensor | None:
 
 
 def _is_unreal() -> bool:
-    """Whether the model is traced or transformed, so that its tensors have no values of their own."""
+    """True if the model is traced or transformed, so that its tensors have no values of their own."""
     return torch._C._get_tracing_state() is not None or _interpreters() is not None
 
 
@@ -248,13 +245,12 @@ def _outside_of_modes() -> AbstractContextManager[None]:
 # --- hooks that are not copied --------------------------------------------------------------------------
 
 
-# Takes anything and does nothing. Of the standard library, so that a model that was saved while it was
-# watched can be loaded where torcheer is not installed.
-_NOTHING = partial(sys.audit, "torcheer.hook")
-
-
 class Hook:
-    """Calls a function with some arguments before those of the hook."""
+    """Calls a function with some arguments before those of the hook.
+
+    A copy of it takes anything and does nothing. It is of the standard library, so that a model that was
+    saved while it was watched can be loaded where torcheer is not installed.
+    """
 
     __slots__ = ("_first", "_function")
 
@@ -265,9 +261,6 @@ class Hook:
         # A model that is being compiled takes this call into its graph, or fails to; it runs without us.
         if not torch.compiler.is_compiling():
             self._function(*self._first, *rest)
-
-    def __deepcopy__(self, _memo: Any) -> Callable[..., None]:
-        return _NOTHING
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial, (sys.audit, "torcheer.hook")

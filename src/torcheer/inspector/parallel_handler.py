@@ -9,20 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
-from torcheer.inspector.child_handle import Child
-from torcheer.inspector.pace import parse_rate
+from torcheer.inspector.child_process import Child
 from torcheer.inspector.protocol import Job
-from torcheer.inspector.row_plan import Share, observed
-from torcheer.inspector.watch_api import (
-    callbacks_of,
-    room_of,
-    run_folder,
-    tensors_of,
-    thresholds_of,
-)
-from torcheer.inspector.watched_part import Watched
-from torcheer.inspector.watched_steps import ForwardSteps
-from torcheer.inspector.watcher import Announcer, Manner, Watcher
+from torcheer.inspector.watch_api import callbacks_of, room_of, run_folder, tensors_of, thresholds_of
+from torcheer.inspector.watched_share import WatchedShare, observed
+from torcheer.inspector.watched_steps import ForwardSteps, parse_rate
+from torcheer.inspector.watcher import Announcer, Watcher
 from torcheer.models import WatchableLayer, rank_of, trackable, unwrapped
 
 
@@ -31,7 +23,7 @@ class _Tracked(NamedTuple):
 
     watcher: Watcher
     models: list[nn.Module]
-    share: Share
+    share: WatchedShare
 
 
 class ParallelHandler:
@@ -130,7 +122,7 @@ class ParallelHandler:
 
     @property
     def enabled(self) -> bool:
-        """Whether anything is tracked. Can be changed at any time."""
+        """True if anything is tracked. Can be changed at any time."""
         return self._is_enabled
 
     @enabled.setter
@@ -148,7 +140,7 @@ class ParallelHandler:
         return self._found(process_id).watcher
 
     def is_alive(self, process_id: int | None = None) -> bool:
-        """Whether a child runs; without an id, whether any does."""
+        """True if this child runs; without an id, if any does."""
         if process_id is not None:
             return process_id in self._tracked and self._tracked[process_id].watcher.is_alive()
         return any(tracked.watcher.is_alive() for tracked in self._tracked.values())
@@ -227,11 +219,11 @@ class ParallelHandler:
         )
         child = Child(job, self._callbacks, self._start_method)
         child.start()
-        share, models = Share(), list[nn.Module]()
+        share = WatchedShare(child, self._roles, self._room, {})
+        models: list[nn.Module] = []
+        steps = ForwardSteps(models, share.layers, share.tensors)
         has_callback = self._callbacks is not None
-        manner = Manner(every=self._every, budget=self._budget, has_callback=has_callback)
-        part = Watched(child, share, self._roles, self._room)
-        watcher = Watcher([part], ForwardSteps(models, share), manner)
+        watcher = Watcher([share], steps, self._every, budget=self._budget, has_callback=has_callback)
         watcher.enabled = self._is_enabled
         return _Tracked(watcher, models, share)
 

@@ -41,6 +41,7 @@ class Job(Message, frozen=True, tag="job"):
     is_again: bool = False  # the child before this one was killed
     follows_losses: bool = False  # looks for losses that the training logs into the run by itself
     name: str = ""  # of the watch, where several watch the same run
+    callbacks: bytes | None = None  # pickled, where the child is a new interpreter
 
     def named(self, numbers: Numbers) -> Numbers:
         """With the names that these have in the run: those of rank 0 of a watch without a name as they are.
@@ -96,8 +97,6 @@ ToChild = Job | NewPlan | Numbers | Wake | Flush | Close
 class Ready(Message, frozen=True, tag="ready"):
     """The child runs."""
 
-    pid: int
-
 
 class Raised(Message, frozen=True, tag="raised"):
     """An alarm."""
@@ -118,10 +117,13 @@ class Told(Message, frozen=True, tag="told"):
     message: str
 
 
+Reason = Literal["full", "killed", "budget", "error"]
+
+
 class Lost(Message, frozen=True, tag="lost"):
     """Records that are missing from the run, by the names of rows. The child tells what the disk refused."""
 
-    reason: Literal["full", "killed", "budget", "error"]
+    reason: Reason
     counts: dict[str, int]
     first_step: int
     last_step: int
@@ -150,7 +152,7 @@ ToParent = Ready | Raised | Told | Flushed | Failed | Idle | Lost
 
 _LENGTH = struct.Struct("<I")
 _PIECE_BYTES = 1 << 16
-_MOST_BYTES = 1 << 28
+_MOST_BYTES = 1 << 30
 _MOST_DESCRIPTORS = 8
 
 Heard = TypeVar("Heard")
@@ -159,7 +161,8 @@ Heard = TypeVar("Heard")
 class Channel(Generic[Heard]):
     """One end. What cannot be sent at once waits here, and goes with the next message or `pump`."""
 
-    def __init__(self, end: socket.socket, heard: type[Heard]) -> None:
+    def __init__(self, end: socket.socket, heard: Any) -> None:
+        """`heard` is what the other side says: `ToChild` or `ToParent`."""
         self._socket = end
         self._socket.setblocking(False)
         self._decoder: msgspec.msgpack.Decoder[Heard] = msgspec.msgpack.Decoder(heard)
@@ -254,16 +257,6 @@ class Channel(Generic[Heard]):
         self._socket.close()
 
 
-def to_child(end: socket.socket) -> Channel[ToParent]:
-    """The end of the training."""
-    return Channel(end, ToParent)  # type: ignore[arg-type]
-
-
-def to_parent(end: socket.socket) -> Channel[ToChild]:
-    """The end of the child."""
-    return Channel(end, ToChild)  # type: ignore[arg-type]
-
-
 # --- thresholds of alarms -------------------------------------------------------------------------------
 
 
@@ -326,16 +319,12 @@ class Callbacks:
             if function is not None and not callable(function):
                 raise InputError(f"{name} is a {type(function).__name__}: give a function.")
 
-    @property
-    def is_empty(self) -> bool:
-        return self.on_run is None and self.on_closing is None
-
 
 # --- waiting --------------------------------------------------------------------------------------------
 
 
 def wait_for(descriptor: int, seconds: float, *, reading: bool = True, writing: bool = False) -> bool:
-    """Whether it can be, or the other side is gone."""
+    """True if it can be read or written now, or the other side is gone."""
     poll = select.poll()
     poll.register(descriptor, reading * select.POLLIN | writing * select.POLLOUT)
     return bool(poll.poll(1000 * seconds))

@@ -27,44 +27,6 @@ Tally = Literal["full", "budget", "thinned"]
 TALLIES: Final[dict[Tally, int]] = {"full": 4, "budget": 9, "thinned": 14}
 
 
-class SharedMemory:
-    """Bytes without a name, which nobody can leak: they go with the last process that has the descriptor."""
-
-    __slots__ = ("descriptor", "map")
-
-    def __init__(self, descriptor: int, num_bytes: int) -> None:
-        """Takes over the descriptor."""
-        self.descriptor = descriptor
-        try:
-            self.map = mmap.mmap(descriptor, num_bytes)
-        except BaseException:
-            os.close(descriptor)
-            raise
-
-    @classmethod
-    def of_size(cls, num_bytes: int) -> SharedMemory:
-        descriptor = _nameless_file()
-        try:
-            os.ftruncate(descriptor, num_bytes)
-            if hasattr(os, "posix_fallocate"):
-                # Where memory is short this raises now; later, a write into the map would kill the process.
-                os.posix_fallocate(descriptor, 0, num_bytes)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return cls(descriptor, num_bytes)
-
-    def close(self) -> None:
-        """Let go of it as far as nobody here looks into it; the rest goes with the last view of it."""
-        if self.descriptor < 0:
-            return
-        os.close(self.descriptor)
-        self.descriptor = -1
-        with suppress(BufferError):  # a tensor or an array looks at it, and lets go when it is collected
-            self.map.close()
-        del self.map
-
-
 def _nameless_file() -> int:
     if hasattr(os, "memfd_create"):
         return os.memfd_create("torcheer", os.MFD_CLOEXEC)
@@ -92,30 +54,43 @@ class Counted(NamedTuple):
 
 
 class Ring:
-    """Slots of one size, in memory that both processes map."""
+    """Slots of one size, in memory that both processes map.
 
-    __slots__ = ("_counters", "_journal", "_note_bytes", "_slots", "memory", "num_slots", "slot_bytes")
+    The memory has no name, so nobody can leak it: it goes with the last process that has the descriptor.
+    """
 
-    def __init__(self, memory: SharedMemory, num_slots: int, slot_bytes: int, num_rows: int) -> None:
-        self.memory, self.num_slots, self.slot_bytes = memory, num_slots, slot_bytes
+    __slots__ = ("_counters", "_journal", "_map", "_note_bytes", "_slots", "descriptor", "num_slots")
+
+    def __init__(self, descriptor: int, num_slots: int, slot_bytes: int, num_rows: int = 0) -> None:
+        """The ring of the other process. Takes over the descriptor."""
+        self.descriptor, self.num_slots = descriptor, num_slots
         self._note_bytes = _NOTE.size + -(-num_rows // 8)
-        whole = memoryview(memory.map)
+        start = _head_bytes(num_rows)
+        try:
+            self._map = mmap.mmap(descriptor, start + num_slots * slot_bytes)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        whole = memoryview(self._map)
         # Items of a view of "Q" are stored in one go, so the other side never sees half a number.
         self._counters: memoryview | list[int] = whole[:_PAGE_BYTES].cast("Q")
-        self._journal = whole[_PAGE_BYTES : _head_bytes(num_rows)]
-        starts = (_head_bytes(num_rows) + slot_bytes * number for number in range(num_slots))
-        self._slots = [whole[start : start + slot_bytes] for start in starts]
+        self._journal = whole[_PAGE_BYTES:start]
+        starts = (start + slot_bytes * number for number in range(num_slots))
+        self._slots = [whole[place : place + slot_bytes] for place in starts]
 
     @classmethod
     def of_size(cls, num_slots: int, slot_bytes: int, num_rows: int = 0) -> Ring:
-        memory = SharedMemory.of_size(_head_bytes(num_rows) + num_slots * slot_bytes)
-        return cls(memory, num_slots, slot_bytes, num_rows)
-
-    @classmethod
-    def of_descriptor(cls, descriptor: int, num_slots: int, slot_bytes: int, num_rows: int = 0) -> Ring:
-        """The ring of the other process. Takes over the descriptor."""
-        memory = SharedMemory(descriptor, _head_bytes(num_rows) + num_slots * slot_bytes)
-        return cls(memory, num_slots, slot_bytes, num_rows)
+        """A new one. Raises OSError where memory is short."""
+        descriptor, num_bytes = _nameless_file(), _head_bytes(num_rows) + num_slots * slot_bytes
+        try:
+            os.ftruncate(descriptor, num_bytes)
+            if hasattr(os, "posix_fallocate"):
+                # Where memory is short this raises now; later, a write into the map would kill the process.
+                os.posix_fallocate(descriptor, 0, num_bytes)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(descriptor, num_slots, slot_bytes, num_rows)
 
     # --- both sides ---------------------------------------------------------------------------------
 
@@ -207,7 +182,10 @@ class Ring:
             with suppress(BufferError):  # somebody looks into this slot, and lets go when it is collected
                 view.release()
         del views, view
-        self.memory.close()
+        os.close(self.descriptor)
+        with suppress(BufferError):  # the same of all of it
+            self._map.close()
+        del self._map
 
 
 def _head_bytes(num_rows: int) -> int:

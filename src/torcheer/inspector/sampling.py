@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy
 import torch
@@ -15,14 +15,14 @@ from torch import Tensor
 
 from torcheer.inspector.frame_format import (
     DTYPE_CODES,
-    IS_CUT,
-    IS_SEEN,
     MOST_DIMS,
     NO_EXCERPT,
     QUANTILES,
     ROW_HEAD,
     Bounds,
     Role,
+    RowFlag,
+    Whole,
 )
 
 RUN = 4  # neighbours in a sample
@@ -60,8 +60,6 @@ class Pieces:
     room: int  # how far the sample can be shifted
     excerpt_shape: tuple[int, ...] | None  # None: no room, or it has too many dimensions
     excerpt_stride: tuple[int, ...]
-    excerpt_bytes: int  # that the whole tensor would take
-    is_wanting: bool = False  # there is no room for it whole
     sample_target: Any = None  # the tensor that takes the sample
     excerpt_targets: dict[int, Any] = field(default_factory=dict)  # those that look into each slot
 
@@ -80,7 +78,7 @@ def pieces_of(tensor: Tensor, role: Role, sample_elements: int, excerpt_bytes: i
     is_cut = has_excerpt and taken != shape
 
     head = ROW_HEAD.pack(
-        IS_SEEN | (IS_CUT if is_cut else 0),
+        RowFlag.SEEN | (RowFlag.CUT if is_cut else 0),
         DTYPE_CODES.get(dtype, 0),
         min(len(shape), MOST_DIMS),
         len(taken) if has_excerpt else NO_EXCERPT,
@@ -104,7 +102,6 @@ def pieces_of(tensor: Tensor, role: Role, sample_elements: int, excerpt_bytes: i
         room=max(1, num_elements - (num_runs - 1) * spacing - RUN + 1),
         excerpt_shape=taken if has_excerpt else None,
         excerpt_stride=tuple(apart * step for apart, step in zip(stride, steps or (), strict=False)),
-        excerpt_bytes=num_elements * tensor.element_size(),
     )
 
 
@@ -191,17 +188,6 @@ _SPREAD: Final = 0.5  # of the mean square: where the spread is smaller, it is c
 _HALF: Final = (torch.float16, torch.bfloat16)
 
 
-class Whole(NamedTuple):
-    """What is known of a whole tensor: of its finite values, with the number of others beside it."""
-
-    norm: float
-    num_nan: int = 0
-    num_inf: int = 0
-    has_positive_inf: bool = False
-    moments: tuple[float, ...] | None = None  # mean, std, low and high; NaN where there are none
-    order: tuple[float, ...] | None = None  # shares of zeros and of saturated values, and quantiles
-
-
 def norms(flats: Sequence[Tensor]) -> list[Whole]:
     """The norms of tensors of one dimension on the CPU, and whether they hold NaN or Inf."""
     found = [_line_norms(flat) for flat in flats]
@@ -216,7 +202,7 @@ def norms(flats: Sequence[Tensor]) -> list[Whole]:
 def _line_norms(flat: Tensor) -> Tensor:
     """Norms of stretches: as fast as one norm of all, whose sum of float32 is off by up to a thousandth."""
     if flat.dtype in _HALF:
-        return torch.cat([_line_norms(piece.float()) for piece in _pieces(flat)])
+        return torch.cat([_line_norms(piece) for piece in _pieces(flat)])
     num_lines = flat.numel() // _LINE
     found = []
     if num_lines:
@@ -227,8 +213,10 @@ def _line_norms(flat: Tensor) -> Tensor:
     return found[0] if len(found) == 1 else torch.cat(found)
 
 
-def _pieces(flat: Tensor) -> Sequence[Tensor]:
-    return (flat,) if flat.numel() <= _PIECE else torch.split(flat, _PIECE)
+def _pieces(flat: Tensor) -> Iterator[Tensor]:
+    """Stretches that stay in the processor's cache, in numbers that can be added up."""
+    for piece in (flat,) if flat.numel() <= _PIECE else torch.split(flat, _PIECE):
+        yield piece.float() if piece.dtype in _HALF else piece
 
 
 def _trusted(flat: Tensor, norm: float) -> Whole:
@@ -256,14 +244,13 @@ def whole_figures(flat: Tensor) -> Whole:
         return _careful(flat)
     low, high, total = math.inf, -math.inf, 0.0
     for piece in _pieces(flat):
-        piece = piece.float() if piece.dtype in _HALF else piece
         low, high = min(low, piece.amin().item()), max(high, piece.amax().item())
         total += piece.sum().item()
     mean = min(max(total / num, low), high)
     around = whole.norm**2 - num * mean * mean
     if around < _SPREAD * whole.norm**2:  # all but the mean may have been rounded away
-        distances = (piece.float() if piece.dtype in _HALF else piece for piece in _pieces(flat))
-        around = sum(norms([piece - mean])[0].norm ** 2 for piece in distances) if low < high else 0.0
+        distances = (norms([piece - mean])[0].norm for piece in _pieces(flat))
+        around = sum(distance**2 for distance in distances) if low < high else 0.0
     std = math.sqrt(around / (num - 1)) if num > 1 else math.nan
     return whole._replace(moments=(mean, std, low, high))
 

@@ -14,15 +14,12 @@ from torch import nn
 from torch.optim import Optimizer
 
 from torcheer.errors import InputError
-from torcheer.inspector.child_handle import Child
-from torcheer.inspector.child_process import check_start
-from torcheer.inspector.pace import parse_rate
+from torcheer.inspector.child_process import Child, check_start
 from torcheer.inspector.protocol import Callbacks, Job, Raised, Thresholds
-from torcheer.inspector.row_plan import Room, Share, Tensors, observed
-from torcheer.inspector.watch_names import checked_name, next_step, take_name
-from torcheer.inspector.watched_part import Watched
-from torcheer.inspector.watched_steps import ForwardSteps, OptimizerSteps
-from torcheer.inspector.watcher import Manner, Watcher, WhenFull
+from torcheer.inspector.watch_names import next_step, take_name
+from torcheer.inspector.watched_share import Room, Tensors, WatchedShare, observed
+from torcheer.inspector.watched_steps import ForwardSteps, OptimizerSteps, parse_rate
+from torcheer.inspector.watcher import Watcher, WhenFull
 from torcheer.models import chosen_layers, rank_of
 from torcheer.run import folder_of
 
@@ -86,13 +83,14 @@ def watch(
     given = _optimizers(optimizer)
     chosen = chosen_layers(model, layers)
     roles = observed(observe)
-    manner = _manner(every, budget, when_full, on_alarm, has_callback=callback is not None)
+    rate = parse_rate(every)
+    _check(budget, when_full, on_alarm)
     room = room_of(tensors_of(tensors, callback), exact=exact)
     thresholds, callbacks = thresholds_of(alarms), callbacks_of(callback, on_closing)
     _split(chosen, children)
     check_start(start_method)
     folder, own_rank = run_folder(run), rank_of(rank)
-    taken = take_name(folder, own_rank, checked_name(name), model, chosen)
+    taken = take_name(folder, own_rank, name, model, chosen)
     with ExitStack() as undone:  # where anything of this fails
         undone.callback(taken.release)
         chosen = taken.named(chosen)
@@ -101,22 +99,32 @@ def watch(
             run=folder,
             rank=own_rank,
             max_bytes=max_bytes // max(1, children),
-            every=manner.every.text,
+            every=rate.text,
             thresholds=thresholds,
             keeps_tensors=room.tensors is not None,
             parent=os.getpid(),
             follows_losses=folder is not None and taken.is_first,
             name=taken.name,
         )
-        steps = OptimizerSteps(given) if given else ForwardSteps([model], Share(layers=chosen))
-        parts: list[Watched] = []
+        steps = OptimizerSteps(given) if given else ForwardSteps([model], chosen)
+        parts: list[WatchedShare] = []
         for share in _split(chosen, children):
             child = Child(job, callbacks, start_method)
             child.start()
             undone.callback(child.close, 0.0)
-            parts.append(Watched(child, share, roles, room))
+            parts.append(WatchedShare(child, roles, room, share))
             job = msgspec.structs.replace(job, follows_losses=False)
-        watcher = Watcher(parts, steps, manner, begun if first_step is None else first_step, taken)
+        watcher = Watcher(
+            parts,
+            steps,
+            rate,
+            budget=budget,
+            when_full=when_full,
+            on_alarm=on_alarm,
+            has_callback=callback is not None,
+            first_step=begun if first_step is None else first_step,
+            taken=taken,
+        )
         undone.callback(watcher.close)
         watcher.start()
         undone.pop_all()
@@ -142,7 +150,7 @@ def _innermost(one: Any) -> Optimizer:
     raise InputError(f"optimizer is a {type(one).__name__}: give a torch.optim.Optimizer.")
 
 
-def _manner(every: Any, budget: Any, when_full: Any, on_alarm: Any, *, has_callback: bool) -> Manner:
+def _check(budget: Any, when_full: Any, on_alarm: Any) -> None:
     if when_full not in ("drop", "block", "thin"):
         raise InputError(f"when_full is {when_full!r}: give 'drop', 'block' or 'thin'.")
     if budget is not None and not (isinstance(budget, int | float) and 0 < budget <= 1):
@@ -151,27 +159,20 @@ def _manner(every: Any, budget: Any, when_full: Any, on_alarm: Any, *, has_callb
         )
     if on_alarm is not None and not callable(on_alarm):
         raise InputError(f"on_alarm is a {type(on_alarm).__name__}: give a function that takes an alarm.")
-    return Manner(
-        every=parse_rate(every),
-        budget=budget,
-        when_full=when_full,
-        on_alarm=on_alarm,
-        has_callback=has_callback,
-    )
 
 
 def tensors_of(tensors: Any, callback: Any) -> Tensors:
     if tensors is True:
         return "sample" if callback is None else "whole"
-    if tensors is False or tensors is None:
-        if callback is not None:
-            raise InputError(
-                "a callback is called with tensors: leave `tensors` out, or give 'whole' or 'sample'."
-            )
-        return None
     if tensors == "sample" or tensors == "whole":
         return "whole" if tensors == "whole" else "sample"
-    raise InputError(f"tensors is {tensors!r}: give 'sample', 'whole' or False.")
+    if tensors is not False and tensors is not None:
+        raise InputError(f"tensors is {tensors!r}: give 'sample', 'whole' or False.")
+    if callback is not None:
+        raise InputError(
+            "a callback is called with tensors: leave `tensors` out, or give 'whole' or 'sample'."
+        )
+    return None
 
 
 def room_of(tensors: Tensors, *, exact: bool = False) -> Room:
@@ -201,8 +202,9 @@ def thresholds_of(alarms: Any) -> Thresholds | None:
 
 
 def callbacks_of(callback: Any, on_closing: Any) -> Callbacks | None:
-    callbacks = Callbacks(on_run=callback, on_closing=on_closing)
-    return None if callbacks.is_empty else callbacks
+    if callback is None and on_closing is None:
+        return None
+    return Callbacks(on_run=callback, on_closing=on_closing)
 
 
 def run_folder(run: Any) -> str | None:
@@ -215,11 +217,11 @@ def run_folder(run: Any) -> str | None:
     return str(folder_of(path).absolute())
 
 
-def _split(layers: dict[str, nn.Module], children: Any) -> list[Share]:
+def _split(layers: dict[str, nn.Module], children: Any) -> list[dict[str, nn.Module]]:
     """Neighbours stay together."""
     if not isinstance(children, int) or isinstance(children, bool) or children < 1:
         raise InputError(f"children is {children!r}: give a whole number from 1 on.")
     names = list(layers)
     number = min(children, len(names))
     ends = [len(names) * part // number for part in range(number + 1)]
-    return [Share(layers={name: layers[name] for name in names[start:end]}) for start, end in pairwise(ends)]
+    return [{name: layers[name] for name in names[start:end]} for start, end in pairwise(ends)]

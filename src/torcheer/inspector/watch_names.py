@@ -27,17 +27,8 @@ class WatchName:
         self.folder, self.rank, self.name = folder, rank, name
         self.first_words = frozenset({name})  # of the names of its rows, up to the first dot
         self._lock = lock
-        self._watch: weakref.ref[Any] | None = None
+        self.step: int | None = None  # at which the watch is that has it; None before it starts
         self.is_first = True  # of those in this process that watch the run
-
-    @property
-    def step(self) -> int | None:
-        """At which step the watch is that has it; None where there is none."""
-        watch = None if self._watch is None else self._watch()
-        return None if watch is None else int(watch.step)
-
-    def belongs_to(self, watch: Any) -> None:
-        self._watch = weakref.ref(watch)
 
     def named(self, layers: Mapping[str, nn.Module]) -> dict[str, nn.Module]:
         """The addresses of layers, with the name before them."""
@@ -47,33 +38,24 @@ class WatchName:
             f"{self.name}.{address}" if address else self.name: module for address, module in layers.items()
         }
 
-    def release(self) -> None:
+    def release(self, *, in_fork: bool = False) -> None:
+        """`in_fork`: this is a fork of the process that has it, and keeps it."""
         _held.discard(self)
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
-
-    def forget_after_fork(self) -> None:
-        """In a forked child: it is the parent's."""
-        _held.discard(self)
-        if self._lock is not None:
-            self._lock.forget_after_fork()
-            self._lock = None
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.forget_after_fork() if in_fork else lock.release()
 
 
 _held: weakref.WeakSet[WatchName] = weakref.WeakSet()
 
 
-def checked_name(name: Any) -> str | None:
-    if name is None or (isinstance(name, str) and 0 < len(name) <= 100 and not set(name) & set(_FORBIDDEN)):
-        return name
-    raise InputError(f"name is {name!r}: give a short word without any of {' '.join(_FORBIDDEN)}.")
-
-
 def take_name(
-    folder: str | None, rank: int, name: str | None, model: nn.Module, layers: Mapping[str, nn.Module]
+    folder: str | None, rank: int, name: Any, model: nn.Module, layers: Mapping[str, nn.Module]
 ) -> WatchName:
     """The name that was asked for, or one that nobody in this process has. Raises InputError."""
+    is_word = isinstance(name, str) and 0 < len(name) <= 100 and not set(name) & set(_FORBIDDEN)
+    if name is not None and not is_word:
+        raise InputError(f"name is {name!r}: give a short word without any of {' '.join(_FORBIDDEN)}.")
     if folder is None:
         return WatchName("", rank, name or "", None)
     real = os.path.realpath(folder)

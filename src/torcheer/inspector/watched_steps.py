@@ -1,22 +1,30 @@
-"""When a step begins and ends: by the optimizer where there is one, otherwise by the forward passes."""
+"""Which steps are watched: when a step begins and ends, how often to look, and what looking may cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+import math
+import re
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
+from torcheer.errors import InputError
 from torcheer.inspector.layer_hooks import Hook
-from torcheer.inspector.row_plan import Share
 
 if TYPE_CHECKING:
     from torcheer.inspector.watcher import Watcher
 
 Ids = frozenset[int] | None  # of parameters, by identity; None for all of them
+
+# --- when a step begins and ends ------------------------------------------------------------------------
 
 
 class OptimizerSteps:
@@ -36,29 +44,31 @@ class OptimizerSteps:
         self._last = optimizers[0] if len(optimizers) == 1 else None  # the one that ends a step
 
     def start(self, told: Watcher) -> None:
-        def before(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-            if optimizer in self._stepped:  # a new round, although nobody ended the last one
-                self._last = self._stepped[-1]
-                self._end(told)
-            own = self._own(optimizer)
-            if not _has_closure(args, kwargs):
-                told.on_gradients_ready(own)
-            told.on_update_due(own)
-
-        def after(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-            own = self._own(optimizer)
-            if _has_closure(args, kwargs):
-                told.on_gradients_ready(own)
-            told.on_updated(own)
-            self._stepped.append(optimizer)
-            if len(self._stepped) == len(self.optimizers):
-                self._last = optimizer
-            if optimizer is self._last:
-                self._end(told)
-
         for optimizer in self.optimizers:
-            self._handles.append(optimizer.register_step_pre_hook(before))
-            self._handles.append(optimizer.register_step_post_hook(after))
+            self._handles.append(optimizer.register_step_pre_hook(partial(self._before, told)))
+            self._handles.append(optimizer.register_step_post_hook(partial(self._after, told)))
+
+    def _before(self, told: Watcher, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if optimizer in self._stepped:  # a new round, although nobody ended the last one
+            self._last = self._stepped[-1]
+            self._end(told)
+        own, has_closure = self._own(optimizer), _has_closure(args, kwargs)
+        for look in told.looks:
+            if not has_closure:
+                look.look_at_weight_gradients(own)
+            look.look_before_update(own)
+
+    def _after(self, told: Watcher, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        own, has_closure = self._own(optimizer), _has_closure(args, kwargs)
+        for look in told.looks:
+            if has_closure:
+                look.look_at_weight_gradients(own)
+            look.look_at_changes(own)
+        self._stepped.append(optimizer)
+        if len(self._stepped) == len(self.optimizers):
+            self._last = optimizer
+        if optimizer is self._last:
+            self._end(told)
 
     def stop(self) -> None:
         for handle in self._handles:
@@ -67,7 +77,7 @@ class OptimizerSteps:
 
     def _end(self, told: Watcher) -> None:
         self._stepped.clear()
-        told.on_step_end()
+        told.end_step()
 
     def _own(self, optimizer: Optimizer) -> Ids:
         if len(self.optimizers) == 1:
@@ -77,7 +87,7 @@ class OptimizerSteps:
 
 
 def _has_closure(args: Any, kwargs: Any) -> bool:
-    """Whether the optimizer computes the gradients itself, during its step."""
+    """True if the optimizer computes the gradients itself, during its step."""
     closure = kwargs.get("closure", args[1] if len(args) > 1 else args[0] if args else None)
     return callable(closure) and not isinstance(closure, Optimizer)
 
@@ -91,9 +101,14 @@ class ForwardSteps:
 
     knows_update = False
 
-    def __init__(self, models: Sequence[nn.Module], share: Share) -> None:
-        """`models` and `share` may grow: what counts is what is there at the start."""
-        self._models, self._share = models, share
+    def __init__(
+        self,
+        models: Sequence[nn.Module],
+        layers: Mapping[str, nn.Module],
+        tensors: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """All of these may grow: what counts is what is there at the start."""
+        self._models, self._layers, self._tensors = models, layers, {} if tensors is None else tensors
         self._handles: list[RemovableHandle] = []
         self._places: dict[nn.Module, RemovableHandle] = {}
         self._first: nn.Module | None = None
@@ -101,7 +116,7 @@ class ForwardSteps:
 
     @property
     def is_outside(self) -> bool:
-        """Whether steps end before compiled code begins: torch.compile's wrapper calls its hooks itself."""
+        """True if steps end before compiled code begins: torch.compile's wrapper calls its hooks itself."""
         return bool(self._models) and all(hasattr(model, "_orig_mod") for model in self._models)
 
     def start(self, told: Watcher) -> None:
@@ -112,9 +127,9 @@ class ForwardSteps:
                 self._first = module
                 self._forget_all_but(module)
             elif module is self._first:
-                told.on_step_end()
+                told.end_step()
 
-        watched = dict.fromkeys([*self._models, *self._share.layers.values()])
+        watched = dict.fromkeys([*self._models, *self._layers.values()])
         self._places = {module: module.register_forward_pre_hook(Hook(begins)) for module in watched}
         self._handles = list(self._places.values())
         if not watched:
@@ -123,14 +138,14 @@ class ForwardSteps:
     def _start_with_tensors(self, told: Watcher) -> None:
         def ends() -> None:
             self._is_backward = False
-            told.on_step_end()
+            told.end_step()
 
         def reached(_gradient: Any) -> None:
             if not self._is_backward:
                 self._is_backward = True
                 torch.autograd.Variable._execution_engine.queue_callback(ends)
 
-        for tensor in self._share.tensors.values():
+        for tensor in self._tensors.values():
             if tensor.requires_grad:
                 register: Callable[[Any], RemovableHandle] = tensor.register_hook
                 self._handles.append(register(Hook(reached)))
@@ -150,3 +165,139 @@ class ForwardSteps:
 
 
 Steps = OptimizerSteps | ForwardSteps
+
+
+# --- how often ------------------------------------------------------------------------------------------
+
+_RATE = re.compile(r"\s*([0-9.eE+-]+)\s*/\s*(s|sec|second|min|minute|h|hour)\s*\Z")
+_STEPS = re.compile(r"\s*(?:every\s+)?([0-9]+)\s*(?:steps?)?\s*\Z")
+_SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
+_NUM_WARMING = 2  # looks that set things up and say nothing of the cost
+_NUM_COSTS = 7  # of which the median holds: one that was disturbed says nothing
+_MEMORY = 0.8  # how much of what was known of a step's length stays with each new one
+_MOST_TIMES = 4.0  # of the usual length, above which a step counts as disturbed
+_DOUBLING_SECONDS = 5.0  # in which a thinned rate doubles again
+_LEAST_SHARE = 1 / 64
+_LEAST_RATE = 0.2  # looks a second that there are whatever they cost, where as many are asked for
+_NUM_FIRST = 10  # steps that are looked at whatever it costs
+
+
+LeftOut = Literal["budget", "thinned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Every:
+    """How often to look, as it was asked for."""
+
+    per_second: float = math.inf
+    num_steps: int = 1
+    text: str = ""
+
+
+def parse_rate(every: Any) -> Every:
+    """`'20/s'`, `'6/min'`, 20.0 for a rate; 10 or `'10 steps'` for every tenth step."""
+    if isinstance(every, Every):
+        return every
+    if isinstance(every, int) and not isinstance(every, bool) and every >= 1:
+        return Every(num_steps=every, text=f"{every} steps" if every > 1 else "step")
+    if isinstance(every, float) and 0 < every < math.inf:
+        return Every(per_second=every, text=f"{every:g}/s")
+    if isinstance(every, str):
+        if match := _STEPS.match(every):
+            if int(match[1]) >= 1:
+                return parse_rate(int(match[1]))
+        elif match := _RATE.match(every):
+            rate = _number(match[1]) / _SECONDS[match[2]]
+            if 0 < rate < math.inf:
+                return Every(per_second=rate, text=every.strip())
+    raise InputError(
+        f"every is {every!r}: give a rate such as '20/s' or '6/min', or a whole number of steps."
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _after(due: float, now: float, interval: float) -> float:
+    """When the next is due: keep to the beat, but do not catch up on what was missed."""
+    if not interval:
+        return -math.inf
+    return (now if now - due > interval / 2 else due) + interval
+
+
+class Pace:
+    """Decides at each step whether the next one is watched, and keeps the cost below a share of the time."""
+
+    def __init__(self, every: Every, budget: float | None) -> None:
+        self.every, self.budget = every, budget
+        self._next_time = -math.inf
+        self._next_step: int | None = None
+        self._share = 1.0  # of the rate, where the ring was full and the rate is thinned for it
+        self._thinned_at = self._now = 0.0
+        self._num_looks = 0
+        self._costs: deque[float] = deque(maxlen=_NUM_COSTS)
+        self.cost: float | None = None  # seconds for a look, both processes together
+        self._step_seconds: float | None = None  # from one step to the next
+        self._num_first = _NUM_FIRST if every.per_second >= _LEAST_RATE else 0  # steps that are left of those
+        self._asked_time = -math.inf  # when the next look would be due if it cost nothing
+        self.left_out: LeftOut | None = None  # why the last step is not watched, although that was asked for
+
+    @property
+    def is_limited(self) -> bool:
+        """True if the cost, and not what was asked for, says how often to look."""
+        if not self._step_seconds:
+            return False
+        asked = min(self.every.per_second, 1 / (self.every.num_steps * self._step_seconds))
+        return self.most_per_second() < asked
+
+    def is_due(self, now: float, step: int) -> bool:
+        """True if this step is watched; then the next one is due an interval later."""
+        self._now, self.left_out = now, None
+        if self._next_step is not None and step < self._next_step:
+            return False
+        is_first, self._num_first = self._num_first > 0, max(0, self._num_first - 1)
+        is_asked = now >= self._asked_time
+        if is_asked:
+            self._asked_time = _after(self._asked_time, now, 1 / self.every.per_second)
+        if not is_first and now < self._next_time:
+            if is_asked:
+                self.left_out = "thinned" if self._share_at(now) < 1 else "budget"
+                self._next_step = step + self.every.num_steps
+            return False
+        self._next_time = _after(self._next_time, now, 1 / self.most_per_second())
+        self._next_step = step + self.every.num_steps
+        return True
+
+    def most_per_second(self) -> float:
+        """The rate that is kept: what was asked for, or what the budget allows, but not next to nothing."""
+        rate = self.every.per_second
+        if self.budget is not None and self.cost:
+            rate = min(rate, self.budget / self.cost)
+        share = self._share_at(self._now)
+        if share < 1:
+            rate = min(rate, 1 / (self._step_seconds or 0.05)) * share
+        return max(rate, min(_LEAST_RATE, self.every.per_second))
+
+    def note_look(self, seconds: float) -> None:
+        """A look took so long, in the training and in the child."""
+        self._num_looks += 1
+        if self._num_looks > _NUM_WARMING:
+            self._costs.append(seconds)
+            self.cost = median(self._costs)
+
+    def note_step(self, seconds: float) -> None:
+        known = seconds if self._step_seconds is None else self._step_seconds
+        self._step_seconds = _MEMORY * known + (1 - _MEMORY) * min(seconds, _MOST_TIMES * known)
+
+    def thin(self, now: float) -> None:
+        """The ring was full: look half as often, for a while."""
+        self._share = max(_LEAST_SHARE, self._share_at(now) / 2)
+        self._thinned_at = self._now = now
+
+    def _share_at(self, now: float) -> float:
+        """Of the rate; it doubles again as time goes by."""
+        return min(1.0, self._share * 2 ** min(64.0, (now - self._thinned_at) / _DOUBLING_SECONDS))

@@ -11,21 +11,19 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from types import TracebackType
 from typing import Any, Literal, Self
 
+import torch
 from torch import Tensor
 
 from torcheer.errors import InputError
-from torcheer.inspector.child_handle import Child
-from torcheer.inspector.child_process import forget_in_forks
-from torcheer.inspector.pace import Every, Pace
+from torcheer.inspector.child_process import Child, forget_in_forks
+from torcheer.inspector.layer_hooks import Look
 from torcheer.inspector.protocol import Lost, Numbers, Raised, Told
 from torcheer.inspector.watch_names import WatchName
-from torcheer.inspector.watched_part import Watched, is_crowded, wait_until
-from torcheer.inspector.watched_steps import Ids, OptimizerSteps, Steps
+from torcheer.inspector.watched_share import WatchedShare, wait_until
+from torcheer.inspector.watched_steps import Every, OptimizerSteps, Pace, Steps
 from torcheer.models import begin_eager, end_eager
 from torcheer.run import Ending, Run, RunAccess, at_end_of_child, ending_of, ending_of_program
 
@@ -36,7 +34,6 @@ _ATTENDING_SECONDS = 0.1  # between two looks at what the children say
 _SAYING_SECONDS = 1.0  # between two notes of the rate and the cost
 _BLOCK_SECONDS = 30.0  # that a training waits at most for a child that stands still
 _CLOSE_SECONDS = 20.0
-_TRANSFER_SECONDS = 2.0  # for what is on its way from another device at the end
 _MOST_ALARMS = 10_000
 _MOST_OF_A_KIND = 3  # that are shown
 _EXCERPT_SECONDS = 1.0  # between two frames with tensors, where the budget does not suffice for all
@@ -58,7 +55,7 @@ class Announcer:
         self._told: set[str] = set()
         self._shown: dict[str, set[tuple[str, str]]] = {}  # layers and variables, by the kind of alarm
 
-    def hear(self, part: Watched) -> None:
+    def hear(self, part: WatchedShare) -> None:
         """All that a child has said since the last time."""
         for message in part.child.poll():
             if isinstance(message, Raised):
@@ -108,51 +105,47 @@ def listed(names: Sequence[str]) -> str:
 # --- the watcher ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How a training is watched."""
-
-    every: Every
-    budget: float | None
-    when_full: WhenFull = "drop"
-    on_alarm: Callable[[Raised], Any] | None = None
-    has_callback: bool = False  # which gets each tensor of each step that is watched
-
-
 class Watcher:
     """A training that is watched. `close()` ends it, and so does the end of a `with`."""
 
     def __init__(
         self,
-        parts: Sequence[Watched],
+        parts: Sequence[WatchedShare],
         steps: Steps,
-        manner: Manner,
+        every: Every,
+        *,
+        budget: float | None = None,
+        when_full: WhenFull = "drop",
+        on_alarm: Callable[[Raised], Any] | None = None,
+        has_callback: bool = False,
         first_step: int = 0,
         taken: WatchName | None = None,
     ) -> None:
+        """`has_callback`: it gets each tensor of each step that is watched."""
         self.step = self._first_step = first_step
-        self._taken = taken
-        if taken is not None:
-            taken.belongs_to(self)
-        self._parts, self._steps, self._manner = list(parts), steps, manner
-        self._pace = Pace(manner.every, manner.budget)
-        self._announcer = Announcer(manner.on_alarm)
+        self._taken = taken or WatchName("", 0, "", None)
+        self._taken.step = first_step
+        self._parts, self._steps = list(parts), steps
+        self._when_full, self._has_callback = when_full, has_callback
+        self._pace = Pace(every, budget)
+        self._announcer = Announcer(on_alarm)
         self._run: Run | None = None  # for what the user logs
-        self._armed: list[Watched] = []
-        self._missed: list[Watched] = []  # that had no room for this step
+        self._armed: list[WatchedShare] = []
+        self._missed: list[WatchedShare] = []  # that had no room for this step
         self._logged_early: set[str] = set()  # names of numbers that come before the optimizer's step
         self._is_enabled, self._is_closed = True, False
         self._step_ahead: int | None = None  # that was to be looked at when it was switched off
         self._pid = os.getpid()
         self._attended_at = self._said_at = self._step_at = time.monotonic()
-        self._num_looks, self._num_looks_said = 0, 0
-        self._rate = self._share_of_time = 0.0
+        self._num_looks = 0  # since the rate was last noted
+        self.rate = 0.0  # how often it looked in a second, lately
+        self.cost = 0.0  # the share of the time that this took, in the training and in its children
         self._arming_seconds = 0.0
         self._excerpts_at = -_EXCERPT_SECONDS
         _close_at_exit(self)
         forget_in_forks(self)
         children = [part.child for part in self._parts]
-        weakref.finalize(self, _close_children, children, taken).atexit = False
+        weakref.finalize(self, _close_children, children, self._taken).atexit = False
 
     def start(self) -> None:
         """Begin with the step that comes next."""
@@ -164,11 +157,11 @@ class Watcher:
     @property
     def name(self) -> str:
         """What stands before the names of its layers in the run; empty where nothing does."""
-        return "" if self._taken is None else self._taken.name
+        return self._taken.name
 
     @property
     def enabled(self) -> bool:
-        """Whether it looks. Can be changed at any time: off leaves no hook behind."""
+        """True if it looks. Can be changed at any time: off leaves no hook behind."""
         return self._is_enabled
 
     @enabled.setter
@@ -176,7 +169,7 @@ class Watcher:
         was_enabled, self._is_enabled = self._is_enabled, bool(enabled)
         if was_enabled and not enabled:
             # Nothing of the step was seen yet: switched on in time, it can be looked at after all.
-            is_ahead = all(part.look is None or part.look.seconds == 0 for part in self._armed)
+            is_ahead = all(look.seconds == 0 for look in self.looks)
             self._step_ahead = self.step if self._armed and is_ahead else None
             self._disarm()
         elif enabled and not was_enabled and self._step_ahead == self.step and not self._is_closed:
@@ -186,16 +179,6 @@ class Watcher:
     def alarms(self) -> list[Raised]:
         """Those of this watching, the latest of them where there are very many. The run has them all."""
         return list(self._announcer.alarms)
-
-    @property
-    def rate(self) -> float:
-        """How often it looked in a second, lately."""
-        return self._rate
-
-    @property
-    def cost(self) -> float:
-        """The share of the time that watching took lately, in the training and in its children."""
-        return self._share_of_time
 
     @property
     def dropped(self) -> Counter[str]:
@@ -217,7 +200,7 @@ class Watcher:
         return sum(part.child.num_restarts for part in self._parts)
 
     def is_alive(self) -> bool:
-        """Whether there are children that look."""
+        """True if there are children that look."""
         return not self._is_closed and any(part.child.is_alive() for part in self._parts)
 
     def log(self, values: dict[str, Any] | None = None, /, *, step: int | None = None, **named: Any) -> None:
@@ -228,17 +211,17 @@ class Watcher:
         """
         if self._is_closed or not self._parts:
             return
-        if step is None:
-            step = self._step_of_log({**(values or {}), **named})
+        given = {**(values or {}), **named}
+        of_step = self._step_of_log(given) if step is None else step
         try:
-            numbers = {name: _number(value) for name, value in {**(values or {}), **named}.items()}
+            numbers = {
+                name: float(value.detach() if isinstance(value, Tensor) else value)
+                for name, value in given.items()
+            }
         except Exception as error:
             self._announcer.warn(f"watcher.log: {error}: give numbers, by name.", "log")
             return
-        try:
-            self._keep_numbers(numbers, step)
-        except Exception as error:
-            self._announcer.report(error)
+        self._guarded(lambda: self._keep_numbers(numbers, of_step))
 
     def _keep_numbers(self, numbers: dict[str, float], step: int) -> None:
         """In a part of the run that is this process's own; alarms look at them in the child."""
@@ -267,10 +250,6 @@ class Watcher:
         if self._is_enabled:
             self._arm()
 
-    def end_step(self) -> None:
-        """Say that a step is over, where neither an optimizer nor a forward pass does."""
-        self.on_step_end()
-
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until all that was seen is on disk. False: it takes longer."""
         until = time.monotonic() + timeout
@@ -284,7 +263,7 @@ class Watcher:
         names = (*names, *(f"{self.name}.{name}" for name in names if self.name))
         gone = []
         for part in self._parts:
-            for known in (part.share.layers, part.share.tensors):
+            for known in (part.layers, part.tensors):
                 for name in [name for name in known if any(fnmatchcase(name, wanted) for wanted in names)]:
                     del known[name]
                     gone.append(name)
@@ -310,19 +289,17 @@ class Watcher:
         if os.getpid() != self._pid:
             return
         until = time.monotonic() + seconds
-        self._finish_or_forget()
+        if self._armed and not self._steps.knows_update:  # nothing else says when the step is complete
+            self._guarded(self._finish)
+        self._disarm()
         for part in self._parts:
-            if not wait_until(part.settle, lambda: None, _TRANSFER_SECONDS):
-                part.count_pending(self.step)
+            part.end(self.step)
         self._attend(time.monotonic())
-        for part in self._parts:
-            part.let_go()
         is_done = [self._close_run(reason, max(0.0, until - time.monotonic()) / 2)]
         is_done += [part.child.close(max(0.0, until - time.monotonic()), reason) for part in self._parts]
         for part in self._parts:
             self._announcer.hear(part)
-        if self._taken is not None:
-            self._taken.release()
+        self._taken.release()
         if not all(is_done):
             self._announcer.warn("what was watched is still being written: that goes on by itself, and ends.")
 
@@ -339,9 +316,7 @@ class Watcher:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
         self.close_with(ending_of(error).reason)
 
     def __repr__(self) -> str:
@@ -351,30 +326,20 @@ class Watcher:
 
     # --- as the training goes -----------------------------------------------------------------------
 
-    def on_update_due(self, parameters: Ids) -> None:
-        """An optimizer is about to change these weights."""
-        for part in self._armed:
-            if part.look is not None:
-                part.look.look_before_update(parameters)
+    @property
+    def looks(self) -> list[Look]:
+        """Those at the step that is under way."""
+        return [part.look for part in self._armed if part.look is not None]
 
-    def on_updated(self, parameters: Ids) -> None:
-        """An optimizer has changed these weights."""
-        for part in self._armed:
-            if part.look is not None:
-                part.look.look_at_changes(parameters)
-
-    def on_gradients_ready(self, parameters: Ids) -> None:
-        """The gradients of these weights are those of this step."""
-        for part in self._armed:
-            if part.look is not None:
-                part.look.look_at_weight_gradients(parameters)
-
-    def on_step_end(self) -> None:
-        """The step is over; what follows belongs to the next."""
+    def end_step(self) -> None:
+        """The step is over. To be called where neither an optimizer nor a forward pass says so."""
         if self._is_closed or os.getpid() != self._pid:
             return
+        self._guarded(self._end_step)
+
+    def _guarded(self, act: Callable[[], None]) -> None:
         try:
-            self._end_step()
+            act()
         except Exception as error:
             self._announcer.report(error)
 
@@ -390,7 +355,7 @@ class Watcher:
         now = time.monotonic()
         seconds, self._step_at = now - self._step_at, now
         self._pace.note_step(seconds)
-        self.step += 1
+        self.step = self._taken.step = self.step + 1
         if now - self._attended_at > _ATTENDING_SECONDS:
             self._attend(now)
         # Somebody may have closed it meanwhile: an alarm calls what it was told to.
@@ -401,7 +366,7 @@ class Watcher:
         """Make ready to look at the step that begins now."""
         started = time.perf_counter()
         # Where there is no time for everything, figures come first.
-        is_enough = not self._pace.is_limited or self._manner.has_callback
+        is_enough = not self._pace.is_limited or self._has_callback
         with_excerpts = is_enough or started - self._excerpts_at > _EXCERPT_SECONDS
         if with_excerpts:
             self._excerpts_at = started
@@ -410,14 +375,14 @@ class Watcher:
                 part.learn_states(self._state_of)
             if self._begin(part, with_excerpts):
                 self._armed.append(part)
-                if not self._steps.knows_update and part.look is not None:
-                    part.look.await_weight_gradients()
-                    part.look.look_before_update(None)
+        for look in () if self._steps.knows_update else self.looks:
+            look.await_weight_gradients()
+            look.look_before_update(None)
         if self._armed and self._steps.is_outside:
             begin_eager(self)
         self._arming_seconds = time.perf_counter() - started
 
-    def _begin(self, part: Watched, with_excerpts: bool) -> bool:
+    def _begin(self, part: WatchedShare, with_excerpts: bool) -> bool:
         how: dict[str, Any] = {"needs_grad": self._steps.knows_update, "with_excerpts": with_excerpts}
         if part.child.is_given_up:
             self._missed.append(part)
@@ -430,20 +395,20 @@ class Watcher:
             return True
         if part.plan is None:
             return False
-        if self._manner.when_full == "block" and not part.is_standing:
-            is_free = wait_until(part.has_room, lambda: self._attend(time.monotonic()), _BLOCK_SECONDS)
+        if self._when_full == "block" and not part.is_standing:
+            is_free = wait_until(part.has_room, _BLOCK_SECONDS, lambda: self._attend(time.monotonic()))
             if is_free and part.begin(self.step, self._announcer.report, **how):
                 return True
             part.is_standing = not is_free
-        if self._manner.when_full == "thin":
+        if self._when_full == "thin":
             self._pace.thin(time.monotonic())
         self._missed.append(part)
         return False
 
     def _finish(self) -> None:
         started = time.perf_counter()
+        in_step = sum(look.seconds for look in self.looks)
         armed, self._armed = self._armed, []
-        in_step = sum(part.look.seconds for part in armed if part.look is not None)
         for part in armed:
             try:
                 part.finish(self._state_of, is_step=self._steps.knows_update)
@@ -454,7 +419,7 @@ class Watcher:
         self._num_looks += 1
         spent = self._arming_seconds + in_step + time.perf_counter() - started
         children = sum(part.child_seconds for part in self._parts)
-        self._pace.note_look(spent + (_HELD_UP * children if is_crowded() else 0.0))
+        self._pace.note_look(spent + (_HELD_UP * children if _is_crowded() else 0.0))
 
     def _state_of(self, parameter: Tensor) -> Mapping[str, Any]:
         """What the optimizers keep for a parameter. Asked with care: their states are made by asking."""
@@ -465,25 +430,14 @@ class Watcher:
                     return kept if isinstance(kept, Mapping) else {}
         return {}
 
-    def _finish_or_forget(self) -> None:
-        """A step that is under way when it all ends: complete where nothing else says when it is."""
-        if self._armed and not self._steps.knows_update:
-            try:
-                self._finish()
-            except Exception as error:
-                self._announcer.report(error)
-        self._disarm()
-
     def become_inert(self) -> None:
         """In a fork of the training: the children are not ours, and nothing is watched."""
         self._is_closed = True
         _open.discard(self)
-        if self._taken is not None:
-            self._taken.forget_after_fork()
+        self._taken.release(in_fork=True)
         self._steps.stop()
-        for part in self._armed:
-            if part.look is not None:
-                part.look.remove_hooks()
+        for look in self.looks:
+            look.remove_hooks()
         self._armed = []
 
     def _disarm(self) -> None:
@@ -504,10 +458,10 @@ class Watcher:
             part.note_child()
         seconds = now - self._said_at
         if seconds > _SAYING_SECONDS:
-            self._rate = (self._num_looks - self._num_looks_said) / seconds
-            self._share_of_time = self._rate * (self._pace.cost or 0.0)
-            self._said_at, self._num_looks_said = now, self._num_looks
-            values = {"watch/records a second": self._rate, "watch/cost": self._share_of_time}
+            self.rate = self._num_looks / seconds
+            self.cost = self.rate * (self._pace.cost or 0.0)
+            self._said_at, self._num_looks = now, 0
+            values = {"watch/records a second": self.rate, "watch/cost": self.cost}
             if self._parts and not self._is_closed:
                 told = Numbers(step=self.step, time=time.time(), values=values)
                 self._parts[0].child.tell(told)
@@ -517,15 +471,22 @@ class Watcher:
         self._announcer.warn(f"of {listed(layers)} only the parameters are watched: {why}.", "unseen")
 
 
-def _number(value: Any) -> float:
-    return float(value.detach() if isinstance(value, Tensor) else value)
+def _is_crowded() -> bool:
+    """True if a child takes a processor away from the training: torch, or somebody else, uses all of them."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    num_processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    if torch.get_num_threads() >= num_processors:
+        return True
+    try:
+        return os.getloadavg()[0] >= num_processors
+    except OSError:  # there is no such figure here
+        return False
 
 
-def _close_children(children: Sequence[Child], taken: WatchName | None) -> None:
+def _close_children(children: Sequence[Child], taken: WatchName) -> None:
     for child in children:
         child.close(0.0)
-    if taken is not None:
-        taken.release()
+    taken.release()
 
 
 # --- the end of the program -----------------------------------------------------------------------------

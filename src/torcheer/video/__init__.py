@@ -1,7 +1,6 @@
 """Videos of tensors over a training: as MP4, GIF or PNG, while it runs or afterwards from a run.
 
-`recorder` makes them: frames of `charts`, drawn on a `canvas`, in a file. Pillow draws, and PyAV (extra
-`video`) encodes MP4.
+`recorder` makes files of the frames that `charts` draws. Pillow draws, and PyAV (extra `video`) encodes MP4.
 """
 
 from __future__ import annotations

@@ -6,31 +6,182 @@ nobody else's, and widens the scales; `draw` draws that later and returns the no
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple
+from xml.sax.saxutils import escape
 
 import numpy
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
-from torcheer.errors import InputError
-from torcheer.graph import number_text
+from torcheer.graph import (
+    BOLD,
+    FONT_FAMILY,
+    FONT_FILES,
+    REGULAR,
+    is_measured,
+    number_text,
+    png_of,
+    printable,
+    text_width,
+)
 from torcheer.run import HistogramRecord, view_of
 from torcheer.tensorfile import figures_of
-from torcheer.video.canvas import NUM_LEVELS, Box, Canvas, Pixels, Theme, ramp
 
-Kind = Literal["picture", "tiles", "histogram", "pca"]
-WantedKind = Literal["auto", "picture", "tiles", "histogram", "pca"]
+Colour = tuple[int, int, int]
+Pixels = NDArray[numpy.uint8]  # rows, columns, and red, green and blue
 Values = NDArray[Any]
+StyleName = Literal["caption", "body", "title"]
+
+NUM_LEVELS: Final = 255  # of a ramp; the one in the middle is zero where there are two signs
+
+_USUAL_SIZE: Final = (640, 480)  # at which text has its own size
+# The sizes of letters and of lines, in pixels at the usual size.
+_STYLES: Final[dict[StyleName, tuple[int, int]]] = {"caption": (11, 16), "body": (12, 16), "title": (15, 20)}
+
+
+# --- colours --------------------------------------------------------------------------------------------
+
+
+def rgb(colour: str) -> Colour:
+    """`#RRGGBB` as red, green and blue."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return red, green, blue
+
+
+def _ramp(colours: str) -> Pixels:
+    """A colour for each level, between a few that are spread evenly."""
+    known = numpy.array([rgb(colour) for colour in colours.split()], float)
+    places = numpy.linspace(0, len(known) - 1, NUM_LEVELS)
+    between = [numpy.interp(places, range(len(known)), known[:, channel]) for channel in range(3)]
+    return numpy.stack(between, axis=-1).round().astype(numpy.uint8)
+
+
+# The same values as in the web app's light tokens.
+SURFACE: Final = rgb("#FFFFFF")
+LINE: Final = rgb("#E3E6E9")
+TICK: Final = rgb("#CDD2D8")
+TEXT: Final = rgb("#16191D")
+TEXT_2: Final = rgb("#4A525B")
+TEXT_3: Final = rgb("#626B75")
+DANGER: Final = rgb("#BF232B")
+BAR: Final = rgb("#06679A")
+DIVERGING: Final = _ramp(
+    "#08307F #195DAE #418BD6 #7EB6E9 #B7D6F1 #EEF0F2 #F0CFB3 #EBA876 #DD783E #B64E1E #852A0F"
+)
+SEQUENTIAL: Final = _ramp("#ECF6F5 #C1EAE4 #93DBD2 #60C2BB #2EA7A7 #127E8E #0B6B89 #104F7E #193866 #1A224D")
+
+
+# --- the canvas -----------------------------------------------------------------------------------------
+
+
+class Box(NamedTuple):
+    """A rectangle of a canvas, in pixels."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+class Canvas:
+    """One picture that is drawn anew for each frame."""
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self.width, self.height = size
+        # In halves: text is sharp, and larger where there is room for it.
+        fitting = min(self.width / _USUAL_SIZE[0], self.height / _USUAL_SIZE[1])
+        self.scale = max(1.0, round(fitting * 2) / 2)
+        self.image = Image.new("RGB", size, SURFACE)
+        self._draw = ImageDraw.Draw(self.image)
+        # The basic layout is the same everywhere; the other one depends on a library of the system.
+        self._fonts = {
+            style: ImageFont.truetype(
+                FONT_FILES[style == "title"], points * self.scale, layout_engine=ImageFont.Layout.BASIC
+            )
+            for style, (points, _) in _STYLES.items()
+        }
+
+    def clear(self) -> None:
+        self._draw.rectangle((0, 0, self.width, self.height), SURFACE)
+
+    def px(self, length: float) -> int:
+        """A length at the usual size, in pixels of this canvas."""
+        return round(length * self.scale)
+
+    def fill(self, box: Box, colour: Colour) -> None:
+        if box.width > 0 and box.height > 0:
+            right, bottom = box.x + box.width - 1, box.y + box.height - 1
+            self._draw.rectangle((box.x, box.y, right, bottom), colour)
+
+    def put(self, box: Box, pixels: Pixels) -> None:
+        """Fill a box with a picture. Nothing is blurred."""
+        picture = Image.fromarray(numpy.ascontiguousarray(pixels))
+        self.image.paste(picture.resize((box.width, box.height), Image.Resampling.NEAREST), (box.x, box.y))
+
+    # --- text ---
+
+    def text(
+        self,
+        text: str,
+        style: StyleName,
+        x: int,
+        y: int,
+        ink: Colour,
+        align: Literal["left", "middle", "right"] = "left",
+    ) -> int:
+        """Draw a line of text with its upper left, middle or right at a place; returns how wide it is."""
+        text, width = printable(text), self.text_width(text, style)
+        if not is_measured(text):
+            left = x - {"left": 0, "middle": width // 2, "right": width}[align]
+            self._put_foreign(text, style, left, y, ink)
+        elif text:
+            anchor = f"{align[0]}m"  # in the middle of the line
+            middle = y + self.line_height(style) / 2
+            self._draw.text((x, middle), text, ink, self._fonts[style], anchor=anchor)
+        return width
+
+    def text_width(self, text: str, style: StyleName) -> int:
+        return math.ceil(text_width(printable(text), self._fonts[style].size, _weight(style)))
+
+    def line_height(self, style: StyleName) -> int:
+        return self.px(_STYLES[style][1])
+
+    def fitted(self, text: str, width: int, style: StyleName) -> str:
+        """A text with its middle left out where it is too wide: a name tells most at its ends."""
+        short, num_kept = text, len(text)
+        while num_kept and self.text_width(short, style) > width:
+            num_kept -= 1
+            tail = num_kept // 2
+            short = text[: num_kept - tail] + "…" + text[len(text) - tail :]
+        return short
+
+    def _put_foreign(self, text: str, style: StyleName, x: int, y: int, ink: Colour) -> None:
+        """A line with letters that the font does not have, in fonts of the system."""
+        width, height = self.text_width(text, style), self.line_height(style)
+        size = self._fonts[style].size
+        svg = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
+            f'<text y="{height / 2 + size * 0.36}" font-family="{FONT_FAMILY}" font-size="{size}" '
+            f'font-weight="{_weight(style)}">{escape(text)}</text></svg>'
+        )
+        mask = Image.open(io.BytesIO(png_of(svg, width, height, 1.0))).convert("RGBA").getchannel("A")
+        self.image.paste(ink, (x, y, x + mask.width, y + mask.height), mask)
+
+
+def _weight(style: StyleName) -> int:
+    return BOLD if style == "title" else REGULAR
+
+
+# --- scales -------------------------------------------------------------------------------------------
+
 
 _LARGEST: Final = 1e300  # beyond it differences are no numbers any more
 _SMALLEST: Final = 1e-300
 _NARROW: Final = 0.5  # of the largest value: what lies within so little of it is shown without zero
-
-
-# --- scales ---------------------------------------------------------------------------------------------
 
 
 class Limits:
@@ -95,24 +246,17 @@ def _round_step(least: float) -> float:
 
 # --- which chart suits a tensor -------------------------------------------------------------------------
 
+KINDS: Final = ("auto", "picture", "tiles", "histogram")
 _LARGEST_KERNEL: Final = 32  # of a side: what is larger is no filter, but what a layer gives
 _PARAMETERS: Final = ("weight", "bias", "kernel", "filters")
 
 
-def checked_kind(kind: str) -> WantedKind:
-    if kind not in get_args(WantedKind):
-        raise InputError(f"there is no kind {kind!r}: {', '.join(get_args(WantedKind))}.")
-    checked: WantedKind = kind  # type: ignore[assignment]
-    return checked
-
-
-def kind_of(name: str, shape: Sequence[int], wanted: WantedKind = "auto") -> Kind:
+def kind_of(name: str, shape: Sequence[int], wanted: str = "auto") -> str:
     """What is wanted where the shape allows it, otherwise what suits the shape. Never an error."""
     is_matrix = bool(shape) and math.prod(_matrix_shape(shape)) == math.prod(shape)
-    possible = {"picture": is_matrix, "tiles": len(shape) == 4, "pca": len(shape) >= 2, "histogram": True}
-    if 0 in shape:
+    if 0 in shape or wanted == "histogram":
         return "histogram"
-    if wanted != "auto" and possible[wanted]:
+    if (wanted == "picture" and is_matrix) or (wanted == "tiles" and len(shape) == 4):
         return wanted
     if len(shape) == 2 or (len(shape) == 3 and shape[0] == 1):
         return "picture"
@@ -176,8 +320,8 @@ class GridChart:
     def draw(self, canvas: Canvas, box: Box, taken: Wall) -> str:
         is_rgb = taken.tiles.ndim == 4
         room = box.width if is_rgb else _picture_width(canvas, box)
-        pixels = self._rgb(taken.tiles, canvas.theme) if is_rgb else self._coloured(taken.tiles, canvas.theme)
-        picture = _laid_out(pixels, taken.columns, canvas.theme)
+        pixels = self._rgb(taken.tiles) if is_rgb else self._coloured(taken.tiles)
+        picture = _laid_out(pixels, taken.columns)
         height, width = box.height, room
         if self._is_tiled:  # with square cells
             scale = max(1, min(room // picture.shape[1], box.height // picture.shape[0]))
@@ -195,32 +339,32 @@ class GridChart:
     def _bound(self) -> float:
         return max(abs(self.limits.low), abs(self.limits.high))
 
-    def _rgb(self, tiles: Values, theme: Theme) -> Pixels:
+    def _rgb(self, tiles: Values) -> Pixels:
         shares = numpy.clip(0.5 + tiles / (2 * self._bound), 0, 1)
         pixels: Pixels = (numpy.nan_to_num(shares) * 255).round().astype(numpy.uint8)
-        pixels[~numpy.isfinite(tiles).all(axis=-1)] = theme.danger
+        pixels[~numpy.isfinite(tiles).all(axis=-1)] = DANGER
         return pixels
 
-    def _coloured(self, values: Values, theme: Theme) -> Pixels:
+    def _coloured(self, values: Values) -> Pixels:
         places = numpy.clip(self.limits.place(values) * (NUM_LEVELS - 1), 0, NUM_LEVELS - 1)
-        pixels: Pixels = self._ramp(theme)[numpy.rint(numpy.nan_to_num(places)).astype(numpy.intp)]
-        pixels[~numpy.isfinite(values)] = theme.danger
+        pixels: Pixels = self._ramp()[numpy.rint(numpy.nan_to_num(places)).astype(numpy.intp)]
+        pixels[~numpy.isfinite(values)] = DANGER
         return pixels
 
-    def _ramp(self, theme: Theme) -> Pixels:
+    def _ramp(self) -> Pixels:
         """A colour for each level, from the lower end on; zero is at the quiet end."""
         if self.limits.low < 0 < self.limits.high:
-            return theme.diverging
-        return theme.sequential[::-1] if self.limits.high <= 0 else theme.sequential
+            return DIVERGING
+        return SEQUENTIAL[::-1] if self.limits.high <= 0 else SEQUENTIAL
 
     def _draw_scale(self, canvas: Canvas, box: Box) -> None:
         """The colours as the cells have them, high values above, with the limits in numbers."""
         line, limits = canvas.line_height("caption"), self.limits
-        canvas.put(box, self._ramp(canvas.theme)[::-1, None])
+        canvas.put(box, self._ramp()[::-1, None])
         for place, value in ((0.0, limits.high), (0.5, (limits.low + limits.high) / 2), (1.0, limits.low)):
             top = box.y + round(place * (box.height - line))
             x = box.x + box.width + canvas.px(5)
-            canvas.text(number_text(value), "caption", x, top, canvas.theme.text_3)
+            canvas.text(number_text(value), "caption", x, top, TEXT_3)
 
 
 def _picture_width(canvas: Canvas, box: Box) -> int:
@@ -246,8 +390,8 @@ def averaged(values: Values, height: int, width: int) -> Values:
 def _filters(filters: Values, width: int, height: int) -> Wall:
     """Tiles with a cell between two of them, as many as there is room for.
 
-    Of one or three channels, one filter after the other in as many columns as make them largest; of others, a
-    row for each filter, and a column for each channel.
+    Of one or three channels, one filter after the other in a block of the shape of the box; of others, a row
+    for each filter, and a column for each channel.
     """
     num, channels, high, wide = filters.shape
     most_rows, most_columns = max(1, height // (high + 1)), max(1, width // (wide + 1))
@@ -257,12 +401,8 @@ def _filters(filters: Values, width: int, height: int) -> Wall:
         note += f"columns: {_shown(shown.shape[1], channels, 'channels')}"
         return Wall(tiles=shown.reshape(-1, high, wide).copy(), columns=shown.shape[1], note=note)
 
-    def scale(columns: int) -> float:
-        rows = -(-num // columns)
-        return float(min(width / (columns * (wide + 1)), height / (rows * (high + 1))))
-
-    columns = max(range(1, min(num, most_columns) + 1), key=scale)
-    if scale(columns) < 1:
+    columns = min(num, most_columns, max(1, round(math.sqrt(num * most_columns / most_rows))))
+    if -(-num // columns) > most_rows:
         columns = min(num, most_columns)
     tiles = filters[: columns * most_rows]
     tiles = tiles.transpose(0, 2, 3, 1) if channels == 3 else tiles[:, 0]
@@ -273,11 +413,11 @@ def _shown(num_shown: int, num: int, what: str) -> str:
     return f"the first {num_shown} of {num} {what}" if num_shown < num else f"{num} {what}"
 
 
-def _laid_out(tiles: Pixels, columns: int, theme: Theme) -> Pixels:
+def _laid_out(tiles: Pixels, columns: int) -> Pixels:
     """Tiles side by side, with an empty cell after each but the last."""
     num, high, wide, _ = tiles.shape
     rows = -(-num // columns)
-    wall = numpy.full((rows * columns, high + 1, wide + 1, 3), theme.surface, numpy.uint8)
+    wall = numpy.full((rows * columns, high + 1, wide + 1, 3), SURFACE, numpy.uint8)
     wall[:num, :high, :wide] = tiles
     wall = wall.reshape(rows, columns, high + 1, wide + 1, 3).swapaxes(1, 2)
     return wall.reshape(rows * (high + 1), columns * (wide + 1), 3)[:-1, :-1]
@@ -357,91 +497,20 @@ class HistogramChart:
             height = max(round(place * area.height), 1 if place > 0 else 0)  # what is there is seen
             width = right - left - (1 if area.width >= 4 * _NUM_BARS else 0)
             bar = Box(area.x + left, area.y + area.height - height, width, height)
-            canvas.fill(bar, canvas.theme.bar)
+            canvas.fill(bar, BAR)
         return "share of the values in a bar"
 
     def _draw_axes(self, canvas: Canvas, area: Box) -> None:
-        theme, bottom, line = canvas.theme, area.y + area.height, canvas.line_height("caption")
+        bottom, line = area.y + area.height, canvas.line_height("caption")
         for share in self._heights.ticks(5):
             y = area.y + round((1 - self._heights.place(share)) * (area.height - 1))
-            canvas.fill(Box(area.x, y, area.width, 1), theme.line)
+            canvas.fill(Box(area.x, y, area.width, 1), LINE)
             text = f"{number_text(share * 100)} %"
-            canvas.text(text, "caption", area.x - canvas.px(6), y - line // 2, theme.text_3, "right")
+            canvas.text(text, "caption", area.x - canvas.px(6), y - line // 2, TEXT_3, "right")
         for value in self.limits.ticks(max(2, min(6, area.width // canvas.px(90)))):
             x = area.x + round(self.limits.place(value) * (area.width - 1))
-            canvas.fill(Box(x, bottom, 1, canvas.px(4)), theme.line_2)
-            canvas.text(number_text(value), "caption", x, bottom + canvas.px(5), theme.text_3, "middle")
-
-
-# --- rows as points -------------------------------------------------------------------------------------
-
-_MOST_POINTS: Final = 400  # rows that are looked at: what it takes grows with their square
-_RADIUS: Final = 3.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cloud:
-    """Points in the plane of the first two components."""
-
-    points: Values  # a row for each: across and up
-    num_rows: int  # of the tensor
-    shares: tuple[float, float]  # of the variance
-
-
-class PointChart:
-    """The rows of a tensor in the plane in which they differ most.
-
-    How the components lie in their plane is up to nobody: each frame is turned so that its plane lies as
-    nearly as may be like that of the frame before it.
-    """
-
-    def __init__(self) -> None:
-        self.limits = Limits()
-        self._before: Values | None = None
-
-    def take(self, values: Values, canvas: Canvas, box: Box) -> Cloud:
-        rows = values.reshape(values.shape[0], -1)
-        num_rows = len(rows)
-        if num_rows > _MOST_POINTS:
-            rows = rows[numpy.linspace(0, num_rows - 1, _MOST_POINTS).round().astype(int)]
-        rows = rows[numpy.isfinite(rows).all(axis=1)].astype(numpy.float64)
-        if len(rows) < 2:
-            return Cloud(points=numpy.zeros((len(rows), 2)), num_rows=num_rows, shares=(0.0, 0.0))
-        from torcheer.analysis import principal_components
-
-        found = principal_components(rows, 2)
-        points, axes = numpy.zeros((len(rows), 2)), numpy.zeros((rows.shape[1], 2))
-        points[:, : len(found.axes)], axes[:, : len(found.axes)] = found.places, found.axes.T
-        if self._before is not None and self._before.shape == axes.shape:
-            # The turn or reflection in the plane that brings the directions nearest to those before.
-            left, _, right = numpy.linalg.svd(axes.T @ self._before)
-            points, axes = points @ (left @ right), axes @ (left @ right)
-        self._before = axes
-        most = float(numpy.abs(points).max())
-        self.limits.include(numpy.array([-most, most]))
-        first, second = (*found.shares.tolist(), 0.0, 0.0)[:2]
-        return Cloud(points=points, num_rows=num_rows, shares=(first, second))
-
-    def draw(self, canvas: Canvas, box: Box, taken: Cloud) -> str:
-        side = min(box.width, box.height)
-        area = Box(box.x + (box.width - side) // 2, box.y, side, side)
-        bottom = area.y + side - 1
-        for value in self.limits.ticks(5):
-            at = round(self.limits.place(value) * (side - 1))
-            canvas.fill(Box(area.x + at, area.y, 1, side), canvas.theme.line)
-            canvas.fill(Box(area.x, bottom - at, side, 1), canvas.theme.line)
-            middle = bottom - at - canvas.line_height("caption") // 2
-            x = area.x - canvas.px(6)
-            canvas.text(number_text(value), "caption", x, middle, canvas.theme.text_3, "right")
-        num = len(taken.points)
-        # From the first row to the last, so that an eye can follow one; without the palest.
-        colours = ramp(canvas.theme.sequential[90::40].tolist(), max(2, num)).tolist()
-        places = self.limits.place(taken.points) * (side - 1)
-        for (across, up), (red, green, blue) in zip(places.tolist(), colours, strict=False):
-            canvas.disc(area.x + across, bottom - up, _RADIUS * canvas.scale, (red, green, blue))
-        first, second = (f"{share * 100:.0f} %" for share in taken.shares)
-        shown = "" if num == taken.num_rows else f"{num} of {taken.num_rows} rows · "
-        return f"{shown}a point is a row; the first two components have {first} and {second} of the variance"
+            canvas.fill(Box(x, bottom, 1, canvas.px(4)), TICK)
+            canvas.text(number_text(value), "caption", x, bottom + canvas.px(5), TEXT_3, "middle")
 
 
 # --- a logged image -------------------------------------------------------------------------------------
@@ -452,8 +521,7 @@ class ImageChart:
 
     def draw(self, canvas: Canvas, box: Box, taken: Image.Image) -> str:
         scale = min(box.width / taken.width, box.height / taken.height)
-        scale = float(int(scale)) if scale >= 1 else scale
-        size = max(1, int(taken.width * scale)), max(1, int(taken.height * scale))
+        size = max(1, round(taken.width * scale)), max(1, round(taken.height * scale))
         resampling = Image.Resampling.NEAREST if scale >= 1 else Image.Resampling.BOX
         shown = taken.convert("RGBA").resize(size, resampling)
         corner = box.x + (box.width - shown.width) // 2, box.y + (box.height - shown.height) // 2
@@ -473,7 +541,7 @@ class Moment:
 
     name: str
     step: int
-    chart: GridChart | HistogramChart | PointChart | ImageChart
+    chart: GridChart | HistogramChart | ImageChart
     taken: Any
     shape: str = ""
     counts: Mapping[str, int]  # of what is not finite
@@ -483,18 +551,15 @@ class Moment:
 class SeriesView:
     """Keeps the charts of one name, so that their scales are the same from frame to frame."""
 
-    def __init__(
-        self, name: str, kind: WantedKind = "auto", whole_shape: tuple[int, ...] | None = None
-    ) -> None:
+    def __init__(self, name: str, kind: str = "auto", whole_shape: tuple[int, ...] | None = None) -> None:
         """`whole_shape` is that of the tensors of which pieces are shown."""
         self.name = name
         self._kind, self._whole_shape = kind, whole_shape
-        self._histogram, self._image = HistogramChart(), ImageChart()
-        self._charts: dict[Kind, GridChart | HistogramChart | PointChart] = {
+        self._histogram = HistogramChart()
+        self._charts: dict[str, GridChart | HistogramChart] = {
             "picture": GridChart(is_tiled=False),
             "tiles": GridChart(is_tiled=True),
             "histogram": self._histogram,
-            "pca": PointChart(),
         }
 
     def of_tensor(self, step: int, tensor: Any, canvas: Canvas) -> Moment:
@@ -548,7 +613,7 @@ class SeriesView:
         )
 
     def of_image(self, step: int, image: Image.Image) -> Moment:
-        return Moment(name=self.name, step=step, chart=self._image, taken=image, counts={}, figures={})
+        return Moment(name=self.name, step=step, chart=ImageChart(), taken=image, counts={}, figures={})
 
 
 def _shape_text(shape: Sequence[int]) -> str:
@@ -575,25 +640,25 @@ def frame_of(moment: Moment, canvas: Canvas) -> Image.Image:
     with numpy.errstate(all="ignore"):
         note = moment.chart.draw(canvas, _body_of(canvas), moment.taken)
     if _has_room(canvas):
-        margin, theme, top = canvas.px(_MARGIN), canvas.theme, canvas.px(12)
+        margin, top = canvas.px(_MARGIN), canvas.px(12)
         step = f"step {moment.step:,}"
-        wide = canvas.text(step, "title", canvas.width - margin, top, theme.text, "right")
+        wide = canvas.text(step, "title", canvas.width - margin, top, TEXT, "right")
         name = canvas.fitted(moment.name, canvas.width - wide - 2 * margin - canvas.px(12), "title")
-        canvas.text(name, "title", margin, top, theme.text)
+        canvas.text(name, "title", margin, top, TEXT)
         _draw_figures(canvas, moment, margin, top + canvas.line_height("title") + canvas.px(3))
         foot = canvas.height - canvas.line_height("caption") - canvas.px(8)
         note = canvas.fitted(note, canvas.width - 2 * margin, "caption")
-        canvas.text(note, "caption", margin, foot, theme.text_3)
+        canvas.text(note, "caption", margin, foot, TEXT_3)
     return canvas.image
 
 
 def _draw_figures(canvas: Canvas, moment: Moment, margin: int, y: int) -> None:
     """What is not finite comes first: it must not be cut off."""
-    theme, gap, x = canvas.theme, canvas.px(12), margin
-    words = [(moment.shape, theme.text_2)]
-    words += [(f"{count:,} {word}", theme.danger) for word, count in moment.counts.items() if count]
+    gap, x = canvas.px(12), margin
+    words = [(moment.shape, TEXT_2)]
+    words += [(f"{count:,} {word}", DANGER) for word, count in moment.counts.items() if count]
     words += [
-        (f"{name} {number_text(value)}", theme.text_2)
+        (f"{name} {number_text(value)}", TEXT_2)
         for name, value in moment.figures.items()
         if value is not None and math.isfinite(value)
     ]

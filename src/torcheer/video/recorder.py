@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy
 from PIL import GifImagePlugin, Image
@@ -26,8 +26,7 @@ from PIL import GifImagePlugin, Image
 from torcheer.errors import FileFormatError, InputError, TorcheerError
 from torcheer.run import ImageRecord, RunWarning, SavedRun, TensorRecord, WarningsOnce, open_run
 from torcheer.tensorfile import target_of
-from torcheer.video.canvas import Canvas, theme_named
-from torcheer.video.charts import Moment, SeriesView, WantedKind, checked_kind, frame_of
+from torcheer.video.charts import KINDS, Canvas, Moment, SeriesView, frame_of
 
 # --- Films: frames as an MP4, a GIF or a folder of PNG files, which can be looked at after each frame -
 #
@@ -35,27 +34,14 @@ from torcheer.video.charts import Moment, SeriesView, WantedKind, checked_kind, 
 # without frames, then each frame with a few bytes that say all about it, so it plays up to wherever it
 # ends. When it is done it is written once more with one table of all frames, which every player can seek
 # in.
+#
+# A film has a `path` and `num_frames`. `append` adds a frame, `keep` leaves only those at some places,
+# and `finish` makes it easy to play; more frames may follow. What fails raises OSError and leaves the
+# frames that were there.
 
 
 Format = Literal["mp4", "gif", "png"]
 INSTALL: Final = "pip install 'torcheer[video]'"
-
-
-class Film(Protocol):
-    """What holds frames. Whatever fails raises OSError, and leaves the frames that were there."""
-
-    path: Path
-
-    @property
-    def num_frames(self) -> int: ...
-
-    def append(self, image: Image.Image, step: int) -> None: ...
-
-    def keep(self, places: Sequence[int]) -> None:
-        """Only the frames at these places, in their order."""
-
-    def finish(self) -> None:
-        """Make it as easy to play as can be. More frames may still come."""
 
 
 class FilmMaker:
@@ -157,17 +143,6 @@ def can_encode_mp4() -> bool:
     return importlib.util.find_spec("av") is not None
 
 
-@contextmanager
-def _os_errors(av: Any) -> Iterator[None]:
-    """Whatever PyAV raises, as OSError."""
-    try:
-        yield
-    except av.FFmpegError as error:
-        if isinstance(error, OSError):
-            raise
-        raise OSError(f"the encoder failed: {error}") from error
-
-
 class Encoder:
     """H.264 by PyAV: frames of one size, each out as soon as it is in.
 
@@ -211,10 +186,9 @@ class Encoder:
 
     def fragment(self, image: Image.Image, index: int, mark: int) -> bytes:
         """A frame as the bytes that follow the head and the frames before it."""
-        with _os_errors(self.av):
-            if self._are_all_keys and mark != self._num_encoded % 2:
-                self._encoded(Image.new("RGB", image.size))  # a frame for nobody, and cheap
-            return self._fragment(self._encoded(image), index)[len(self.head) :]
+        if self._are_all_keys and mark != self._num_encoded % 2:
+            self._encoded(Image.new("RGB", image.size))  # a frame for nobody, and cheap
+        return self._fragment(self._encoded(image), index)[len(self.head) :]
 
     def _encoded(self, image: Image.Image) -> Any:
         frame = self.av.VideoFrame.from_ndarray(numpy.asarray(image), format="rgb24")
@@ -284,7 +258,6 @@ class Mp4Film:
         """Some of the frames, as they were encoded, in a new file."""
         av, options = self._encoder.av, {"movflags": movflags}
         with (
-            _os_errors(av),
             _replacing(self.path) as partial,
             av.open(str(self.path)) as old,
             av.open(str(partial), "w", format="mp4", options=options) as new,
@@ -374,6 +347,7 @@ class PngFilm:
 
 _THIN_BY: Final = 3  # an odd number: see the marks of `Encoder`
 
+Film = Mp4Film | GifFilm | PngFilm
 Draw = Callable[[], Image.Image]
 
 
@@ -427,7 +401,7 @@ _LEAST_PIXELS, _MOST_PIXELS = 16, 4096  # of a side
 class DataRecorder:
     """A video of each tensor that it is given, in a folder.
 
-    `tensor_plot2D` and `tensor_pca` are callbacks of (name, step, tensor), `flush` is one for the end:
+    `tensor_plot2D` and `tensor_histogram` are callbacks of (name, step, tensor), `flush` is one for the end:
 
         recorder = DataRecorder((640, 480), 20.0, 100, "output")
         handler = ParallelHandler(callback_onrun=recorder.tensor_plot2D, callback_onclosing=recorder.flush)
@@ -450,7 +424,6 @@ class DataRecorder:
         folder: str | os.PathLike[str] = "output",
         *,
         format: Format | None = None,
-        theme: Literal["light", "dark"] = "light",
     ) -> None:
         self.size, self.fps = _checked_size(size), _checked_rate(fps)
         if not _is_whole(max_frames) or max_frames < 1:
@@ -464,14 +437,13 @@ class DataRecorder:
             warnings.warn(words, RunWarning, stacklevel=2)
             format = "gif"
         self.format = _checked_format(format or "mp4")
-        self.theme = theme
-        theme_named(theme)
         self._begin()
 
     def _begin(self) -> None:
-        self._recordings: dict[tuple[WantedKind, str], _Recording] = {}
+        self._views: dict[tuple[str, str], SeriesView] = {}  # by kind and name
+        self._films: dict[tuple[str, str], SpanningFilm] = {}
         self._maker = FilmMaker(self.size, self.fps, self.format)
-        self._canvas = Canvas(self._maker.size, theme_named(self.theme))
+        self._canvas = Canvas(self._maker.size)
         self._teller = WarningsOnce()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -490,23 +462,17 @@ class DataRecorder:
         """A frame of how the values are spread, whatever the shape."""
         self._record("histogram", name, step, tensor)
 
-    def tensor_pca(self, name: str, step: int, tensor: Any) -> None:
-        """A frame of its rows as points, in the plane in which they differ most."""
-        self._record("pca", name, step, tensor)
-
     def flush(self, *_args: Any) -> None:
         """Put the last tensors in, and make every file easy to play. More may come after it."""
-        for (_, name), recording in self._recordings.items():
-            if recording.film is not None:
-                self._guarded(name, recording.film.finish)
+        for (_, name), film in self._films.items():
+            self._guarded(name, film.finish)
 
     @property
     def files(self) -> dict[str, Path]:
         """The files (for png, folders) that there are, by name."""
         return {
-            name if kind == "auto" else f"{name} ({kind})": recording.film.path
-            for (kind, name), recording in self._recordings.items()
-            if recording.film is not None
+            name if kind == "auto" else f"{name} ({kind})": film.path
+            for (kind, name), film in self._films.items()
         }
 
     @property
@@ -517,23 +483,22 @@ class DataRecorder:
     def __repr__(self) -> str:
         width, height = self.size
         return (
-            f"<DataRecorder {str(self.folder)!r}: {len(self._recordings)} videos as {self.format}, "
+            f"<DataRecorder {str(self.folder)!r}: {len(self._views)} videos as {self.format}, "
             f"{width} × {height}, {self.fps:g} frames a second>"
         )
 
-    def _record(self, kind: WantedKind, name: str, step: int, tensor: Any) -> None:
+    def _record(self, kind: str, name: str, step: int, tensor: Any) -> None:
         self._guarded(str(name), lambda: self._add(kind, str(name), int(step), tensor))
 
-    def _add(self, kind: WantedKind, name: str, step: int, tensor: Any) -> None:
-        recording = self._recordings.get((kind, name))
-        if recording is None:
-            recording = self._recordings[kind, name] = _Recording(view=SeriesView(name, kind))
-        moment = recording.view.of_tensor(step, tensor, self._canvas)
-        if recording.film is None:
+    def _add(self, kind: str, name: str, step: int, tensor: Any) -> None:
+        view = self._views.setdefault((kind, name), SeriesView(name, kind))
+        moment = view.of_tensor(step, tensor, self._canvas)
+        if (kind, name) not in self._films:
             # Not before there is something to show: a name of which nothing can be shown has no file.
             stem = stem_of(name) if kind == "auto" else f"{stem_of(name)}.{kind}"
-            recording.film = SpanningFilm(self._maker.claim(self.folder, stem), self.max_frames)
-        recording.film.add(step, lambda: frame_of(moment, self._canvas))
+            film = self._maker.claim(self.folder, stem)
+            self._films[kind, name] = SpanningFilm(film, self.max_frames)
+        self._films[kind, name].add(step, lambda: frame_of(moment, self._canvas))
 
     def _guarded(self, name: str, act: Callable[[], None]) -> None:
         """Whatever happens, the process goes on."""
@@ -548,14 +513,6 @@ class DataRecorder:
             words = str(error) if isinstance(error, TorcheerError) else f"{type(error).__name__}: {error}"
             message = f"{name!r} cannot be recorded: {words}"
             self._teller.tell(message, cause=type(error).__name__, series=name, num_dropped=1)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Recording:
-    """One video of a recorder."""
-
-    view: SeriesView
-    film: SpanningFilm | None = None
 
 
 # --- what a video can be asked to be --------------------------------------------------------------------
@@ -597,7 +554,6 @@ def _is_whole(value: Any) -> bool:
 Progress = Callable[[int, int], None]  # how much is done, and of how much
 
 _ENDINGS: Final[dict[str, Format]] = {".mp4": "mp4", ".gif": "gif", "": "png"}
-_KEYFRAME_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -620,23 +576,23 @@ def make_video(
     first_step: int | None = None,
     last_step: int | None = None,
     kind: str = "auto",
-    theme: str = "light",
     progress: Progress | None = None,
 ) -> MadeVideo:
     """Make a video of a tensor, histogram or image of a run over its steps.
 
     `name` is that of a series, `features.0.weight`, or a layer that has only one. The ending of `path`
     chooses the format: `.mp4` (needs `pip install torcheer[video]`), `.gif`, and none for a folder of PNG
-    files. `kind` is auto, picture, tiles, histogram or pca. The scales are the same in all frames.
+    files. `kind` is auto, picture, tiles or histogram. The scales are the same in all frames.
     Interrupted, it leaves a video of the frames so far.
     """
-    wanted, colours, format = checked_kind(kind), theme_named(theme), _format_of(path)
-    size, fps = _checked_size(size), _checked_rate(fps)
-    maker = FilmMaker(size, fps, format, keyframe_every=max(2, round(fps * _KEYFRAME_SECONDS)))
-    canvas = Canvas(maker.size, colours)
+    if kind not in KINDS:
+        raise InputError(f"there is no kind {kind!r}: {', '.join(KINDS)}.")
+    format, size, fps = _format_of(path), _checked_size(size), _checked_rate(fps)
+    maker = FilmMaker(size, fps, format, keyframe_every=max(2, round(fps)))  # one a second
+    canvas = Canvas(maker.size)
     with nullcontext(run) if isinstance(run, SavedRun) else open_run(run) as saved:
-        series, records = _find_series(saved, name, wanted, first_step, last_step)
-        view = SeriesView(series, wanted, _whole_shape_of(saved, series))
+        series, records = _find_series(saved, name, kind, first_step, last_step)
+        view = SeriesView(series, kind, _whole_shape_of(saved, series))
 
         def moments(num_before: int) -> Iterator[Moment]:
             for index, record in enumerate(records):
@@ -687,14 +643,13 @@ def _target(path: str | os.PathLike[str], format: Format) -> Path:
 
 _RANK: Final = re.compile(r"rank (\d+)/(.+)")
 _LISTED: Final = 12
-_Source = Literal["tensor", "histogram", "image"]
 
 
 def _find_series(
-    run: SavedRun, name: str, kind: WantedKind, first: int | None, last: int | None
+    run: SavedRun, name: str, kind: str, first: int | None, last: int | None
 ) -> tuple[str, list[Any]]:
     """The one series that is meant, and its records. InputError lists those that it could be."""
-    sources: dict[_Source, Callable[[str], Sequence[Any]]] = {"tensor": run.tensors}
+    sources: dict[Any, Callable[[str], Sequence[Any]]] = {"tensor": run.tensors}
     if kind in ("auto", "histogram"):
         sources |= {"histogram": run.histograms, "image": run.images}
     names = list(dict.fromkeys(series for each in sources for series in run.names(each)))
@@ -714,11 +669,9 @@ def _find_series(
     return found[0], kept
 
 
-def _not_one(name: str, found: list[str], names: list[str], kind: WantedKind) -> str:
+def _not_one(name: str, found: list[str], names: list[str], kind: str) -> str:
     """Why no single series is meant."""
-    shown = ", ".join(map(repr, (found or names)[:_LISTED])) + (
-        ", …" if len(found or names) > _LISTED else ""
-    )
+    shown = ", ".join(map(repr, (found or names)[:_LISTED])) + ", …" * (len(found or names) > _LISTED)
     if found:
         return f"{name!r} could be any of {shown}: name one of them."
     of_kind = "" if kind == "auto" else f" for kind {kind!r}"

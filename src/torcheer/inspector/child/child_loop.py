@@ -1,34 +1,35 @@
-"""The loop of the child: take frames from the ring, compute figures, ask the alarms, store both."""
+"""The loop of the child: take frames from the ring, compute figures, ask the alarms, store both.
+
+It also calls the user's functions, and passes on what the user should read.
+"""
 
 from __future__ import annotations
 
 import os
 import select
 import time
+import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.inspector.alarms import Alarms
-from torcheer.inspector.child.gaps import lost_frames
-from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals
-from torcheer.inspector.child.run_writer import Looked, RunWriter
-from torcheer.inspector.child.user_calls import Caller, UserMessages, words_of
+from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals, words_of
+from torcheer.inspector.child.run_writer import RunWriter, lost_calls, lost_frames, together
 from torcheer.inspector.frame_format import (
     COLUMN,
     COLUMNS,
-    HAS_MOMENTS,
-    HAS_NORM,
-    HAS_ORDER,
-    HAS_SOME_UNITS,
-    HAS_UNITS,
-    IS_SEEN,
+    DTYPES,
     QUANTILES,
     Frame,
+    FrameFlag,
     Layout,
     Plan,
+    RowFlag,
     bounds_of,
     read_frame,
 )
@@ -45,6 +46,7 @@ from torcheer.inspector.protocol import (
     Numbers,
     Raised,
     ToChild,
+    Told,
     wait_for,
 )
 from torcheer.inspector.ring import Ring
@@ -59,8 +61,12 @@ from torcheer.run import (
     Mark,
     Part,
     RunReader,
+    RunWarning,
     is_loss,
 )
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # --- The figures of all rows of some frames, in one go: mean, spread, norm, quantiles, and what is not
 # finite.
@@ -198,7 +204,7 @@ class Figures:
         self, table: _Floats, heads: NDArray[Any], block: _Block, chosen: _Counts, count: _Counts
     ) -> None:
         """Of rows that do not say it. `block` is sorted, with NaN for what does not count."""
-        is_asked = self._is_bounded[chosen % self._num_rows] & ((heads["flags"][chosen] & HAS_ORDER) == 0)
+        is_asked = self._is_bounded[chosen % self._num_rows] & ((heads["flags"][chosen] & RowFlag.ORDER) == 0)
         bounded = numpy.flatnonzero(is_asked)
         if not len(bounded):
             return
@@ -224,13 +230,13 @@ class Figures:
         table[:, updates, COLUMN["ratio"]] = numpy.where(numpy.isfinite(ratio), ratio, numpy.nan)
 
     def _put_dead(self, table: _Floats, frame: Frame) -> None:
-        if not frame.flags & HAS_UNITS:
+        if not frame.flags & FrameFlag.UNITS:
             return
         for row in self._with_units:
             units = frame.units(row)
-            if len(units) and frame.rows[row]["flags"] & IS_SEEN:
+            if len(units) and frame.rows[row]["flags"] & RowFlag.SEEN:
                 table[row, COLUMN["dead"]] = 1 - numpy.count_nonzero(units) / len(units)
-                if frame.rows[row]["flags"] & HAS_SOME_UNITS:
+                if frame.rows[row]["flags"] & RowFlag.SOME_UNITS:
                     table[row, COLUMN[ESTIMATES]] += UNITS
 
 
@@ -257,8 +263,8 @@ def _figures(heads: NDArray[Any], seen: _Seen) -> _Floats:
     """The columns of some rows, all but those that need to know the layer."""
     flags, num_elements = heads["flags"], heads["num_elements"]
     # A norm that another device could not compute in its own numbers is taken from the sample.
-    has_norm = ((flags & HAS_NORM) != 0) & numpy.isfinite(heads["norm"])
-    has_moments, has_order = (flags & HAS_MOMENTS) != 0, (flags & HAS_ORDER) != 0
+    has_norm = ((flags & RowFlag.NORM) != 0) & numpy.isfinite(heads["norm"])
+    has_moments, has_order = (flags & RowFlag.MOMENTS) != 0, (flags & RowFlag.ORDER) != 0
     is_cut = heads["num_sampled"] < num_elements
     # A sample that is not the whole stands for all finite values.
     num_meant = num_elements * (1 - seen.nan - seen.inf)
@@ -302,7 +308,7 @@ def _has(estimates: _Floats, group: int) -> NDArray[numpy.bool_]:
 def _groups(heads: NDArray[Any], num_columns: int) -> Iterator[tuple[int, _Counts]]:
     """Rows that were seen, with samples of about the same size, not too many at once."""
     num_sampled = heads["num_sampled"].astype(numpy.int64)
-    is_seen = ((heads["flags"] & IS_SEEN) != 0) & (num_sampled > 0)
+    is_seen = ((heads["flags"] & RowFlag.SEEN) != 0) & (num_sampled > 0)
     widths = numpy.array(_WIDTHS)[numpy.searchsorted(_WIDTHS, num_sampled)]
     for width in numpy.unique(widths[is_seen]).tolist():
         chosen = numpy.flatnonzero(is_seen & (widths == width))
@@ -313,66 +319,6 @@ def _groups(heads: NDArray[Any], num_columns: int) -> Iterator[tuple[int, _Count
 
 def _most_elements(plan: Plan) -> int:
     return max(_PIECE_ELEMENTS, plan.sample_elements)
-
-
-# --- child loop ---------------------------------------------------------------------------------------
-
-
-_LAST_LOSS_SECONDS: Final = 0.3  # a run is written a few times a second
-
-
-class AlarmFeed:
-    """The alarms of one child. Where none are wanted, it does nothing."""
-
-    def __init__(self, job: Job, run_writer: RunWriter, voice: UserMessages) -> None:
-        self._thresholds, self._run_writer, self._voice = job.thresholds, run_writer, voice
-        self._alarms: Alarms | None = None
-        self._losses: Losses | None = None
-        if job.run is not None and job.follows_losses and job.thresholds is not None:
-            self._losses = Losses(job.run, job.rank)
-
-    def begin(self, plan: Plan) -> None:
-        """From here on frames have these rows. What was raised before stays raised."""
-        if self._alarms is not None:
-            self._alarms.renew(plan)
-        elif self._thresholds is not None:
-            self._alarms = Alarms(plan, self._thresholds)
-
-    def look(self, frames: Sequence[Frame], table: NDArray[numpy.float32]) -> None:
-        """Figures as [frame][row][column]."""
-        if self._alarms is not None:
-            for frame, figures in zip(frames, table, strict=True):
-                self._raise(self._alarms.look(frame, figures))
-
-    def look_at(self, numbers: Numbers, names: Iterable[str] = ()) -> None:
-        """`names` are those that they have in the run, where they need not be found again."""
-        if self._losses is not None:
-            self._losses.known_names.update(names)
-        if self._alarms is not None:
-            self._raise(self._alarms.look_at_numbers(numbers))
-
-    def follow_losses(self, *, at_once: bool = False) -> None:
-        """Those that the training logs into the run by itself."""
-        if self._losses is None or self._alarms is None:
-            return
-        try:
-            found = self._losses.new(at_once=at_once)
-        except Exception:  # a file that is being written, moved or deleted: the next look may see more
-            return
-        for numbers in found:
-            self.look_at(numbers)
-
-    def follow_the_last_losses(self, parent: Parent) -> None:
-        """What a training dies of, it often logs last, and that is written a moment later."""
-        self.follow_losses(at_once=True)
-        if self._losses is not None and self._losses.are_being_written and not parent.is_gone:
-            parent.wait(_LAST_LOSS_SECONDS)
-            self.follow_losses(at_once=True)
-
-    def _raise(self, alarms: Sequence[Raised]) -> None:
-        for alarm in alarms:
-            self._run_writer.alarm(alarm)
-            self._voice.raise_alarm(alarm)
 
 
 # --- losses in the run ----------------------------------------------------------------------------------
@@ -389,30 +335,31 @@ class Losses:
     def __init__(self, folder: str, rank: int) -> None:
         self._folder, self._rank = folder, rank
         self._reader: RunReader | None = None
-        self._counts: dict[tuple[str, int, str], int] = {}  # points seen, by part, its restarts and name
+        self._seen: dict[tuple[str, str], float] = {}  # the time of the last point, by part and name
         self._next = 0.0
         self.known_names: set[str] = set()  # which the training tells by itself
         self._since = time.time()  # what an earlier training logged says nothing about this one
 
     def new(self, *, at_once: bool = False) -> list[Numbers]:
-        """What came since; nothing where it is not yet time to look. Raises OSError or sqlite3.Error."""
+        """What came since; nothing where it is not yet time to look, or a file cannot be read now."""
         started = time.monotonic()
         if started < self._next and not at_once:
             return []
-        try:
+        found: list[Numbers] = []
+        with suppress(Exception):  # it is being written, moved or deleted: the next look may see more
             if self._reader is None:
                 self._reader = RunReader(self._folder)
             else:
                 self._reader.refresh()
-            found = [numbers for part in self._parts(self._reader) for numbers in self._new_in(part)]
-        finally:
-            now = time.monotonic()
-            self._next = now + max(_SECONDS, (now - started) / _MOST_SHARE)
+            for part in self._parts(self._reader):
+                found += self._new_in(part)
+        now = time.monotonic()
+        self._next = now + max(_SECONDS, (now - started) / _MOST_SHARE)
         return sorted(found, key=lambda numbers: numbers.time)
 
     @property
     def are_being_written(self) -> bool:
-        """Whether somebody logs something at this time, as of the last look."""
+        """True if somebody logs something at this time, as of the last look."""
         if self._reader is None:
             return False
         return any(part.status().state == "running" for part in self._parts(self._reader))
@@ -426,32 +373,146 @@ class Losses:
         ]
 
     def _new_in(self, part: Part) -> list[Numbers]:
-        assert self._reader is not None
-        restarts = self._reader.restarts(part.name)
         found = []
         for key, entry in part.series().items():
             if key.kind != "scalar" or key.name in self.known_names or not is_loss(key.name):
                 continue
-            place = part.name, restarts, key.name
-            start = self._counts.get(place, 0)
-            self._counts[place] = entry.count
-            if entry.count <= start or entry.last_time < self._since:
+            since = self._seen.get((part.name, key.name), self._since)
+            if entry.last_time <= since:
                 continue
-            points = part.points(key.name, max(start, entry.count - _MOST_POINTS))
-            steps, times, values = (column.tolist() for column in points)
+            self._seen[part.name, key.name] = entry.last_time
+            points = part.points(key.name, max(0, entry.count - _MOST_POINTS))
             found += [
                 Numbers(step=step, time=at, values={key.name: value})
-                for step, at, value in zip(steps, times, values, strict=True)
-                if at >= self._since
+                for step, at, value in zip(*(column.tolist() for column in points), strict=True)
+                if at > since
             ]
         return found
 
+
+# --- the user -------------------------------------------------------------------------------------------
+
+_MOST_CAUSES: Final = 200
+_MOST_CHARACTERS: Final = 2000
+
+
+class UserMessages:
+    """Collects what is to be said, from any thread; the loop sends it."""
+
+    def __init__(self, channel: Channel[ToChild]) -> None:
+        self._channel = channel
+        self._waiting: deque[Told | Raised | Lost] = deque()
+        self._causes: set[str] = set()
+
+    def tell(self, message: str, cause: str | None = None) -> None:
+        cause = message if cause is None else cause
+        if cause in self._causes or len(self._causes) >= _MOST_CAUSES:
+            return
+        self._causes.add(cause)
+        self._waiting.append(Told(message=message[:_MOST_CHARACTERS]))
+
+    def say(self, message: Raised | Lost) -> None:
+        """An alarm, or what the run could not keep: the training counts it, too."""
+        self._waiting.append(message)
+
+    def send(self) -> None:
+        """From the loop's thread alone."""
+        while self._waiting:
+            self._channel.send(self._waiting.popleft())
+        if self._channel.num_waiting:
+            self._channel.pump()
+
+    def pass_on_warnings(self) -> None:
+        """What a run warns of, the training's user is to read; all other warnings stay what they are."""
+        show = warnings.showwarning
+
+        def showwarning(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
+            if issubclass(category, RunWarning):
+                self.tell(str(message))
+            else:
+                show(message, category, *rest, **named)
+
+        warnings.showwarning = showwarning
+        warnings.simplefilter("always", RunWarning)
+
+
+class Caller:
+    """The user's callbacks, how often they failed, and the calls for which no time was left."""
+
+    def __init__(self, callbacks: Callbacks | None, voice: UserMessages) -> None:
+        self._callbacks = Callbacks() if callbacks is None else callbacks
+        self._voice = voice
+        self.num_failures = 0
+        self._skipped: Lost | None = None  # since it was last asked for
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._callbacks.on_run is not None
+
+    def call(self, frame: Frame, plan: Plan, deadline: float) -> None:
+        """For all rows of a frame that have an excerpt. Those that are left when time is up are counted."""
+        on_run = self._callbacks.on_run
+        if on_run is None:
+            return
+        skipped: list[str] = []
+        for index, row in enumerate(plan.rows):
+            excerpt = frame.excerpt(index)
+            if excerpt is None:
+                continue
+            if time.monotonic() > deadline:
+                skipped.append(row.name)
+                continue
+            try:
+                on_run(row.name, frame.step, tensor_of(excerpt, int(frame.rows["dtype"][index])))
+            except BaseException as error:  # also sys.exit() of theirs: this process is not theirs to end
+                self._note(error, f"at {row.name}, step {frame.step}")
+        if skipped:
+            self._skipped = together(self._skipped, lost_calls(skipped, frame.step))
+            self._voice.tell("the training ended before the callback had seen all that was kept for it.")
+
+    def take_skipped(self) -> Lost | None:
+        """The calls that were not made since this was last asked, for the run."""
+        skipped, self._skipped = self._skipped, None
+        return skipped
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        if self._callbacks.on_closing is not None:
+            try:
+                self._callbacks.on_closing()
+            except BaseException as error:
+                self._note(error, "at the end")
+        if self.num_failures > 1:
+            self._voice.tell(f"the callback failed {self.num_failures:,} times in all.")
+
+    def _note(self, error: BaseException, where: str) -> None:
+        self.num_failures += 1
+        words = words_of(error)
+        self._voice.tell(
+            f"the callback failed {where}: {words}. It is called again for the next tensor; this is told "
+            "once, and counted.",
+            cause=f"callback {type(error).__name__} {words.rpartition('(')[2]}",
+        )
+
+
+def tensor_of(excerpt: numpy.ndarray[Any, Any], code: int) -> Tensor:
+    """A copy, as the type that it had."""
+    import torch
+
+    dtype = getattr(torch, DTYPES[code][0])
+    whole = numpy.array(excerpt)  # the slot is filled anew soon
+    # Types that NumPy has not: their bytes go to torch as whole numbers of the same size.
+    return torch.from_numpy(whole.view("<i2") if whole.dtype == "<u2" else whole).view(dtype)
+
+
+# --- the loop -------------------------------------------------------------------------------------------
 
 _BUSY_SECONDS: Final = 0.03  # between two looks at a ring that fills up fast
 _CALM_SECONDS: Final = 0.3  # the same otherwise: several frames at a time cost less than one by one
 _MUCH: Final = 0.25  # of the ring
 _MOST_FRAMES: Final = 32  # at a time
 _FOLLOWING_SECONDS: Final = 0.5  # after the end was asked for by a signal, in which the training may end, too
+_LAST_LOSS_SECONDS: Final = 0.3  # a run is written a few times a second
 _PATIENCE: Final = 30.0  # for a disk that stands still
 _LAST_PATIENCE: Final = 0.3  # the same when the training is gone
 _KILLED = Ending("died", "the training was killed")
@@ -469,7 +530,10 @@ class Loop:
         self._parent = Parent(job.parent)
         self._run_writer = RunWriter(job, self._voice)
         self._caller = Caller(callbacks, self._voice)
-        self._alarm_feed = AlarmFeed(job, self._run_writer, self._voice)
+        self._alarms = Alarms(job.thresholds)
+        self._losses: Losses | None = None
+        if job.run is not None and job.follows_losses and job.thresholds is not None:
+            self._losses = Losses(job.run, job.rank)
         self._source: Source | None = None
         self._old: list[Source] = []  # emptied, and not yet on disk
         self._flushes: list[tuple[int, Mark]] = []
@@ -504,7 +568,7 @@ class Loop:
             self._source is not None and self._source.ring.num_waiting > _MUCH * self._source.plan.num_slots
         )
         self._empty()
-        self._alarm_feed.follow_losses()
+        self._follow_losses()
         self._run_writer.tick()
         self._answer_flushes()
         self._let_go()
@@ -534,13 +598,26 @@ class Loop:
             self._old.append(self._source)
         self._source = source
         self._news_at = time.monotonic()
-        self._alarm_feed.begin(message.plan)
+        self._alarms.renew(message.plan)
 
     def _note_numbers(self, numbers: Numbers) -> None:
         named = self._job.named(numbers)
-        self._alarm_feed.look_at(numbers, named.values)
+        if self._losses is not None:  # which need not find them in the run
+            self._losses.known_names.update(named.values)
+        self._raise(self._alarms.look_at_numbers(numbers))
         if not numbers.are_kept:
             self._run_writer.numbers(named)
+
+    def _follow_losses(self, *, at_once: bool = False) -> None:
+        """Those that the training logs into the run by itself."""
+        if self._losses is not None and self._source is not None:
+            for numbers in self._losses.new(at_once=at_once):
+                self._raise(self._alarms.look_at_numbers(numbers))
+
+    def _raise(self, alarms: Iterable[Raised]) -> None:
+        for alarm in alarms:
+            self._run_writer.alarm(alarm)
+            self._voice.say(alarm)
 
     def _answer_flushes(self) -> None:
         for ticket, mark in self._flushes:
@@ -573,7 +650,10 @@ class Loop:
     def _take(self, source: Source, frames: list[Frame]) -> None:
         looked = None
         try:
-            looked = self._look(source, frames)
+            table = source.figures.table(frames)
+            looked = self._run_writer.look(frames, table)
+            for frame, figures in zip(frames, table, strict=True):
+                self._raise(self._alarms.look(frame, figures))
         except Exception as error:
             if len(frames) > 1:  # one of them is to blame: the others are looked at
                 for frame in frames:
@@ -581,27 +661,17 @@ class Loop:
                 return
             self._tell_fault(error)
             numbers = [frame.number for frame in frames]
-            if (lost := lost_frames(source.ring, source.plan, numbers, "error")) is not None:
-                self._run_writer.lost(lost)
+            self._run_writer.lost(lost_frames(source.ring, source.plan, numbers, "error"))
         if self._caller.is_wanted:
-            self._call(source, frames)
+            started = time.process_time()
+            for frame in frames:
+                self._caller.call(frame, source.plan, self._deadline)
+            source.leave_out(time.process_time() - started)
         # Given back first: what is given back and not on disk when this process is killed counts as lost, and
         # what is not given back is read by the next one. So nothing is there twice.
         source.give_back(len(frames))
         if looked is not None:
             self._run_writer.keep(looked)
-
-    def _look(self, source: Source, frames: list[Frame]) -> Looked:
-        table = source.figures.table(frames)
-        looked = self._run_writer.look(frames, table)
-        self._alarm_feed.look(frames, table)
-        return looked
-
-    def _call(self, source: Source, frames: list[Frame]) -> None:
-        started = time.process_time()
-        for frame in frames:
-            self._caller.call(frame, source.plan, self._deadline)
-        source.leave_out(time.process_time() - started)
 
     # --- the end ---------------------------------------------------------------------------------------
 
@@ -625,7 +695,11 @@ class Loop:
             self._hear()  # its last words may say why it ends
             ending = self._ending or ending
             self._empty(self._deadline)
-            self._alarm_feed.follow_the_last_losses(self._parent)
+            self._follow_losses(at_once=True)
+            if self._losses is not None and self._losses.are_being_written and not is_killed:
+                # What a training dies of, it often logs last, and that is written a moment later.
+                self._parent.wait(_LAST_LOSS_SECONDS)
+                self._follow_losses(at_once=True)
         except Exception as error:
             self._tell_fault(error)
         self._close_files(ending)
@@ -636,12 +710,8 @@ class Loop:
     def _close_files(self, ending: Ending) -> None:
         is_killed = self._parent.is_gone
         if is_killed and self._source is not None:  # else what waits is for the next child
-            lost = self._source.give_up()
-            if lost is not None:
-                self._run_writer.lost(lost)
-        skipped = self._caller.take_skipped()
-        if skipped is not None:
-            self._run_writer.lost(skipped)
+            self._run_writer.lost(self._source.give_up())
+        self._run_writer.lost(self._caller.take_skipped())
         self._run_writer.end(ending, _LAST_PATIENCE if is_killed else _PATIENCE)
 
     def _take_over(self) -> None:
@@ -681,7 +751,7 @@ class Source:
         """Takes over the descriptor."""
         self.plan = plan
         self._layout = Layout(plan)
-        self.ring = Ring.of_descriptor(descriptor, plan.num_slots, self._layout.num_bytes, len(plan.rows))
+        self.ring = Ring(descriptor, plan.num_slots, self._layout.num_bytes, len(plan.rows))
         self.figures = Figures(plan)
         # Where a child before this one computed already, its time stays counted.
         self._busy_before = self.ring.busy_seconds - time.process_time()

@@ -10,14 +10,15 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from torcheer.inspector.child.user_calls import words_of
 from torcheer.inspector.child_process import NOT_TOLD, note_that_this_is_a_child
-from torcheer.inspector.protocol import Callbacks, Channel, Failed, Job, Ready, ToChild, to_parent, wait_for
+from torcheer.inspector.protocol import Callbacks, Channel, Failed, Job, Ready, ToChild, wait_for
 
 LEAST_SECONDS: Final = 1.0  # after the end of the training, for what is in the ring
 _TAKEOVER_SECONDS: Final = 1.35  # then the guard closes the files itself: the rest hangs in a callback
@@ -28,6 +29,18 @@ _LOOK_SECONDS: Final = 0.1
 _NOT_OURS = ("SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2")
 
 
+def words_of(error: BaseException) -> str:
+    """The exception in a line, and where it was raised."""
+    try:
+        text = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    except Exception:  # an exception whose own text fails
+        text = type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return text
+    return f"{text} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+
+
 class Parent:
     """The training's process. Files that other processes hold open do not hide its end."""
 
@@ -35,19 +48,14 @@ class Parent:
         self.pid = pid
         self._is_gone = False
         self._is_direct = os.getppid() == pid
-        self._descriptor: int | None = None
+        self.descriptor: int | None = None  # becomes readable at its end, where the system has such a thing
         if hasattr(os, "pidfd_open"):
             try:
-                self._descriptor = os.pidfd_open(pid)
+                self.descriptor = os.pidfd_open(pid)
             except ProcessLookupError:
                 self._is_gone = True
             except OSError:  # not in this container: it is asked for by its number
-                self._descriptor = None
-
-    @property
-    def descriptor(self) -> int | None:
-        """Becomes readable at the end of the process; None where the system has no such thing."""
-        return self._descriptor
+                pass
 
     @property
     def is_gone(self) -> bool:
@@ -56,21 +64,21 @@ class Parent:
         return self._is_gone
 
     def wait(self, seconds: float) -> bool:
-        """Whether it ends within that time."""
+        """True if it ends within that time."""
         end = time.monotonic() + seconds
         while not self.is_gone:
             left = end - time.monotonic()
             if left <= 0:
                 return False
-            if self._descriptor is None:
+            if self.descriptor is None:
                 time.sleep(min(left, _LOOK_SECONDS))
             else:
-                wait_for(self._descriptor, left)
+                wait_for(self.descriptor, left)
         return True
 
     def _look(self) -> bool:
-        if self._descriptor is not None:
-            return wait_for(self._descriptor, 0.0)
+        if self.descriptor is not None:
+            return wait_for(self.descriptor, 0.0)
         if self._is_direct:
             return os.getppid() != self.pid
         try:
@@ -155,9 +163,9 @@ _SHUTDOWN_SECONDS: Final = 10.0
 _NICENESS: Final = 10
 
 
-def begin_fresh(channel: int, callbacks: int) -> None:
-    """In a new interpreter, with two descriptors: the channel, and the pickled callbacks (-1 for none)."""
-    _live(socket.socket(fileno=channel), None, callbacks)
+def begin_fresh(channel: int) -> None:
+    """In a new interpreter, with the descriptor of the channel."""
+    _live(socket.socket(fileno=channel), None)
 
 
 def begin_in_process(end: socket.socket, callbacks: Callbacks | None) -> None:
@@ -166,13 +174,13 @@ def begin_in_process(end: socket.socket, callbacks: Callbacks | None) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:  # its threads did not come along
         torch.set_num_threads(1)
-    _live(end, callbacks, -1)
+    _live(end, callbacks)
 
 
-def _live(end: socket.socket, callbacks: Callbacks | None, pickled: int) -> None:
+def _live(end: socket.socket, callbacks: Callbacks | None) -> None:
     note_that_this_is_a_child()
     signals = Signals()
-    channel = to_parent(end)
+    channel: Channel[ToChild] = Channel(end, ToChild)
     job = _job(channel)
     if job is None:
         return
@@ -182,12 +190,14 @@ def _live(end: socket.socket, callbacks: Callbacks | None, pickled: int) -> None
         # Only now, so that signals are heeded from the first moment on.
         from torcheer.inspector.child.child_loop import Loop
 
-        loop = Loop(channel, job, _unpickled(pickled) if pickled >= 0 else callbacks, signals)
+        if job.callbacks is not None:
+            callbacks = pickle.loads(job.callbacks)
+        loop = Loop(channel, job, callbacks, signals)
     except Exception as error:
         channel.send(Failed(message=words_of(error)))
         end_within(1.0)
         return
-    channel.send(Ready(pid=os.getpid()))
+    channel.send(Ready())
     loop.run()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
@@ -206,10 +216,3 @@ def _job(channel: Channel[ToChild]) -> Job | None:
             return message
         wait_for(channel.fileno(), 1.0)
     return None
-
-
-def _unpickled(descriptor: int) -> Callbacks:
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0)
-        callbacks: Callbacks = pickle.load(file)
-    return callbacks

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
         SourceEntry,
         check_document,
     )
+    from torcheer.graph.drawing.boxes import Figure
     from torcheer.graph.drawing.picture import (
         Drawing,
         DrawingOptions,
-        Figure,
         Picture,
         draw_document,
         png_of,

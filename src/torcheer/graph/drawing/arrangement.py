@@ -19,8 +19,7 @@ from torcheer.graph.drawing.boxes import (
 )
 from torcheer.graph.drawing.diagram import Diagram, Edge, Group, Node, Part
 from torcheer.graph.drawing.text_width import text_width
-from torcheer.graph.layout.layout_engine import lay_out
-from torcheer.graph.layout.model import Box, Point, Rect, Route, Wire
+from torcheer.graph.layout.layout_engine import Box, Point, Rect, Route, Wire, lay_out
 
 _COLUMN_GAP = 56.0
 _COLUMN_WIDTH = 800.0  # what most columns turn out to be

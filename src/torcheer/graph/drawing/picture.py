@@ -16,16 +16,17 @@ from torcheer.desktop import current_cell
 from torcheer.errors import InputError
 from torcheer.graph.document import PassDocument
 from torcheer.graph.drawing.arrangement import arranged, connectors
-from torcheer.graph.drawing.colours import PALETTES, colour_boxes
+from torcheer.graph.drawing.boxes import PALETTES, Figure, colour_boxes
 from torcheer.graph.drawing.diagram import (
     Diagram,
+    Wiring,
     bundle_outputs,
+    choose_chips,
     close_modules,
     dissolve_fans,
     grow,
     hidden_ops,
 )
-from torcheer.graph.drawing.edges import Wiring, choose_chips
 from torcheer.graph.drawing.repeats import Folder
 from torcheer.graph.drawing.svg import Painter, make_head, page
 from torcheer.graph.drawing.text_width import FONT_FAMILY, FONT_FILES, is_measured
@@ -35,7 +36,6 @@ FileFormat = Literal["svg", "png", "pdf"]
 Direction = Literal["topdown", "bottomup", "leftright"]
 Metric = Literal["time", "memory", "flops", "zeros"]
 Theme = Literal["light", "dark"]
-Figure = float | str | None  # a number to be coloured on a scale, a colour, or nothing
 ColorBy = Metric | Callable[[Any], Figure] | None
 
 FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
@@ -295,7 +295,7 @@ def draw_document(
     palette = PALETTES[drawing.theme]
     diagram = _diagram(document, drawing)
     nodes = diagram.nodes()
-    scale = colour_boxes(document, nodes, drawing, palette, figures, figures_title)
+    scale = colour_boxes(document, nodes, drawing.color_by, palette, figures, figures_title)
     choose_chips(nodes, diagram.edges, {node for node in nodes if document.ops[node.order].kind == "output"})
     arrangement = arranged(document, diagram, drawing.direction)
     head = make_head(

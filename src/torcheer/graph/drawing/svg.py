@@ -22,15 +22,17 @@ from torcheer.graph.drawing.boxes import (
     TAG_GAP,
     TEXT_SIZE,
     TITLE_GAP,
+    Palette,
+    Scale,
     group_tooltip,
+    ink_on,
     is_function,
+    on_ramp,
     tooltip_of,
 )
-from torcheer.graph.drawing.colours import Palette, Scale, ink_on, on_ramp
-from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text
-from torcheer.graph.drawing.edges import ranges
+from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text, ranges
 from torcheer.graph.drawing.text_width import BOLD, FONT_STACK, fitted, is_measured, printable, wrapped
-from torcheer.graph.layout.model import Point, Rect, Route
+from torcheer.graph.layout.layout_engine import Point, Rect, Route
 from torcheer.graph.text import readable_count
 
 # A font in which a text becomes wider than this much of its own width would be a rare one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from itertools import chain, pairwise
 
-from torcheer.graph.layout.model import SPACING, Component, Kind, Link, Segment, Turn, Vertex
+from torcheer.graph.layout.rows import SPACING, Component, Kind, Link, Segment, Turn, Vertex
 
 # --- straight lines ----------------------------------------------------------------------------------
 

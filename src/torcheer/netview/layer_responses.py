@@ -210,8 +210,7 @@ def _batches_of(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int | Non
         data = DataLoader(data, batch_size)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InputError(f"a {type(data).__name__} is no test set: give {_KINDS}.")
-    # Not begun before the first batch is asked for: a loader draws a random number when it begins.
-    batches = (_batch_of(given) for given in _later(data))
+    batches = _each_batch(data)
     if not isinstance(data, DataLoader):
         return batches, None, True
     sampler = data.sampler if type(data.batch_sampler) in (BatchSampler, type(None)) else None
@@ -219,8 +218,10 @@ def _batches_of(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int | Non
     return batches, len(sampler) if isinstance(sampler, Sized) else None, is_in_order
 
 
-def _later(data: Iterable[Any]) -> Iterator[Any]:
-    yield from data
+def _each_batch(data: Iterable[Any]) -> Iterator[_Batch]:
+    # Not begun before the first batch is asked for: a loader draws a random number when it begins.
+    for given in data:
+        yield _batch_of(given)
 
 
 def _batch_of(given: Any) -> _Batch:

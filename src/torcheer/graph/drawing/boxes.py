@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from torcheer.errors import InputError
-from torcheer.graph.document import OpEntry, PassDocument
+from torcheer.graph.document import OpEntry, ParamEntry, PassDocument
 from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text
 from torcheer.graph.drawing.text_width import BOLD, REGULAR, fitted, printable, text_width
-from torcheer.graph.text import readable_bytes, readable_count, readable_seconds
+from torcheer.graph.text import readable_bytes, readable_count, readable_seconds, shape_text
 
 _MAX_OPS_IN_TOOLTIP = 12
 
@@ -26,12 +26,6 @@ def label_of(document: PassDocument, node: Node) -> str:
     if node.num_repeats > 1:
         return f"{op.label}–{document.ops[node.stands_for[-1]].label}"
     return op.label.rpartition(":")[0] if len(node.ops) > 1 else op.label
-
-
-def chip_name(document: PassDocument, node: Node) -> str:
-    """What a box is called at its far readers: what the user calls it, where it has such a name."""
-    op = document.ops[node.ops[0]]
-    return op.name if op.kind == "input" and op.name else label_of(document, node)
 
 
 def address_of(document: PassDocument, scopes: Sequence[int]) -> str:
@@ -69,15 +63,15 @@ def holder_of(document: PassDocument, node: Node) -> str:
     return ""
 
 
-def shape_text(shape: Sequence[int], dtype: str) -> str:
-    sizes = "×".join(map(str, shape)) if shape else "scalar"
-    return sizes if dtype == "float32" else f"{sizes} {dtype}"
-
-
 def tensor_text(ops: Sequence[OpEntry]) -> str:
     """`1×64×55×55 · 756.3 KB`; where the passes of a layer differ, the first and the last: `4×4 … 10×4`."""
-    shapes = _from_to([shape_text(op.shape, op.dtype) for op in ops])
+    shapes = _from_to([_tensor_shape(op) for op in ops])
     return f"{shapes} · {_from_to([readable_bytes(op.num_bytes) for op in ops])}"
+
+
+def _tensor_shape(tensor: OpEntry | ParamEntry) -> str:
+    shape = shape_text(tensor.shape)
+    return shape if tensor.dtype == "float32" else f"{shape} {tensor.dtype}"
 
 
 def _from_to(texts: Sequence[str]) -> str:
@@ -86,12 +80,6 @@ def _from_to(texts: Sequence[str]) -> str:
     # Of passes that come back to where they began, some other one shows that they differ.
     last = texts[-1] if texts[-1] != texts[0] else next(text for text in texts if text != texts[0])
     return f"{texts[0]} … {last}"
-
-
-def param_texts(document: PassDocument, op: OpEntry) -> list[str]:
-    """`weight 64×3×11×11`, for each parameter that it uses."""
-    params = [document.params[index] for index in op.params]
-    return [f"{param.address.rpartition('.')[2]} {shape_text(param.shape, 'float32')}" for param in params]
 
 
 def group_title(document: PassDocument, group: Group) -> tuple[str, str, str]:
@@ -139,13 +127,14 @@ def tooltip_of(document: PassDocument, node: Node) -> str:
     if repeats > 1:
         passes.append(f"drawn once for {repeats} equal blocks")
     params = [document.params[index] for index in op.params]
+    tensor = tensor_text([document.ops[index] for index in node.ops])
     lines = [
         label_of(document, node),
         *passes,
         *([op.name] if op.name else []),
         f"{op.function}({op.arguments})" if op.kind == "op" else op.kind,
-        _tooltip_tensor([document.ops[index] for index in node.ops]),
-        *(f"{param.address} {shape_text(param.shape, param.dtype)}" for param in params),
+        tensor if op.dtype != "float32" else tensor.replace(" · ", " float32 · ", 1),
+        *(f"{param.address} {_tensor_shape(param)}" for param in params),
         *_seconds(sum(document.ops[index].seconds for index in node.ops)),
         *([f"{readable_count(op.flops)} FLOPs"] if op.flops else []),
         *(["written in place"] if op.is_inplace else []),
@@ -154,11 +143,6 @@ def tooltip_of(document: PassDocument, node: Node) -> str:
         *_source_lines(document, op),
     ]
     return "\n".join(lines)
-
-
-def _tooltip_tensor(ops: Sequence[OpEntry]) -> str:
-    text = tensor_text(ops)
-    return text.replace(" · ", " float32 · ", 1) if ops[0].dtype == "float32" else text
 
 
 def group_tooltip(document: PassDocument, group: Group) -> str:
@@ -185,18 +169,14 @@ def _scope_lines(document: PassDocument, scopes: Sequence[int]) -> list[str]:
 
 
 def _source_lines(document: PassDocument, op: OpEntry) -> list[str]:
+    """The path as it is known on every machine: below site-packages, else the file and its folder."""
     if op.source < 0:
         return []
     source = document.sources[op.source]
-    return [f"{short_path(source.file)}:{source.line}  {source.text}"]
-
-
-def short_path(file: str) -> str:
-    """A path as it is known on every machine: below site-packages, else the file and its folder."""
-    parts = file.replace("\\", "/").split("/")
-    if "site-packages" in parts:
-        return "/".join(parts[len(parts) - parts[::-1].index("site-packages") :])
-    return "/".join(parts[-2:])
+    path = source.file.replace("\\", "/")
+    _, library, below = path.rpartition("/site-packages/")
+    shown = below if library else "/".join(path.split("/")[-2:])
+    return [f"{shown}:{source.line}  {source.text}"]
 
 
 LABEL_SIZE, TEXT_SIZE, CHIP_SIZE = 12.0, 11.0, 10.0
@@ -273,7 +253,7 @@ def _lines(document: PassDocument, node: Node) -> list[str]:
     if node.num_repeats > 1:
         name = f"{op.name}–{document.ops[node.stands_for[-1]].name}"
     tensor = tensor_text([document.ops[index] for index in node.ops])
-    texts = [name, holder_of(document, node), tensor, *_param_lines(param_texts(document, op))]
+    texts = [name, holder_of(document, node), tensor, *_param_lines([document.params[i] for i in op.params])]
     return [text for text in texts if text]
 
 
@@ -293,8 +273,10 @@ def _chips_in(document: PassDocument, edges: list[Edge]) -> list[Chip]:
     num_shown = len(edges) if len(edges) <= _MAX_CHIPS else _MAX_CHIPS - 1
     names = []
     for edge in edges:
-        text = f"{edge.text}: " if edge.text else ""
-        names.append(f"{text}{printable(chip_name(document, edge.source))} ↗")
+        op = document.ops[edge.source.order]
+        # What the user calls it, where it has such a name.
+        name = op.name if op.kind == "input" and op.name else label_of(document, edge.source)
+        names.append(f"{edge.text}: {printable(name)} ↗" if edge.text else f"{printable(name)} ↗")
     chips = [_chip(name, name, edge) for name, edge in zip(names[:num_shown], edges, strict=False)]
     if num_shown < len(edges):
         rest = edges[num_shown:]
@@ -347,8 +329,9 @@ def _rows(chips: Sequence[Chip]) -> list[list[Chip]]:
     return rows
 
 
-def _param_lines(texts: Sequence[str]) -> list[str]:
-    """Joined by commas, as many to a line as fit."""
+def _param_lines(params: Sequence[ParamEntry]) -> list[str]:
+    """`weight 64×3×11×11`, joined by commas, as many to a line as fit."""
+    texts = [f"{param.address.rpartition('.')[2]} {shape_text(param.shape)}" for param in params]
     lines: list[str] = []
     for text in texts:
         joined = f"{lines[-1]}, {text}" if lines else text

@@ -6,7 +6,6 @@ An edge says which box gives which a tensor, in which passes. Far sources are na
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal
@@ -229,18 +228,12 @@ def _layers_inside(document: PassDocument) -> list[set[int]]:
     return layers
 
 
-def _tidied(root: Group) -> Group:
+def _tidied(group: Group) -> Group:
     """Without empty groups, all children in the order in which they ran."""
-    inside_first: list[Group] = []
-    stack = [root]
-    while stack:
-        group = stack.pop()
-        inside_first.append(group)
-        stack.extend(child for child in group.children if isinstance(child, Group))
-    for group in reversed(inside_first):
-        kept = [child for child in group.children if isinstance(child, Node) or child.children]
-        group.children = sorted(kept, key=lambda child: child.order)
-    return root
+    parts = [child if isinstance(child, Node) else _tidied(child) for child in group.children]
+    kept = [part for part in parts if isinstance(part, Node) or part.children]
+    group.children = sorted(kept, key=lambda part: part.order)
+    return group
 
 
 def close_modules(root: Group, document: PassDocument, depth: int | None) -> Group:
@@ -314,19 +307,17 @@ def bundle_outputs(root: Group, document: PassDocument) -> None:
     root.children = kept
 
 
-def dissolve_fans(root: Group, document: PassDocument) -> None:
+def dissolve_fans(group: Group, document: PassDocument) -> None:
     """A function such as `split` that holds nothing but the outputs of one call needs no box."""
-    stack = [root]
-    while stack:
-        group = stack.pop()
-        children: list[Part] = []
-        for child in group.children:
-            if isinstance(child, Group) and _is_fan(child, document):
-                children.extend(child.children)
-            else:
-                children.append(child)
-        group.children = children
-        stack.extend(child for child in children if isinstance(child, Group))
+    children: list[Part] = []
+    for child in group.children:
+        if isinstance(child, Group) and _is_fan(child, document):
+            children.extend(child.children)
+            continue
+        children.append(child)
+        if isinstance(child, Group):
+            dissolve_fans(child, document)
+    group.children = children
 
 
 def _is_fan(group: Group, document: PassDocument) -> bool:
@@ -349,17 +340,13 @@ _MAX_RUNS = 3  # `1–3, 7, 9–12`
 Pair = tuple[int, int]
 
 
-def nodes_by_op(root: Group) -> dict[int, Node]:
-    """The box that an op is drawn in."""
-    return {index: node for node in root.leaves() for index in (node.stands_for or node.ops)}
-
-
 class Wiring:
     """Collects the edges between boxes from those between ops."""
 
     def __init__(self, document: PassDocument, root: Group, carried: set[Pair], *, rolled: bool) -> None:
         self._document = document
-        self._node_of = nodes_by_op(root)
+        # The box that an op is drawn in.
+        self._node_of = {index: node for node in root.leaves() for index in (node.stands_for or node.ops)}
         self._carried = carried  # from one of several equal blocks to the next: the block itself says so
         self._rolled = rolled
         self._edges: dict[tuple[Node, Node, bool], Edge] = {}
@@ -462,17 +449,14 @@ class Wiring:
             target = next(shown, None)
             if source is None or target is None or source is target:
                 continue
-            text = _short(_condition(branch))
-            found.setdefault(
-                (source, target, text),
-                Edge(
-                    source=source,
-                    target=target,
-                    kind="condition",
-                    label=text,
-                    is_back=source.order >= target.order,
-                ),
+            edge = Edge(
+                source=source,
+                target=target,
+                kind="condition",
+                label=_short(_condition(branch)),
+                is_back=source.order >= target.order,
             )
+            found.setdefault((source, target, edge.label), edge)
         return list(found.values())
 
 
@@ -520,10 +504,16 @@ _MANY_FAR_SOURCES = 6
 _MANY_FAR_OUTPUTS = 3
 
 
-def choose_chips(nodes: Sequence[Node], edges: Sequence[Edge], outputs: AbstractSet[Node]) -> None:
-    """Mark the edges that are to be chips. `outputs` are the boxes of outputs."""
-    ordered = sorted(nodes, key=lambda node: node.order)
-    incoming, outgoing = _sides(edges)
+def choose_chips(diagram: Diagram, document: PassDocument) -> None:
+    """Mark the edges that are to be chips."""
+    ordered = sorted(diagram.root.leaves(), key=lambda node: node.order)
+    outputs = {node for node in ordered if document.ops[node.order].kind == "output"}
+    incoming: dict[Node, list[Edge]] = {}
+    outgoing: dict[Node, list[Edge]] = {}
+    for edge in diagram.edges:
+        if edge.kind == "data" and not edge.is_back:
+            incoming.setdefault(edge.target, []).append(edge)
+            outgoing.setdefault(edge.source, []).append(edge)
     early, late = _ranks(ordered, incoming, outgoing)
     bottom = max(early.values(), default=0)
     depth = {key: bottom if key in outputs else rank for key, rank in late.items()}
@@ -550,16 +540,6 @@ def choose_chips(nodes: Sequence[Node], edges: Sequence[Edge], outputs: Abstract
 def _mark(edges: Iterable[Edge]) -> None:
     for edge in edges:
         edge.is_far = True
-
-
-def _sides(edges: Sequence[Edge]) -> tuple[dict[Node, list[Edge]], dict[Node, list[Edge]]]:
-    incoming: dict[Node, list[Edge]] = {}
-    outgoing: dict[Node, list[Edge]] = {}
-    for edge in edges:
-        if edge.kind == "data" and not edge.is_back:
-            incoming.setdefault(edge.target, []).append(edge)
-            outgoing.setdefault(edge.source, []).append(edge)
-    return incoming, outgoing
 
 
 def _ranks(

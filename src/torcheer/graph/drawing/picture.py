@@ -296,7 +296,7 @@ def draw_document(
     diagram = _diagram(document, drawing)
     nodes = diagram.nodes()
     scale = colour_boxes(document, nodes, drawing.color_by, palette, figures, figures_title)
-    choose_chips(nodes, diagram.edges, {node for node in nodes if document.ops[node.order].kind == "output"})
+    choose_chips(diagram, document)
     arrangement = arranged(document, diagram, drawing.direction)
     head = make_head(
         document, diagram, arrangement, palette, scale=scale, with_legend=drawing.legend, margin=_MARGIN

@@ -20,7 +20,15 @@ def align(component: Component) -> list[list[Vertex]]:
     # For each gap the accepted segments as places above and below, both rising.
     tops: list[list[int]] = [[] for _ in component.rows]
     bottoms: list[list[int]] = [[] for _ in component.rows]
-    for segment in _by_priority(component):
+    main = _main_segments(component)
+
+    def priority(segment: Segment) -> tuple[int, float, float]:
+        """The main line first, then the columns of long wires, then the rest; each by weight and length."""
+        num_wires = (not segment.start.is_box) + (not segment.end.is_box)
+        group = 0 if segment in main else (1 if num_wires == 2 else 2 + num_wires)
+        return group, -segment.weight, -segment.score
+
+    for segment in sorted(component.segments, key=priority):
         start, end = segment.start, segment.end
         if start in down or end in up:
             continue
@@ -44,18 +52,6 @@ def align(component: Component) -> list[list[Vertex]]:
             vertex.block = len(blocks)
             blocks.append([vertex])
     return blocks
-
-
-def _by_priority(component: Component) -> list[Segment]:
-    """The main line first, then the columns of long wires, then the rest; each by weight and length."""
-    main = _main_segments(component)
-
-    def priority(segment: Segment) -> tuple[int, float, float]:
-        num_wires = (not segment.start.is_box) + (not segment.end.is_box)
-        group = 0 if segment in main else (1 if num_wires == 2 else 2 + num_wires)
-        return group, -segment.weight, -segment.score
-
-    return sorted(component.segments, key=priority)
 
 
 def _main_segments(component: Component) -> set[Segment]:
@@ -389,10 +385,6 @@ def lane_label_top(component: Component, arrival: Turn, height: float) -> float:
     return y
 
 
-def _curve_height(width: float) -> float:
-    return min(SPACING.least_curve + 0.12 * width, SPACING.most_curve)
-
-
 def _straight_gap(start: Vertex, end: Vertex) -> float:
     if end.is_box:
         return SPACING.between_ranks if start.is_box else SPACING.arrow
@@ -439,7 +431,7 @@ class _Drop:
         """Room for a curve, below all that stands there."""
         sides = _between(start_x, end_x)
         top = max(self._boxes.lowest(*sides) + _CLEARANCE, least, self._wire_top)
-        bottom = top + _curve_height(abs(end_x - start_x))
+        bottom = top + min(SPACING.least_curve + 0.12 * abs(end_x - start_x), SPACING.most_curve)
         self._wires.lower(*sides, bottom)
         return top, bottom
 

@@ -346,23 +346,16 @@ class Lookup:
         return passes[pass_num - 1].output_ops[0]
 
     def _by_part(self, key: str) -> int:
-        layers: dict[str, int] = {}
-        for op, label in enumerate(self._labels):
-            if key and key in label:
-                layers.setdefault(label, op)
-        if not layers:
-            layers = {
-                a: 0 for a in self._modules.addresses if key and key in a and self._modules.passes_of(a)
-            }
-            if len(layers) == 1:
-                found = self.find_exactly(next(iter(layers)))
-                if found is not None:
-                    return found
-        if len(layers) == 1:
-            return next(iter(layers.values()))
-        if layers:
-            some = ", ".join(repr(name) for name in list(layers)[:5])
-            more = f" and {len(layers) - 5} more" if len(layers) > 5 else ""
+        found = [label for label in dict.fromkeys(self._labels) if key and key in label]
+        if not found:
+            modules = self._modules
+            found = [name for name in modules.addresses if key and key in name and modules.passes_of(name)]
+        op = self.find_exactly(found[0]) if len(found) == 1 else None
+        if op is not None:
+            return op
+        if found:
+            some = ", ".join(map(repr, found[:5]))
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             raise LayerNotFoundError(f"{key!r} could be any of {some}{more}: use a full label.")
         raise self._not_found(key)
 

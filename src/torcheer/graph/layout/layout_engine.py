@@ -167,22 +167,6 @@ class _Nest:
         return link
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Frame:
-    """What a group asks of its inside: where boxes and wires begin, and a least size."""
-
-    top: float
-    bottom: float
-    left: float
-    right: float
-    wire_top: float
-    least_width: float
-    least_height: float
-    # Ports of entry (exit) keep this far from the group's left side.
-    entry_margin: float
-    exit_margin: float
-
-
 # A wire's links in order from source to target, each with its group.
 _Way = list[tuple[_Nest, Link]]
 
@@ -255,21 +239,25 @@ class _Layout:
 
     def _lay_out_group(self, nest: _Nest) -> None:
         """Place the children of a group and route its links."""
-        frame = self._frame(nest.box)
+        box = nest.box
+        least_width, least_height = self._size(box.width, box.height)
+        header_above = 0.0 if self.is_sideways or self.is_upwards else box.header
+        margin = (box.header if self.is_sideways else 0.0) + box.padding
         for child in nest.children:
             _meet_ports(nest, child)
         components = _components(nest)
         for component in components:
-            _lay_out_component(component, frame)
-        width, bottom = _pack(components, frame)
-        left = frame.left + max(0.0, (frame.least_width - frame.left - width - frame.right) / 2)
-        ports = ((nest.in_ports, frame.entry_margin), (nest.out_ports, frame.exit_margin))
+            _lay_out_component(component, box_top=header_above + box.padding, wire_top=header_above)
+        width, bottom = _pack(components, header_above + box.padding)
+        left = margin + max(0.0, (least_width - margin - width - box.padding) / 2)
         x_of = {vertex: one.x + vertex.x for one in components for vertex in one.vertices}
-        for vertices, margin in ports:
-            if vertices and margin:
-                left = max(left, margin - min(x_of[vertex] for vertex in vertices.values()))
-        nest.width = max(left + width + frame.right, frame.least_width)
-        nest.height = max(bottom + frame.bottom, frame.least_height)
+        ports = nest.out_ports if self.is_upwards else nest.in_ports
+        if ports and box.title_width and not self.is_sideways:  # wires do not run through the title
+            first = min(x_of[vertex] for vertex in ports.values())
+            left = max(left, box.title_width + SPACING.wire_to_label - first)
+        nest.width = max(left + width + box.padding, least_width)
+        header_below = box.header if self.is_upwards else 0.0
+        nest.height = max(bottom + (header_below + box.padding), least_height)
         for component in components:
             component.x += left
             for link in component.links:
@@ -280,23 +268,6 @@ class _Layout:
         half = nest.width / 2
         vertex = nest.vertex
         vertex.left, vertex.right, vertex.height, vertex.body = half, half, nest.height, nest.height
-
-    def _frame(self, box: Box) -> _Frame:
-        """The margins of a group as the downward layout sees them."""
-        width, height = self._size(box.width, box.height)
-        header_above = 0.0 if self.is_sideways or self.is_upwards else box.header
-        margin = box.title_width + SPACING.wire_to_label if box.title_width and not self.is_sideways else 0.0
-        return _Frame(
-            top=header_above + box.padding,
-            bottom=(box.header if self.is_upwards else 0.0) + box.padding,
-            left=(box.header if self.is_sideways else 0.0) + box.padding,
-            right=box.padding,
-            wire_top=header_above,
-            least_width=width,
-            least_height=height,
-            entry_margin=0.0 if self.is_upwards else margin,
-            exit_margin=margin if self.is_upwards else 0.0,
-        )
 
     # --- the whole -----------------------------------------------------------------------------
 
@@ -382,20 +353,19 @@ def _components(nest: _Nest) -> list[Component]:
     return list(found.values())
 
 
-def _lay_out_component(component: Component, frame: _Frame) -> None:
+def _lay_out_component(component: Component, *, box_top: float, wire_top: float) -> None:
     assign_ranks(component)
     add_bends(component)
     order_rows(component)
-    blocks = align(component)
-    place_columns(component, blocks)
+    place_columns(component, align(component))
     place_lanes(component)
     attach(component)
-    place_heights(component, box_top=frame.top, wire_top=frame.wire_top)
+    place_heights(component, box_top=box_top, wire_top=wire_top)
 
 
-def _pack(components: list[Component], frame: _Frame) -> tuple[float, float]:
+def _pack(components: list[Component], top: float) -> tuple[float, float]:
     """Put components side by side: those with ports in one row, then large ones, then small ones."""
-    tallest = max(one.bottom for one in components) - frame.top
+    tallest = max(one.bottom for one in components) - top
     with_ports: list[Component] = []
     large: list[Component] = []
     small: list[Component] = []
@@ -403,21 +373,21 @@ def _pack(components: list[Component], frame: _Frame) -> tuple[float, float]:
         if any(not vertex.is_box for vertex in one.vertices if vertex.kind <= Kind.OUT_PORT):
             with_ports.append(one)
         else:
-            (large if one.bottom - frame.top > tallest / 2 else small).append(one)
+            (large if one.bottom - top > tallest / 2 else small).append(one)
     x, bottom = 0.0, 0.0
     for one in with_ports:
         one.x = x
         x += one.width + SPACING.between_parts
         bottom = max(bottom, one.bottom)
     for shelf in (large, small):
-        x, bottom = _shelve(shelf, x, bottom, frame)
+        x, bottom = _shelve(shelf, x, bottom, top)
     return x - SPACING.between_parts, bottom
 
 
-def _shelve(components: list[Component], left: float, bottom: float, frame: _Frame) -> tuple[float, float]:
+def _shelve(components: list[Component], left: float, bottom: float, top: float) -> tuple[float, float]:
     """Put components in rows that together are about as wide as high."""
     gap = SPACING.between_parts
-    area = sum((one.width + gap) * (one.bottom - frame.top + gap) for one in components)
+    area = sum((one.width + gap) * (one.bottom - top + gap) for one in components)
     most = max([sqrt(area * 1.6), *(one.width for one in components)])
     x = y = row_height = right = 0.0
     for one in components:
@@ -426,7 +396,7 @@ def _shelve(components: list[Component], left: float, bottom: float, frame: _Fra
         one.x, one.y = left + x, y
         x += one.width + gap
         right = max(right, x)
-        row_height = max(row_height, one.bottom - frame.top)
+        row_height = max(row_height, one.bottom - top)
         bottom = max(bottom, y + one.bottom)
     return left + right, bottom
 

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     )
     from torcheer.graph.progress_bars import (
         PARTS,
-        REFRESH_SECONDS,
         Bars,
         NotebookBars,
         Pace,

@@ -311,10 +311,15 @@ def fold_nonlinearities(
     flow: Flow, sweep: Sweep, layers: dict[int, PlannedLayer], finder: ConnectionFinder
 ) -> None:
     """A nonlinearity that alone reads a layer with weights becomes part of it."""
-    readers = _readers(sweep)
-    results = _results(flow, sweep)
+    readers: dict[int, list[int]] = {}  # by layer: the layers that read it
+    for op, sources in sweep.sources.items():
+        for source in sources:
+            readers.setdefault(source, []).append(op)
+    outputs = [op for op in range(len(flow.records)) if flow.is_output(op)]
+    results = {source for op in outputs for source in sweep.feeds[op]}  # what the model itself gives
     for op, layer in list(layers.items()):
-        before = _layer_before(sweep, op)
+        read = [source for source in sweep.sources[op] if source >= 0]  # parameters of its own aside
+        before = read[0] if len(read) == 1 else -1
         net = layers.get(before)
         if net is None or not _is_nonlinear(flow, op, layer):
             continue
@@ -331,28 +336,7 @@ def fold_nonlinearities(
             layers[before] = folded
 
 
-def _layer_before(sweep: Sweep, op: int) -> int:
-    """The one layer that it reads, parameters of its own aside; -1 where there are more, or none."""
-    sources = [source for source in sweep.sources[op] if source >= 0]
-    return sources[0] if len(sources) == 1 else -1
-
-
 def _is_nonlinear(flow: Flow, op: int, layer: PlannedLayer) -> bool:
     if layer.address:
         return flow.type(flow.origin(op)) in NONLINEAR or is_nonlinear_class(layer.module)
     return flow.type(layer.op) in NONLINEAR and layer.op == op
-
-
-def _readers(sweep: Sweep) -> dict[int, list[int]]:
-    """By layer: the layers that read it."""
-    found: dict[int, list[int]] = {}
-    for op, sources in sweep.sources.items():
-        for source in sources:
-            found.setdefault(source, []).append(op)
-    return found
-
-
-def _results(flow: Flow, sweep: Sweep) -> set[int]:
-    """What the model itself gives."""
-    outputs = [op for op in range(len(flow.records)) if flow.is_output(op)]
-    return {source for op in outputs for source in sweep.feeds[op]}

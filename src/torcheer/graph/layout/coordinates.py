@@ -60,7 +60,13 @@ def _main_segments(component: Component) -> set[Segment]:
     for link in component.links:
         if not link.goes_up:
             leaving.setdefault(link.source, []).append(link)
-    way_on = {vertex: _best(links) for vertex, links in leaving.items()}
+    way_on: dict[Vertex, Link] = {}
+    for vertex, links in leaving.items():
+        # The weightiest and longest way; of equal ones the middle one, for symmetry.
+        most = max((link.weight, link.score) for link in links)
+        equal = [link for link in links if (link.weight, link.score) == most]
+        equal.sort(key=lambda link: link.path[0].end.place)
+        way_on[vertex] = equal[(len(equal) - 1) // 2]
     number = {vertex: i for i, vertex in enumerate(component.vertices)}
     # Of equal ways the one with fewer wires beside it: what feeds everything is not the main line.
     starts = sorted(
@@ -83,14 +89,6 @@ def _main_segments(component: Component) -> set[Segment]:
             reached.add(vertex)
             main.update(link.path)
     return main
-
-
-def _best(links: list[Link]) -> Link:
-    """The weightiest and longest way; of equal ones the middle one, for symmetry."""
-    most = max((link.weight, link.score) for link in links)
-    equal = [link for link in links if (link.weight, link.score) == most]
-    equal.sort(key=lambda link: link.path[0].end.place)
-    return equal[(len(equal) - 1) // 2]
 
 
 # --- columns -----------------------------------------------------------------------------------------
@@ -117,7 +115,14 @@ Pulls = list[list[tuple[int, float, float]]]
 def place_columns(component: Component, blocks: list[list[Vertex]]) -> None:
     """Fill `x` with the vertices' middles; the leftmost edge is at 0."""
     rights, lefts = _separations(component, len(blocks))
-    order = _left_to_right(rights, lefts)
+    # An order that agrees with all rows; there is one, as straight segments do not cross.
+    waiting = [len(one) for one in lefts]
+    order = [block for block, count in enumerate(waiting) if not count]
+    for block in order:
+        for other, _ in rights[block]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                order.append(other)
     x = [0.0] * len(blocks)
     for block in order:
         x[block] = max((x[other] + gap for other, gap in lefts[block]), default=0.0)
@@ -144,18 +149,6 @@ def _separations(component: Component, num_blocks: int) -> tuple[Gaps, Gaps]:
         rights[here].append((there, gap))
         lefts[there].append((here, gap))
     return rights, lefts
-
-
-def _left_to_right(rights: Gaps, lefts: Gaps) -> list[int]:
-    """Blocks in an order that agrees with all rows; there is one, as straight segments do not cross."""
-    waiting = [len(one) for one in lefts]
-    order = [block for block, count in enumerate(waiting) if not count]
-    for block in order:
-        for other, _ in rights[block]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                order.append(other)
-    return order
 
 
 def _pulls(component: Component, num_blocks: int) -> Pulls:

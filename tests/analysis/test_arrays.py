@@ -32,7 +32,7 @@ def test_components_are_those_of_scikit_learn(
 ) -> None:
     if is_large:
         monkeypatch.setattr("torcheer.analysis.units._SMALL", 100)
-        monkeypatch.setattr("torcheer.analysis.rows._CHUNK_NUMBERS", 90)
+        monkeypatch.setattr("torcheer.analysis.units._CHUNK_NUMBERS", 90)
     points = cloud(*shape) * numpy.geomspace(1, 20, shape[1]) + 3
     found = analysis.principal_components(points, 4)
     wanted = PCA(4, svd_solver="full").fit(points)
@@ -110,7 +110,7 @@ def test_a_silent_item_has_no_place_in_a_tree_of_correlations() -> None:
 
 
 def test_tuning_is_that_of_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torcheer.analysis.rows._CHUNK_NUMBERS", 100)
+    monkeypatch.setattr("torcheer.analysis.units._CHUNK_NUMBERS", 100)
     labels = numpy.random.default_rng(5).choice(["dog", "cat", "owl"], 30)
     points = numpy.abs(cloud(30, 8)).astype(float)
     found = analysis.tuning(points, labels)
@@ -163,7 +163,7 @@ def test_a_single_label_is_refused() -> None:
 def test_a_field_is_the_mean_of_sources_weighted_by_the_response(
     minus_mean: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.analysis.rows._CHUNK_NUMBERS", 100)
+    monkeypatch.setattr("torcheer.analysis.units._CHUNK_NUMBERS", 100)
     points = cloud(30, 5)
     sources = cloud(30, 24, seed=3).reshape(30, 2, 3, 4)
     found = analysis.receptive_fields(points, sources, threshold=0.2, minus_mean=minus_mean)

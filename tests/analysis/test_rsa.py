@@ -12,8 +12,8 @@ from scipy.stats import spearmanr
 from tests.analysis.counting import CountingRows
 from tests.many import examples
 from torcheer.analysis import compare_layers, compare_similarity, label_contrast, rsa
-from torcheer.analysis.rows import chosen_samples
-from torcheer.analysis.similarity import similarity
+from torcheer.analysis.layer_samples import chosen_samples
+from torcheer.analysis.layer_similarity import similarity
 from torcheer.errors import InputError
 
 METRICS = ("correlation", "cosine", "euclidean")
@@ -57,7 +57,10 @@ def test_a_sample_without_a_direction_has_no_similarity() -> None:
     points = layer(6)
     points[2], points[4] = 0.1, 0.0
 
-    correlated, cosines = rsa(points).values, rsa(points, metric="cosine").values
+    with pytest.warns(UserWarning, match="item 2 .* its units are all alike .2 of 6 items"):
+        correlated = rsa(points).values
+    with pytest.warns(UserWarning, match="item 4 .* all its units are 0 .1 of 6 items"):
+        cosines = rsa(points, metric="cosine").values
 
     assert numpy.isnan(correlated[[2, 4]]).all()
     assert numpy.isnan(correlated[:, [2, 4]]).all()

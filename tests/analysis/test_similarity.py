@@ -28,7 +28,7 @@ def test_distances_are_those_of_scipy(metric: str, shape: tuple[int, int]) -> No
 def test_a_layer_that_is_taken_in_pieces_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     points = cloud(20, 301)
     whole = [analysis.similarity(points, metric=metric).values for metric in METRICS]
-    monkeypatch.setattr("torcheer.analysis.rows._CHUNK_NUMBERS", 200)
+    monkeypatch.setattr("torcheer.analysis.layer_samples._CHUNK_BYTES", 200)
     for metric, before in zip(METRICS, whole, strict=True):
         assert numpy.allclose(analysis.similarity(points, metric=metric).values, before, atol=1e-12)
 
@@ -130,7 +130,7 @@ def test_pairs_that_are_not_defined_are_not_compared() -> None:
 
 @given(arrays(numpy.float64, st.integers(1, 30), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0, 7.0])))
 def test_ranks_share_ties(values: numpy.ndarray) -> None:
-    from torcheer.analysis.similarity import ranks
+    from torcheer.analysis.layer_similarity import ranks
 
     assert numpy.array_equal(ranks(values), rankdata(values))
 

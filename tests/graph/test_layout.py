@@ -8,8 +8,8 @@ import pytest
 
 from tests.graph.test_layout_laws import ROUNDING, is_within, nodes_of, overlap, points_along, walk
 from tests.many import examples
-from torcheer.graph.layout.layout_engine import lay_out
-from torcheer.graph.layout.model import SPACING, Box, Placement, Point, Rect, Route, Wire
+from torcheer.graph.layout.layout_engine import Box, Placement, Point, Rect, Route, Wire, lay_out
+from torcheer.graph.layout.rows import SPACING
 
 
 def node(key: int, width: float = 80.0, height: float = 30.0) -> Box:

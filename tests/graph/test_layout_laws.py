@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.many import examples
-from torcheer.graph.layout.layout_engine import lay_out
-from torcheer.graph.layout.model import Box, Placement, Point, Rect, Route, Wire
+from torcheer.graph.layout.layout_engine import Box, Placement, Point, Rect, Route, Wire, lay_out
 
 ROUNDING = 1e-3
 DIRECTIONS = ("topdown", "bottomup", "leftright")

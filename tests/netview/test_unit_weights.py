@@ -1,6 +1,7 @@
 """The weights of a unit against the Jacobian matrix of the torch module itself."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -13,10 +14,12 @@ from torch import Tensor, nn
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.netview import received, sent
+from torcheer.netview import weights_of_unit
 from torcheer.run import Connection
 
 SMALL = st.integers(1, 3)
+received = partial(weights_of_unit, direction="received")
+sent = partial(weights_of_unit, direction="sent")
 
 
 def connection(form: str, **geometry: Any) -> Connection:

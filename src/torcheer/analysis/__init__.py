@@ -11,48 +11,27 @@ scikit-learn and SciPy: `pip install 'torcheer[analysis]'`.
 
 from __future__ import annotations
 
-from torcheer.analysis.probes import Probe, probe, probe_layers
-from torcheer.analysis.rows import Array, MissingLibraryError, Rows, chosen_samples, labels_of
-from torcheer.analysis.similarity import (
-    Clusters,
-    LabelContrast,
-    LayerComparison,
-    Metric,
-    SimilarityMatrix,
-    cka,
-    clusters,
-    compare_layers,
-    compare_similarity,
-    label_contrast,
-    rsa,
-    similarity,
-)
-from torcheer.analysis.units import Components, Tuning, principal_components, receptive_fields, tuning
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Array",
-    "Clusters",
-    "Components",
-    "LabelContrast",
-    "LayerComparison",
-    "Metric",
-    "MissingLibraryError",
-    "Probe",
-    "Rows",
-    "SimilarityMatrix",
-    "Tuning",
-    "chosen_samples",
-    "cka",
-    "clusters",
-    "compare_layers",
-    "compare_similarity",
-    "label_contrast",
-    "labels_of",
-    "principal_components",
-    "probe",
-    "probe_layers",
-    "receptive_fields",
-    "rsa",
-    "similarity",
-    "tuning",
-]
+from torcheer.lazy_imports import lazy_imports
+
+if TYPE_CHECKING:
+    from torcheer.analysis.layer_samples import Array, MissingLibraryError, Rows, chosen_samples, labels_of
+    from torcheer.analysis.layer_similarity import (
+        Clusters,
+        LabelContrast,
+        LayerComparison,
+        Metric,
+        SimilarityMatrix,
+        cka,
+        clusters,
+        compare_layers,
+        compare_similarity,
+        label_contrast,
+        rsa,
+        similarity,
+    )
+    from torcheer.analysis.probes import Probe, probe, probe_layers
+    from torcheer.analysis.units import Components, Tuning, principal_components, receptive_fields, tuning
+else:
+    __getattr__, __dir__ = lazy_imports(__name__)

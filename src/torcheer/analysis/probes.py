@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy
 from numpy.typing import ArrayLike
 
-from torcheer.analysis.rows import (
+from torcheer.analysis.layer_samples import (
     MEMORY_BYTES,
     Affine,
     Array,
@@ -21,7 +21,6 @@ from torcheer.analysis.rows import (
     Rows,
     Samples,
     Source,
-    as_size,
     check_memory,
     gram,
     needed,
@@ -39,12 +38,13 @@ from torcheer.analysis.targets import (
     targets_of,
 )
 from torcheer.errors import InputError
+from torcheer.graph import readable_bytes
 
 # --- Ridge and logistic regression for all folds of a probe -------------------------------------------
 #
 # scikit-learn fits them where the samples are in memory. What does not fit there is read block by block:
 # ridge from sums over samples, logistic regression by SciPy's L-BFGS, which reads the layer once for each
-# evaluation, for all folds together.
+# evaluation.
 #
 # The objective of logistic regression is that of scikit-learn with C = 1 / alpha: the sum of all losses,
 # and alpha / 2 times the squared weights; the intercept is free. Two classes have one column of weights,
@@ -100,7 +100,7 @@ def memory_bytes_in_blocks(task: Task, num_units: int) -> int:
     if task.kind == "ridge":
         # The products, those of a block, their eigenvectors and the room to find these.
         return 8 * num_units**2 * 5
-    return _fit_bytes(num_units, task.targets.num_columns)
+    return 8 * (num_units + 1) * task.targets.num_columns * _LBFGS_VECTORS
 
 
 # --- in memory -------------------------------------------------------------------------------------------
@@ -183,27 +183,18 @@ def _inner_parts(task: Task, number: int) -> list[Mask]:
 # --- block by block: ridge ---------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
 class _Sums:
     """Over the samples that a fold learns from; then, what follows from them."""
 
-    fold: Fold
-    num: int
-    total: Matrix
-    target_total: Matrix
-    products: Matrix  # units by units; then, their eigenvectors
-    cross: Matrix  # units by targets; then, along the eigenvectors
-    scale: Matrix = field(init=False)  # by which each unit is multiplied
-    squares: Matrix = field(init=False)  # the eigenvalues
-    weights: Matrix = field(init=False)
+    weights: Matrix
 
-    @property
-    def mean(self) -> Matrix:
-        return self.total / self.num
-
-    @property
-    def target_mean(self) -> Matrix:
-        return self.target_total / self.num
+    def __init__(self, fold: Fold, num_units: int, num_columns: int) -> None:
+        self.fold = fold
+        self.num = int(fold.train.sum())
+        self.total = numpy.zeros(num_units)
+        self.target_total = numpy.zeros(num_columns)
+        self.products = numpy.zeros((num_units, num_units))  # then, their eigenvectors
+        self.cross = numpy.zeros((num_units, num_columns))  # then, along the eigenvectors
 
     def add(self, values: Matrix, targets: Matrix) -> None:
         self.total += values.sum(axis=0)
@@ -212,9 +203,10 @@ class _Sums:
         self.cross += values.T @ targets
 
     def decompose(self, shift: Matrix, *, standardize: bool) -> None:
+        self.mean, self.target_mean = self.total / self.num, self.target_total / self.num
         self.products -= numpy.outer(self.total, self.mean)
         self.cross -= numpy.outer(self.total, self.target_mean)
-        self.scale = numpy.ones(len(self.total))
+        self.scale = numpy.ones(len(self.total))  # by which each unit is multiplied
         if standardize:
             deviation = numpy.sqrt(numpy.maximum(numpy.diagonal(self.products), 0.0) / self.num)
             varies = deviation > 16 * _EPSILON * numpy.abs(shift + self.mean)
@@ -222,7 +214,7 @@ class _Sums:
             self.products *= self.scale
             self.products *= self.scale[:, None]
         squares, self.products = numpy.linalg.eigh(self.products)
-        self.squares = numpy.maximum(squares, 0.0)
+        self.squares = numpy.maximum(squares, 0.0)  # the eigenvalues
         self.cross = self.products.T @ (self.cross * self.scale[:, None])
 
     def scaled(self, values: Matrix) -> Matrix:
@@ -253,25 +245,14 @@ def ridge_in_blocks(source: Source, task: Task, memory_bytes: int, progress: Pro
 
 
 def _summed(source: Source, task: Task, numbers: range) -> list[_Sums]:
-    size, columns = source.num_units, task.targets.num_columns
-    found = [
-        _Sums(
-            fold=task.folds[number],
-            num=int(task.folds[number].train.sum()),
-            total=numpy.zeros(size),
-            target_total=numpy.zeros(columns),
-            products=numpy.zeros((size, size)),
-            cross=numpy.zeros((size, columns)),
-        )
-        for number in numbers
-    ]
+    found = [_Sums(task.folds[one], source.num_units, task.targets.num_columns) for one in numbers]
     for block in source.blocks():
         targets = task.targets.columns(block.at)
         for sums in found:
             train = sums.fold.train[block.at]
             sums.add(block.values[train], targets[train])
     for sums in found:
-        shift = numpy.zeros(size) if source.shift is None else source.shift
+        shift = numpy.zeros(source.num_units) if source.shift is None else source.shift
         sums.decompose(shift, standardize=task.standardize)
     return found
 
@@ -313,47 +294,24 @@ def _tested(fold: Fold, at: slice) -> Indices:
 # --- block by block: logistic regression -------------------------------------------------------------------
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Fit:
-    """What one model learns from, and its weights, for samples as the source gives them."""
-
-    train: Mask
-    alpha: float
-    mean: Matrix
-    scale: Matrix  # by which each unit is multiplied
-    variance: Matrix  # of each unit, after that
-    weights: Matrix = field(init=False)  # units by columns
-    intercepts: Matrix = field(init=False)
-
-    def outputs(self, values: Matrix) -> Matrix:
-        return numpy.asarray(values @ self.weights + self.intercepts)
-
-
-def logistic_in_blocks(source: Source, task: Task, memory_bytes: int, progress: Progress) -> None:
-    """A pass for each evaluation, some dozens to hundreds, for all folds that fit together."""
-    columns = task.targets.num_columns
-    together = max(1, memory_bytes // _fit_bytes(source.num_units, columns))
-    scalers = scalers_of(source, task.folds)
-    progress(0.05)
-    if len(task.candidates) == 1:
-        task.alphas[:] = task.candidates[0]
-    else:
-        task.alphas[:] = task.candidates[_inner_losses(source, task, scalers, together).argmin(axis=1)]
-    progress(0.6)
-    fits = [
-        _fit_model(task, scaler, fold.train, float(alpha))
-        for fold, alpha, scaler in zip(task.folds, task.alphas, scalers, strict=True)
-    ]
-    task.is_converged = _fit_together(source, task, fits, together)
-    progress(0.95)
-    for block in source.blocks():
-        for fold, fit in zip(task.folds, fits, strict=True):
+def logistic_in_blocks(source: Source, task: Task, _: int, progress: Progress) -> None:
+    """A pass for each evaluation, some dozens to hundreds for each model."""
+    for number, (fold, scaler) in enumerate(zip(task.folds, scalers_of(source, task.folds), strict=True)):
+        chosen = 0
+        if len(task.candidates) > 1:
+            parts = _inner_parts(task, number)
+            losses = [
+                sum(_inner_loss(source, task, scaler, fold, part, alpha) for part in parts)
+                for alpha in task.candidates
+            ]
+            chosen = int(numpy.argmin(losses))
+        task.alphas[number] = task.candidates[chosen]
+        model = _fit_in_blocks(source, task, scaler, fold.train, task.candidates[chosen])
+        task.is_converged &= model.is_exact
+        for block in source.blocks():
             test = _tested(fold, block.at)
-            task.answer(test, fit.outputs(block.values[test - block.at.start]))
-
-
-def _fit_bytes(num_units: int, num_columns: int) -> int:
-    return 8 * (num_units + 1) * num_columns * _LBFGS_VECTORS
+            task.answer(test, model.outputs(block.values[test - block.at.start]))
+        progress((number + 1) / len(task.folds))
 
 
 def scalers_of(source: Source, folds: Sequence[Fold]) -> list[Any]:
@@ -368,90 +326,67 @@ def scalers_of(source: Source, folds: Sequence[Fold]) -> list[Any]:
     return scalers
 
 
-def _fit_model(task: Task, scaler: Any, train: Mask, alpha: float) -> _Fit:
-    scale = 1.0 / scaler.scale_ if task.standardize else numpy.ones(len(scaler.mean_))
-    return _Fit(
-        train=train, alpha=alpha, mean=scaler.mean_, scale=scale, variance=scaler.var_ * numpy.square(scale)
-    )
+class _Logistic(NamedTuple):
+    """A fitted model, for samples as the source gives them."""
+
+    weights: Matrix  # units by columns
+    intercepts: Matrix
+    is_exact: bool = True
+
+    def outputs(self, values: Matrix) -> Matrix:
+        return numpy.asarray(values @ self.weights + self.intercepts)
 
 
-def _inner_losses(source: Source, task: Task, scalers: list[Any], together: int) -> Matrix:
-    """Folds by alphas: the loss in the parts of what each fold learns from, with the scale of the whole."""
-    losses = numpy.zeros((len(task.folds), len(task.candidates)))
-    masks: list[tuple[int, Mask, Mask]] = []  # the fold, what is learnt from, what is judged
-    for number, fold in enumerate(task.folds):
-        for part in _inner_parts(task, number):
-            judged = numpy.zeros(len(fold.train), bool)
-            judged[numpy.flatnonzero(fold.train)[part]] = True
-            masks.append((number, fold.train & ~judged, judged))
-    for column, alpha in enumerate(task.candidates):
-        fits = [_fit_model(task, scalers[number], train, float(alpha)) for number, train, _ in masks]
-        _fit_together(source, task, fits, together)
-        for block in source.blocks():
-            codes = task.targets.codes[block.at]
-            for (number, _, judged), fit in zip(masks, fits, strict=True):
-                here = judged[block.at]
-                losses[number, column] += _losses(fit.outputs(block.values[here]), codes[here])[0].sum()
-    return losses
+def _inner_loss(source: Source, task: Task, scaler: Any, fold: Fold, part: Mask, alpha: float) -> float:
+    """In one part of what a fold learns from, of a model of the other parts, with the scale of the whole."""
+    judged = numpy.zeros(len(fold.train), bool)
+    judged[numpy.flatnonzero(fold.train)[part]] = True
+    model = _fit_in_blocks(source, task, scaler, fold.train & ~judged, alpha)
+    total = 0.0
+    for block in source.blocks():
+        here = judged[block.at]
+        total += _losses(model.outputs(block.values[here]), task.targets.codes[block.at][here])[0].sum()
+    return total
 
 
-def _fit_together(source: Source, task: Task, fits: Sequence[_Fit], together: int) -> bool:
-    """Fill in the weights; True if all are exact."""
-    is_exact = True
-    for start in range(0, len(fits), together):
-        is_exact &= _minimize(source, task, fits[start : start + together])
-    return is_exact
-
-
-def _minimize(source: Source, task: Task, fits: Sequence[_Fit]) -> bool:
-    """All at once: one vector holds the weights of all, and a pass over the samples serves all."""
+def _fit_in_blocks(source: Source, task: Task, scaler: Any, train: Mask, alpha: float) -> _Logistic:
     optimize = needed("scipy.optimize", "a probe")
-    columns, units = task.targets.num_columns, source.num_units
-    nums = numpy.array([int(fit.train.sum()) for fit in fits])
-    penalties = numpy.array([fit.alpha for fit in fits]) / nums
+    shape = source.num_units + 1, task.targets.num_columns
+    num = int(train.sum())
+    penalty = float(alpha) / num
+    scale = 1.0 / scaler.scale_ if task.standardize else numpy.ones(source.num_units)
     # Steps go straighter where the loss bends about as much along every unit.
-    bends = [
-        numpy.sqrt(0.1 * fit.variance + penalty) + _TINY for fit, penalty in zip(fits, penalties, strict=True)
-    ]
+    bend = numpy.sqrt(0.1 * scaler.var_ * numpy.square(scale) + penalty) + _TINY
 
-    def evaluate(point: Matrix) -> tuple[float, Matrix]:
-        _take(point.reshape(len(fits), units + 1, columns), fits, bends)
-        value = 0.0
-        slopes = numpy.zeros((len(fits), units + 1, columns))
-        for block in source.blocks(source.rows_at_once(extra_columns=3 * columns)):
-            codes = task.targets.codes[block.at]
-            for place, fit in enumerate(fits):
-                train = fit.train[block.at]
-                values = block.values[train]
-                losses, rises = _losses(fit.outputs(values), codes[train])
-                value += float(losses.sum()) / nums[place]
-                slopes[place, :-1] += values.T @ rises
-                slopes[place, -1] += rises.sum(axis=0)
-        for place, fit in enumerate(fits):
-            slopes[place] /= nums[place]
-            slopes[place, :-1] -= numpy.outer(fit.mean, slopes[place, -1])
-            plain = point.reshape(slopes.shape)[place, :-1] / bends[place][:, None]
-            slopes[place, :-1] *= fit.scale[:, None]
-            slopes[place, :-1] += penalties[place] * plain
-            slopes[place, :-1] /= bends[place][:, None]
-            value += 0.5 * penalties[place] * float(numpy.vdot(plain, plain))
-        return value, slopes.ravel()
+    def model_at(point: Matrix) -> _Logistic:
+        weights = point[:-1] * (scale / bend)[:, None]
+        return _Logistic(weights, point[-1] - scaler.mean_ @ weights)
+
+    def evaluate(flat: Matrix) -> tuple[float, Matrix]:
+        point = flat.reshape(shape)
+        model = model_at(point)
+        value, slopes = 0.0, numpy.zeros(shape)
+        for block in source.blocks(source.rows_at_once(extra_columns=3 * shape[1])):
+            here = train[block.at]
+            values = block.values[here]
+            losses, rises = _losses(model.outputs(values), task.targets.codes[block.at][here])
+            value += float(losses.sum())
+            slopes[:-1] += values.T @ rises
+            slopes[-1] += rises.sum(axis=0)
+        slopes /= num
+        plain = point[:-1] / bend[:, None]
+        inner = (slopes[:-1] - numpy.outer(scaler.mean_, slopes[-1])) * scale[:, None]
+        slopes[:-1] = (inner + penalty * plain) / bend[:, None]
+        return value / num + 0.5 * penalty * float(numpy.vdot(plain, plain)), slopes.ravel()
 
     found = optimize.minimize(
         evaluate,
-        numpy.zeros(len(fits) * (units + 1) * columns),
+        numpy.zeros(shape[0] * shape[1]),
         jac=True,
         method="L-BFGS-B",
         options={"gtol": _EXACT, "ftol": 64 * _EPSILON, "maxiter": _MOST_STEPS, "maxls": 50},
     )
-    _take(found.x.reshape(len(fits), units + 1, columns), fits, bends)
-    return bool(found.success)
-
-
-def _take(points: Matrix, fits: Sequence[_Fit], bends: list[Matrix]) -> None:
-    for point, fit, bend in zip(points, fits, bends, strict=True):
-        fit.weights = point[:-1] * (fit.scale / bend)[:, None]
-        fit.intercepts = point[-1] - fit.mean @ fit.weights
+    return model_at(found.x.reshape(shape))._replace(is_exact=bool(found.success))
 
 
 def _losses(outputs: Matrix, codes: Indices) -> tuple[Matrix, Matrix]:
@@ -543,8 +478,8 @@ def probe(
 
     scikit-learn fits the models where the layer fits in `memory_bytes` three times. Otherwise, where products
     of all samples do, it is read as by `rsa`; and where those of all units do, ridge reads it twice, or three
-    times with several alphas, and logistic regression once for each of some dozens to hundreds of steps. The
-    predictions are the same.
+    times with several alphas, and logistic regression once for each of some dozens to hundreds of steps of
+    each fit. The predictions are the same.
     """
     check_memory(memory_bytes)
     told: Progress = progress or (lambda _: None)
@@ -598,9 +533,10 @@ def _fit(source: Source, task: Task, memory_bytes: int, progress: Progress) -> N
     if fit is None:
         raise InputError(
             f"a {task.kind} probe of {source.num_samples:,} samples and {source.num_units:,} units needs "
-            f"{as_size(by_units)} for units or {as_size(by_samples)} for samples, and {as_size(usable)} of "
-            f"{as_size(memory_bytes)} are left for it: take fewer samples (samples=…), pool or project the "
-            f"layer when it is extracted, or allow more (memory_bytes={2 * min(by_units, by_samples)})."
+            f"{readable_bytes(by_units)} for units or {readable_bytes(by_samples)} for samples, and "
+            f"{readable_bytes(usable)} of {readable_bytes(memory_bytes)} are left for it: take fewer samples "
+            "(samples=…), pool or project the layer when it is extracted, or allow more "
+            f"(memory_bytes={2 * min(by_units, by_samples)})."
         )
     fit(source, task, usable, progress)
 

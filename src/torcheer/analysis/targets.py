@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from torcheer.analysis.rows import Array, Indices, Matrix, Samples, chosen_samples, needed
+from torcheer.analysis.layer_samples import Array, Indices, Matrix, Samples, chosen_samples, needed
 from torcheer.errors import InputError
 
 _CLASSES: Final = "biuUS"
@@ -20,10 +20,11 @@ class Targets:
     """Of the chosen samples. Either classes and their codes, or columns of numbers."""
 
     samples: Indices
-    classes: Array | None  # each once, sorted
-    codes: Indices  # which class; empty for numbers
-    numbers: Matrix  # samples by columns; empty for classes
-    is_flat: bool  # numbers were given without columns
+    classes: Array | None = None  # each once, sorted
+    # Which class; empty for numbers. And samples by columns; empty for classes.
+    codes: Indices = field(default_factory=lambda: numpy.zeros(0, numpy.int64))
+    numbers: Matrix = field(default_factory=lambda: numpy.zeros((0, 0)))
+    is_flat: bool = True  # numbers were given without columns
 
     @property
     def num_classes(self) -> int:
@@ -93,13 +94,7 @@ def _classes(array: Array, samples: Indices) -> Targets:
     classes, codes = numpy.unique(array, return_inverse=True)
     if len(classes) < 2:
         raise InputError(f"all targets are {array[0].item()!r}: a probe needs two classes at least.")
-    return Targets(
-        samples=samples,
-        classes=classes,
-        codes=codes.astype(numpy.int64),
-        numbers=numpy.zeros((0, 0)),
-        is_flat=True,
-    )
+    return Targets(samples=samples, classes=classes, codes=codes.astype(numpy.int64))
 
 
 def _numbers(array: Array, samples: Indices) -> Targets:
@@ -108,13 +103,7 @@ def _numbers(array: Array, samples: Indices) -> Targets:
         raise InputError(
             "targets, or a column of them, are the same for all samples: there is nothing to predict."
         )
-    return Targets(
-        samples=samples,
-        classes=None,
-        codes=numpy.zeros(0, numpy.int64),
-        numbers=numbers,
-        is_flat=array.ndim == 1,
-    )
+    return Targets(samples=samples, numbers=numbers, is_flat=array.ndim == 1)
 
 
 Folds = int | Iterable[tuple[ArrayLike, ArrayLike]]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from torcheer.analysis.rows import Array, Matrix, chunks_of_units, labels_of, points_of
+from torcheer.analysis.layer_samples import (
+    MEMORY_BYTES,
+    Array,
+    Matrix,
+    gram,
+    in_memory,
+    labels_of,
+    points_of,
+)
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
 
@@ -17,6 +25,16 @@ _ROUNDING: Final = 16 * float(numpy.finfo(numpy.float64).eps)  # of a mean, by t
 _MOST_BYTES: Final = 2 << 30  # of receptive fields
 _USUAL: Final = 50
 _SMALL: Final = 2 << 20  # numbers that are decomposed as they are
+_CHUNK_NUMBERS: Final = 4 << 20  # that are turned into float64 at once
+
+
+def _chunks(points: Array, mean: Matrix | float = 0.0) -> Iterator[tuple[slice, Matrix]]:
+    """All items less the mean, some units at a time, so that a large layer needs no second copy of itself."""
+    means = numpy.broadcast_to(mean, points.shape[1])
+    step = max(1, _CHUNK_NUMBERS // len(points))
+    for start in range(0, points.shape[1], step):
+        units = slice(start, start + step)
+        yield units, points[:, units].astype(numpy.float64) - means[units]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,11 +92,8 @@ def tuning(points: ArrayLike, labels: ArrayLike) -> Tuning:
         raise InputError(f"all items have the label {found[0]!r}: tuning needs two labels at least.")
     num_units = given.shape[1]
     means, d_primes = numpy.zeros((num_units, len(found))), numpy.zeros((num_units, len(found)))
-    start = 0
-    for chunk in chunks_of_units(given):
-        stop = start + chunk.shape[1]
-        means[start:stop], d_primes[start:stop] = _means_and_d_primes(chunk, number, counts)
-        start = stop
+    for at, chunk in _chunks(given):
+        means[at], d_primes[at] = _means_and_d_primes(chunk, number, counts)
     return Tuning(labels=found, counts=counts, means=means, d_primes=d_primes)
 
 
@@ -151,11 +166,8 @@ def receptive_fields(
     with numpy.errstate(invalid="ignore"):
         shares /= shares.sum(axis=1, keepdims=True)
     fields = numpy.empty((len(shares), seen.shape[1]), result_type)
-    start = 0
-    for chunk in chunks_of_units(seen):
-        centred = chunk - chunk.mean(axis=0) if minus_mean else chunk
-        fields[:, start : start + chunk.shape[1]] = shares @ centred
-        start += chunk.shape[1]
+    for at, chunk in _chunks(seen):
+        fields[:, at] = shares @ (chunk - chunk.mean(axis=0) if minus_mean else chunk)
     return fields.reshape(len(shares), *shape)
 
 
@@ -190,39 +202,48 @@ def principal_components(points: ArrayLike, num_components: int | None = None) -
     if num_components is not None and num_components < 1:
         raise InputError(f"num_components is {num_components}: ask for one at least.")
     mean = given.mean(axis=0, dtype=numpy.float64)
-    lengths, axes = _decomposed(given, mean, num_components or _USUAL)
+    lengths, axes, total = _decomposed(given, mean, num_components or _USUAL)
     kept = len(lengths)
     farthest = numpy.abs(axes).argmax(axis=1)
     axes = axes * numpy.where(axes[numpy.arange(kept), farthest] < 0, -1.0, 1.0)[:, None]
-    total = sum(float(numpy.square(chunk - chunk.mean(axis=0)).sum()) for chunk in chunks_of_units(given))
+    places = numpy.zeros((len(given), kept))
+    for at, chunk in _chunks(given, mean):
+        places += chunk @ axes[:, at].T
     return Components(
         mean=mean,
         axes=axes,
         variances=numpy.square(lengths) / max(len(given) - 1, 1),
         shares=numpy.square(lengths) / (total or 1.0),
-        places=_projected(given, mean, axes),
+        places=places,
     )
 
 
-def _decomposed(points: Array, mean: Matrix, wanted: int) -> tuple[Matrix, Matrix]:
-    """The longest directions, and how long the points are in each, without those that are mere rounding."""
+def _decomposed(points: Array, mean: Matrix, wanted: int) -> tuple[Matrix, Matrix, float]:
+    """The longest directions, and how long the points are in each, without those that are mere rounding.
+
+    Also the sum of all squares.
+    """
     epsilon = float(numpy.finfo(numpy.float64).eps)
     largest = float(numpy.abs(points).max())
     if points.size <= _SMALL:
         _, lengths, axes = numpy.linalg.svd(points - mean, full_matrices=False)
         least = max(points.shape) * epsilon * max(float(lengths[0]), largest)
         kept = min(wanted, int((lengths > least).sum()))
-        return lengths[:kept], axes[:kept]
+        return lengths[:kept], axes[:kept], float(numpy.square(lengths).sum())
     # Squared, it is quicker by far and needs little memory, at the price of half of the digits.
     is_tall = points.shape[1] <= len(points)
-    squares, turned = numpy.linalg.eigh(_covariance(points, mean) if is_tall else _products(points, mean))
+    products = (
+        _covariance(points, mean) if is_tall else gram(replace(in_memory(points), shift=mean), MEMORY_BYTES)
+    )
+    squares, turned = numpy.linalg.eigh(products)
+    total = float(numpy.trace(products))
     lengths = numpy.sqrt(numpy.maximum(squares[::-1], 0.0))
     kept = min(wanted, int((lengths > epsilon**0.5 * max(float(lengths[0]), largest)).sum()))
     lengths, axes = lengths[:kept], turned.T[::-1][:kept]
     if not is_tall:
-        chunks = [axes @ chunk for chunk in chunks_of_units(points, mean)]
+        chunks = [axes @ chunk for _, chunk in _chunks(points, mean)]
         axes = numpy.concatenate(chunks, axis=1) / lengths[:, None]
-    return lengths, axes
+    return lengths, axes, total
 
 
 def _covariance(points: Array, mean: Matrix) -> Matrix:
@@ -232,18 +253,3 @@ def _covariance(points: Array, mean: Matrix) -> Matrix:
         chunk = points[start : start + num_items] - mean
         total += chunk.T @ chunk
     return total
-
-
-def _products(points: Array, mean: Matrix) -> Matrix:
-    total = numpy.zeros((len(points), len(points)))
-    for chunk in chunks_of_units(points, mean):
-        total += chunk @ chunk.T
-    return total
-
-
-def _projected(points: Array, mean: Matrix, axes: Matrix) -> Matrix:
-    places, start = numpy.zeros((len(points), len(axes))), 0
-    for chunk in chunks_of_units(points, mean):
-        places += chunk @ axes[:, start : start + chunk.shape[1]].T
-        start += chunk.shape[1]
-    return places

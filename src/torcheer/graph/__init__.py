@@ -23,10 +23,10 @@ if TYPE_CHECKING:
         SourceEntry,
         check_document,
     )
+    from torcheer.graph.drawing.boxes import Figure
     from torcheer.graph.drawing.picture import (
         Drawing,
         DrawingOptions,
-        Figure,
         Picture,
         draw_document,
         png_of,
@@ -42,9 +42,22 @@ if TYPE_CHECKING:
         text_width,
     )
     from torcheer.graph.flops import Arguments, Work, work_of
+    from torcheer.graph.pass_structure import (
+        LabelBook,
+        LayerBook,
+        Lookup,
+        ModuleInfo,
+        ModulePass,
+        ModuleTree,
+        Structure,
+        feedback_loops,
+        looks_like_label,
+        op_labels,
+        reach,
+        type_of_function,
+    )
     from torcheer.graph.progress_bars import (
         PARTS,
-        REFRESH_SECONDS,
         Bars,
         NotebookBars,
         Pace,
@@ -65,20 +78,6 @@ if TYPE_CHECKING:
         decide,
         goes_on,
         source_lines,
-    )
-    from torcheer.graph.structure import (
-        LabelBook,
-        LayerBook,
-        Lookup,
-        ModuleInfo,
-        ModulePass,
-        ModuleTree,
-        Structure,
-        feedback_loops,
-        looks_like_label,
-        op_labels,
-        reach,
-        type_of_function,
     )
     from torcheer.graph.text import (
         NO_FIGURE,

@@ -16,6 +16,7 @@ The conventions, chosen so that `torch.utils.flop_counter` is the oracle for eve
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isqrt, prod
 from typing import TypeAlias
 
@@ -43,8 +44,8 @@ class Arguments:
         return self.keywords.get(name, default)
 
 
-# The shapes of the inputs, that of the output, and the other arguments.
-_Rule: TypeAlias = Callable[[Sequence[Shape], Shape, Arguments], Work]
+# The shapes of the inputs, that of the output, and the other arguments. A number is one of FLOPs.
+_Rule: TypeAlias = Callable[[Sequence[Shape], Shape, Arguments], Work | int]
 _Count: TypeAlias = Callable[[Sequence[Shape], Shape, Arguments], int]
 
 
@@ -59,7 +60,8 @@ def work_of(op_type: str, inputs: Sequence[Shape], output: Shape, arguments: Arg
     if rule is None:
         return None
     try:
-        return rule(inputs, output, arguments)
+        work = rule(inputs, output, arguments)
+        return Work(flops=work) if isinstance(work, int) else work
     except (IndexError, KeyError, TypeError, ValueError):
         # Inspecting never raises: a call that its rule did not foresee has an unknown cost.
         return None
@@ -166,26 +168,22 @@ def _einsum(x: Sequence[Shape], out: Shape, arguments: Arguments) -> Work:
 # --- ops on elements ---------------------------------------------------------------------------------
 
 
-def _flops(count: _Count) -> _Rule:
-    return lambda x, out, arguments: Work(flops=count(x, out, arguments))
-
-
 def _per_output(flops: int) -> _Rule:
-    return _flops(lambda x, out, arguments: flops * prod(out))
+    return lambda x, out, arguments: flops * prod(out)
 
 
 def _per_element(flops: int) -> _Rule:
     """For what reads more than it writes; `max` of two tensors, which broadcasts, is right as well."""
-    return _flops(lambda x, out, arguments: flops * max(map(prod, [*x, out])))
+    return lambda x, out, arguments: flops * max(map(prod, [*x, out]))
 
 
 def _per_element_of(index: int) -> _Rule:
-    return _flops(lambda x, out, arguments: prod(x[index]))
+    return lambda x, out, arguments: prod(x[index])
 
 
 def _normalisation(flops: int) -> _Rule:
     """Weight and bias, where there are any, cost one each."""
-    return _flops(lambda x, out, arguments: (flops + len(x) - 1) * prod(out))
+    return lambda x, out, arguments: (flops + len(x) - 1) * prod(out)
 
 
 # Mean (add), variance (subtract, square, add), scale (multiply); with known statistics the ends only.
@@ -210,7 +208,7 @@ def _dropout(flops: int, *, trains_unasked: bool) -> _Rule:
         training = arguments.get(2, "training", arguments.keywords.get("train", trains_unasked))
         return flops * prod(out) if training else 0
 
-    return _flops(count)
+    return count
 
 
 def _pool(num_dims: int, *, flops: int = 1, position: int = 1) -> _Rule:
@@ -223,7 +221,7 @@ def _pool(num_dims: int, *, flops: int = 1, position: int = 1) -> _Rule:
         window = int(prod(kernel) ** (num_dims if len(kernel) == 1 else 1))
         return flops * prod(out) * window
 
-    return _flops(count)
+    return count
 
 
 def _adaptive_pool(x: Sequence[Shape], out: Shape, arguments: Arguments, num_dims: int) -> int:
@@ -314,12 +312,12 @@ _TABLE: list[tuple[_Rule, str]] = [
     (_per_element_of(1), "nllloss nlllossnd"),
     (_per_element_of(2), "scatteradd indexadd scatterreduce indexreduce"),
     # Subtract, square, add, for every coordinate of every pair.
-    (_flops(lambda x, out, _: 3 * prod(out) * x[0][-1]), "cdist"),
-    (_flops(_embedding_bag), "embeddingbag"),
+    (lambda x, out, _: 3 * prod(out) * x[0][-1], "cdist"),
+    (_embedding_bag, "embeddingbag"),
     (_normalisation(_NORMALISE), "layernorm groupnorm nativelayernorm nativegroupnorm"),
     (_normalisation(3), "rmsnorm"),
-    (_flops(_batch_norm), "batchnorm nativebatchnorm"),
-    (_flops(_instance_norm), "instancenorm"),
+    (_batch_norm, "batchnorm nativebatchnorm"),
+    (_instance_norm, "instancenorm"),
     *[
         row
         for n in (1, 2, 3)
@@ -327,12 +325,12 @@ _TABLE: list[tuple[_Rule, str]] = [
             (_pool(n), f"maxpool{n}d maxpool{n}dwithindices avgpool{n}d"),
             (_pool(n, flops=2, position=2), f"lppool{n}d"),
             (
-                _flops(lambda x, out, arguments, n=n: _adaptive_pool(x, out, arguments, n)),  # type: ignore[misc]
+                partial(_adaptive_pool, num_dims=n),
                 f"adaptiveavgpool{n}d adaptivemaxpool{n}d adaptivemaxpool{n}dwithindices",
             ),
         )
     ],
-    (_flops(_interpolate), "interpolate upsample"),
+    (_interpolate, "interpolate upsample"),
     (_per_output(3), "upsamplelinear1d"),
     (_per_output(7), "upsamplebilinear upsamplebilinear2d"),
     (_per_output(15), "upsampletrilinear3d"),

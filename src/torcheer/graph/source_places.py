@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 Site = tuple[Any, ...]  # (CodeType, int) pairs, flat: one small tuple an op; or SourceLines
 
@@ -158,8 +158,7 @@ class ConditionalBranch:
     source: SourceLine | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branching:
+class Branching(NamedTuple):
     """A conditional statement: the lines of both of its branches."""
 
     statement: str
@@ -246,7 +245,7 @@ def _branching(node: ast.AST, test: ast.expr) -> Branching | None:
         name, then, otherwise = "assert", None, None
     else:
         return None
-    return Branching(statement=name, then=then, otherwise=otherwise, is_simple=simple)
+    return Branching(name, then, otherwise, simple)
 
 
 def _lines(body: Sequence[ast.stmt | ast.expr]) -> Lines:

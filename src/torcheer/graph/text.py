@@ -10,29 +10,30 @@ from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar, overload
 
 from torcheer.errors import InputError
-from torcheer.graph.structure import ModuleTree
+from torcheer.graph.pass_structure import ModuleTree
+
+
+def _in_units(value: float, step: int, units: Sequence[str]) -> tuple[float, str]:
+    """The value in the first unit in which it is below a step, or in the last."""
+    for unit in units[:-1]:
+        if abs(value) < step:
+            return value, unit
+        value /= step
+    return value, units[-1]
 
 
 def readable_bytes(num_bytes: float) -> str:
     """`4.8 MB`: powers of 1024, one decimal."""
-    size = float(num_bytes)
-    for unit in ("B", "KB", "MB", "GB", "TB"):
-        if abs(size) < 1024 or unit == "TB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    raise AssertionError("unreachable")
+    size, unit = _in_units(float(num_bytes), 1024, ("B", "KB", "MB", "GB", "TB"))
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
 
 
 def readable_count(count: int | None) -> str:
     """`1.43 G`: powers of 1000, three digits; a dash for what is not defined."""
     if count is None:
         return "–"
-    value = float(count)
-    for unit in ("", "K", "M", "G", "T", "P"):
-        if abs(value) < 1000 or unit == "P":
-            return f"{count}" if not unit else f"{value:.3g} {unit}"
-        value /= 1000
-    raise AssertionError("unreachable")
+    value, unit = _in_units(float(count), 1000, ("", "K", "M", "G", "T", "P"))
+    return f"{value:.3g} {unit}" if unit else str(count)
 
 
 def readable_seconds(seconds: float) -> str:
@@ -44,10 +45,7 @@ def readable_seconds(seconds: float) -> str:
 
 
 def format_table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
-    widths = [
-        max(len(title), *(len(row[i]) for row in rows)) if rows else len(title)
-        for i, title in enumerate(titles)
-    ]
+    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
         parts = [
@@ -56,7 +54,7 @@ def format_table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         ]
         return "  ".join(parts).rstrip()
 
-    rule = "─" * len("  ".join("x" * width for width in widths))
+    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
     return "\n".join([line(titles), rule, *(line(row) for row in rows), rule])
 
 
@@ -192,7 +190,9 @@ _ADDRESSES_A_LINE = 8
 
 def describe_pass(history: Any) -> str:
     """The log of a pass, as `print(history)` shows it."""
-    return "\n".join((*head_lines(history), *_hierarchy_lines(history.module_tree), *_layer_lines(history)))
+    layers = [f"\t\t{number}: {label} " for number, label in enumerate(history.layer_labels)]
+    hierarchy = _hierarchy_lines(history.module_tree)
+    return "\n".join((*head_lines(history), *hierarchy, "\tLayers:", *layers))
 
 
 def head_lines(history: Any) -> list[str]:
@@ -220,12 +220,6 @@ def structure_words(history: Any) -> str:
     branching = "with branching" if history.model_is_branching else "without branching"
     conditional = " and conditional (if-then) branching" if history.model_has_conditional_branching else ""
     return f"{kind}, {branching}{conditional}"
-
-
-def _layer_lines(history: Any) -> Iterable[str]:
-    yield "\tLayers:"
-    for number, label in enumerate(history.layer_labels):
-        yield f"\t\t{number}: {label} "
 
 
 def _hierarchy_lines(tree: ModuleTree) -> Iterable[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         plate_size,
     )
     from torcheer.netview.state import State
-    from torcheer.netview.unit_weights import UnitWeights, received, sent
+    from torcheer.netview.unit_weights import UnitWeights, weights_of_unit
     from torcheer.netview.view import NetView, looked_at
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from torcheer.capture import undisturbed
-from torcheer.netview.attention import Site, merged
 from torcheer.netview.flow import (
     CONVOLUTIONS,
     NONLINEAR,
-    TRANSPOSED_CONVOLUTIONS,
     Flow,
+    Site,
     are_same_numbers,
     is_nonlinear_class,
+    merged,
 )
 from torcheer.run import Connection, Form
 
@@ -57,38 +57,35 @@ def _param(flow: Flow, op: int | None) -> str:
     return "" if op is None or op >= 0 else flow.param(op)
 
 
-def _linear(flow: Flow, op: int) -> Weighted | None:
-    read, weight = flow.argument(op, 0, "input"), flow.argument(op, 1, "weight")
+# Where what goes in stands in a call, then the matrix and the bias.
+_SLOTS: Final[dict[str, tuple[tuple[int, str], ...]]] = {
+    "linear": ((0, "input"), (1, "weight"), (2, "bias")),
+    "matmul": ((0, "input"), (1, "other")),
+    "mm": ((0, "input"), (1, "mat2")),
+    "addmm": ((1, "mat1"), (2, "mat2"), (0, "input")),
+}
+
+
+def _product(flow: Flow, op: int) -> Weighted | None:
+    kind = flow.type(op)
+    read, weight, bias, *_ = [flow.argument(op, *slot) for slot in _SLOTS[kind]] + [None]
+    is_transposed = kind != "linear"
+    if [flow.plain(op, 3, "beta", 1), flow.plain(op, 4, "alpha", 1)] != [1, 1]:
+        return None
     if read is None or read < 0 or weight is None or len(flow.shape(weight)) != 2:
         return None
-    bias = _param(flow, flow.argument(op, 2, "bias"))
-    return _product(flow, read, weight, bias, is_transposed=False)
-
-
-def _matmul(flow: Flow, op: int) -> Weighted | None:
-    read, weight = flow.argument(op, 0, "input"), flow.argument(op, 1, "other")
-    if weight is None:
-        weight = flow.argument(op, 1, "mat2")
-    if read is None or read < 0 or weight is None or len(flow.shape(weight)) != 2:
-        return None
-    return _product(flow, read, weight, "", is_transposed=True)
-
-
-def _addmm(flow: Flow, op: int) -> Weighted | None:
-    read, weight = flow.argument(op, 1, "mat1"), flow.argument(op, 2, "mat2")
-    scales = [flow.plain(op, 3, "beta", 1), flow.plain(op, 4, "alpha", 1)]
-    if read is None or read < 0 or weight is None or len(flow.shape(weight)) != 2 or scales != [1, 1]:
-        return None
-    return _product(flow, read, weight, _param(flow, flow.argument(op, 0, "input")), is_transposed=True)
-
-
-def _product(flow: Flow, read: int, weight: int, bias: str, *, is_transposed: bool) -> Weighted | None:
     weight = flow.origin(weight)  # it may be cast
     if weight >= 0 and flow.type(weight) in _TURNED and len(flow.shape(weight)) == 2:
         weight, is_transposed = flow.origin(flow.records[weight].parents[0]), not is_transposed
     if weight >= 0 or len(flow.shape(weight)) != 2:
         return None
-    return _weighted(read, "linear", weight=flow.param(weight), bias=bias, is_transposed=is_transposed)
+    return _weighted(
+        read,
+        "linear",
+        weight=flow.param(weight),
+        bias=_param(flow, bias),
+        is_transposed=is_transposed,
+    )
 
 
 def _embedding(flow: Flow, op: int) -> Weighted | None:
@@ -101,22 +98,14 @@ def _embedding(flow: Flow, op: int) -> Weighted | None:
 
 
 def _convolution(flow: Flow, op: int) -> Weighted | None:
-    return _spatial(flow, op, CONVOLUTIONS[flow.type(op)], is_transposed=False)
-
-
-def _transposed_convolution(flow: Flow, op: int) -> Weighted | None:
-    return _spatial(flow, op, TRANSPOSED_CONVOLUTIONS[flow.type(op)], is_transposed=True)
-
-
-def _spatial(flow: Flow, op: int, num_dims: int, *, is_transposed: bool) -> Weighted | None:
+    num_dims, is_transposed = CONVOLUTIONS[flow.type(op)], "transpose" in flow.type(op)
     read, weight = flow.argument(op, 0, "input"), flow.argument(op, 1, "weight")
     if read is None or read < 0 or weight is None:
         return None
     shape, weight = flow.shape(weight), flow.origin(weight)  # it may be cast
     if weight >= 0 or flow.shape(weight) != shape:
         return None
-    groups_at, dilation_at = (6, 7) if is_transposed else (6, 5)
-    dilation = _each(flow.plain(op, dilation_at, "dilation", 1), num_dims)
+    dilation = _each(flow.plain(op, 7 if is_transposed else 5, "dilation", 1), num_dims)
     padding = flow.plain(op, 4, "padding", 0)
     return _weighted(
         read,
@@ -126,8 +115,23 @@ def _spatial(flow: Flow, op: int, num_dims: int, *, is_transposed: bool) -> Weig
         stride=list(_each(flow.plain(op, 3, "stride", 1), num_dims)),
         padding=list(front_padding(padding, flow.shape(weight)[2:], dilation)),
         dilation=list(dilation),
-        groups=int(flow.plain(op, groups_at, "groups", 1)),
+        groups=int(flow.plain(op, 6, "groups", 1)),
     )
+
+
+def fits(found: Connection, weight: Sequence[int], source: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether the units of both ends stand as weights of this shape say. Ends are shapes of one item."""
+    if found.form == "linear":
+        num_in, num_out = weight if found.is_transposed else (weight[1], weight[0])
+        num_rows, rest = divmod(prod(source), num_in)
+        return not rest and prod(target) == num_rows * num_out
+    if found.form == "embedding":
+        return list(target) == [*source, weight[1]]
+    maps = (weight[1] * found.groups, weight[0])  # of the wide picture, and of the narrow one
+    if found.form == "transposed_conv":
+        maps = maps[::-1]
+    has_dims = len(source) == len(found.stride) + 1 == len(target)
+    return has_dims and (source[0], target[0]) == maps
 
 
 def front_padding(padding: Any, kernel: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
@@ -149,13 +153,9 @@ def _each(value: Any, num_dims: int) -> tuple[int, ...]:
 
 
 _RULES: Final[dict[str, Callable[[Flow, int], Weighted | None]]] = {
-    "linear": _linear,
-    "matmul": _matmul,
-    "mm": _matmul,
-    "addmm": _addmm,
+    **dict.fromkeys(_SLOTS, _product),
     "embedding": _embedding,
     **dict.fromkeys(CONVOLUTIONS, _convolution),
-    **dict.fromkeys(TRANSPOSED_CONVOLUTIONS, _transposed_convolution),
 }
 
 
@@ -228,30 +228,16 @@ class ConnectionFinder:
         source = next(iter(feed), -1)
         if len(feed) != 1 or not feed[source] or source not in self.layers:
             return
-        if self._fits(found.connection, found.read, source, target):
-            ends = {"source": self.layers[source].name, "target": self.layers[target].name}
+        here, there = self.layers[source], self.layers[target]
+        weight = dict(self._flow.tape.params)[found.connection.weight]
+        if here.has_items != there.has_items or not fits(
+            found.connection, weight.shape, here.item_shape, there.item_shape
+        ):
+            return
+        is_picture = bool(found.connection.stride)
+        if not is_picture or self._flow.shape(source) == self._flow.shape(found.read):
+            ends = {"source": here.name, "target": there.name}
             self._known[source, target] = msgspec.structs.replace(found.connection, **ends)
-
-    def _fits(self, found: Connection, read: int, source: int, target: int) -> bool:
-        """Whether the units of both ends stand as the weights say."""
-        from_layer, to_layer = self.layers[source], self.layers[target]
-        if from_layer.has_items != to_layer.has_items:
-            return False
-        units, shape = from_layer.item_shape, to_layer.item_shape
-        if found.form == "linear":
-            weight = self._weight_shape(found)
-            num_in, num_out = weight[::-1] if not found.is_transposed else weight
-            return prod(units) % num_in == 0 and prod(shape) == prod(units) // num_in * num_out
-        if found.form == "embedding":
-            return tuple(shape[:-1]) == tuple(units)
-        return self._flow.shape(source) == self._flow.shape(read) and len(units) == len(
-            found.stride
-        ) + 1 == len(shape)
-
-    def _weight_shape(self, found: Connection) -> tuple[int, ...]:
-        return next(
-            tuple(param.shape) for address, param in self._flow.tape.params if address == found.weight
-        )
 
     def _are_the_values(self, site: Site, source: int) -> bool:
         """Whether the layer holds the values as [tokens, features], alone or behind queries and keys."""
@@ -325,10 +311,15 @@ def fold_nonlinearities(
     flow: Flow, sweep: Sweep, layers: dict[int, PlannedLayer], finder: ConnectionFinder
 ) -> None:
     """A nonlinearity that alone reads a layer with weights becomes part of it."""
-    readers = _readers(sweep)
-    results = _results(flow, sweep)
+    readers: dict[int, list[int]] = {}  # by layer: the layers that read it
+    for op, sources in sweep.sources.items():
+        for source in sources:
+            readers.setdefault(source, []).append(op)
+    outputs = [op for op in range(len(flow.records)) if flow.is_output(op)]
+    results = {source for op in outputs for source in sweep.feeds[op]}  # what the model itself gives
     for op, layer in list(layers.items()):
-        before = _layer_before(sweep, op)
+        read = [source for source in sweep.sources[op] if source >= 0]  # parameters of its own aside
+        before = read[0] if len(read) == 1 else -1
         net = layers.get(before)
         if net is None or not _is_nonlinear(flow, op, layer):
             continue
@@ -345,28 +336,7 @@ def fold_nonlinearities(
             layers[before] = folded
 
 
-def _layer_before(sweep: Sweep, op: int) -> int:
-    """The one layer that it reads, parameters of its own aside; -1 where there are more, or none."""
-    sources = [source for source in sweep.sources[op] if source >= 0]
-    return sources[0] if len(sources) == 1 else -1
-
-
 def _is_nonlinear(flow: Flow, op: int, layer: PlannedLayer) -> bool:
     if layer.address:
         return flow.type(flow.origin(op)) in NONLINEAR or is_nonlinear_class(layer.module)
     return flow.type(layer.op) in NONLINEAR and layer.op == op
-
-
-def _readers(sweep: Sweep) -> dict[int, list[int]]:
-    """By layer: the layers that read it."""
-    found: dict[int, list[int]] = {}
-    for op, sources in sweep.sources.items():
-        for source in sources:
-            found.setdefault(source, []).append(op)
-    return found
-
-
-def _results(flow: Flow, sweep: Sweep) -> set[int]:
-    """What the model itself gives."""
-    outputs = [op for op in range(len(flow.records)) if flow.is_output(op)]
-    return {source for op in outputs for source in sweep.feeds[op]}

@@ -1,10 +1,14 @@
-"""A pass as a flow of values: what each op reads, what its kind means, which module is shown as one thing."""
+"""A pass as a flow of values: what each op reads, what its kind means, which module is shown as one thing.
+
+And where it attends: the weights of attention, also of those kernels that never write them down.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any, Final
 
 import torch
@@ -20,6 +24,7 @@ from torcheer.capture import (
     Record,
     Scope,
     map_leaves,
+    undisturbed,
 )
 
 
@@ -86,15 +91,14 @@ _NONLINEAR_CLASS: Final = re.compile(
     re.IGNORECASE,
 )
 
-CONVOLUTIONS: Final = {"conv1d": 1, "conv2d": 2, "conv3d": 3}  # dimensions of the picture
-TRANSPOSED_CONVOLUTIONS: Final = {"convtranspose1d": 1, "convtranspose2d": 2, "convtranspose3d": 3}
+# With the dimensions of the picture.
+CONVOLUTIONS: Final = {f"conv{way}{n}d": n for way in ("", "transpose") for n in (1, 2, 3)}
 PRODUCTS: Final = _words("matmul mm bmm baddbmm addmm einsum")
 ATTENTION: Final = "scaleddotproductattention"
 
 # Ops that a person would look into a module for, if it has more than one of them.
 WEIGHTY: Final = (
     frozenset(CONVOLUTIONS)
-    | frozenset(TRANSPOSED_CONVOLUTIONS)
     | _words("linear bilinear embedding matmul mm bmm addmm baddbmm einsum tensordot")
     | {ATTENTION}
 )
@@ -157,7 +161,7 @@ class Flow:
         return tuple(self.tape.meta(op).shape)
 
     def size(self, op: int) -> int:
-        return prod(self.shape(op))
+        return math.prod(self.shape(op))
 
     def is_real_or_complex(self, op: int) -> bool:
         dtype = self.tape.meta(op).dtype
@@ -167,10 +171,10 @@ class Flow:
         """The address of a parameter."""
         return self.tape.params[-op - 1][0]
 
-    def argument(self, op: int, position: int, name: str) -> int | None:
+    def argument(self, op: int, position: int, *names: str) -> int | None:
         """The op, or the parameter, that stood at this place of the call."""
         found = self._slots(op)
-        return found.get(position, found.get(name))
+        return next((found[slot] for slot in (position, *names) if slot in found), None)
 
     def plain(self, op: int, position: int, name: str, default: Any = None) -> Any:
         """An argument that is no tensor."""
@@ -296,3 +300,159 @@ def _is_plain(index: Any) -> bool:
     if isinstance(index, tuple):
         return all(_is_plain(part) for part in index)
     return index is None or index is Ellipsis or isinstance(index, slice | int)
+
+
+# --- attention ---------------------------------------------------------------------------------------
+
+_JOINS: Final = frozenset(("matmul", "bmm"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """One place where queries, keys and values meet. All but `weights` and `scope` are ops."""
+
+    out: int
+    weights: int | None  # the softmax; None where one kernel does it all
+    asks: tuple[int, ...]  # what the weights are made of
+    value: int
+    scores: frozenset[int]  # products that are read by nothing but the softmax
+    module: Scope | None  # torch's MultiheadAttention around it
+
+
+def find_sites(flow: Flow) -> list[Site]:
+    found = (_site_at(flow, op) for op in range(len(flow.records)))
+    return [site for site in found if site is not None]
+
+
+def _site_at(flow: Flow, op: int) -> Site | None:
+    if flow.type(op) in _JOINS:
+        return _written_out(flow, op)
+    if flow.type(op) != ATTENTION:
+        return None
+    given = [flow.argument(op, place, name) for place, name in enumerate(("query", "key", "value"))]
+    read = [one for one in given if one is not None and one >= 0]
+    if len(read) < 3:
+        return None
+    return Site(
+        out=op,
+        weights=None,
+        asks=(read[0], read[1]),
+        value=read[2],
+        scores=frozenset(),
+        module=_multihead(flow, op),
+    )
+
+
+def _written_out(flow: Flow, op: int) -> Site | None:
+    """`softmax(scores) @ values`."""
+    left, right = flow.argument(op, 0, "input"), flow.argument(op, 1, "other", "mat2")
+    if left is None or right is None or left < 0 or right < 0:
+        return None
+    weights = flow.origin(left)
+    if weights < 0 or flow.type(weights) != "softmax" or len(flow.shape(weights)) < 3:
+        return None
+    if flow.record.structure.from_input[right] is None:  # a constant: nothing is attended to
+        return None
+    return Site(
+        out=op,
+        weights=weights,
+        asks=(flow.records[weights].parents[0],),
+        value=right,
+        scores=_scores(flow, weights),
+        module=_multihead(flow, op),
+    )
+
+
+def _scores(flow: Flow, weights: int) -> frozenset[int]:
+    """What is scaled and masked on its way to the softmax, and read by nothing else."""
+    size = flow.size(weights)
+    inside, found, waiting = {weights}, set(), [weights]
+    while waiting:
+        for parent in flow.records[waiting.pop()].parents:
+            if parent < 0 or parent in inside or flow.size(parent) != size:
+                continue
+            if any(child not in inside for child in flow.children[parent]):
+                continue
+            inside.add(parent)
+            kind = flow.type(parent)
+            if kind in PRODUCTS:
+                found.add(parent)
+            elif kind in COMBINING or kind in MINOR:
+                found.add(parent)
+                waiting.append(parent)
+            elif flow.handed_on(parent) is not None:
+                waiting.append(parent)
+    return frozenset(found)
+
+
+def _multihead(flow: Flow, op: int) -> Scope | None:
+    scope = flow.closed(op)
+    return scope if scope is not None and flow.class_of(scope.address or "") == MULTIHEAD else None
+
+
+# --- values ------------------------------------------------------------------------------------------
+
+
+def attention_weights(site: Site, flow: Flow, num_items: int | None) -> Tensor | None:
+    """[items, heads, queries, keys] of a site; `num_items` None: all of them."""
+    value = _computed(flow, site, num_items) if site.weights is None else flow.value(site.weights)
+    if value is None or value.dim() < 3:
+        return None
+    with undisturbed():
+        heads = num_heads(flow, site)
+        if site.module is not None and value.dim() == 3:  # items and heads in one dimension
+            value = value.reshape(-1, heads, *value.shape[1:])
+        elif value.dim() == 3:
+            value = value.unsqueeze(1)
+        return value if num_items is None else value[:num_items]
+
+
+def num_heads(flow: Flow, site: Site) -> int:
+    """Of torch's own module, whose parameters know it; elsewhere by the shape."""
+    shape = flow.shape(site.out)
+    if site.module is None or len(shape) == 4:
+        return shape[1] if len(shape) == 4 else 1
+    width = flow.shape(site.module.outputs[0])[-1]
+    return max(1, width // shape[-1])
+
+
+def _computed(flow: Flow, site: Site, num_items: int | None) -> Tensor | None:
+    """As the kernel computes them: softmax(query · key · scale + mask)."""
+    query, key = (flow.value(op) for op in site.asks)
+    if query is None or key is None:
+        return None
+    op = site.out
+    mask_op = flow.argument(op, 3, "attn_mask")
+    mask = None if mask_op is None else flow.value(mask_op)
+    scale = flow.plain(op, 6, "scale")
+    with undisturbed():
+        num_all = query.shape[0]
+        if num_items is not None and query.dim() > 2:
+            query, key = query[:num_items], key[:num_items]
+            if mask is not None and mask.dim() == query.dim() and mask.shape[0] == num_all:
+                mask = mask[:num_items]
+        if flow.plain(op, 7, "enable_gqa", False) and query.dim() > 3 and key.shape[-3] != query.shape[-3]:
+            key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
+        wide = torch.promote_types(query.dtype, torch.float32)
+        scores = query.to(wide) @ key.to(wide).transpose(-2, -1)
+        scores = scores * (1 / math.sqrt(query.shape[-1]) if scale is None else float(scale))
+        if flow.plain(op, 5, "is_causal", False):
+            seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+            scores = scores.masked_fill(~seen, -math.inf)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+        # A query that may look at nothing gives nothing.
+        blind = (scores == -math.inf).all(-1, keepdim=True)
+        return scores.softmax(-1).masked_fill(blind, 0.0)
+
+
+def merged(flow: Flow, site: Site, op: int) -> Tensor | None:
+    """[items, tokens, features] of a tensor that has its heads apart, or in one dimension with the items."""
+    value = flow.value(op)
+    if value is None or value.dim() not in (3, 4):
+        return None
+    with undisturbed():
+        if value.dim() == 3:
+            heads = num_heads(flow, site) if site.module is not None else 1
+            value = value.reshape(-1, heads, *value.shape[1:])
+        return value.transpose(1, 2).flatten(2)

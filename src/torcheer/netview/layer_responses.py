@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -66,7 +67,11 @@ def responses(
             "the loader gives items in an order of its own, so labels= would go with others: let it yield "
             "(x, y), or give shuffle=False."
         )
-    keeper = _Keeper(chosen, num_items, max_bytes)
+    blocks: dict[str, list[Array]] = {name: [] for name in chosen}
+    left_out: dict[str, str] = {}
+    inputs: list[Array] = []
+    own_labels: list[Array | None] = []
+    num_done = 0
     where = chosen_device(device, model)
     given: dict[str, Array | str] = {}  # by layer, of one batch; a text says why there is nothing
     with ExitStack() as stack:
@@ -81,15 +86,35 @@ def responses(
         bar = stack.enter_context(Progress("responses", num_items, "items"))
         for batch in batches:
             given.clear()
-            inputs = _array(batch.first) if keep_inputs else None
+            if keep_inputs:
+                inputs.append(_array(batch.first))
             # A copy: a model may write into what it is given.
             args, kwargs = map_tensors(
                 (batch.args, batch.kwargs), lambda tensor: tensor.detach().to(where, copy=True)
             )
             model(*args, **kwargs)
-            keeper.add(len(batch.first), given, inputs, batch.labels)
+            _keep(given, blocks, left_out, len(batch.first))
+            own_labels.append(batch.labels)
+            num_done += len(batch.first)
+            _check_size([*inputs, *chain.from_iterable(blocks.values())], num_done, num_items, max_bytes)
             bar.add(len(batch.first))
-    return keeper.responses(labels)
+    if not num_done:
+        raise InputError("the test set is empty: there is no batch in it.")
+    if not blocks:
+        name, why = next(iter(left_out.items()))
+        raise InputError(f"no chosen layer has responses by item. {name!r}: {why}")
+    # One after the other, so that only one is there twice.
+    arrays = {name: numpy.concatenate(blocks.pop(name)) for name in list(blocks)}
+    known = [label for label in own_labels if label is not None]
+    own = numpy.concatenate(known) if len(known) == len(own_labels) else None
+    is_even = len({block.shape[1:] for block in inputs}) == 1
+    return Responses(
+        arrays={name: array.reshape(len(array), -1) for name, array in arrays.items()},
+        shapes={name: array.shape[1:] for name, array in arrays.items()},
+        inputs=numpy.concatenate(inputs) if is_even else None,
+        labels=own if labels is None else labels_of(labels, num_done),
+        left_out=left_out,
+    )
 
 
 def _hear(given: dict[str, Array | str], name: str, module: nn.Module, _args: Any, output: Any) -> None:
@@ -102,64 +127,31 @@ def _hear(given: dict[str, Array | str], name: str, module: nn.Module, _args: An
     given[name] = _array(tensor)
 
 
-class _Keeper:
-    """Collects the outputs of layers, batch after batch."""
+def _keep(
+    given: Mapping[str, Array | str],
+    blocks: dict[str, list[Array]],
+    left_out: dict[str, str],
+    num_items: int,
+) -> None:
+    """Add what layers gave for a batch; those that gave nothing that fits are left out from now on."""
+    for name, before in list(blocks.items()):
+        block = given.get(name, "it was not called for every batch." if before else "it was not called.")
+        why = block if isinstance(block, str) else _misfit(block, before, num_items)
+        if why:
+            left_out[name] = why
+            del blocks[name]
+        else:
+            before.append(numpy.asarray(block))
 
-    def __init__(self, layers: Iterable[str], num_all: int | None, max_bytes: int) -> None:
-        self._blocks: dict[str, list[Array]] = {name: [] for name in layers}
-        self._num_all = num_all
-        self._max_bytes = max_bytes
-        self._inputs: list[Array] = []
-        self._labels: list[Array | None] = []
-        self._left_out: dict[str, str] = {}
-        self._num_items = 0
 
-    def add(
-        self, num_items: int, given: Mapping[str, Array | str], inputs: Array | None, labels: Array | None
-    ) -> None:
-        for name, blocks in list(self._blocks.items()):
-            block = given.get(name, "it was not called for every batch." if blocks else "it was not called.")
-            why = block if isinstance(block, str) else _misfit(block, blocks, num_items)
-            if why:
-                self._left_out[name] = why
-                del self._blocks[name]
-            else:
-                blocks.append(numpy.asarray(block))
-        self._num_items += num_items
-        self._labels.append(labels)
-        if inputs is not None:
-            self._inputs.append(inputs)
-        kept = [*self._inputs, *(block for blocks in self._blocks.values() for block in blocks)]
-        expected = sum(block.nbytes for block in kept)
-        if self._num_all is not None and self._num_items:
-            expected = max(expected, expected * self._num_all // self._num_items)
-        if expected > self._max_bytes:
-            raise InputError(
-                f"these responses take {readable_bytes(expected)}, and max_bytes is "
-                f"{readable_bytes(self._max_bytes)}: choose some layers with layers=, give fewer items, or "
-                "set keep_inputs=False."
-            )
-
-    def responses(self, labels: ArrayLike | None) -> Responses:
-        if not self._num_items:
-            raise InputError("the test set is empty: there is no batch in it.")
-        if not self._blocks:
-            name, why = next(iter(self._left_out.items()))
-            raise InputError(f"no chosen layer has responses by item. {name!r}: {why}")
-        arrays, shapes = {}, {}
-        for name in list(self._blocks):
-            # One after the other, so that only one is there twice.
-            joined = numpy.concatenate(self._blocks.pop(name))
-            arrays[name], shapes[name] = joined.reshape(len(joined), -1), joined.shape[1:]
-        known = [label for label in self._labels if label is not None]
-        own = numpy.concatenate(known) if len(known) == len(self._labels) else None
-        is_even = len({block.shape[1:] for block in self._inputs}) == 1
-        return Responses(
-            arrays=arrays,
-            shapes=shapes,
-            inputs=numpy.concatenate(self._inputs) if is_even else None,
-            labels=own if labels is None else labels_of(labels, self._num_items),
-            left_out=self._left_out,
+def _check_size(kept: list[Array], num_done: int, num_all: int | None, max_bytes: int) -> None:
+    expected = sum(block.nbytes for block in kept)
+    if num_all is not None and num_done:
+        expected = max(expected, expected * num_all // num_done)
+    if expected > max_bytes:
+        raise InputError(
+            f"these responses take {readable_bytes(expected)}, and max_bytes is {readable_bytes(max_bytes)}: "
+            "choose some layers with layers=, give fewer items, or set keep_inputs=False."
         )
 
 
@@ -210,8 +202,7 @@ def _batches_of(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int | Non
         data = DataLoader(data, batch_size)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InputError(f"a {type(data).__name__} is no test set: give {_KINDS}.")
-    # Not begun before the first batch is asked for: a loader draws a random number when it begins.
-    batches = (_batch_of(given) for given in _later(data))
+    batches = _each_batch(data)
     if not isinstance(data, DataLoader):
         return batches, None, True
     sampler = data.sampler if type(data.batch_sampler) in (BatchSampler, type(None)) else None
@@ -219,8 +210,10 @@ def _batches_of(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int | Non
     return batches, len(sampler) if isinstance(sampler, Sized) else None, is_in_order
 
 
-def _later(data: Iterable[Any]) -> Iterator[Any]:
-    yield from data
+def _each_batch(data: Iterable[Any]) -> Iterator[_Batch]:
+    # Not begun before the first batch is asked for: a loader draws a random number when it begins.
+    for given in data:
+        yield _batch_of(given)
 
 
 def _batch_of(given: Any) -> _Batch:

@@ -25,7 +25,6 @@ from torch import Tensor, nn
 from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, undisturbed
 from torcheer.errors import InputError
 from torcheer.models import unwrapped
-from torcheer.netview.attention import Site, find_sites, merged, weights_of
 from torcheer.netview.connections import ConnectionFinder, fold_nonlinearities, input_of, weighted
 from torcheer.netview.flow import (
     COMBINING,
@@ -33,9 +32,12 @@ from torcheer.netview.flow import (
     MINOR,
     REDUCING,
     REORDERING,
-    TRANSPOSED_CONVOLUTIONS,
     WEIGHTY,
     Flow,
+    Site,
+    attention_weights,
+    find_sites,
+    merged,
 )
 from torcheer.netview.scene import grid_of
 from torcheer.run import NetLayer, NetScene, Place
@@ -60,7 +62,7 @@ def _is_single(flow: Flow, first: int) -> bool:
     """A picture without a dimension for items goes into a convolution, or a vector into a matrix."""
     for op in range(len(flow.records)):
         kind = flow.type(op)
-        num_dims = CONVOLUTIONS.get(kind) or TRANSPOSED_CONVOLUTIONS.get(kind)
+        num_dims = CONVOLUTIONS.get(kind)
         read = flow.argument(op, 0, "input")
         if read is None or read < 0 or flow.origin(read) != first:
             continue
@@ -134,10 +136,6 @@ def gradient_of(flow: Flow, layer: PlannedLayer, variable: str, num_items: int |
 
 def _value_of(op: int, flow: Flow, num_items: int | None) -> Tensor | None:
     return _cut(flow.value(op), num_items)
-
-
-def _weights_of(site: Site, flow: Flow, num_items: int | None) -> Tensor | None:
-    return weights_of(flow, site, num_items)
 
 
 def _merged(site: Site, op: int, is_batch_first: bool, flow: Flow, num_items: int | None) -> Tensor | None:
@@ -321,8 +319,11 @@ def _show_what_is_read(first: Sweep, marks: Marks, work: int, read: int) -> None
     flow = first.flow
     origin = flow.origin(read)
     if origin in first.sources:
-        needs_shape = flow.type(work) in CONVOLUTIONS or flow.type(work) in TRANSPOSED_CONVOLUTIONS
-        if needs_shape and flow.shape(origin) != flow.shape(read) and flow.closed(read) is None:
+        if (
+            flow.type(work) in CONVOLUTIONS
+            and flow.shape(origin) != flow.shape(read)
+            and flow.closed(read) is None
+        ):
             marks.shown.add(read)
         return
     if origin < 0 or flow.closed(origin) is not None or not flow.is_real_or_complex(origin):
@@ -415,7 +416,7 @@ class _Planner:
         values: dict[str, Reader] = {"Act": partial(_value_of, op)}
         if site is not None and len(shape) == 3:  # one head
             shape = (shape[0], 1, *shape[1:])
-            values = {"Act": partial(_weights_of, site)}
+            values = {"Act": partial(attention_weights, site)}
         if site is not None and flow.shape(site.asks[0]) == flow.shape(op) == shape:
             values["Net"] = partial(_value_of, site.asks[0])
         return PlannedLayer(
@@ -493,7 +494,7 @@ class _Planner:
 
     def _weights_layer(self, site: Site, name: str) -> PlannedLayer | None:
         gradients = {} if site.weights is None else {"Act": site.weights}
-        return self._layer_beside(site.out, name, partial(_weights_of, site), gradients)
+        return self._layer_beside(site.out, name, partial(attention_weights, site), gradients)
 
     def _layer_beside(
         self, op: int, name: str, reader: Reader, gradients: dict[str, int]

@@ -38,14 +38,13 @@ class WeightKeeper:
     of them, None none.
     """
 
-    def __init__(self, model: nn.Module | None, weights: str | None, optimizer: Any = None) -> None:
+    def __init__(self, model: nn.Module, weights: str | None, optimizer: Any = None) -> None:
         check_settings(weights, optimizer)
         self._weights = weights
         self._optimizer = optimizer
         self._last: dict[str, Tensor] = {}  # as they were put, to see what has changed
         self._moved: set[str] = set()  # those whose last recorded change is not zero
-        self._params: dict[str, Tensor] = {} if model is None else parameters_of(model)
-        self.kept = _kept(self._params, weights)
+        self.look_at(model)
 
     def look_at(self, model: nn.Module) -> None:
         """The model may have other parameters than before."""

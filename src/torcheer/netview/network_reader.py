@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torcheer.errors import InputError
 from torcheer.graph import shape_text
 from torcheer.netview.scene import check_name, grid_of, in_order
-from torcheer.netview.unit_weights import received, sent
+from torcheer.netview.unit_weights import Direction, weights_of_unit
 from torcheer.run import (
     NETVIEW,
     Connection,
@@ -225,7 +225,7 @@ def weights_of(
     network: FoundScene,
     name: str,
     unit: int | Sequence[int],
-    direction: Literal["received", "sent"],
+    direction: Direction,
     step: int | None,
     *,
     item: int = 0,
@@ -249,15 +249,16 @@ def weights_of(
         ids = None
         if connection.form == "embedding":  # which finds its weights by the tokens
             ids = values_of(run, network, f"{connection.source}.Act", step, item)
-        lay = received if direction == "received" else sent
-        laid = lay(connection, weight, source.shape, target.shape, number, source_values=ids)
+        laid = weights_of_unit(
+            connection, weight, source.shape, target.shape, number, direction=direction, source_values=ids
+        )
         wide = numpy.promote_types(laid.values.dtype, numpy.float64)
         array = numpy.where(laid.is_connected, laid.values.astype(wide), numpy.nan)
         found[other] = array.reshape(layers[other].shape)
     return found
 
 
-def why_no_weights(network: FoundScene, name: str, direction: Literal["received", "sent"]) -> str:
+def why_no_weights(network: FoundScene, name: str, direction: Direction) -> str:
     """Where `weights_of` finds none."""
     if network.source != "netview":
         return (

@@ -7,7 +7,6 @@ import sys
 import weakref
 from collections.abc import Mapping
 from functools import partial
-from math import prod
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,12 +17,12 @@ from torch.utils.hooks import RemovableHandle
 from torcheer.capture import collect_tensors, undisturbed
 from torcheer.errors import InputError
 from torcheer.models import unwrapped
-from torcheer.netview.connections import front_padding
+from torcheer.netview.connections import fits, front_padding
 from torcheer.netview.layers_of_pass import checked_items
 from torcheer.netview.moment_recorder import NetRecorder, WeightKeeper, check_settings
 from torcheer.netview.scene import gradient_name, grid_of
 from torcheer.netview.view import NetworkOfRun
-from torcheer.run import Connection, NetLayer, NetScene, Place, Run
+from torcheer.run import Connection, Form, NetLayer, NetScene, Place, Run
 
 ACT: Final = "Act"  # the variable of a name that names none
 
@@ -68,42 +67,31 @@ def _gives_shape(layer: NetLayer, variable: str) -> bool:
 
 
 _HANDING_ON: Final = (nn.Identity, nn.Flatten, nn.Unflatten, nn.modules.dropout._DropoutNd)
-_CONVOLUTIONS: Final = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
-_TRANSPOSED: Final = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+_FORMS: Final[tuple[tuple[Form, tuple[type[nn.Module], ...]], ...]] = (
+    ("linear", (nn.Linear,)),
+    ("embedding", (nn.Embedding,)),
+    ("conv", (nn.Conv1d, nn.Conv2d, nn.Conv3d)),
+    ("transposed_conv", (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)),
+)
 
 
-def _form_of(weight: str, module: nn.Module, source: NetLayer, target: NetLayer) -> Connection | None:
+def _form_of(weight: str, module: Any, source: NetLayer, target: NetLayer) -> Connection | None:
     """`weight` names its series. None where the form is not known, or does not fit the two layers."""
-    if source.has_items != target.has_items or "weight" not in module._parameters:
-        return None  # a weight that is computed is no parameter
+    form = next((form for form, kinds in _FORMS if isinstance(module, kinds)), None)
+    own = module._parameters.get("weight")  # one that is computed is no parameter
+    is_padded = getattr(module, "padding_mode", "zeros") != "zeros"
+    if form is None or own is None or is_padded or source.has_items != target.has_items:
+        return None
+    geometry: dict[str, Any] = {}
+    if "conv" in form:
+        geometry = {name: list(getattr(module, name)) for name in ("stride", "dilation")}
+        geometry["padding"] = list(front_padding(module.padding, module.kernel_size, module.dilation))
+        geometry["groups"] = module.groups
     bias = "" if getattr(module, "bias", None) is None else None  # else found by the name of the weight
-    names: dict[str, Any] = {"source": source.name, "target": target.name, "weight": weight, "bias": bias}
-    if isinstance(module, nn.Linear):
-        num_rows, rest = divmod(prod(source.shape), module.in_features)
-        fits = not rest and prod(target.shape) == num_rows * module.out_features
-        return Connection(form="linear", **names) if fits else None
-    if isinstance(module, nn.Embedding):
-        fits = list(target.shape) == [*source.shape, module.embedding_dim]
-        return Connection(form="embedding", **names) if fits else None
-    if isinstance(module, _CONVOLUTIONS + _TRANSPOSED):
-        return _convolution(module, source, target, names)
-    return None
-
-
-def _convolution(module: Any, source: NetLayer, target: NetLayer, names: dict[str, Any]) -> Connection | None:
-    num_dims = len(module.kernel_size)
-    if module.padding_mode != "zeros" or not len(source.shape) == num_dims + 1 == len(target.shape):
-        return None
-    if source.shape[0] != module.in_channels or target.shape[0] != module.out_channels:
-        return None
-    return Connection(
-        form="transposed_conv" if isinstance(module, _TRANSPOSED) else "conv",
-        stride=list(module.stride),
-        padding=list(front_padding(module.padding, module.kernel_size, module.dilation)),
-        dilation=list(module.dilation),
-        groups=module.groups,
-        **names,
+    found = Connection(
+        source=source.name, target=target.name, form=form, weight=weight, bias=bias, **geometry
     )
+    return found if fits(found, own.shape, source.shape, target.shape) else None
 
 
 _MOST_HELD: Final = 4096  # calls, and tensors that were recorded

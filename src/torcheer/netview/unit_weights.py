@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from torcheer.run import Connection
 
 Shape = tuple[int, ...]
 Values = NDArray[Any]
+Direction = Literal["received", "sent"]
 
 
 class UnitWeights(NamedTuple):
@@ -133,105 +134,72 @@ def _embedding(ends: Ends, unit: int, *, is_received: bool) -> Laid:
 _MOST: Final = 2**31  # for a stride and the like: beyond it, a run is damaged
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Kernel:
-    """A convolution from a wide picture to a narrow one. Transposed, it is the same read backwards."""
-
-    weight: Values  # narrow maps, wide maps of a group, sizes of the kernel
-    groups: int
-    stride: Shape
-    padding: Shape  # at the front
-    dilation: Shape
-    wide: Shape  # maps, then the sizes of the picture
-    narrow: Shape
-
-    def read(self, unit: int) -> Laid:
-        """Units of the wide picture under the kernel of a narrow unit. Those of the padding are none."""
-        channel, *place = _indices(unit, self.narrow)
-        num_maps = self.weight.shape[1]
-        first = channel // (self.narrow[0] // self.groups) * num_maps
-        units, taps = [numpy.arange(first, first + num_maps)], [numpy.arange(num_maps)]
-        for axis, index in enumerate(place):
-            tap = numpy.arange(self.weight.shape[2 + axis])
-            at = index * self.stride[axis] - self.padding[axis] + tap * self.dilation[axis]
-            is_inside = (at >= 0) & (at < self.wide[1 + axis])
-            units.append(at[is_inside])
-            taps.append(tap[is_inside])
-        return Laid(_numbers(units, self.wide), self.weight[channel][numpy.ix_(*taps)])
-
-    def reached(self, unit: int) -> Laid:
-        """Narrow units whose kernels lie over a unit of the wide picture."""
-        channel, *place = _indices(unit, self.wide)
-        group, inside = divmod(channel, self.weight.shape[1])
-        num_maps = self.narrow[0] // self.groups
-        maps = numpy.arange(group * num_maps, (group + 1) * num_maps)
-        units, taps = [maps], [maps]
-        for axis, index in enumerate(place):
-            tap = numpy.arange(self.weight.shape[2 + axis])
-            before = index + self.padding[axis] - tap * self.dilation[axis]
-            at, rest = numpy.divmod(before, self.stride[axis])
-            is_there = (rest == 0) & (at >= 0) & (at < self.narrow[1 + axis])
-            units.append(at[is_there])
-            taps.append(tap[is_there])
-        return Laid(_numbers(units, self.narrow), self.weight[:, inside][numpy.ix_(*taps)])
-
-
 def _convolution(ends: Ends, unit: int, *, is_received: bool) -> Laid:
-    """A transposed convolution is a convolution read backwards."""
-    is_narrow = is_received == (ends.connection.form == "conv")
-    return _kernel(ends).read(unit) if is_narrow else _kernel(ends).reached(unit)
-
-
-def _kernel(ends: Ends) -> Kernel:
+    """From a wide picture to a narrow one. Transposed, it is the same read backwards."""
     weight, connection = ends.weight, ends.connection
-    num_axes = weight.ndim - 2
-    groups = connection.groups
+    num_axes, groups = weight.ndim - 2, connection.groups
     if num_axes < 1 or 0 in weight.shape or groups < 1 or weight.shape[0] % groups:
         raise ends.misfit()
-    stride = _each_axis(ends, connection.stride, usual=1, least=1)
-    padding = _each_axis(ends, connection.padding, usual=0, least=1 - _MOST)
-    dilation = _each_axis(ends, connection.dilation, usual=1, least=1)
-    is_transposed = connection.form == "transposed_conv"
+    is_plain = connection.form == "conv"
     shapes = (ends.source_shape, ends.target_shape)
-    wide_shape, narrow_shape = reversed(shapes) if is_transposed else shapes
-    wide = _picture(wide_shape, weight.shape[1] * groups, num_axes)
-    narrow = _picture(narrow_shape, weight.shape[0], num_axes)
-    if wide is None or narrow is None:
-        raise ends.misfit()
-    return Kernel(
-        weight=weight,
-        groups=groups,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        wide=wide,
-        narrow=narrow,
-    )
+    wide_shape, narrow_shape = shapes if is_plain else reversed(shapes)
+    wide = _picture(ends, wide_shape, weight.shape[1] * groups)
+    narrow = _picture(ends, narrow_shape, weight.shape[0])
+    # The weight has narrow maps, wide maps of a group, sizes of the kernel.
+    num_wide, num_narrow = weight.shape[1], weight.shape[0] // groups
+    is_of_narrow = is_received == is_plain
+    here, there = (narrow, wide) if is_of_narrow else (wide, narrow)
+    channel, *place = (int(index) for index in numpy.unravel_index(unit, here))
+    if is_of_narrow:
+        kernel, maps = weight[channel], numpy.arange(num_wide)
+        units, taps = [maps + channel // num_narrow * num_wide], [maps]
+    else:
+        group, inside = divmod(channel, num_wide)
+        kernel, maps = weight[:, inside], numpy.arange(group * num_narrow, (group + 1) * num_narrow)
+        units, taps = [maps], [maps]
+    for axis, index in enumerate(place):
+        at, tap = _reached(ends, axis, index, there[1 + axis], is_of_narrow=is_of_narrow)
+        units.append(at)
+        taps.append(tap)
+    numbers = numpy.ravel_multi_index(numpy.ix_(*units), there)
+    return Laid(numpy.asarray(numbers), kernel[numpy.ix_(*taps)])
 
 
-def _indices(unit: int, shape: Shape) -> list[int]:
-    return [int(index) for index in numpy.unravel_index(unit, shape)]
+def _reached(ends: Ends, axis: int, index: int, size: int, *, is_of_narrow: bool) -> tuple[Values, Values]:
+    """Along one axis: places at the other end, and the entries of the kernel that lead there.
+
+    Of a narrow unit, those under its kernel; of a wide one, those whose kernels lie over it. Places of the
+    padding are none.
+    """
+    connection, tap = ends.connection, numpy.arange(ends.weight.shape[2 + axis])
+    stride = _of_axis(ends, connection.stride, axis, usual=1, least=1)
+    padding = _of_axis(ends, connection.padding, axis, usual=0, least=1 - _MOST)
+    dilation = _of_axis(ends, connection.dilation, axis, usual=1, least=1)
+    if is_of_narrow:
+        at = index * stride - padding + tap * dilation
+        is_there = (at >= 0) & (at < size)
+    else:
+        at, rest = numpy.divmod(index + padding - tap * dilation, stride)
+        is_there = (rest == 0) & (at >= 0) & (at < size)
+    return at[is_there], tap[is_there]
 
 
-def _numbers(indices: Sequence[Values], shape: Shape) -> Values:
-    """Of the units at all combinations of these indices."""
-    return numpy.asarray(numpy.ravel_multi_index(numpy.ix_(*indices), shape))
-
-
-def _each_axis(ends: Ends, given: Sequence[int], *, usual: int, least: int) -> Shape:
+def _of_axis(ends: Ends, given: Sequence[int], axis: int, *, usual: int, least: int) -> int:
     num_axes = ends.weight.ndim - 2
-    sizes = tuple(int(size) for size in given) or (usual,)
+    sizes = [int(size) for size in given] or [usual]
     sizes = sizes * num_axes if len(sizes) == 1 else sizes
     if len(sizes) != num_axes or not all(least <= size < _MOST for size in sizes):
         raise ends.misfit()
-    return sizes
+    return sizes[axis]
 
 
-def _picture(shape: Shape, num_maps: int, num_axes: int) -> Shape | None:
+def _picture(ends: Ends, shape: Shape, num_maps: int) -> Shape:
     """Maps and sizes, where the last dimensions are those of the picture."""
+    num_axes = ends.weight.ndim - 2
     sizes = shape[-num_axes:]
-    fits = len(sizes) == num_axes and math.prod(shape) == num_maps * math.prod(sizes)
-    return (num_maps, *sizes) if fits else None
+    if len(sizes) != num_axes or math.prod(shape) != num_maps * math.prod(sizes):
+        raise ends.misfit()
+    return num_maps, *sizes
 
 
 def _attention(ends: Ends, unit: int, *, is_received: bool) -> Laid:
@@ -309,41 +277,6 @@ def _heads(ends: Ends, shape: Shape, num_tokens: int, most_heads: int, num_featu
     )
 
 
-def received(
-    connection: Connection,
-    weight: ArrayLike,
-    source_shape: Sequence[int],
-    target_shape: Sequence[int],
-    unit: int,
-    *,
-    source_values: ArrayLike | None = None,
-) -> UnitWeights:
-    """What a unit of the target receives, over the units of the source.
-
-    - `weight`: the tensor as torch has it; of attention, that of one item: heads, queries, keys.
-    - `source_shape`, `target_shape`: of one item. Units are numbered as they stand in such a tensor.
-    - `source_values`: those of the item, needed of an embedding only: the numbers of its tokens.
-
-    What does not fit together raises an InputError that says why.
-    """
-    ends = _ends(connection, weight, source_shape, target_shape, source_values)
-    return _spread(ends, unit, is_received=True)
-
-
-def sent(
-    connection: Connection,
-    weight: ArrayLike,
-    source_shape: Sequence[int],
-    target_shape: Sequence[int],
-    unit: int,
-    *,
-    source_values: ArrayLike | None = None,
-) -> UnitWeights:
-    """What a unit of the source sends, over the units of the target. See `received`."""
-    ends = _ends(connection, weight, source_shape, target_shape, source_values)
-    return _spread(ends, unit, is_received=False)
-
-
 _FORMS: Final[Mapping[str, Callable[..., Laid]]] = {
     "linear": _linear,
     "conv": _convolution,
@@ -353,13 +286,24 @@ _FORMS: Final[Mapping[str, Callable[..., Laid]]] = {
 }
 
 
-def _ends(
+def weights_of_unit(
     connection: Connection,
     weight: ArrayLike,
     source_shape: Sequence[int],
     target_shape: Sequence[int],
-    source_values: ArrayLike | None,
-) -> Ends:
+    unit: int,
+    *,
+    direction: Direction,
+    source_values: ArrayLike | None = None,
+) -> UnitWeights:
+    """What a unit of the target received over the units of the source, or one of the source sent.
+
+    - `weight`: the tensor as torch has it; of attention, that of one item: heads, queries, keys.
+    - `source_shape`, `target_shape`: of one item. Units are numbered as they stand in such a tensor.
+    - `source_values`: those of the item, needed of an embedding only: the numbers of its tokens.
+
+    What does not fit together raises an InputError that says why.
+    """
     if connection.form not in _FORMS:
         raise InputError(
             f"what {connection.target!r} receives from {connection.source!r} has no weights of its own."
@@ -367,23 +311,20 @@ def _ends(
     numbers = numpy.asarray(weight)
     if numbers.dtype.kind not in "fc" or numbers.dtype.itemsize < 4:
         numbers = numbers.astype(numpy.float32)
-    return Ends(
+    ends = Ends(
         connection=connection,
         weight=numbers,
         source_shape=tuple(int(size) for size in source_shape),
         target_shape=tuple(int(size) for size in target_shape),
         source_values=None if source_values is None else numpy.asarray(source_values),
     )
-
-
-def _spread(ends: Ends, unit: int, *, is_received: bool) -> UnitWeights:
-    there, here = ends.num_source_units, ends.num_target_units
-    layer = ends.connection.target
+    is_received = direction == "received"
+    there, here, layer = ends.num_source_units, ends.num_target_units, connection.target
     if not is_received:
-        there, here, layer = here, there, ends.connection.source
+        there, here, layer = here, there, connection.source
     if not 0 <= unit < here:
         raise InputError(f"the layer {layer!r} has {here:,} units, numbered from 0: there is no {unit}.")
-    laid = _FORMS[ends.connection.form](ends, unit, is_received=is_received)
+    laid = _FORMS[connection.form](ends, unit, is_received=is_received)
     values = numpy.zeros(there, laid.weights.dtype)
     is_connected = numpy.zeros(there, numpy.bool_)
     values[laid.units] = laid.weights

@@ -34,7 +34,7 @@ from torcheer.app.runs.run_records import evenly
 from torcheer.app.wire import as_text, binary_frame, clipped, countable
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
-from torcheer.netview import WEIGHT, UnitWeights, received, sent
+from torcheer.netview import WEIGHT, UnitWeights, weights_of_unit
 from torcheer.run import Connection, NetLayer
 from torcheer.tensorfile import Array
 
@@ -429,15 +429,15 @@ class _Laid:
 def _lay(known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> UnitWeights | str:
     if known.weight is None:
         return known.why
-    is_received = question.direction == "received"
-    source, target = (known.other, layer) if is_received else (layer, known.other)
+    source, target = (known.other, layer) if question.direction == "received" else (layer, known.other)
     try:
-        found = (received if is_received else sent)(
+        found = weights_of_unit(
             known.connection,
             known.weight,
             source.shape,
             target.shape,
             question.unit,
+            direction=question.direction,
             source_values=known.source_values,
         )
     except InputError as error:

@@ -19,8 +19,7 @@ from torcheer.graph.drawing.boxes import (
 )
 from torcheer.graph.drawing.diagram import Diagram, Edge, Group, Node, Part
 from torcheer.graph.drawing.text_width import text_width
-from torcheer.graph.layout.layout_engine import lay_out
-from torcheer.graph.layout.model import Box, Point, Rect, Route, Wire
+from torcheer.graph.layout.layout_engine import Box, Rect, Route, Wire, lay_out
 
 _COLUMN_GAP = 56.0
 _COLUMN_WIDTH = 800.0  # what most columns turn out to be
@@ -37,6 +36,7 @@ class Arrangement:
     groups: list[tuple[Group, int]] = field(default_factory=list)  # with their depth, outer ones first
     nodes: list[Node] = field(default_factory=list)
     wires: list[tuple[Edge, Route]] = field(default_factory=list)
+    connectors: list[tuple[Edge, Route]] = field(default_factory=list)  # from one column to the next
     columns: list[Rect] = field(default_factory=list)
     note: str = ""
     width: float = 0.0
@@ -58,6 +58,7 @@ def arranged(document: PassDocument, diagram: Diagram, direction: str) -> Arrang
     if diagram.columns:
         shown = f"{len(diagram.columns)} {'rows' if direction == 'leftright' else 'columns'}"
         arrangement.note = f"In {shown}; an arrow after a name leads to another place in the picture."
+        arrangement.connectors += _connectors(arrangement, diagram.edges, direction)
     return arrangement
 
 
@@ -265,15 +266,9 @@ def _stretch(group: Group, number: int) -> Group:
 _AROUND = 13.0  # how far below and above the columns it runs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connector:
-    """A line from a box at the end of a column to one at the beginning of the next."""
-
-    edge: Edge
-    points: tuple[Point, ...]  # corners, each joined to the next along one axis
-
-
-def connectors(arrangement: Arrangement, edges: Sequence[Edge], direction: str) -> Iterator[Connector]:
+def _connectors(
+    arrangement: Arrangement, edges: Sequence[Edge], direction: str
+) -> Iterator[tuple[Edge, Route]]:
     """At most one from each column to the next, where nothing stands in its way."""
     columns = [_turned(column, direction) for column in arrangement.columns]
     place_of = {node: _turned(node.rect, direction) for node in arrangement.nodes}
@@ -298,8 +293,8 @@ def connectors(arrangement: Arrangement, edges: Sequence[Edge], direction: str) 
                 gap = columns[column + 1].x - _COLUMN_GAP / 2
                 # Down, into the gap, up, and down again.
                 corners = ((out, -end), (out, bottom), (gap, bottom), (gap, top), (into, top), (into, start))
-                rects = (_turned(Rect(x, y, 0.0, 0.0), direction) for x, y in corners)
-                yield Connector(edge=edge, points=tuple((rect.x, rect.y) for rect in rects))
+                begin, *others = (_turned(Rect(x, y, 0.0, 0.0), direction)[:2] for x, y in corners)
+                yield edge, Route(start=begin, pieces=tuple((corner,) for corner in others))
                 break
 
 

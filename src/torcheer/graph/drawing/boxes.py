@@ -1,14 +1,19 @@
-"""The face of a box: its words, its chips and its tooltip, measured, so that layout knows how large it is."""
+"""The looks of boxes: words, chips and tooltips, measured, so that layout knows their size; and colours."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from torcheer.graph.document import OpEntry, PassDocument, ScopeEntry
+from torcheer.errors import InputError
+from torcheer.graph.document import OpEntry, ParamEntry, PassDocument
 from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text
 from torcheer.graph.drawing.text_width import BOLD, REGULAR, fitted, printable, text_width
-from torcheer.graph.text import readable_bytes, readable_count, readable_seconds
+from torcheer.graph.text import readable_bytes, readable_count, readable_seconds, shape_text
 
 _MAX_OPS_IN_TOOLTIP = 12
 
@@ -23,23 +28,18 @@ def label_of(document: PassDocument, node: Node) -> str:
     return op.label.rpartition(":")[0] if len(node.ops) > 1 else op.label
 
 
-def chip_name(document: PassDocument, node: Node) -> str:
-    """What a box is called at its far readers: what the user calls it, where it has such a name."""
-    op = document.ops[node.ops[0]]
-    return op.name if op.kind == "input" and op.name else label_of(document, node)
-
-
 def address_of(document: PassDocument, scopes: Sequence[int]) -> str:
     """`h.0`, `h.0–h.11` of equal blocks, `h.0:2` in its second pass."""
     entries = [document.scopes[index] for index in scopes]
-    names = list(dict.fromkeys(_scope_name(document, entry) for entry in entries))
+    # A function has no address, and that of the model is empty.
+    names = list(
+        dict.fromkeys(
+            entry.name if entry.address is None else entry.address or document.model_name for entry in entries
+        )
+    )
     if len(entries) == 1 and entries[0].num_passes > 1 and entries[0].address is not None:
         return f"{names[0]}:{entries[0].pass_num}"
     return names[0] if len(names) == 1 else f"{names[0]}–{names[-1]}"
-
-
-def _scope_name(document: PassDocument, scope: ScopeEntry) -> str:
-    return (scope.address or document.model_name) if scope.address is not None else scope.name
 
 
 def class_of(document: PassDocument, scopes: Sequence[int]) -> str:
@@ -63,15 +63,15 @@ def holder_of(document: PassDocument, node: Node) -> str:
     return ""
 
 
-def shape_text(shape: Sequence[int], dtype: str) -> str:
-    sizes = "×".join(map(str, shape)) if shape else "scalar"
-    return sizes if dtype == "float32" else f"{sizes} {dtype}"
-
-
 def tensor_text(ops: Sequence[OpEntry]) -> str:
     """`1×64×55×55 · 756.3 KB`; where the passes of a layer differ, the first and the last: `4×4 … 10×4`."""
-    shapes = _from_to([shape_text(op.shape, op.dtype) for op in ops])
+    shapes = _from_to([_tensor_shape(op) for op in ops])
     return f"{shapes} · {_from_to([readable_bytes(op.num_bytes) for op in ops])}"
+
+
+def _tensor_shape(tensor: OpEntry | ParamEntry) -> str:
+    shape = shape_text(tensor.shape)
+    return shape if tensor.dtype == "float32" else f"{shape} {tensor.dtype}"
 
 
 def _from_to(texts: Sequence[str]) -> str:
@@ -80,12 +80,6 @@ def _from_to(texts: Sequence[str]) -> str:
     # Of passes that come back to where they began, some other one shows that they differ.
     last = texts[-1] if texts[-1] != texts[0] else next(text for text in texts if text != texts[0])
     return f"{texts[0]} … {last}"
-
-
-def param_texts(document: PassDocument, op: OpEntry) -> list[str]:
-    """`weight 64×3×11×11`, for each parameter that it uses."""
-    params = [document.params[index] for index in op.params]
-    return [f"{param.address.rpartition('.')[2]} {shape_text(param.shape, 'float32')}" for param in params]
 
 
 def group_title(document: PassDocument, group: Group) -> tuple[str, str, str]:
@@ -133,13 +127,14 @@ def tooltip_of(document: PassDocument, node: Node) -> str:
     if repeats > 1:
         passes.append(f"drawn once for {repeats} equal blocks")
     params = [document.params[index] for index in op.params]
+    tensor = tensor_text([document.ops[index] for index in node.ops])
     lines = [
         label_of(document, node),
         *passes,
         *([op.name] if op.name else []),
         f"{op.function}({op.arguments})" if op.kind == "op" else op.kind,
-        _tooltip_tensor([document.ops[index] for index in node.ops]),
-        *(f"{param.address} {shape_text(param.shape, param.dtype)}" for param in params),
+        tensor if op.dtype != "float32" else tensor.replace(" · ", " float32 · ", 1),
+        *(f"{param.address} {_tensor_shape(param)}" for param in params),
         *_seconds(sum(document.ops[index].seconds for index in node.ops)),
         *([f"{readable_count(op.flops)} FLOPs"] if op.flops else []),
         *(["written in place"] if op.is_inplace else []),
@@ -148,11 +143,6 @@ def tooltip_of(document: PassDocument, node: Node) -> str:
         *_source_lines(document, op),
     ]
     return "\n".join(lines)
-
-
-def _tooltip_tensor(ops: Sequence[OpEntry]) -> str:
-    text = tensor_text(ops)
-    return text.replace(" · ", " float32 · ", 1) if ops[0].dtype == "float32" else text
 
 
 def group_tooltip(document: PassDocument, group: Group) -> str:
@@ -179,18 +169,14 @@ def _scope_lines(document: PassDocument, scopes: Sequence[int]) -> list[str]:
 
 
 def _source_lines(document: PassDocument, op: OpEntry) -> list[str]:
+    """The path as it is known on every machine: below site-packages, else the file and its folder."""
     if op.source < 0:
         return []
     source = document.sources[op.source]
-    return [f"{short_path(source.file)}:{source.line}  {source.text}"]
-
-
-def short_path(file: str) -> str:
-    """A path as it is known on every machine: below site-packages, else the file and its folder."""
-    parts = file.replace("\\", "/").split("/")
-    if "site-packages" in parts:
-        return "/".join(parts[len(parts) - parts[::-1].index("site-packages") :])
-    return "/".join(parts[-2:])
+    path = source.file.replace("\\", "/")
+    _, library, below = path.rpartition("/site-packages/")
+    shown = below if library else "/".join(path.split("/")[-2:])
+    return [f"{shown}:{source.line}  {source.text}"]
 
 
 LABEL_SIZE, TEXT_SIZE, CHIP_SIZE = 12.0, 11.0, 10.0
@@ -267,7 +253,7 @@ def _lines(document: PassDocument, node: Node) -> list[str]:
     if node.num_repeats > 1:
         name = f"{op.name}–{document.ops[node.stands_for[-1]].name}"
     tensor = tensor_text([document.ops[index] for index in node.ops])
-    texts = [name, holder_of(document, node), tensor, *_param_lines(param_texts(document, op))]
+    texts = [name, holder_of(document, node), tensor, *_param_lines([document.params[i] for i in op.params])]
     return [text for text in texts if text]
 
 
@@ -287,8 +273,10 @@ def _chips_in(document: PassDocument, edges: list[Edge]) -> list[Chip]:
     num_shown = len(edges) if len(edges) <= _MAX_CHIPS else _MAX_CHIPS - 1
     names = []
     for edge in edges:
-        text = f"{edge.text}: " if edge.text else ""
-        names.append(f"{text}{printable(chip_name(document, edge.source))} ↗")
+        op = document.ops[edge.source.order]
+        # What the user calls it, where it has such a name.
+        name = op.name if op.kind == "input" and op.name else label_of(document, edge.source)
+        names.append(f"{edge.text}: {printable(name)} ↗" if edge.text else f"{printable(name)} ↗")
     chips = [_chip(name, name, edge) for name, edge in zip(names[:num_shown], edges, strict=False)]
     if num_shown < len(edges):
         rest = edges[num_shown:]
@@ -341,8 +329,9 @@ def _rows(chips: Sequence[Chip]) -> list[list[Chip]]:
     return rows
 
 
-def _param_lines(texts: Sequence[str]) -> list[str]:
-    """Joined by commas, as many to a line as fit."""
+def _param_lines(params: Sequence[ParamEntry]) -> list[str]:
+    """`weight 64×3×11×11`, joined by commas, as many to a line as fit."""
+    texts = [f"{param.address.rpartition('.')[2]} {shape_text(param.shape)}" for param in params]
     lines: list[str] = []
     for text in texts:
         joined = f"{lines[-1]}, {text}" if lines else text
@@ -355,3 +344,223 @@ def _param_lines(texts: Sequence[str]) -> list[str]:
         num_shown = sum(line.count(", ") + 1 for line in shown)
         lines = [*shown, f"and {len(texts) - num_shown} more parameters"]
     return lines
+
+
+# --- colours: two themes, colours as users write them, boxes coloured by figures ----------------------
+
+
+class Look(NamedTuple):
+    """How the box of one kind of op is painted."""
+
+    fill: str
+    stroke: str
+    dashes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Palette:
+    """All colours of one theme."""
+
+    canvas: str
+    text: str
+    text_2: str
+    text_3: str
+    wire: str
+    condition: str
+    gradient: str
+    mark: str
+    danger: str
+    chip_fill: str
+    chip_text: str
+    group_fills: tuple[str, ...]  # by depth, in turn
+    group_stroke: str
+    looks: Mapping[str, Look]
+    sequential: tuple[str, ...]
+    ink_on_light: str
+    ink_on_dark: str
+
+
+# Light and dark.
+_COLOURS = {
+    "canvas": ("#FFFFFF", "#111416"),
+    "text": ("#16191D", "#E8EBEE"),
+    "text_2": ("#4A525B", "#AAB2BB"),
+    "text_3": ("#626B75", "#8B949E"),
+    "wire": ("#7A838D", "#818A94"),
+    "condition": ("#D67C0F", "#EC7E07"),
+    "gradient": ("#9269F1", "#A79BFF"),
+    "mark": ("#8A5A00", "#E6B450"),
+    "danger": ("#BF232B", "#FF7F7A"),
+    "chip_fill": ("#E4EEF7", "#182C3D"),
+    "chip_text": ("#0B4F7C", "#8CC4F2"),
+    "group_stroke": ("#CDD2D8", "#3A4149"),
+    "ink_on_light": ("#16191D", "#101214"),
+    "ink_on_dark": ("#FFFFFF", "#E8EBEE"),
+}
+_GROUP_FILLS = (("#F6F7F8", "#FFFFFF"), ("#171A1E", "#111416"))
+# Fill and stroke of each kind of box, light and dark.
+_LOOKS = {
+    "op": (("#FFFFFF", "#AEB5BD"), ("#1C2024", "#4C545D")),
+    "params": (("#E4E7EA", "#99A1AA"), ("#2E353C", "#626C77")),
+    "input": (("#DDF3E2", "#2F8F4E"), ("#15301F", "#58BE7C")),
+    "output": (("#FBE2E2", "#BF232B"), ("#3A1B1C", "#FF7F7A")),
+    "buffer": (("#FFFFFF", "#626B75"), ("#1C2024", "#8B949E")),
+    "source": (("none", "#AEB5BD"), ("none", "#4C545D")),
+    "collapsed": (("#FFFFFF", "#AEB5BD"), ("#1C2024", "#4C545D")),
+    "collapsed_params": (("#E4E7EA", "#99A1AA"), ("#2E353C", "#626C77")),
+}
+_DASHES = {"buffer": "1.5 3", "source": "5 3"}
+_SEQUENTIAL = (
+    "#ECF6F5 #C1EAE4 #93DBD2 #60C2BB #2EA7A7 #127E8E #0B6B89 #104F7E #193866 #1A224D",
+    "#1C2229 #202E45 #233B60 #1D5276 #146B88 #1B909B #30A8A5 #53C8B7 #9AE2BE #DDFAC1",
+)
+
+
+def _palette(theme: int) -> Palette:
+    return Palette(
+        **{name: both[theme] for name, both in _COLOURS.items()},
+        group_fills=_GROUP_FILLS[theme],
+        looks={kind: Look(*both[theme], _DASHES.get(kind, "")) for kind, both in _LOOKS.items()},
+        sequential=tuple(_SEQUENTIAL[theme].split()),
+    )
+
+
+PALETTES: Mapping[str, Palette] = {"light": _palette(0), "dark": _palette(1)}
+
+
+_HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+
+
+def hex_colour(colour: str) -> str | None:
+    """`#ffcc00` for '#fc0', '#FFCC00' or a name such as 'gold'; None for anything else."""
+    from PIL import ImageColor  # slow to import, and few pictures need it
+
+    colour = colour.strip().lower()
+    if colour not in ImageColor.colormap and not _HEX.fullmatch(colour):
+        return None
+    red, green, blue = ImageColor.getrgb(colour)[:3]
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def ink_on(colour: str, palette: Palette) -> str:
+    """Whichever of the two inks contrasts more."""
+    return max((palette.ink_on_light, palette.ink_on_dark), key=lambda ink: contrast(ink, colour))
+
+
+def contrast(one: str, other: str) -> float:
+    """From 1 to 21, as the web accessibility guidelines define it."""
+    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def on_ramp(share: float, ramp: tuple[str, ...]) -> str:
+    """The colour at a share from 0 to 1 of a ramp, between its steps too."""
+    place = min(max(share, 0.0), 1.0) * (len(ramp) - 1)
+    low = min(int(place), len(ramp) - 2)
+    part = place - low
+    mixed = [
+        round(int(ramp[low][i : i + 2], 16) * (1 - part) + int(ramp[low + 1][i : i + 2], 16) * part)
+        for i in (1, 3, 5)
+    ]
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+Figure = float | str | None  # a number to be coloured on a scale, a colour, or nothing
+
+
+class Scale(NamedTuple):
+    """What the colours mean."""
+
+    title: str
+    low: float
+    high: float
+    words: Callable[[float], str]
+
+
+class _Metric(NamedTuple):
+    title: str
+    words: Callable[[float], str]
+    adds_up: bool  # over the ops of one box; else their mean is shown
+    of_op: Callable[[OpEntry], float | None] | None = None
+
+
+_METRICS = {
+    "time": _Metric("time", readable_seconds, True, lambda op: op.seconds if op.kind == "op" else None),
+    "memory": _Metric("size of the output", readable_bytes, True, lambda op: op.num_bytes),
+    "flops": _Metric("FLOPs", lambda value: readable_count(round(value)), True, lambda op: op.flops),
+    "zeros": _Metric("share of zeros", lambda value: f"{value:.1%}", False),
+}
+
+
+def colour_boxes(
+    document: PassDocument,
+    nodes: Sequence[Node],
+    color_by: object,
+    palette: Palette,
+    figures: Sequence[Figure] | None,
+    title: str,
+) -> Scale | None:
+    """Fill the boxes as was asked for; returns what their colours mean, where they stand for numbers."""
+    if color_by is None and figures is None:
+        return None
+    metric = _metric(color_by, title)
+    if figures is None:
+        if metric.of_op is None:
+            raise InputError(
+                f"colouring by {color_by!r} needs the tensors of the pass, and a document has none: "
+                "draw from the history, history.draw(vis_color_by=…)."
+            )
+        figures = [metric.of_op(op) for op in document.ops]
+    if len(figures) != len(document.ops):
+        raise InputError(f"one figure an op is needed: there are {len(document.ops)}, not {len(figures)}.")
+    values: dict[Node, float] = {}
+    for node in nodes:
+        own = [_checked(figures[index], document.ops[index].label) for index in node.ops]
+        colours = [figure for figure in own if isinstance(figure, str)]
+        numbers = [figure for figure in own if isinstance(figure, float)]
+        if colours:
+            node.fill = Counter(colours).most_common(1)[0][0]
+        elif numbers:
+            values[node] = math.fsum(numbers) / (1 if metric.adds_up else len(numbers))
+    if not values:
+        return None
+    low, high = min(0.0, *values.values()), max(values.values())
+    for node, value in values.items():
+        node.fill = on_ramp((value - low) / (high - low) if high > low else 0.0, palette.sequential)
+        node.figure = metric.words(value)
+    return Scale(title=metric.title, low=low, high=high, words=metric.words)
+
+
+def _metric(color_by: object, title: str) -> _Metric:
+    if isinstance(color_by, str):
+        known = _METRICS[color_by]
+        return known._replace(title=title or known.title)
+    name = title or getattr(color_by, "__name__", "")
+    return _Metric("" if name == "<lambda>" else name, lambda value: f"{value:.4g}", adds_up=False)
+
+
+def _checked(figure: object, label: str) -> Figure:
+    """A colour as `#rrggbb`, a finite number as a float, None for nothing."""
+    if isinstance(figure, str):
+        colour = hex_colour(figure)
+        if colour is None:
+            raise InputError(
+                f"vis_color_by gave {figure!r} for {label}, which is no colour: write '#ffcc00' or a name "
+                "such as 'gold', or return a number to be coloured on a scale."
+            )
+        return colour
+    if figure is None:
+        return None
+    try:
+        number = float(figure)  # type: ignore[arg-type]  # also what torch and numpy call a number
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"vis_color_by gave a {type(figure).__name__} for {label}: return a colour, a number or None."
+        ) from error
+    return number if math.isfinite(number) else None

@@ -15,19 +15,20 @@ from typing import Any, Literal, TypedDict, get_args
 from torcheer.desktop import current_cell
 from torcheer.errors import InputError
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.arrangement import arranged, connectors
-from torcheer.graph.drawing.colours import PALETTES, colour_boxes
+from torcheer.graph.drawing.arrangement import arranged
+from torcheer.graph.drawing.boxes import PALETTES, Figure, colour_boxes
 from torcheer.graph.drawing.diagram import (
     Diagram,
+    Wiring,
     bundle_outputs,
+    choose_chips,
     close_modules,
     dissolve_fans,
     grow,
     hidden_ops,
 )
-from torcheer.graph.drawing.edges import Wiring, choose_chips
 from torcheer.graph.drawing.repeats import Folder
-from torcheer.graph.drawing.svg import Painter, make_head, page
+from torcheer.graph.drawing.svg import Painter
 from torcheer.graph.drawing.text_width import FONT_FAMILY, FONT_FILES, is_measured
 
 VisOpt = Literal["unrolled", "rolled"]
@@ -35,7 +36,6 @@ FileFormat = Literal["svg", "png", "pdf"]
 Direction = Literal["topdown", "bottomup", "leftright"]
 Metric = Literal["time", "memory", "flops", "zeros"]
 Theme = Literal["light", "dark"]
-Figure = float | str | None  # a number to be coloured on a scale, a colour, or nothing
 ColorBy = Metric | Callable[[Any], Figure] | None
 
 FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
@@ -223,7 +223,6 @@ def _has_foreign_letters(svg: str) -> bool:
     return not is_measured(svg.replace("\n", ""))
 
 
-_MARGIN = 24.0
 _INLINE_BYTES = 5_000_000  # what a notebook still shows without trouble
 
 
@@ -295,25 +294,11 @@ def draw_document(
     palette = PALETTES[drawing.theme]
     diagram = _diagram(document, drawing)
     nodes = diagram.nodes()
-    scale = colour_boxes(document, nodes, drawing, palette, figures, figures_title)
-    choose_chips(nodes, diagram.edges, {node for node in nodes if document.ops[node.order].kind == "output"})
+    scale = colour_boxes(document, nodes, drawing.color_by, palette, figures, figures_title)
+    choose_chips(diagram, document)
     arrangement = arranged(document, diagram, drawing.direction)
-    head = make_head(
-        document, diagram, arrangement, palette, scale=scale, with_legend=drawing.legend, margin=_MARGIN
-    )
-    width = max(head.width, arrangement.width) + 2 * _MARGIN
-    top = 2 * _MARGIN + head.height
-    painter = Painter(
-        document=document,
-        palette=palette,
-        arrangement=arrangement,
-        connectors=list(connectors(arrangement, diagram.edges, drawing.direction)),
-        dx=(width - arrangement.width) / 2 if arrangement.width < head.width else _MARGIN,
-        dy=top,
-    )
-    height = top + arrangement.height + _MARGIN
-    content = [*head.content, *painter.paint()]
-    svg = page(width, height, palette.canvas, f"{document.model_name}: computational graph", content)
+    painter = Painter(document, diagram, arrangement, palette)
+    svg, width, height = painter.paint(scale, with_legend=drawing.legend)
     boxes = f"{len(nodes)} box" + ("es" if len(nodes) != 1 else "")
     return Picture(svg, width, height, f"{document.model_name}, {boxes}")
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.diagram import Group, Node, Part
-from torcheer.graph.drawing.edges import Pair
+from torcheer.graph.drawing.diagram import Group, Node, Pair, Part
 
 _LONGEST_UNIT = 6  # boxes side by side that repeat together, as a block and its downsampling do
 _MANY_ABREAST = 4

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from torcheer.graph.document import PassDocument
-from torcheer.graph.drawing.arrangement import Arrangement, Connector
+from torcheer.graph.drawing.arrangement import Arrangement
 from torcheer.graph.drawing.boxes import (
     CHIP_GAP,
     CHIP_HEIGHT,
@@ -22,15 +21,17 @@ from torcheer.graph.drawing.boxes import (
     TAG_GAP,
     TEXT_SIZE,
     TITLE_GAP,
+    Palette,
+    Scale,
     group_tooltip,
+    ink_on,
     is_function,
+    on_ramp,
     tooltip_of,
 )
-from torcheer.graph.drawing.colours import Palette, Scale, ink_on, on_ramp
-from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text
-from torcheer.graph.drawing.edges import ranges
+from torcheer.graph.drawing.diagram import Chip, Diagram, Edge, Face, Group, Node, Text, ranges
 from torcheer.graph.drawing.text_width import BOLD, FONT_STACK, fitted, is_measured, printable, wrapped
-from torcheer.graph.layout.model import Point, Rect, Route
+from torcheer.graph.layout.layout_engine import Point, Rect, Route
 from torcheer.graph.text import readable_count
 
 # A font in which a text becomes wider than this much of its own width would be a rare one.
@@ -117,29 +118,67 @@ def page(width: float, height: float, canvas: str, name: str, content: Iterable[
     return head + "\n".join(content) + "\n</svg>\n"
 
 
-# --- what was arranged -------------------------------------------------------------------------------
+# --- the picture -------------------------------------------------------------------------------------
+
+_MARGIN = 24.0
+_TITLE_SIZE = 20.0
+_LINE = 16.0
+_ENTRY_GAP, _SWATCH = 18.0, 22.0
+_LEAST_WIDTH = 460.0
+_MOST_ROWS = 4  # of one line that is too long
+_SCALE_WIDTH, _SCALE_STEPS = 160.0, 40
+
+_LOOKS = {
+    "input": "input",
+    "output": "output",
+    "params": "op with parameters",
+    "op": "op without parameters",
+    "buffer": "buffer",
+    "source": "made from nothing: constant, random draw",
+    "collapsed": "module, not opened",
+    "collapsed_params": "module with parameters, not opened",
+}
+
+Sample = Callable[[float, float], str]  # paints a small example at a place
 
 _BASELINE = 11.5  # of a line, below its top
 _GRADIENT_BESIDE = 6.0
 
 
-@dataclass(slots=True, kw_only=True)
 class Painter:
-    """Writes the SVG of an arrangement, moved to its place below the title."""
+    """Writes the SVG of a picture: what stands above it, then what was arranged."""
 
-    document: PassDocument
-    palette: Palette
-    arrangement: Arrangement
-    connectors: Sequence[Connector]
-    dx: float
-    dy: float
+    def __init__(
+        self, document: PassDocument, diagram: Diagram, arrangement: Arrangement, palette: Palette
+    ) -> None:
+        self.document = document
+        self.diagram = diagram
+        self.arrangement = arrangement
+        self.palette = palette
+        self.dx = self.dy = 0.0  # the place of the arrangement, below the head
 
-    def paint(self) -> Iterator[str]:
+    def paint(self, scale: Scale | None, *, with_legend: bool) -> tuple[str, float, float]:
+        """The file, its width and its height."""
+        whole = self.arrangement
+        head_width = max(_LEAST_WIDTH, whole.width)
+        head, bottom = self._head(head_width, scale, with_legend=with_legend)
+        width = head_width + 2 * _MARGIN
+        self.dx = (width - whole.width) / 2 if whole.width < head_width else _MARGIN
+        self.dy = bottom + _MARGIN
+        height = self.dy + whole.height + _MARGIN
+        name = f"{self.document.model_name}: computational graph"
+        return page(width, height, self.palette.canvas, name, [*head, *self._parts()]), width, height
+
+    def _parts(self) -> Iterator[str]:
         whole = self.arrangement
         for group, depth in whole.groups:
             yield self._group(group, depth)
         wires = [(edge, route.moved(self.dx, self.dy)) for edge, route in whole.wires]
-        yield from self._connectors()
+        connectors = [
+            _wire(edge, route.moved(self.dx, self.dy))._replace(is_back=False)
+            for edge, route in whole.connectors
+        ]
+        yield from _strokes("connector", self.palette.wire, connectors, stroke_dasharray="1.5 3.5")
         yield from self._wires(wires)
         for node in whole.nodes:
             yield from self._node(node)
@@ -228,20 +267,87 @@ class Painter:
             "gradient", palette.gradient, gradients, stroke_width="1", stroke_dasharray="3 2.5"
         )
 
-    def _connectors(self) -> Iterator[str]:
-        lines = []
-        for connector in self.connectors:
-            points = [(x + self.dx, y + self.dy) for x, y in connector.points]
-            route = Route(start=points[0], pieces=tuple((point,) for point in points[1:]))
-            lines.append(_wire(connector.edge, route)._replace(is_back=False))
-        yield from _strokes("connector", self.palette.wire, lines, stroke_dasharray="1.5 3.5")
-
     def _label(self, edge: Edge, place: Rect) -> str:
         colour = self.palette.condition if edge.kind == "condition" else self.palette.text_3
         words = Text(words=edge.text)
         letters = text(words, place.x + 2.0, place.y + place.height - 3.0, colour, place.width - 2.0)
         data = attributes(class_="label", data_from=str(edge.source.key), data_to=str(edge.target.key))
         return f"<g{data}>{letters}</g>"
+
+    # --- the head ------------------------------------------------------------------------------
+
+    def _head(self, width: float, scale: Scale | None, *, with_legend: bool) -> tuple[list[str], float]:
+        """Title, then notes, then the legend in rows of this width; and where all of it ends."""
+        palette = self.palette
+        words = fitted(printable(self.document.model_name), width, _TITLE_SIZE, BOLD)
+        name = Text(words=words, size=_TITLE_SIZE, weight=BOLD)
+        content = ['<g class="head">', text(name, _MARGIN, _MARGIN + 20.0, palette.text, width)]
+        y = _MARGIN + 30.0
+        for words, ink in self._notes():
+            for part in wrapped(printable(words), width, TEXT_SIZE)[:_MOST_ROWS]:
+                content.append(text(Text(words=part), _MARGIN, y + 10.0, ink, width))
+                y += _LINE
+        if with_legend:
+            x, y, is_empty = _MARGIN, y + 6.0, True
+            for words, sample in self._entries():
+                line = Text(words=words)
+                needed = _SWATCH + 6.0 + line.width
+                if not is_empty and x - _MARGIN + needed > width:
+                    x, y = _MARGIN, y + _LINE + 2.0
+                content.append(sample(x, y))
+                content.append(text(line, x + _SWATCH + 6.0, y + 10.0, palette.text_2, line.width * 1.2))
+                x, is_empty = x + needed + _ENTRY_GAP, False
+            y += 0.0 if is_empty else _LINE + 2.0
+        if scale is not None and with_legend:
+            content.extend(_scale(scale, palette, _MARGIN, y + 4.0))
+            y += 38.0
+        return [*content, "</g>"], y
+
+    def _notes(self) -> Iterator[tuple[str, str]]:
+        """Lines below the title, each with its ink."""
+        document, palette = self.document, self.palette
+        hidden = self.diagram.hidden
+        shown = [op for index, op in enumerate(document.ops) if index not in hidden and op.kind == "op"]
+        flops = sum(op.flops or 0 for op in shown)
+        facts = [f"{len(shown)} op" + ("s" if len(shown) != 1 else "")]
+        if document.num_params:
+            facts.append(f"{readable_count(document.num_params)} params")
+        if flops:
+            facts.append(f"{readable_count(flops)} FLOPs")
+        if document.is_shape_only:
+            facts.append("shapes only, nothing was computed")
+        yield " · ".join(facts), palette.text_2
+        if document.error:
+            first, *others = document.error.strip().splitlines() or ["an exception"]
+            for line in (f"The model raised {first}", *others[-1:], "This is the pass up to there."):
+                yield line, palette.danger
+        if document.stopped_after:
+            yield f"Stopped after {document.stopped_after}.", palette.mark
+        if self.arrangement.note:
+            yield self.arrangement.note, palette.text_3
+
+    def _entries(self) -> list[tuple[str, Sample]]:
+        """Of the legend: only what occurs."""
+        palette, edges, nodes = self.palette, self.diagram.edges, self.arrangement.nodes
+        kinds = {node.face.kind for node in nodes}
+        functions = [is_function(self.document, group) for group, _ in self.arrangement.groups]
+        backwards = any(edge.is_back for edge in edges)
+        condition = any(edge.kind == "condition" for edge in edges)
+        gradient = any(edge.has_gradient and not edge.is_chip for edge in edges)
+        passes = any(len(node.ops) > 1 and not node.is_collapsed for node in nodes)
+        times = partial(_word_sample, palette)
+        entries: tuple[tuple[bool, str, Sample], ...] = (
+            *((kind in kinds, words, partial(_box_sample, palette, kind)) for kind, words in _LOOKS.items()),
+            (not all(functions), "module", partial(_frame_sample, palette, "")),
+            (any(functions), "function of torch, opened", partial(_frame_sample, palette, "4 2.5")),
+            (backwards, "back to an earlier box", partial(_line_sample, palette.wire, "", True)),
+            (condition, "decided what ran", partial(_line_sample, palette.condition, "5 3", False)),
+            (gradient, "gradient", partial(_line_sample, palette.gradient, "3 2.5", True)),
+            (any(edge.is_chip for edge in edges), "comes from further away", partial(_chip_sample, palette)),
+            (passes, "passes of one layer", times),
+            (self.diagram.num_folded > 0, "equal blocks, drawn once", times),
+        )
+        return [(words, sample) for occurs, words, sample in entries if occurs]
 
 
 def _data(what: str, part: Node | Group, kind: str, **values: str) -> str:
@@ -290,124 +396,7 @@ def _gradient(edge: Edge, route: Route) -> _Stroke:
     return _Stroke(edge.target, edge.source, line_of(route, dx, dy), head)
 
 
-# --- the head ----------------------------------------------------------------------------------------
-
-_TITLE_SIZE = 20.0
-_LINE = 16.0
-_ENTRY_GAP, _SWATCH = 18.0, 22.0
-_LEAST_WIDTH = 460.0
-_MOST_ROWS = 4  # of one line that is too long
-_SCALE_WIDTH, _SCALE_STEPS = 160.0, 40
-
-_LOOKS = {
-    "input": "input",
-    "output": "output",
-    "params": "op with parameters",
-    "op": "op without parameters",
-    "buffer": "buffer",
-    "source": "made from nothing: constant, random draw",
-    "collapsed": "module, not opened",
-    "collapsed_params": "module with parameters, not opened",
-}
-
-Sample = Callable[[float, float], str]  # paints a small example at a place
-
-
-class Head(NamedTuple):
-    """The lines above the picture and the legend, measured."""
-
-    content: list[str]
-    width: float
-    height: float
-
-
-def make_head(
-    document: PassDocument,
-    diagram: Diagram,
-    arrangement: Arrangement,
-    palette: Palette,
-    *,
-    scale: Scale | None,
-    with_legend: bool,
-    margin: float,
-) -> Head:
-    """Title, then notes, then the legend in rows as wide as the picture, or a little wider."""
-    width = max(_LEAST_WIDTH, arrangement.width)
-    words = fitted(printable(document.model_name), width, _TITLE_SIZE, BOLD)
-    name = Text(words=words, size=_TITLE_SIZE, weight=BOLD)
-    content = ['<g class="head">', text(name, margin, margin + 20.0, palette.text, width)]
-    y = margin + 30.0
-    for words, ink in _lines(document, diagram, arrangement.note, palette):
-        for part in wrapped(printable(words), width, TEXT_SIZE)[:_MOST_ROWS]:
-            content.append(text(Text(words=part), margin, y + 10.0, ink, width))
-            y += _LINE
-    if with_legend:
-        x, y, is_empty = margin, y + 6.0, True
-        for words, sample in _entries(document, diagram, arrangement, palette):
-            line = Text(words=words)
-            needed = _SWATCH + 6.0 + line.width
-            if not is_empty and x - margin + needed > width:
-                x, y = margin, y + _LINE + 2.0
-            content.append(sample(x, y))
-            content.append(text(line, x + _SWATCH + 6.0, y + 10.0, palette.text_2, line.width * 1.2))
-            x, is_empty = x + needed + _ENTRY_GAP, False
-        y += 0.0 if is_empty else _LINE + 2.0
-    if scale is not None and with_legend:
-        content.extend(_scale(scale, palette, margin, y + 4.0))
-        y += 38.0
-    return Head([*content, "</g>"], width, y - margin)
-
-
-def _lines(
-    document: PassDocument, diagram: Diagram, note: str, palette: Palette
-) -> Iterator[tuple[str, str]]:
-    shown = [op for index, op in enumerate(document.ops) if index not in diagram.hidden and op.kind == "op"]
-    flops = sum(op.flops or 0 for op in shown)
-    facts = [f"{len(shown)} op" + ("s" if len(shown) != 1 else "")]
-    if document.num_params:
-        facts.append(f"{readable_count(document.num_params)} params")
-    if flops:
-        facts.append(f"{readable_count(flops)} FLOPs")
-    if document.is_shape_only:
-        facts.append("shapes only, nothing was computed")
-    yield " · ".join(facts), palette.text_2
-    if document.error:
-        first, *others = document.error.strip().splitlines() or ["an exception"]
-        yield f"The model raised {first}", palette.danger
-        for line in others[-1:]:
-            yield line, palette.danger
-        yield "This is the pass up to there.", palette.danger
-    if document.stopped_after:
-        yield f"Stopped after {document.stopped_after}.", palette.mark
-    if note:
-        yield note, palette.text_3
-
-
-def _entries(
-    document: PassDocument, diagram: Diagram, arrangement: Arrangement, palette: Palette
-) -> list[tuple[str, Sample]]:
-    """Only what occurs."""
-    kinds = {node.face.kind for node in arrangement.nodes}
-    functions = [is_function(document, group) for group, _ in arrangement.groups]
-    edges = diagram.edges
-    backwards = any(edge.is_back for edge in edges)
-    condition = any(edge.kind == "condition" for edge in edges)
-    gradient = any(edge.has_gradient and not edge.is_chip for edge in edges)
-    passes = any(len(node.ops) > 1 and not node.is_collapsed for node in arrangement.nodes)
-    times = partial(_word_sample, palette)
-    line = partial(_line_sample, palette.wire, "", True)
-    entries: tuple[tuple[bool, str, Sample], ...] = (
-        *((kind in kinds, words, partial(_box_sample, palette, kind)) for kind, words in _LOOKS.items()),
-        (not all(functions), "module", partial(_frame_sample, palette, "")),
-        (any(functions), "function of torch, opened", partial(_frame_sample, palette, "4 2.5")),
-        (backwards, "back to an earlier box", line),
-        (condition, "decided what ran", partial(_line_sample, palette.condition, "5 3", False)),
-        (gradient, "gradient", partial(_line_sample, palette.gradient, "3 2.5", True)),
-        (any(edge.is_chip for edge in edges), "comes from further away", partial(_chip_sample, palette)),
-        (passes, "passes of one layer", times),
-        (diagram.num_folded > 0, "equal blocks, drawn once", times),
-    )
-    return [(words, sample) for occurs, words, sample in entries if occurs]
+# --- examples in the legend ----------------------------------------------------------------------------
 
 
 def _box_sample(palette: Palette, kind: str, x: float, y: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from itertools import chain, pairwise
 
-from torcheer.graph.layout.model import SPACING, Component, Kind, Link, Segment, Turn, Vertex
+from torcheer.graph.layout.rows import SPACING, Component, Kind, Link, Segment, Turn, Vertex
 
 # --- straight lines ----------------------------------------------------------------------------------
 
@@ -20,7 +20,15 @@ def align(component: Component) -> list[list[Vertex]]:
     # For each gap the accepted segments as places above and below, both rising.
     tops: list[list[int]] = [[] for _ in component.rows]
     bottoms: list[list[int]] = [[] for _ in component.rows]
-    for segment in _by_priority(component):
+    main = _main_segments(component)
+
+    def priority(segment: Segment) -> tuple[int, float, float]:
+        """The main line first, then the columns of long wires, then the rest; each by weight and length."""
+        num_wires = (not segment.start.is_box) + (not segment.end.is_box)
+        group = 0 if segment in main else (1 if num_wires == 2 else 2 + num_wires)
+        return group, -segment.weight, -segment.score
+
+    for segment in sorted(component.segments, key=priority):
         start, end = segment.start, segment.end
         if start in down or end in up:
             continue
@@ -46,25 +54,19 @@ def align(component: Component) -> list[list[Vertex]]:
     return blocks
 
 
-def _by_priority(component: Component) -> list[Segment]:
-    """The main line first, then the columns of long wires, then the rest; each by weight and length."""
-    main = _main_segments(component)
-
-    def priority(segment: Segment) -> tuple[int, float, float]:
-        num_wires = (not segment.start.is_box) + (not segment.end.is_box)
-        group = 0 if segment in main else (1 if num_wires == 2 else 2 + num_wires)
-        return group, -segment.weight, -segment.score
-
-    return sorted(component.segments, key=priority)
-
-
 def _main_segments(component: Component) -> set[Segment]:
     """Segments of the main lines: from the longest way down, each vertex followed by its best way on."""
     leaving: dict[Vertex, list[Link]] = {}
     for link in component.links:
         if not link.goes_up:
             leaving.setdefault(link.source, []).append(link)
-    way_on = {vertex: _best(links) for vertex, links in leaving.items()}
+    way_on: dict[Vertex, Link] = {}
+    for vertex, links in leaving.items():
+        # The weightiest and longest way; of equal ones the middle one, for symmetry.
+        most = max((link.weight, link.score) for link in links)
+        equal = [link for link in links if (link.weight, link.score) == most]
+        equal.sort(key=lambda link: link.path[0].end.place)
+        way_on[vertex] = equal[(len(equal) - 1) // 2]
     number = {vertex: i for i, vertex in enumerate(component.vertices)}
     # Of equal ways the one with fewer wires beside it: what feeds everything is not the main line.
     starts = sorted(
@@ -87,14 +89,6 @@ def _main_segments(component: Component) -> set[Segment]:
             reached.add(vertex)
             main.update(link.path)
     return main
-
-
-def _best(links: list[Link]) -> Link:
-    """The weightiest and longest way; of equal ones the middle one, for symmetry."""
-    most = max((link.weight, link.score) for link in links)
-    equal = [link for link in links if (link.weight, link.score) == most]
-    equal.sort(key=lambda link: link.path[0].end.place)
-    return equal[(len(equal) - 1) // 2]
 
 
 # --- columns -----------------------------------------------------------------------------------------
@@ -121,7 +115,14 @@ Pulls = list[list[tuple[int, float, float]]]
 def place_columns(component: Component, blocks: list[list[Vertex]]) -> None:
     """Fill `x` with the vertices' middles; the leftmost edge is at 0."""
     rights, lefts = _separations(component, len(blocks))
-    order = _left_to_right(rights, lefts)
+    # An order that agrees with all rows; there is one, as straight segments do not cross.
+    waiting = [len(one) for one in lefts]
+    order = [block for block, count in enumerate(waiting) if not count]
+    for block in order:
+        for other, _ in rights[block]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                order.append(other)
     x = [0.0] * len(blocks)
     for block in order:
         x[block] = max((x[other] + gap for other, gap in lefts[block]), default=0.0)
@@ -148,18 +149,6 @@ def _separations(component: Component, num_blocks: int) -> tuple[Gaps, Gaps]:
         rights[here].append((there, gap))
         lefts[there].append((here, gap))
     return rights, lefts
-
-
-def _left_to_right(rights: Gaps, lefts: Gaps) -> list[int]:
-    """Blocks in an order that agrees with all rows; there is one, as straight segments do not cross."""
-    waiting = [len(one) for one in lefts]
-    order = [block for block, count in enumerate(waiting) if not count]
-    for block in order:
-        for other, _ in rights[block]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                order.append(other)
-    return order
 
 
 def _pulls(component: Component, num_blocks: int) -> Pulls:
@@ -389,10 +378,6 @@ def lane_label_top(component: Component, arrival: Turn, height: float) -> float:
     return y
 
 
-def _curve_height(width: float) -> float:
-    return min(SPACING.least_curve + 0.12 * width, SPACING.most_curve)
-
-
 def _straight_gap(start: Vertex, end: Vertex) -> float:
     if end.is_box:
         return SPACING.between_ranks if start.is_box else SPACING.arrow
@@ -439,7 +424,7 @@ class _Drop:
         """Room for a curve, below all that stands there."""
         sides = _between(start_x, end_x)
         top = max(self._boxes.lowest(*sides) + _CLEARANCE, least, self._wire_top)
-        bottom = top + _curve_height(abs(end_x - start_x))
+        bottom = top + min(SPACING.least_curve + 0.12 * abs(end_x - start_x), SPACING.most_curve)
         self._wires.lower(*sides, bottom)
         return top, bottom
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import sqrt
+from typing import NamedTuple
 
 from torcheer.graph.layout.coordinates import (
     align,
@@ -14,25 +16,110 @@ from torcheer.graph.layout.coordinates import (
     place_heights,
     place_lanes,
 )
-from torcheer.graph.layout.model import (
+from torcheer.graph.layout.rows import (
     SPACING,
-    Box,
     Component,
     Kind,
     Link,
-    Piece,
-    Placement,
-    Point,
-    Rect,
-    Route,
     Size,
     Turn,
     Vertex,
-    Wire,
+    add_bends,
+    assign_ranks,
     connected_pieces,
+    order_rows,
 )
-from torcheer.graph.layout.order import order_rows
-from torcheer.graph.layout.ranks import add_bends, assign_ranks
+
+Point = tuple[float, float]
+# One point: a straight line to it. Three: a cubic curve, as two control points and the end.
+Piece = tuple[Point] | tuple[Point, Point, Point]
+
+
+class Rect(NamedTuple):
+    """A place in the picture; y grows downwards."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def moved(self, dx: float, dy: float) -> Rect:
+        return Rect(self.x + dx, self.y + dy, self.width, self.height)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """Something to place: a node, or a group with children."""
+
+    key: int  # unique in the picture, and its order: boxes with smaller keys ran earlier
+    # Of a node its size; of a group the least it may have, so that its header fits.
+    width: float
+    height: float
+    children: tuple[Box, ...] = ()
+    # Height kept free for a title at the top of a group, whatever the direction.
+    header: float = 0.0
+    padding: float = 12.0
+    # How far the title reaches from the group's left side: wires do not run through it.
+    title_width: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """An edge between two boxes without children."""
+
+    source: int
+    target: int
+    # Width and height of a text that stands beside the wire, near its target.
+    label: Size | None = None
+    weight: float = 1.0  # how much it wants to be short and straight
+    is_back: bool = False  # against the flow on purpose, as the feedback of a loop is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """The way of one wire.
+
+    It begins at `start` on the source's side and runs through `pieces`, each beginning where the one
+    before ended. A piece of one point is a straight line along the flow. A piece of three points is a
+    cubic curve (two control points, end point) that begins and ends along the flow: an S where the wire
+    moves sideways, a U where it turns around. The last piece is always straight, long enough for an
+    arrow head, and ends on the target's side. Only the loop of a box to itself leaves and arrives across
+    the flow, at the side of the box.
+    """
+
+    start: Point
+    pieces: tuple[Piece, ...]
+    label: Rect | None = None
+    is_back: bool = False  # whether the wire is drawn against the flow
+
+    @property
+    def end(self) -> Point:
+        return self.pieces[-1][-1]
+
+    def mapped(self, point: Callable[[Point], Point], rect: Callable[[Rect], Rect]) -> Route:
+        """The same route, moved or turned."""
+        return Route(
+            start=point(self.start),
+            pieces=tuple(tuple(map(point, piece)) for piece in self.pieces),  # type: ignore[misc]
+            label=self.label and rect(self.label),
+            is_back=self.is_back,
+        )
+
+    def moved(self, dx: float, dy: float) -> Route:
+        if not dx and not dy:
+            return self
+        return self.mapped(lambda at: (at[0] + dx, at[1] + dy), lambda rect: rect.moved(dx, dy))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where everything goes, in absolute coordinates from (0, 0) at the top left."""
+
+    rects: dict[int, Rect]  # every box by key, groups and the root included
+    # One for each wire, in the order of the wires.
+    routes: list[Route]
+    width: float
+    height: float
 
 
 def lay_out(root: Box, wires: Sequence[Wire], *, direction: str = "topdown") -> Placement:
@@ -78,22 +165,6 @@ class _Nest:
         link.weight = max(link.weight, wire.weight)
         link.is_back = link.is_back and is_back
         return link
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Frame:
-    """What a group asks of its inside: where boxes and wires begin, and a least size."""
-
-    top: float
-    bottom: float
-    left: float
-    right: float
-    wire_top: float
-    least_width: float
-    least_height: float
-    # Ports of entry (exit) keep this far from the group's left side.
-    entry_margin: float
-    exit_margin: float
 
 
 # A wire's links in order from source to target, each with its group.
@@ -168,21 +239,25 @@ class _Layout:
 
     def _lay_out_group(self, nest: _Nest) -> None:
         """Place the children of a group and route its links."""
-        frame = self._frame(nest.box)
+        box = nest.box
+        least_width, least_height = self._size(box.width, box.height)
+        header_above = 0.0 if self.is_sideways or self.is_upwards else box.header
+        margin = (box.header if self.is_sideways else 0.0) + box.padding
         for child in nest.children:
             _meet_ports(nest, child)
         components = _components(nest)
         for component in components:
-            _lay_out_component(component, frame)
-        width, bottom = _pack(components, frame)
-        left = frame.left + max(0.0, (frame.least_width - frame.left - width - frame.right) / 2)
-        ports = ((nest.in_ports, frame.entry_margin), (nest.out_ports, frame.exit_margin))
+            _lay_out_component(component, box_top=header_above + box.padding, wire_top=header_above)
+        width, bottom = _pack(components, header_above + box.padding)
+        left = margin + max(0.0, (least_width - margin - width - box.padding) / 2)
         x_of = {vertex: one.x + vertex.x for one in components for vertex in one.vertices}
-        for vertices, margin in ports:
-            if vertices and margin:
-                left = max(left, margin - min(x_of[vertex] for vertex in vertices.values()))
-        nest.width = max(left + width + frame.right, frame.least_width)
-        nest.height = max(bottom + frame.bottom, frame.least_height)
+        ports = nest.out_ports if self.is_upwards else nest.in_ports
+        if ports and box.title_width and not self.is_sideways:  # wires do not run through the title
+            first = min(x_of[vertex] for vertex in ports.values())
+            left = max(left, box.title_width + SPACING.wire_to_label - first)
+        nest.width = max(left + width + box.padding, least_width)
+        header_below = box.header if self.is_upwards else 0.0
+        nest.height = max(bottom + (header_below + box.padding), least_height)
         for component in components:
             component.x += left
             for link in component.links:
@@ -193,23 +268,6 @@ class _Layout:
         half = nest.width / 2
         vertex = nest.vertex
         vertex.left, vertex.right, vertex.height, vertex.body = half, half, nest.height, nest.height
-
-    def _frame(self, box: Box) -> _Frame:
-        """The margins of a group as the downward layout sees them."""
-        width, height = self._size(box.width, box.height)
-        header_above = 0.0 if self.is_sideways or self.is_upwards else box.header
-        margin = box.title_width + SPACING.wire_to_label if box.title_width and not self.is_sideways else 0.0
-        return _Frame(
-            top=header_above + box.padding,
-            bottom=(box.header if self.is_upwards else 0.0) + box.padding,
-            left=(box.header if self.is_sideways else 0.0) + box.padding,
-            right=box.padding,
-            wire_top=header_above,
-            least_width=width,
-            least_height=height,
-            entry_margin=0.0 if self.is_upwards else margin,
-            exit_margin=margin if self.is_upwards else 0.0,
-        )
 
     # --- the whole -----------------------------------------------------------------------------
 
@@ -295,20 +353,19 @@ def _components(nest: _Nest) -> list[Component]:
     return list(found.values())
 
 
-def _lay_out_component(component: Component, frame: _Frame) -> None:
+def _lay_out_component(component: Component, *, box_top: float, wire_top: float) -> None:
     assign_ranks(component)
     add_bends(component)
     order_rows(component)
-    blocks = align(component)
-    place_columns(component, blocks)
+    place_columns(component, align(component))
     place_lanes(component)
     attach(component)
-    place_heights(component, box_top=frame.top, wire_top=frame.wire_top)
+    place_heights(component, box_top=box_top, wire_top=wire_top)
 
 
-def _pack(components: list[Component], frame: _Frame) -> tuple[float, float]:
+def _pack(components: list[Component], top: float) -> tuple[float, float]:
     """Put components side by side: those with ports in one row, then large ones, then small ones."""
-    tallest = max(one.bottom for one in components) - frame.top
+    tallest = max(one.bottom for one in components) - top
     with_ports: list[Component] = []
     large: list[Component] = []
     small: list[Component] = []
@@ -316,21 +373,21 @@ def _pack(components: list[Component], frame: _Frame) -> tuple[float, float]:
         if any(not vertex.is_box for vertex in one.vertices if vertex.kind <= Kind.OUT_PORT):
             with_ports.append(one)
         else:
-            (large if one.bottom - frame.top > tallest / 2 else small).append(one)
+            (large if one.bottom - top > tallest / 2 else small).append(one)
     x, bottom = 0.0, 0.0
     for one in with_ports:
         one.x = x
         x += one.width + SPACING.between_parts
         bottom = max(bottom, one.bottom)
     for shelf in (large, small):
-        x, bottom = _shelve(shelf, x, bottom, frame)
+        x, bottom = _shelve(shelf, x, bottom, top)
     return x - SPACING.between_parts, bottom
 
 
-def _shelve(components: list[Component], left: float, bottom: float, frame: _Frame) -> tuple[float, float]:
+def _shelve(components: list[Component], left: float, bottom: float, top: float) -> tuple[float, float]:
     """Put components in rows that together are about as wide as high."""
     gap = SPACING.between_parts
-    area = sum((one.width + gap) * (one.bottom - frame.top + gap) for one in components)
+    area = sum((one.width + gap) * (one.bottom - top + gap) for one in components)
     most = max([sqrt(area * 1.6), *(one.width for one in components)])
     x = y = row_height = right = 0.0
     for one in components:
@@ -339,46 +396,43 @@ def _shelve(components: list[Component], left: float, bottom: float, frame: _Fra
         one.x, one.y = left + x, y
         x += one.width + gap
         right = max(right, x)
-        row_height = max(row_height, one.bottom - frame.top)
+        row_height = max(row_height, one.bottom - top)
         bottom = max(bottom, y + one.bottom)
     return left + right, bottom
 
 
 # --- routes ------------------------------------------------------------------------------------------
 
-# A cubic curve: its start, two control points, its end.
-Curve = tuple[Point, Point, Point, Point]
+Curve = tuple[Point, Point, Point, Point]  # its start, two control points, its end
 
 
 @dataclass(slots=True)
 class _Run:
     """The way of a link inside its group, relative to the group's corner."""
 
-    start: Point
-    curves: list[Curve]
-    end: Point
+    points: list[Point]  # its start, the four points of each curve, its end
     label: Rect | None
     goes_up: bool
+
+    def moved(self, dx: float, dy: float) -> _Run:
+        points = [(x + dx, y + dy) for x, y in self.points]
+        return _Run(points, self.label and self.label.moved(dx, dy), self.goes_up)
 
 
 def _make_run(component: Component, link: Link, height: float) -> _Run:
     """The run of a link in a group of this height, where ports of exit lie."""
     if link.turns:
         curves = [*map(_u_curve, link.turns)]
-        start_x, end_x = link.turns[0].x, link.turns[1].x
     else:
         curves = [
             _s_curve(segment.start_x, segment.end_x, *segment.zone) for segment in link.path if segment.zone
         ]
-        start_x, end_x = link.path[0].start_x, link.path[-1].end_x
-        if curves:
-            start_x, end_x = curves[0][0][0], curves[-1][-1][0]
-        else:
-            end_x = start_x
+    start_x = curves[0][0][0] if curves else link.path[0].start_x
+    end_x = curves[-1][-1][0] if curves else start_x
     bottom = height - component.y if link.target.kind is Kind.OUT_PORT else link.target.top
-    start = start_x, link.source.top + link.source.body
-    run = _Run(start, curves, (end_x, bottom), _label(component, link), link.goes_up)
-    return _moved_run(run, component.x, component.y)
+    start, end = (start_x, link.source.top + link.source.body), (end_x, bottom)
+    points = [start, *chain.from_iterable(curves), end]
+    return _Run(points, _label(component, link), link.goes_up).moved(component.x, component.y)
 
 
 def _s_curve(start_x: float, end_x: float, top: float, bottom: float) -> Curve:
@@ -408,47 +462,24 @@ def _label(component: Component, link: Link) -> Rect | None:
     return Rect(x + SPACING.wire_to_label, y, *link.label)
 
 
-# Straight lines shorter than this are left out.
-_NOTHING = 1e-6
+_NOTHING = 1e-6  # straight lines shorter than this are left out
 
 
 def _join(runs: Iterable[tuple[Point, _Run]]) -> Route:
     """One route through the runs, each with the corner of its group."""
-    start: Point | None = None
+    moved = [run.moved(*corner) for corner, run in runs]
+    start = here = moved[0].points[0]
     pieces: list[Piece] = []
-    here: Point = (0.0, 0.0)
-    label = None
-    is_back = False
-    for corner, inside in runs:
-        run = _moved_run(inside, *corner)
-        if start is None:
-            start = here = run.start
-        for begin, first, second, end in run.curves:
-            _line(pieces, here, begin)
-            pieces.append((first, second, end))
+    for run in moved:
+        _, *curves, end = run.points
+        for i in range(0, len(curves), 4):
+            _line(pieces, here, curves[i])
+            pieces.append((curves[i + 1], curves[i + 2], curves[i + 3]))
+            here = curves[i + 3]
+        if _line(pieces, here, end):
             here = end
-        if _line(pieces, here, run.end):
-            here = run.end
-        label = run.label or label
-        is_back = is_back or run.goes_up
-    assert start is not None
-    return Route(start=start, pieces=tuple(pieces), label=label, is_back=is_back)
-
-
-def _moved_run(run: _Run, x: float, y: float) -> _Run:
-    label = run.label and run.label.moved(x, y)
-    return _Run(
-        (run.start[0] + x, run.start[1] + y),
-        [_moved(curve, x, y) for curve in run.curves],
-        (run.end[0] + x, run.end[1] + y),
-        label,
-        run.goes_up,
-    )
-
-
-def _moved(curve: Curve, x: float, y: float) -> Curve:
-    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = curve
-    return (x0 + x, y0 + y), (x1 + x, y1 + y), (x2 + x, y2 + y), (x3 + x, y3 + y)
+    label = next((run.label for run in reversed(moved) if run.label), None)
+    return Route(start=start, pieces=tuple(pieces), label=label, is_back=any(run.goes_up for run in moved))
 
 
 def _line(pieces: list[Piece], start: Point, end: Point) -> bool:

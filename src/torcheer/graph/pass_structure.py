@@ -51,35 +51,33 @@ class Structure:
     @cached_property
     def from_input(self) -> list[tuple[int, int] | None]:
         """The shortest and the longest way from an input; None where no input leads here."""
-        ways: list[tuple[int, int] | None] = [None] * len(self.parents)
-        for op in self.inputs:
-            ways[op] = (0, 0)
-        for op in range(len(self.parents)):
-            ways[op] = _further(ways[op], [ways[p] for p in self.parents[op]])
-        return ways
+        return _ways(self.inputs, range(len(self.parents)), self.parents)
 
     @cached_property
     def from_output(self) -> list[tuple[int, int] | None]:
         """The shortest and the longest way to an output; None for ops that lead nowhere."""
-        ways: list[tuple[int, int] | None] = [None] * len(self.parents)
-        for op in self.outputs:
-            ways[op] = (0, 0)
-        for op in range(len(self.parents) - 1, -1, -1):
-            ways[op] = _further(ways[op], [ways[c] for c in self.children[op]])
-        return ways
+        return _ways(self.outputs, range(len(self.parents) - 1, -1, -1), self.children)
 
     @cached_property
     def leads_to_output(self) -> list[bool]:
         return [way is not None for way in self.from_output]
 
 
-def _further(own: tuple[int, int] | None, others: list[tuple[int, int] | None]) -> tuple[int, int] | None:
-    ways = [(low + 1, high + 1) for low, high in filter(None, others)]
-    if own is not None:
-        ways.append(own)
-    if not ways:
-        return None
-    return min(low for low, _ in ways), max(high for _, high in ways)
+def _ways(
+    starts: Sequence[int], order: Sequence[int], edges: Sequence[Sequence[int]]
+) -> list[tuple[int, int] | None]:
+    """The shortest and the longest way from a start to each op; what its edges lead to comes first."""
+    ways: list[tuple[int, int] | None] = [None] * len(edges)
+    for op in starts:
+        ways[op] = (0, 0)
+    for op in order:
+        found = [(way[0] + 1, way[1] + 1) for other in edges[op] if (way := ways[other])]
+        own = ways[op]
+        if own is not None:
+            found.append(own)
+        if found:
+            ways[op] = min(low for low, _ in found), max(high for _, high in found)
+    return ways
 
 
 def reach(starts: Iterable[int], edges: Sequence[Sequence[int]]) -> set[int]:
@@ -346,23 +344,16 @@ class Lookup:
         return passes[pass_num - 1].output_ops[0]
 
     def _by_part(self, key: str) -> int:
-        layers: dict[str, int] = {}
-        for op, label in enumerate(self._labels):
-            if key and key in label:
-                layers.setdefault(label, op)
-        if not layers:
-            layers = {
-                a: 0 for a in self._modules.addresses if key and key in a and self._modules.passes_of(a)
-            }
-            if len(layers) == 1:
-                found = self.find_exactly(next(iter(layers)))
-                if found is not None:
-                    return found
-        if len(layers) == 1:
-            return next(iter(layers.values()))
-        if layers:
-            some = ", ".join(repr(name) for name in list(layers)[:5])
-            more = f" and {len(layers) - 5} more" if len(layers) > 5 else ""
+        found = [label for label in dict.fromkeys(self._labels) if key and key in label]
+        if not found:
+            modules = self._modules
+            found = [name for name in modules.addresses if key and key in name and modules.passes_of(name)]
+        op = self.find_exactly(found[0]) if len(found) == 1 else None
+        if op is not None:
+            return op
+        if found:
+            some = ", ".join(map(repr, found[:5]))
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             raise LayerNotFoundError(f"{key!r} could be any of {some}{more}: use a full label.")
         raise self._not_found(key)
 

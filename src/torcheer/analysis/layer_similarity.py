@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -12,7 +13,7 @@ from typing import Any, Final, Literal, get_args
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
-from torcheer.analysis.rows import (
+from torcheer.analysis.layer_samples import (
     MEMORY_BYTES,
     Array,
     Block,
@@ -21,7 +22,7 @@ from torcheer.analysis.rows import (
     Rows,
     Samples,
     Source,
-    as_size,
+    check_fits,
     check_memory,
     chosen_samples,
     gram,
@@ -83,7 +84,7 @@ def similarity(
     - `labels`: one for each item. Rows and columns are then sorted by it; items of one label stay in their
       order.
     - `metric`: `"correlation"` and `"cosine"` give 1 for items alike in all but size, and NaN for an item
-      that has none (no unit responds, or all do alike); `"euclidean"` gives the distance.
+      that has none (no unit responds, or all do alike), with a warning; `"euclidean"` gives the distance.
     """
     given = points_of(points, is_finite=True)
     _check_metric(metric)
@@ -104,7 +105,7 @@ def rsa(
 
     - `labels`: one for each sample of the layer. Rows and columns are then sorted by it.
     - `metric`: `"correlation"` and `"cosine"` give 1 for samples alike in all but size, and NaN for one that
-      has none; `"euclidean"` gives the distance.
+      has none, with a warning; `"euclidean"` gives the distance.
     - `samples`: all unless told otherwise; a number takes that many, evenly spaced, and with labels as many
       of each as it goes; or their indices. `order` of the result holds indices of the layer.
 
@@ -128,14 +129,9 @@ def similarity_values(rows: Rows, chosen: Indices, *, metric: Metric, memory_byt
 
 
 def check_matrix_fits(num_samples: int, memory_bytes: int) -> None:
-    needed = _SHARE * 8 * num_samples**2
-    if needed > memory_bytes:
-        most = int((memory_bytes / (_SHARE * 8)) ** 0.5)
-        raise InputError(
-            f"a matrix of {num_samples:,} by {num_samples:,} samples needs {as_size(needed)}, and "
-            f"{as_size(memory_bytes)} may be used: take fewer samples (samples={most}), or allow more "
-            f"(memory_bytes={needed})."
-        )
+    most = int((memory_bytes / (_SHARE * 8)) ** 0.5)
+    what = f"a matrix of {num_samples:,} by {num_samples:,} samples needs"
+    check_fits(what, _SHARE * 8 * num_samples**2, memory_bytes, f"take fewer samples (samples={most})")
 
 
 def _check_metric(metric: str) -> None:
@@ -144,11 +140,22 @@ def _check_metric(metric: str) -> None:
 
 
 def _matrix(values: Matrix, metric: Metric, samples: Indices, labels: Array | None) -> SimilarityMatrix:
+    undefined = samples[numpy.isnan(numpy.diagonal(values))]
+    if len(undefined):
+        warnings.warn(_undefined(metric, undefined, len(samples)), stacklevel=3)
     if labels is None:
         return SimilarityMatrix(values=values, metric=metric, order=samples, labels=None)
     sort = numpy.argsort(labels, kind="stable")
     return SimilarityMatrix(
         values=values[numpy.ix_(sort, sort)], metric=metric, order=samples[sort], labels=labels[sort]
+    )
+
+
+def _undefined(metric: str, items: Indices, num_all: int) -> str:
+    what = "all its units are 0" if metric == "cosine" else "its units are all alike"
+    return (
+        f"the {metric} of item {items[0]} with others is not defined (NaN), since {what} ({len(items):,} of "
+        f"{num_all:,} items): leave such items out, or take metric='euclidean'."
     )
 
 
@@ -298,11 +305,7 @@ def clusters(points: ArrayLike | SimilarityMatrix, *, metric: Metric = "correlat
     distances = _by_item(matrix)
     undefined = numpy.flatnonzero(numpy.isnan(numpy.diagonal(distances)))
     if len(undefined):
-        raise InputError(
-            f"the {matrix.metric} of item {undefined[0]} with others is not defined, since its units are all "
-            f"alike ({len(undefined)} of {len(distances):,} items): leave such items out, or take "
-            "metric='euclidean'."
-        )
+        raise InputError(_undefined(matrix.metric, undefined, len(distances)))
     if len(distances) == 1:
         return Clusters(tree=numpy.zeros((0, 4)), order=numpy.zeros(1, numpy.int64))
     tree = hierarchy.linkage(distances[numpy.triu_indices(len(distances), 1)], "average")
@@ -415,15 +418,14 @@ def _rbf(squares: Matrix, fraction: float) -> Matrix:
 def _takes_units(a: Rows, b: Rows, num_samples: int, wanted: Similarity) -> bool:
     by_samples = samples_bytes(num_samples, 2)
     by_units = _units_bytes(a, b)
-    fits = [by_samples <= wanted.memory_bytes, by_units <= wanted.memory_bytes and wanted.kernel == "linear"]
-    if not any(fits):
-        says_units = f" or {as_size(by_units)} for products of units" if wanted.kernel == "linear" else ""
-        raise InputError(
-            f"CKA of {num_samples:,} samples needs {as_size(by_samples)} for products of samples{says_units}"
-            f", and {as_size(wanted.memory_bytes)} may be used: take fewer samples (samples=…), batches "
-            f"(batch=512), or allow more (memory_bytes={min(by_samples, by_units)})."
-        )
-    return fits[1] and (not fits[0] or by_units < by_samples)
+    takes_units = wanted.kernel == "linear" and by_units < by_samples
+    check_fits(
+        f"CKA of {num_samples:,} samples, by products of {'units' if takes_units else 'samples'}, needs",
+        by_units if takes_units else by_samples,
+        wanted.memory_bytes,
+        "take fewer samples (samples=…), batches (batch=512)",
+    )
+    return takes_units
 
 
 def _units_bytes(a: Rows, b: Rows) -> int:
@@ -455,12 +457,9 @@ def _in_batches(a: Rows, b: Rows, chosen: Indices, wanted: Similarity, batch: in
     num_batches = max(1, len(chosen) // batch)
     largest = -(-len(chosen) // num_batches)
     row_bytes = max(rows.dtype.itemsize * numpy.prod(rows.shape[1:], dtype=numpy.int64) for rows in (a, b))
-    needed = int(samples_bytes(largest, 2) + largest * row_bytes)
-    if needed > wanted.memory_bytes:
-        raise InputError(
-            f"batches of {largest:,} samples need {as_size(needed)}, and {as_size(wanted.memory_bytes)} may "
-            f"be used: take smaller ones (batch={max(4, batch // 4)}), or allow more (memory_bytes={needed})."
-        )
+    num_bytes = int(samples_bytes(largest, 2) + largest * row_bytes)
+    fix = f"take smaller ones (batch={max(4, batch // 4)})"
+    check_fits(f"batches of {largest:,} samples need", num_bytes, wanted.memory_bytes, fix)
     mixed = numpy.random.default_rng(seed).permutation(chosen)
     totals = numpy.zeros(3)
     for part in numpy.array_split(mixed, num_batches):
@@ -601,14 +600,10 @@ def _by_rsa(
     num = len(chosen)
     check_matrix_fits(num, memory_bytes)
     kept = 4 * num * (num - 1) * len(layers)
-    needed = kept + 5 * 8 * num**2  # ranks need the pairs, sorted, and their places
-    if needed > memory_bytes:
-        most = int(num * (memory_bytes / needed) ** 0.5)
-        raise InputError(
-            f"matrices of {num:,} samples for {len(layers):,} layers need {as_size(needed)}, and "
-            f"{as_size(memory_bytes)} may be used: take fewer samples (samples={most}) or fewer layers, "
-            f"or allow more (memory_bytes={needed})."
-        )
+    num_bytes = kept + 5 * 8 * num**2  # ranks need the pairs, sorted, and their places
+    fewer = f"take fewer samples (samples={int(num * (memory_bytes / num_bytes) ** 0.5)}) or fewer layers"
+    what = f"matrices of {num:,} samples for {len(layers):,} layers need"
+    check_fits(what, num_bytes, memory_bytes, fewer)
     above = numpy.triu_indices(num, 1)
     vectors = []
     for rows in layers:

@@ -1,4 +1,4 @@
-"""What is analysed: a row for each sample, a column for each unit; in memory, or read in blocks."""
+"""The samples of a layer: a row for each, a column for each unit; in memory, or read in blocks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from torcheer.errors import InputError
+from torcheer.graph import readable_bytes
 
 Array = NDArray[Any]
 Indices = NDArray[numpy.int64]
@@ -19,7 +20,6 @@ Samples = int | ArrayLike | None
 
 MEMORY_BYTES: Final = 1 << 30
 _BLOCK_BYTES: Final = 64 << 20
-_CHUNK_NUMBERS: Final = 4 << 20  # that are turned into float64 at once
 
 
 # --- arrays in memory ------------------------------------------------------------------------------------
@@ -52,19 +52,6 @@ def labels_of(given: ArrayLike, num_items: int) -> Array:
             f"labels of the shape {labels.shape} do not go with {num_items:,} items: give one for each."
         )
     return labels
-
-
-def chunks_of_units(points: Array, centre: Matrix | None = None) -> Iterator[Matrix]:
-    """All items, some units at a time, so that a large layer needs no second copy of itself.
-
-    `centre` is taken away: a number for each unit, or one for each item as a column.
-    """
-    num_units = max(1, _CHUNK_NUMBERS // len(points))
-    for start in range(0, points.shape[1], num_units):
-        chunk = points[:, start : start + num_units].astype(numpy.float64)
-        if centre is not None:
-            chunk -= centre if centre.ndim == 2 else centre[start : start + num_units]
-        yield chunk
 
 
 # --- layers on the disk ----------------------------------------------------------------------------------
@@ -188,12 +175,13 @@ def check_memory(memory_bytes: int) -> None:
         raise InputError(f"memory_bytes is {memory_bytes}: give a positive number, such as {MEMORY_BYTES}.")
 
 
-def as_size(num_bytes: float) -> str:
-    """For people."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6)):
-        if num_bytes >= size:
-            return f"{num_bytes / size:,.1f} {unit}"
-    return f"{num_bytes / 1e3:,.1f} kB"
+def check_fits(what: str, num_bytes: int, memory_bytes: int, fix: str) -> None:
+    """`what`: the things that are too large, and their verb."""
+    if num_bytes > memory_bytes:
+        raise InputError(
+            f"{what} {readable_bytes(num_bytes)}, and {readable_bytes(memory_bytes)} may be used: {fix}, or "
+            f"allow more (memory_bytes={num_bytes})."
+        )
 
 
 # --- which samples ---------------------------------------------------------------------------------------
@@ -231,14 +219,10 @@ def _so_many(num_rows: int, count: int, labels: Array | None) -> Indices:
     if labels is None:
         return _spaced(count, num_rows)
     _, number, sizes = numpy.unique(labels, return_inverse=True, return_counts=True)
-    # The same of each, as far as there are so many; what is left goes to the first that have more.
-    shares = numpy.zeros(len(sizes), numpy.int64)
-    while (left := count - int(shares.sum())) > 0:
-        has_more = numpy.flatnonzero(shares < sizes)
-        each = left // len(has_more)
-        if not each:
-            shares[has_more[:left]] += 1
-        shares[has_more] = numpy.minimum(shares[has_more] + each, sizes[has_more])
+    # The same of each, as far as there are so many: first one of each label, then a second one, and so on.
+    rounds = numpy.concatenate([numpy.arange(size) for size in sizes])
+    label_of = numpy.repeat(numpy.arange(len(sizes)), sizes)
+    shares = numpy.bincount(label_of[numpy.argsort(rounds, kind="stable")[:count]], minlength=len(sizes))
     taken = [
         numpy.flatnonzero(number == label)[_spaced(int(share), int(size))]
         for label, (share, size) in enumerate(zip(shares, sizes, strict=True))

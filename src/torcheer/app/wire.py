@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Annotated, Any, Final, TypeVar
 
@@ -26,6 +26,7 @@ Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Name = Annotated[str, Meta(max_length=64)]
 
 Message = TypeVar("Message", bound=Struct)
+Item = TypeVar("Item")
 
 
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
@@ -96,6 +97,27 @@ def binary_frame(answer: Answer, values: bytes) -> bytes:
 
 
 # --- what a page can hold --------------------------------------------------------------------
+
+
+CHUNK_BYTES: Final = 1 << 20  # of one answer, about
+
+
+def encoded_bytes(item: object) -> int:
+    return len(as_json(item))
+
+
+def chunks(
+    items: Sequence[Item], size_of: Callable[[Item], float] = encoded_bytes, most: float | None = None
+) -> Iterator[Sequence[Item]]:
+    """As many at a time as fit into an answer; at least one, which may be empty."""
+    first, size = 0, 0.0
+    for end, item in enumerate(items, start=1):
+        size += size_of(item)
+        if size > (CHUNK_BYTES if most is None else most):
+            yield items[first:end]
+            first, size = end, 0.0
+    if first < len(items) or not items:
+        yield items[first:]
 
 
 def clipped(text: str, most: int = MAX_TEXT) -> str:

@@ -131,7 +131,7 @@ def test_of_very_many_the_first_and_the_last_come_in_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events_module, "MAX_EVENTS", 100)
-    monkeypatch.setattr("torcheer.app.runs.feeds.CHUNK_BYTES", 5000)
+    monkeypatch.setattr("torcheer.app.wire.CHUNK_BYTES", 5000)
     with tl.Run(tmp_path / "run") as run:
         for step in range(500):
             alarm(run, step)

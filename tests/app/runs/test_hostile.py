@@ -216,7 +216,7 @@ def test_a_list_of_very_many_runs_comes_in_pieces_with_few_files_open(
 ) -> None:
     make_impatient(monkeypatch)
     monkeypatch.setattr(shelf_module, "_MAX_OPEN", 5)
-    monkeypatch.setattr("torcheer.app.runs.feeds.CHUNK_BYTES", 20_000)
+    monkeypatch.setattr("torcheer.app.wire.CHUNK_BYTES", 20_000)
     with tl.Run(tmp_path / "run") as run:
         for step in range(100):
             run.log(step, loss=1 / (step + 1))

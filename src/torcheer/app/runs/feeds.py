@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -17,10 +17,9 @@ from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_news import GOES_ON, News, Watch, follow_anew, follow_many
 from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, Window, is_rising
-from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
+from torcheer.app.wire import CHUNK_BYTES, as_text, binary_frame, chunks, clipped, countable, finite
 from torcheer.run import Alarm, Gap, RunReader, SeriesEntry, SeriesKey
 
-CHUNK_BYTES: Final = 1 << 20  # of one answer, about
 _LOOK_SECONDS: Final = 0.1  # at the series of one run
 _LIST_SECONDS: Final = 0.25  # between two answers about the list of runs
 _FIRST_SECONDS: Final = 0.4  # for runs to be summed up before the first answer
@@ -45,7 +44,7 @@ async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGen
             gone = [run_id for run_id in sent if run_id not in listings]
             if is_first or changed or gone or note != shelf.note:
                 sent, note = listings, shelf.note
-                for runs in _chunks(changed, _size_of_run):
+                for runs in chunks(changed):
                     answer = messages.RunsAnswer(
                         id=question.id,
                         folder=shelf.shown_folder,
@@ -60,27 +59,6 @@ async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGen
             await news.wait()
 
 
-def _chunks(items: Sequence[Item], size_of: Callable[[Item], int]) -> Iterator[list[Item]]:
-    """As many at a time as fit into an answer; at least one, which may be empty."""
-    chunk: list[Item] = []
-    num_bytes = 0
-    for item in items:
-        chunk.append(item)
-        num_bytes += size_of(item)
-        if num_bytes > CHUNK_BYTES:
-            yield chunk
-            chunk, num_bytes = [], 0
-    if chunk or not items:
-        yield chunk
-
-
-def _size_of_run(run: messages.RunListing) -> int:
-    """About as many bytes as it takes. To encode it for that would take as long as to send it."""
-    texts = (run.name, run.comment, run.reason, run.host, run.note, run.spark_name, *run.tags)
-    metrics = sum(40 + len(metric.name) for metric in run.metrics)
-    return 500 + sum(map(len, texts)) + 10 * len(run.spark) + metrics
-
-
 # --- series ------------------------------------------------------------------------------------
 
 
@@ -91,7 +69,7 @@ async def follow_index(watch: Watch, question: messages.IndexQuestion) -> AsyncG
         async for news in rounds:
             indexes = [index for one in news for index in one.found]
             if indexes or is_first:
-                for runs in _chunks(indexes, _size_of_index):
+                for runs in chunks(indexes):
                     yield as_text(messages.IndexAnswer(id=question.id, runs=runs))
             is_first = False
 
@@ -103,22 +81,13 @@ def _new_series(run: OpenRun, former: News | None) -> News | None:
         is_all = former is None or not known.keys() <= series.keys()
         known = {} if is_all else known
         new = [_listing(entry) for key, entry in series.items() if known.get(key) != entry]
-        chunks = list(_chunks(new, _size_of_series)) if new or is_all else []
         indexes = [
-            messages.RunIndex(run_id=run.place.id, is_all=is_all and not number, series=chunk)
-            for number, chunk in enumerate(chunks)
+            messages.RunIndex(run_id=run.place.id, is_all=is_all and not number, series=some)
+            for number, some in enumerate(chunks(new) if new or is_all else ())
         ]
         return News(run, run.version, series, is_all, indexes)
 
     return run.try_look(look)
-
-
-def _size_of_series(listing: messages.SeriesListing) -> int:
-    return 200 + len(listing.name) + len(listing.description)
-
-
-def _size_of_index(index: messages.RunIndex) -> int:
-    return sum(map(_size_of_series, index.series))
 
 
 def _listing(entry: SeriesEntry) -> messages.SeriesListing:
@@ -144,7 +113,6 @@ _MAX_TEXT: Final = 500
 _MAX_NAME: Final = 200
 
 Event = TypeVar("Event", messages.AlarmListing, messages.GapListing)
-Item = TypeVar("Item")
 
 
 async def follow_events(watch: Watch, question: messages.EventsQuestion) -> AsyncGenerator[str, None]:
@@ -160,7 +128,7 @@ async def follow_events(watch: Watch, question: messages.EventsQuestion) -> Asyn
             if not (alarms or gaps or is_all):
                 continue
             events = [*alarms, *gaps]
-            for chunk in _chunks(events, _size_of_event):
+            for chunk in chunks(events):
                 answer = messages.EventsAnswer(
                     id=question.id,
                     is_all=is_all,
@@ -225,12 +193,6 @@ def _in_order(events: Sequence[Event]) -> Sequence[Event]:
     return _ends(sorted(events, key=lambda event: event.time))
 
 
-def _size_of_event(event: messages.AlarmListing | messages.GapListing) -> int:
-    if isinstance(event, messages.GapListing):
-        return 250 + len(event.message) + sum(20 + len(name) for name in event.counts)
-    return 300 + len(event.message) + 2 * len(event.row)
-
-
 # --- points of scalars ----------------------------------------------------------------------------
 
 
@@ -264,7 +226,7 @@ async def follow_series(watch: Watch, question: messages.SeriesQuestion) -> Asyn
         async for news in rounds:
             blocks: list[Block] = [block for one in news for block in one.found]
             if blocks or is_first:
-                for some in _chunks(blocks, _size_of_block):
+                for some in chunks(blocks, _size_of_block):
                     answer = messages.SeriesAnswer(id=question.id, blocks=[block for block, _ in some])
                     yield binary_frame(answer, b"".join(columns for _, columns in some))
             is_first = False

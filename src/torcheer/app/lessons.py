@@ -10,7 +10,6 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -213,6 +212,6 @@ def show_lesson(lesson: Lesson, *, open_browser: bool = True) -> str | None:
 
 def _pieces(lesson: Lesson, bundle: Bundle) -> Sequence[bytes]:
     subject = Subject(name=lesson.title, about=_ABOUT, data_id="torcheer-lesson")
-    before, after = frame_of(subject, replace(bundle, worker=""))  # it lays out graphs of passes
+    before, after = frame_of(subject, bundle)
     # What stands in an element of its own must not end it.
     return [before, as_json(lesson).replace(b"<", b"\\u003c"), after]

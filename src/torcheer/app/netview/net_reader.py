@@ -344,6 +344,14 @@ def weight_series(weight: str, what: str) -> str:
     return weight if what == WEIGHT else f"{weight}.{what}"
 
 
+def weight_mark(net: RankNet, name: str, step: int) -> Mark | str:
+    """The last record of a weight up to a step; or why there is none."""
+    series = net.index.series.get(name)
+    if series is None:
+        return f"{name} was not recorded"
+    return series.last_up_to(step) or f"{name} was first recorded at step {series.marks[0].step}"
+
+
 def _widen(found: dict[str, Range], variable: str, net: RankNet, name: str) -> None:
     series = net.index.series.get(name)
     if series is not None and variable in found:

@@ -25,6 +25,7 @@ from torcheer.app.netview.net_reader import (
     on_units,
     place_of,
     read_stretches,
+    weight_mark,
     weight_series,
 )
 from torcheer.app.netview.net_scene import BIAS
@@ -343,12 +344,9 @@ def _weight(
     if is_attention and question.variable != WEIGHT:
         return f"attention has no {question.variable}"
     name = weight_series(connection.weight, question.variable)
-    series = net.index.series.get(name)
-    if series is None:
-        return f"{name} was not recorded"
-    mark = series.last_up_to(question.step)
-    if mark is None:
-        return f"{name} was first recorded at step {series.marks[0].step}"
+    mark = weight_mark(net, name, question.step)
+    if isinstance(mark, str):
+        return mark
     shape, start = mark.outline.shape, 0
     if is_attention and shape and _has_items(net, name, len(shape)):
         if question.item >= shape[0]:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -71,26 +71,15 @@ def items_of(net: RankNet, choice: messages.NetItemChoice) -> Items:
     texts = _labels(net, choice.labels, steps, items)
     names = sorted(set(texts), key=_in_order(texts))
     number = {name: at for at, name in enumerate(names)}
+    num_taken = 0 if choice.scope == "batch" else len(set(steps))
+    is_some = 0 < num_taken < num_moments
     return Items(
         steps=steps,
         items=items,
         labels=tuple(names),
         label_of=numpy.array([number[text] for text in texts], numpy.int64) if texts else None,
         num_moments=num_moments,
-        note=_note(choice, steps, num_moments),
-    )
-
-
-def items_answer(number: int, net: RankNet, items: Items) -> messages.NetItemsAnswer:
-    return messages.NetItemsAnswer(
-        id=number,
-        steps=[countable(step) or 0 for step in items.steps],
-        items=items.items,
-        labels=items.labels,
-        label_of=[] if items.label_of is None else items.label_of.tolist(),
-        label_choices=_choices(net, items),
-        num_moments=items.num_moments,
-        note=items.note,
+        note=f"{num_taken:,} of {num_moments:,} moments are taken, evenly chosen" if is_some else "",
     )
 
 
@@ -110,13 +99,6 @@ def _chosen(net: RankNet, choice: messages.NetItemChoice) -> tuple[tuple[int, ..
     rows = [(step, item) for step in some for item in range(num_items(net, choice.variable, step))]
     rows = rows[: choice.most]
     return tuple(step for step, _ in rows), tuple(item for _, item in rows), len(moments)
-
-
-def _note(choice: messages.NetItemChoice, steps: Sequence[int], num_moments: int) -> str:
-    num_taken = len(set(steps))
-    if choice.scope == "batch" or num_taken == num_moments:
-        return ""
-    return f"{num_taken:,} of {num_moments:,} moments are taken, evenly chosen"
 
 
 def mark_at(net: RankNet, layer: str, variable: str, step: int) -> Mark | None:
@@ -163,11 +145,7 @@ def _in_order(texts: Sequence[str]) -> Callable[[str], tuple[float, str]]:
 def _labels(net: RankNet, key: str, steps: Sequence[int], items: Sequence[int]) -> list[str]:
     if key in ("", _ITEM):
         return [str(item) for item in items] if key else []
-    kind, _, name = key.partition(":")
-    find = _KINDS.get(kind)
-    if find is None:
-        raise InputError(f"there are no labels {key[:80]!r}: choose from those that are offered.")
-    by_step = {step: find(net, name, step) for step in dict.fromkeys(steps)}
+    by_step = {step: _labels_at(net, key, step) for step in dict.fromkeys(steps)}
     return [clipped(_label(by_step[step], item), _MAX_LABEL) for step, item in zip(steps, items, strict=True)]
 
 
@@ -178,48 +156,31 @@ def _label(of_moment: Sequence[str], item: int) -> str:
     return (of_moment[item] if item < len(of_moment) else "") or _NO_LABEL
 
 
-def _of_moment(net: RankNet, name: str, step: int) -> Sequence[str]:
-    return [str(step)]
+def _labels_at(net: RankNet, key: str, step: int) -> Sequence[str]:
+    match key.partition(":"):
+        case "moment", _, _:
+            return [str(step)]
+        case "counter", _, name:
+            return [net.index.counters.get(step, {}).get(name, "")]
+        case "tensor", _, name:
+            # The last up to the moment: labels that never change are written once.
+            series = net.index.series.get(name)
+            mark = None if series is None else series.last_up_to(step)
+            if mark is None or not _is_column(mark.outline.shape):
+                return []
+            (numbers,) = read_stretches(net.reader, [Stretch(mark, 0, math.prod(mark.outline.shape))])
+            return [] if numbers is None else [f"{number:.6g}" for number in numbers.tolist()]
+        case "text", _, name:
+            return _lines(net, name, step)
+    raise InputError(f"there are no labels {key[:80]!r}: choose from those that are offered.")
 
 
-def _of_counter(net: RankNet, name: str, step: int) -> Sequence[str]:
-    return [net.index.counters.get(step, {}).get(name, "")]
-
-
-def _of_tensor(net: RankNet, name: str, step: int) -> Sequence[str]:
-    """The last up to the moment: labels that never change are written once."""
-    series = net.index.series.get(name)
-    mark = None if series is None else series.last_up_to(step)
-    if mark is None or not _is_column(mark.outline.shape):
-        return []
-    (numbers,) = read_stretches(net.reader, [Stretch(mark, 0, math.prod(mark.outline.shape))])
-    return [] if numbers is None else [f"{number:.6g}" for number in numbers.tolist()]
-
-
-def _of_text(net: RankNet, name: str, step: int) -> Sequence[str]:
+def _lines(net: RankNet, name: str, step: int) -> Sequence[str]:
     entries = [entry for entry in net.reader.records("text", name) if entry.step <= step]
-    if not entries:
-        return []
-    last = max(entries, key=lambda entry: (entry.step, entry.time, entry.id))
-    if last.num_bytes > _MAX_LABELS_BYTES:
+    last = max(entries, key=lambda entry: (entry.step, entry.time, entry.id), default=None)
+    if last is None or last.num_bytes > _MAX_LABELS_BYTES:
         return []
     return (net.reader.data(record_id(last)) or b"").decode("utf-8", "replace").splitlines()
-
-
-_KINDS: Final[dict[str, Callable[[RankNet, str, int], Sequence[str]]]] = {
-    "moment": _of_moment,
-    "counter": _of_counter,
-    "tensor": _of_tensor,
-    "text": _of_text,
-}
-
-
-def _choices(net: RankNet, items: Items) -> list[messages.NetLabelChoice]:
-    found = [
-        messages.NetLabelChoice(key=key, name=clipped(name, _MAX_LABEL), about=about)
-        for key, name, about in _offered(net, items)
-    ]
-    return found[:_MAX_CHOICES]
 
 
 def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
@@ -229,7 +190,10 @@ def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
         if mark is not None and _is_column(mark.outline.shape) and _are_labels(name, mark):
             yield f"tensor:{name}", name, "a number for each item of the batch"
     for key in net.reader.series():
-        if key.kind == "text" and (_LABELLED.search(key.name) or _has_a_line_each(net, key.name, last)):
+        # A text with as many lines as a batch has items will be about them.
+        if key.kind == "text" and (
+            _LABELLED.search(key.name) or 1 < net.net.num_items == len(_lines(net, key.name, last))
+        ):
             yield f"text:{key.name}", key.name, "a line for each item of the batch"
     names = dict.fromkeys(name for step in items.steps for name in net.index.counters.get(step, ()))
     for name in names:
@@ -238,11 +202,6 @@ def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
         yield _ITEM, "item of the batch", "its place in the batch"
     if len(set(items.steps)) > 1:
         yield "moment:", "moment", "its step"
-
-
-def _has_a_line_each(net: RankNet, name: str, step: int) -> bool:
-    """Whether a text has as many lines as a batch has items: then it will be about them."""
-    return 1 < net.net.num_items == len(_of_text(net, name, step))
 
 
 def _is_column(shape: Sequence[int]) -> bool:
@@ -270,16 +229,9 @@ class LayerRows(NamedTuple):
     note: str  # what is left out; empty where nothing is
 
 
-class _Piece(NamedTuple):
-    """Rows that stand side by side in one record."""
-
-    stretch: Stretch
-    num_rows: int
-
-
 class RowPlan(NamedTuple):
     layer: str
-    pieces: tuple[_Piece, ...]
+    pieces: tuple[tuple[Stretch, int], ...]  # rows that stand side by side in one record, and how many
     places: NDArray[numpy.int64]  # of the rows among the items
     num_items: int
     num_units: int
@@ -289,7 +241,7 @@ class RowPlan(NamedTuple):
 
 def row_plan(run_id: str, rank: int, net: RankNet, items: Items, layer: NetLayer, variable: str) -> RowPlan:
     """InputError where there are no rows, or they are too large. Nothing is read."""
-    pieces: list[_Piece] = []
+    pieces: list[tuple[Stretch, int]] = []
     of_rows: list[int] = []
     for step, same in groupby(range(len(items)), key=items.steps.__getitem__):
         group = list(same)
@@ -300,8 +252,7 @@ def row_plan(run_id: str, rank: int, net: RankNet, items: Items, layer: NetLayer
             continue  # a response would have other units
         has_items = layer.has_items and len(mark.outline.shape) > 0
         num_rows = min(len(group), mark.outline.shape[0] - first) if has_items else 1
-        whole = found.stretch._replace(size=found.stretch.size * num_rows)
-        pieces.append(_Piece(whole, num_rows))
+        pieces.append((found.stretch._replace(size=found.stretch.size * num_rows), num_rows))
         of_rows += group[:num_rows]
     if not of_rows:
         raise InputError(
@@ -309,7 +260,7 @@ def row_plan(run_id: str, rank: int, net: RankNet, items: Items, layer: NetLayer
             "another moment."
         )
     num_units = layer.grid.num_units
-    element = max(piece.stretch.mark.outline.element_bytes for piece in pieces)
+    element = max(stretch.mark.outline.element_bytes for stretch, _ in pieces)
     num_bytes = len(of_rows) * num_units * max(4, element)
     if num_bytes > MAX_BYTES:
         raise InputError(
@@ -374,7 +325,21 @@ class Analyses:
     def _items(self, run: OpenRun, question: messages.NetItemsQuestion) -> str:
         with run.lock:
             net = self._nets.look(run, question.rank)
-            answer = items_answer(question.id, net, items_of(net, question.choice))
+            items = items_of(net, question.choice)
+            choices = [
+                messages.NetLabelChoice(key=key, name=clipped(name, _MAX_LABEL), about=about)
+                for key, name, about in islice(_offered(net, items), _MAX_CHOICES)
+            ]
+        answer = messages.NetItemsAnswer(
+            id=question.id,
+            steps=[countable(step) or 0 for step in items.steps],
+            items=items.items,
+            labels=items.labels,
+            label_of=[] if items.label_of is None else items.label_of.tolist(),
+            label_choices=choices,
+            num_moments=items.num_moments,
+            note=items.note,
+        )
         return as_text(answer)
 
     # --- rows ----------------------------------------------------------------------------------
@@ -405,9 +370,9 @@ class Analyses:
                 some = plan.pieces[start : start + _AT_ONCE]
                 with run.lock:
                     reader = self._nets.look(run, rank).reader
-                    found = read_stretches(reader, [piece.stretch for piece in some])
-                for piece, numbers in zip(some, found, strict=True):
-                    gone = [None] * piece.num_rows
+                    found = read_stretches(reader, [stretch for stretch, _ in some])
+                for (_, num_rows), numbers in zip(some, found, strict=True):
+                    gone = [None] * num_rows
                     read += gone if numbers is None else list(numbers.reshape(-1, plan.num_units))
             rows = _sound(plan, read)
             self._kept.put(plan.key, rows, rows.points.nbytes)

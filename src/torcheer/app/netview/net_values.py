@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
 from torcheer.app.netview import net_messages as messages
 from torcheer.app.netview.net_moments import steps_of
@@ -282,57 +283,59 @@ class _Known(NamedTuple):
 
     connection: Connection
     other: NetLayer
-    weight: Array | None
-    step: int
-    source_values: Array | None
-    why: str
+    weight: Array | str
+    step: int = 0
+    source_values: Array | None = None
 
 
 def answer_weights(nets: Nets, run: OpenRun, question: messages.NetWeightsQuestion) -> bytes:
+    by_layer: dict[str, list[_Known]] = {}  # at the other end
     with run.lock:
         net = nets.look(run, question.rank)
         layer = layer_with(net, question.layer, question.unit)
-        is_received = question.direction == "received"
-        own = [
-            one
+        ends = [
+            (one, (one.target, one.source) if question.direction == "received" else (one.source, one.target))
             for one in net.net.scene.connections
-            if layer.name == (one.target if is_received else one.source)
-        ][:_MAX_CONNECTIONS]
-        known = [_known(nets, net, one, question) for one in own]
+        ]
+        own = [(one, other) for one, (this, other) in ends if this == layer.name]
+        for connection, other in own[:_MAX_CONNECTIONS]:
+            known = _known(nets, net, connection, net.net.layers[other], question)
+            by_layer.setdefault(other, []).append(known)
         bias = _bias(net, layer, question)
-    laid: dict[str, _Laid] = {}
-    room = MAX_LEVELS
-    for one in known:
-        name = one.other.name
-        if name not in laid:
-            room -= one.other.grid.num_units
-            laid[name] = _Laid(one.other)
-        if room >= 0:
-            laid[name].add(one, layer, question)
-    done = [one.block() for one in laid.values()]
-    answer = messages.NetWeightsAnswer(
-        id=question.id,
-        blocks=[block for block, _ in done],
-        bias=bias,
-        num_weights=sum(one.num_weights for one in laid.values()),
-    )
-    return binary_frame(answer, frame_bytes([levels for _, levels in done]))
+    blocks, levels = [], []
+    num_weights, room = 0, MAX_LEVELS
+    for name, some in by_layer.items():
+        room -= some[0].other.grid.num_units
+        laid = [(one.step, _lay(one, layer, question)) for one in some] if room >= 0 else [(0, _TOO_MANY)]
+        whys = [found for _, found in laid if isinstance(found, str)]
+        good = [(step, found) for step, found in laid if not isinstance(found, str)]
+        its, step = NO_LEVELS, 0
+        if good:  # where several connections lead to a unit, they add up
+            step = max(step for step, _ in good)
+            num_weights += sum(int(numpy.count_nonzero(found.is_connected)) for _, found in good)
+            values = functools.reduce(operator.add, [found.values for _, found in good])
+            its = levels_of(values, functools.reduce(operator.or_, [found.is_connected for _, found in good]))
+        blocks.append(block_of(name, step, its, "" if good else whys[-1]))
+        levels.append(its)
+    answer = messages.NetWeightsAnswer(id=question.id, blocks=blocks, bias=bias, num_weights=num_weights)
+    return binary_frame(answer, frame_bytes(levels))
 
 
 # --- what is known of a connection -----------------------------------------------------------------
 
 
-def _known(nets: Nets, net: RankNet, connection: Connection, question: messages.NetWeightsQuestion) -> _Known:
-    layers = net.net.layers
-    other = layers[connection.source if question.direction == "received" else connection.target]
+def _known(
+    nets: Nets,
+    net: RankNet,
+    connection: Connection,
+    other: NetLayer,
+    question: messages.NetWeightsQuestion,
+) -> _Known:
     found = _weight(nets, net, connection, question)
     if isinstance(found, str):
-        return _Known(connection, other, None, 0, None, found)
-    weight, mark = found
-    values = None
-    if connection.form == "embedding":
-        values = _values(net, connection.source, question)
-    return _Known(connection, other, weight, mark.step, values, "")
+        return _Known(connection, other, found)
+    values = _values(net, connection.source, question) if connection.form == "embedding" else None
+    return _Known(connection, other, found[0], found[1].step, values)
 
 
 def _weight(
@@ -391,42 +394,9 @@ def _bias(net: RankNet, layer: NetLayer, question: messages.NetWeightsQuestion) 
 # --- on the units of a layer -----------------------------------------------------------------------
 
 
-class _Laid:
-    """The weights on one layer. Where several connections lead to a unit, they add up."""
-
-    def __init__(self, layer: NetLayer) -> None:
-        self._layer = layer
-        self._values: Array | None = None
-        self._is_connected: NDArray[numpy.bool_] = numpy.zeros(0, dtype=numpy.bool_)
-        self._step = 0
-        self._why = "there are too many units for one answer"
-        self.num_weights = 0
-
-    def add(self, known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> None:
-        found = _lay(known, layer, question)
-        if isinstance(found, str):
-            if self._values is None:
-                self._why = found
-            return
-        self._why = ""
-        self._step = max(self._step, known.step)
-        self.num_weights += int(numpy.count_nonzero(found.is_connected))
-        if self._values is None:
-            self._values, self._is_connected = found
-        else:
-            self._values = self._values + found.values
-            self._is_connected = self._is_connected | found.is_connected
-
-    def block(self) -> tuple[messages.NetBlock, Levels]:
-        if self._values is None:
-            return block_of(self._layer.name, 0, NO_LEVELS, self._why), NO_LEVELS
-        levels = levels_of(self._values, self._is_connected)
-        return block_of(self._layer.name, self._step, levels), levels
-
-
 def _lay(known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> UnitWeights | str:
-    if known.weight is None:
-        return known.why
+    if isinstance(known.weight, str):
+        return known.weight
     is_received = question.direction == "received"
     source, target = (known.other, layer) if is_received else (layer, known.other)
     try:

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from torcheer.app.cache import Cache
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.run_messages import RecordId, SeriesName
+from torcheer.app.runs.run_messages import RecordId, RunQuestion, SeriesName
 from torcheer.app.runs.run_news import News, Watch, follow_anew
 from torcheer.app.runs.run_records import entry_of
 from torcheer.app.wire import (
@@ -70,10 +70,9 @@ class TableQuestion(Question, frozen=True, tag="table"):
     only_last: bool
 
 
-class TableCellsQuestion(Question, frozen=True, tag="table_cells"):
+class TableCellsQuestion(RunQuestion, frozen=True, tag="table_cells"):
     """The tensors of one column in some rows of a record."""
 
-    run_id: Name
     record: RecordId
     column: SeriesName
     first_row: Count

@@ -12,7 +12,7 @@ import torcheer as tl
 from tests.app.runs_page import RunsPage, page_on
 from tests.app.watched_runs import only_id
 from tests.run.handmade_part import HandmadePart
-from torcheer.app.runs import feeds as events_module
+from torcheer.app.runs import run_answers as events_module
 from torcheer.run.records import AlarmHead, GapHead
 
 

@@ -16,7 +16,7 @@ from tests.app.serving import SECRET, frame, raw_socket
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.listen import listen
 from torcheer.app.passes.source import SourceShelf
-from torcheer.app.runs import feeds
+from torcheer.app.runs import run_answers
 from torcheer.app.runs import run_shelf as shelf_module
 from torcheer.app.runs.open_run import MAX_RUNS, RunFolders
 from torcheer.app.runs.run_shelf import RunShelf
@@ -144,9 +144,11 @@ def test_a_page_that_does_not_read_is_not_flooded_and_holds_up_nobody(
         part.add_block(name, [(step, 1000.0 + step, 1.0) for step in range(4097)])
     part.add_block("small", [(0, 1000.0, 0.0)])
     made = []
-    frame_of = feeds.binary_frame
+    frame_of = run_answers.binary_frame
     monkeypatch.setattr(
-        feeds, "binary_frame", lambda head, data: (made.append(len(head.blocks)), frame_of(head, data))[1]
+        run_answers,
+        "binary_frame",
+        lambda head, data: (made.append(len(head.blocks)), frame_of(head, data))[1],
     )
     with serve_runs_in_background(tmp_path, secret=SECRET) as serving, RunsPage(serving) as page:
         run_id = next(iter(page.all_runs(1).values()))["id"]

@@ -37,7 +37,6 @@ from torcheer.app.netview.net_messages import (
     NetSceneQuestion,
     NetVariable,
 )
-from torcheer.app.netview.net_moments import look_at_scene, moments_of
 from torcheer.app.netview.net_reader import (
     Found,
     Nets,
@@ -50,6 +49,7 @@ from torcheer.app.netview.net_reader import (
     weight_mark,
     weight_series,
 )
+from torcheer.app.netview.net_values import look_at_scene, moments_of
 from torcheer.app.passes.pass_page import escaped
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.app.runs.run_messages import RunListing

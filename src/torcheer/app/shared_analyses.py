@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from contextlib import aclosing, redirect_stdout
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -24,7 +25,7 @@ from torcheer.app.processes import Processes, Reader, Report, begin_reports, com
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.run_records import data_of, entry_of
-from torcheer.app.wire import binary_frame, finite
+from torcheer.app.wire import binary_frame, copied
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run import EmbeddingHead
 
@@ -39,10 +40,7 @@ def contrast_of(matrix: SimilarityMatrix, labels: Array | None, kind: type[Contr
     """Pairs with the same label against pairs with different ones; None without labels."""
     if labels is None:
         return None
-    found = label_contrast(
-        SimilarityMatrix(values=matrix.values, metric=matrix.metric, order=matrix.order, labels=labels)
-    )
-    return kind(within=finite(found.within), between=finite(found.between), contrast=finite(found.contrast))
+    return copied(kind, label_contrast(replace(matrix, labels=labels)))
 
 
 def undefined_words(matrix: SimilarityMatrix, what: str) -> str:

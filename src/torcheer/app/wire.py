@@ -131,3 +131,18 @@ def finite(value: float | None) -> float | None:
 def countable(value: int | None) -> int | None:
     """A whole number that a page can hold; beyond that, the largest it can."""
     return value if value is None else max(-LARGEST, min(LARGEST, value))
+
+
+def plain(value: Any, most: int = MAX_TEXT) -> Any:
+    """A text or a number as a page can hold it."""
+    if isinstance(value, str):
+        return clipped(value, most)
+    if isinstance(value, int):
+        return countable(value)
+    return finite(value) if isinstance(value, float) else value
+
+
+def copied(kind: type[Message], source: object, most: int = MAX_TEXT, **given: Any) -> Message:
+    """A message with fields of something that anybody may have written, as a page can hold them."""
+    names = [name for name in kind.__struct_fields__ if name not in given and hasattr(source, name)]
+    return kind(**{name: plain(getattr(source, name), most) for name in names}, **given)

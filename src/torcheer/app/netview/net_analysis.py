@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
@@ -541,9 +541,8 @@ def _tree(
     if len(kept) < 2:
         return *nothing, ""
     values = matrix.values[numpy.ix_(kept, kept)]
-    some = SimilarityMatrix(values=values, metric=matrix.metric, order=numpy.arange(len(kept)), labels=None)
     try:
-        found = clusters(some)
+        found = clusters(replace(matrix, values=values, order=numpy.arange(len(kept))))
     except MissingLibraryError as error:  # the matrix is worth seeing without it
         return *nothing, str(error).rstrip(".")
     return kept, found.tree, kept[found.order], ""
@@ -553,4 +552,4 @@ def _of_all(matrix: SimilarityMatrix, places: NDArray[numpy.int64], num_items: i
     """With rows of NaN for items that the layer has not, so that it can be held against others."""
     values = numpy.full((num_items, num_items), numpy.nan)
     values[numpy.ix_(places, places)] = matrix.values
-    return SimilarityMatrix(values=values, metric=matrix.metric, order=numpy.arange(num_items), labels=None)
+    return replace(matrix, values=values, order=numpy.arange(num_items))

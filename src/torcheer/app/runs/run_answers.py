@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
 import anyio
@@ -41,9 +42,9 @@ from torcheer.app.wire import (
     as_text,
     binary_frame,
     chunks,
-    clipped,
-    countable,
+    copied,
     finite,
+    plain,
 )
 from torcheer.errors import InputError
 from torcheer.run import Alarm, Gap, RunReader, SeriesEntry, SeriesKey
@@ -119,17 +120,7 @@ def _new_series(run: OpenRun, former: News | None) -> News | None:
 
 
 def _listing(entry: SeriesEntry) -> messages.SeriesListing:
-    return messages.SeriesListing(
-        kind=entry.kind,
-        name=entry.name,
-        count=entry.count,
-        last_step=countable(entry.last_step) or 0,
-        last_time=finite(entry.last_time) or 0.0,
-        last_value=finite(entry.last_value),
-        num_bad=entry.num_bad,
-        first_bad_step=countable(entry.first_bad_step),
-        description=clipped(entry.description),
-    )
+    return copied(messages.SeriesListing, entry, name=entry.name, last_time=finite(entry.last_time) or 0.0)
 
 
 # --- alarms and gaps ------------------------------------------------------------------------------
@@ -138,7 +129,6 @@ def _listing(entry: SeriesEntry) -> messages.SeriesListing:
 MAX_EVENTS: Final = 10_000  # of each kind in one answer
 _MAX_COUNTS: Final = 64  # names that a gap says
 _MAX_TEXT: Final = 500
-_MAX_NAME: Final = 200
 
 Event = TypeVar("Event", messages.AlarmListing, messages.GapListing)
 
@@ -178,36 +168,21 @@ def _new_events(run: OpenRun, former: News | None) -> News | None:
 
 
 def _alarm(run_id: str, alarm: Alarm) -> messages.AlarmListing:
-    return messages.AlarmListing(
+    return copied(
+        messages.AlarmListing,
+        alarm,
+        _MAX_TEXT,
         run_id=run_id,
-        record=alarm.record,
-        rank=countable(alarm.rank) or 0,
-        alarm=clipped(alarm.alarm, _MAX_NAME),
-        step=countable(alarm.step) or 0,
         time=finite(alarm.time) or 0.0,
-        layer=clipped(alarm.layer, _MAX_TEXT),
-        variable=clipped(alarm.variable, _MAX_TEXT),
-        row=clipped(alarm.row, 2 * _MAX_TEXT),
-        value=finite(alarm.value),
-        threshold=finite(alarm.threshold),
-        message=clipped(alarm.message, _MAX_TEXT),
+        alarm=plain(alarm.alarm, 200),
+        row=plain(alarm.row, 2 * _MAX_TEXT),
     )
 
 
 def _gap(run_id: str, gap: Gap) -> messages.GapListing:
-    counts = list(gap.counts.items())[:_MAX_COUNTS]
-    return messages.GapListing(
-        run_id=run_id,
-        record=gap.record,
-        rank=countable(gap.rank) or 0,
-        reason=gap.reason,
-        first_step=countable(gap.first_step) or 0,
-        last_step=countable(gap.last_step) or 0,
-        time=finite(gap.time) or 0.0,
-        num_missing=countable(gap.num_missing) or 0,
-        counts={clipped(name, _MAX_TEXT): countable(count) or 0 for name, count in counts},
-        message=clipped(gap.message, _MAX_TEXT),
-    )
+    counts = {plain(name, _MAX_TEXT): plain(count) for name, count in islice(gap.counts.items(), _MAX_COUNTS)}
+    time = finite(gap.time) or 0.0
+    return copied(messages.GapListing, gap, _MAX_TEXT, run_id=run_id, time=time, counts=counts)
 
 
 def _ends(events: Sequence[Any]) -> Sequence[Any]:

@@ -15,7 +15,7 @@ from torcheer.app.passes.source import MAX_DIMS, TensorAnswer
 from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.scalar_buckets import Floats
-from torcheer.app.wire import as_json, binary_frame, countable, finite
+from torcheer.app.wire import as_json, binary_frame, copied, countable, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import readable_bytes
 from torcheer.run import HistogramHead, RecordEntry, TensorHead, record_id
@@ -34,13 +34,7 @@ Item = TypeVar("Item")
 
 
 def record_listing(entry: RecordEntry) -> messages.RecordListing:
-    return messages.RecordListing(
-        record=record_id(entry),
-        step=countable(entry.step) or 0,
-        time=finite(entry.time) or 0.0,
-        num_bytes=entry.num_bytes,
-        head=entry.head,
-    )
+    return copied(messages.RecordListing, entry, record=record_id(entry), time=finite(entry.time) or 0.0)
 
 
 def evenly(items: Sequence[Item], most: int) -> Sequence[Item]:

@@ -29,6 +29,7 @@ from torcheer.app.wire import (
     binary_frame,
     chunks,
     clipped,
+    copied,
     countable,
     finite,
 )
@@ -506,17 +507,7 @@ def statistics_answer(question: TableStatisticsQuestion, records: Sequence[Loade
         TableGroup(
             cells=[plain_cell(cell) for cell in group.cells],
             num_rows=group.num_rows,
-            figures=[
-                TableFigures(
-                    column=name,
-                    count=found.count,
-                    mean=finite(found.mean),
-                    std=finite(found.std),
-                    low=finite(found.low),
-                    high=finite(found.high),
-                )
-                for name, found in group.figures.items()
-            ],
+            figures=[copied(TableFigures, found, column=name) for name, found in group.figures.items()],
         )
         for group in groups
     ]

@@ -44,8 +44,8 @@ class InlinePage:
         return f"<a torcheer page of {len(self._page):,} characters: a notebook shows it>"
 
 
-def show_inline(page: InlinePage) -> None:
-    display_inline(page)
+def show_inline(page: str, height: int = HEIGHT, title: str = "A pass through a model") -> None:
+    display_inline(InlinePage(page, height, title))
 
 
 def show_file(name: str, write: Callable[[Path], str], *, open_browser: bool = True) -> str:

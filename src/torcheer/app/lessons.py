@@ -19,7 +19,6 @@ from torcheer.app.access import state_folder
 from torcheer.app.background_threads import Turns
 from torcheer.app.html_page import (
     Bundle,
-    InlinePage,
     Subject,
     frame_of,
     read_bundle,
@@ -205,7 +204,7 @@ def write_lesson_page(lesson: Lesson, path: str | os.PathLike[str]) -> str:
 def show_lesson(lesson: Lesson, *, open_browser: bool = True) -> str | None:
     """Show it in the notebook, if this is one; else write it to a file for the user alone, and open that."""
     if in_notebook():
-        show_inline(InlinePage(lesson_page(lesson), _HEIGHT, "An expression and its gradients"))
+        show_inline(lesson_page(lesson), _HEIGHT, "An expression and its gradients")
         return None
     return show_file(lesson.title, lambda path: write_lesson_page(lesson, path), open_browser=open_browser)
 

@@ -315,14 +315,8 @@ def check_method(method: str, num_points: int) -> None:
 
 
 def _frame(number: int, order: Order, report: Report, places: bytes = b"") -> bytes:
-    answer = ReductionAnswer(
-        id=number,
-        progress=report.progress,
-        is_done=report.is_done,
-        num_points=order.num_points,
-        num_dims=order.wanted_dims,
-        note=report.note,
-    )
+    sizes = {"num_points": order.num_points, "num_dims": order.wanted_dims}
+    answer = copied(ReductionAnswer, report, id=number, **sizes)
     return binary_frame(answer, places)
 
 

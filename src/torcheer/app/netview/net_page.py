@@ -22,7 +22,6 @@ from torcheer.app.html_page import (
     MAX_BYTES,
     MAX_NOTEBOOK_BYTES,
     Bundle,
-    InlinePage,
     Subject,
     checked_bytes,
     frame_of,
@@ -451,7 +450,7 @@ def show_net(folder: _Path) -> str | None:
     the page goes on as the run does. Returns the address of that page."""
     if in_notebook():
         page = net_file_page(folder, max_bytes=MAX_NOTEBOOK_BYTES)
-        show_inline(InlinePage(page, _HEIGHT, "A network and its values"))
+        show_inline(page, _HEIGHT, "A network and its values")
         return None
     return announced("The NetView is", net_address(folder))
 

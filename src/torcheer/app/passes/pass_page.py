@@ -17,7 +17,6 @@ from torcheer.app.html_page import (
     MAX_BYTES,
     MAX_NOTEBOOK_BYTES,
     Bundle,
-    InlinePage,
     Subject,
     checked_bytes,
     frame_of,
@@ -241,7 +240,7 @@ def show_page(source: PassSource, *, max_bytes: int | None = None) -> None:
     """Show the page in the notebook, if this is one; else write it to a file that only the user reads."""
     if in_notebook():
         page = one_file_page(source, max_bytes=MAX_NOTEBOOK_BYTES if max_bytes is None else max_bytes)
-        show_inline(InlinePage(page))
+        show_inline(page)
         return
     most = MAX_BYTES if max_bytes is None else max_bytes
     show_file(source.name, lambda path: write_page(source, path, max_bytes=most))

@@ -13,7 +13,7 @@ import msgspec
 import numpy
 from msgspec import Raw, Struct
 
-from torcheer.graph import SHAPE_ONLY, no_grad_reason, no_params_reason, not_saved_reason, readable_bytes
+from torcheer.graph import SHAPE_ONLY, no_grad_reason, not_saved_reason, readable_bytes
 from torcheer.tensorfile import MAX_DIMS, RAW_TYPES, Array, TensorBytes, as_numbers
 
 MAX_TENSOR_BYTES = 1 << 32  # of one that is looked at: all of it is read
@@ -247,9 +247,6 @@ class PassValues:
         if row is not None and row.kind == "meta":
             return SHAPE_ONLY
         return self._read(row) if row is not None and self.has_output(op) else not_saved_reason(label)
-
-    def param(self) -> str:
-        return no_params_reason()
 
     def grad(self, key: int | str, name: str) -> Read | str:
         """Of an op, by its index, or of a parameter, by its address: added up as in `.grad`."""

@@ -17,7 +17,14 @@ import numpy
 from torcheer.app.passes.pass_values import PassValues, Read, StoredPass
 from torcheer.app.passes.source import PassListing, PassSource
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph import DOCUMENT_VERSION, NO_FIGURE, PassDocument, check_document, readable_bytes
+from torcheer.graph import (
+    DOCUMENT_VERSION,
+    NO_FIGURE,
+    PassDocument,
+    check_document,
+    no_params_reason,
+    readable_bytes,
+)
 from torcheer.run import LinkRule, links_within
 from torcheer.tensorfile import (
     Figures,
@@ -321,7 +328,7 @@ class PassFile:
         if kind == "output":
             return self._values.output(index, self._document.ops[index].label)
         if kind == "param":
-            return self._values.param()
+            return no_params_reason()
         if kind == "grad":
             return self._values.grad(index, self._document.ops[index].label)
         address = self._document.params[index].address

@@ -12,7 +12,6 @@ import pytest
 from tests.app.runs_page import page_on
 from tests.app.serving import SECRET, MadeUpPass, Page, serve
 from torcheer.app import lessons as learning_module
-from torcheer.app.dispatch import Answers
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import listen
 from torcheer.app.passes.source import SourceShelf
@@ -149,7 +148,6 @@ def test_an_expression_of_ones_own_comes_first() -> None:
 def test_without_torch_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning_module.importlib.util, "find_spec", lambda name: None)
 
-    assert not Answers(SourceShelf([])).has_lessons
     with serve(MadeUpPass()) as serving, Page(serving) as page:
         assert page.hello["has_lessons"] is False
         refused = page.ask(type="lessons", id=1)

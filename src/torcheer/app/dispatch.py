@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import reduce
 from importlib.metadata import version
 from operator import or_
@@ -249,16 +249,12 @@ def read_question(text: str) -> Question | Refusal:
     try:
         question = _QUESTIONS.decode(text)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-        return Refusal(id=_number_of(text), message=f"this question cannot be read: {error}.")
+        number = NO_QUESTION
+        with suppress(ValueError, RecursionError):
+            number = _NUMBERS.decode(text).id
+        return Refusal(id=number, message=f"this question cannot be read: {error}.")
     if isinstance(question, TensorQuestion | RunTensorQuestion) and question.window is not None:
         fault = window_fault(question.window)
         if fault:
             return Refusal(id=question.id, message=fault)
     return question
-
-
-def _number_of(text: str) -> int:
-    try:
-        return _NUMBERS.decode(text).id
-    except (ValueError, RecursionError):
-        return NO_QUESTION

@@ -72,12 +72,12 @@ def begin_reports() -> Reports:
 
 def end_with_input(given: IO[bytes]) -> None:
     """Once all that is wanted was read: from then on, the end of the input is the end of the process."""
-    threading.Thread(target=_wait_for_end, args=[given], daemon=True).start()
 
+    def wait() -> None:
+        given.read(1)
+        os._exit(1)
 
-def _wait_for_end(given: IO[bytes]) -> None:
-    given.read(1)
-    os._exit(1)
+    threading.Thread(target=wait, daemon=True).start()
 
 
 # --- the side of the server -----------------------------------------------------------------------

@@ -75,14 +75,6 @@ Reduced = tuple[NDArray[Any], str]  # new places, and what people should know of
 Says = Callable[[float, str], None]
 
 
-def missing_library(method: str) -> str:
-    """What has to be installed for a method; empty where nothing has."""
-    if method not in LIBRARIES or importlib.util.find_spec(LIBRARIES[method][0]) is not None:
-        return ""
-    _, title, package = LIBRARIES[method]
-    return f"{title} needs {package}, which is not here: pip install 'torcheer[projector]', then try again."
-
-
 # --- the methods -----------------------------------------------------------------------------------------
 
 
@@ -301,10 +293,11 @@ def _points(run: OpenRun, record: str, order: Order) -> memoryview:
 
 def check_method(method: str, num_points: int) -> None:
     """Refused where it is not installed, or cannot be done with so many."""
-    missing = missing_library(method)
-    if missing:
-        raise InputError(missing)
-    title = LIBRARIES[method][1] if method in LIBRARIES else "PCA"
+    module, title, package = LIBRARIES.get(method, ("numpy", "PCA", ""))
+    if importlib.util.find_spec(module) is None:
+        raise InputError(
+            f"{title} needs {package}, which is not here: pip install 'torcheer[projector]', then try again."
+        )
     if num_points > MAX_POINTS[method]:
         raise InputError(
             f"{title} of {num_points:,} points takes too long: {MAX_POINTS[method]:,} is the most. "

@@ -79,14 +79,11 @@ def as_json(message: object) -> bytes:
 
 def _with_escapes(value: Any) -> Any:
     if isinstance(value, str):
-        return value if _is_encodable(value) else Raw(json.dumps(value).encode())
+        is_whole = not any("\ud800" <= character <= "\udfff" for character in value)
+        return value if is_whole else Raw(json.dumps(value).encode())
     if isinstance(value, dict):
         return {key: _with_escapes(item) for key, item in value.items()}
     return [_with_escapes(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _is_encodable(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def binary_frame(answer: Answer, values: bytes) -> bytes:

@@ -263,15 +263,12 @@ class FeatureAnswers:
         sent: list[messages.FeatureSetListing] | None = None
         while True:
             began = time.monotonic()
-            listings = await self._list_turns.take(self._listings)
+            listings = await self._list_turns.take(lambda: [*map(listing_of, self._shelf.sets().values())])
             if listings != sent:
                 sent = listings
                 yield as_text(messages.FeatureSetsAnswer(id=question.id, sets=listings))
             # A folder that takes long to look through is looked through less often.
             await asyncio.sleep(max(_LIST_SECONDS, _BUSY * (time.monotonic() - began)))
-
-    def _listings(self) -> list[messages.FeatureSetListing]:
-        return [listing_of(opened) for opened in self._shelf.sets().values()]
 
 
 async def _follow_set(opened: OpenSet, question: messages.FeatureSetQuestion, page: object) -> Frames:

@@ -187,7 +187,9 @@ def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
     last = items.steps[-1]
     for name, series in net.index.series.items():
         mark = series.last_up_to(last)
-        if mark is not None and _is_column(mark.outline.shape) and _are_labels(name, mark):
+        if mark is None or not _is_column(mark.outline.shape):
+            continue
+        if mark.outline.dtype.startswith(_WHOLE_TYPES) or _LABELLED.search(name.removesuffix(".Act")):
             yield f"tensor:{name}", name, "a number for each item of the batch"
     for key in net.reader.series():
         # A text with as many lines as a batch has items will be about them.
@@ -206,11 +208,6 @@ def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
 
 def _is_column(shape: Sequence[int]) -> bool:
     return 1 <= len(shape) <= 2 and 0 < math.prod(shape) == shape[0] <= 1 << 16
-
-
-def _are_labels(name: str, mark: Mark) -> bool:
-    stem = name.removesuffix(".Act")
-    return mark.outline.dtype.startswith(_WHOLE_TYPES) or _LABELLED.search(stem) is not None
 
 
 # --- rows of a layer ------------------------------------------------------------------------------

@@ -398,12 +398,11 @@ class _Chosen:
 
     def _is_shown(self, variable: str) -> bool:
         """Of attention there are weights where there are values of the layers that attend."""
-        is_attention = variable in (RECEIVED + WEIGHT, SENT + WEIGHT) and self._has_attention
-        return not self._variables or variable in self._variables or is_attention
-
-    @property
-    def _has_attention(self) -> bool:
-        return any(one.form == "attention" and one.weight for one in self._subject.scene.scene.connections)
+        if variable in (RECEIVED + WEIGHT, SENT + WEIGHT):
+            connections = self._subject.scene.scene.connections
+            if any(one.form == "attention" and one.weight for one in connections):
+                return True
+        return not self._variables or variable in self._variables
 
     def _left_out(self, variables: Sequence[NetVariable]) -> list[str]:
         names = [one.name for one in self._subject.scene.variables if one not in variables]

@@ -322,9 +322,7 @@ def ranges_of(net: RankNet) -> dict[str, Range]:
     of_inputs = dict(found)
     for (layer, variable), name in net.net.series.items():
         _widen(of_inputs if layer in inputs else found, variable, net, name)
-    found = {
-        variable: found[variable] if _is_known(found[variable]) else of_inputs[variable] for variable in found
-    }
+    found = {name: known if known[0] <= known[1] else of_inputs[name] for name, known in found.items()}
     whats = {variable[len(RECEIVED) :] for variable in net.net.weight_variables}
     weights = {one.weight for one in net.net.scene.connections if one.weight}
     for weight in weights:
@@ -333,10 +331,6 @@ def ranges_of(net: RankNet) -> dict[str, Range]:
             for end in (RECEIVED, SENT):
                 _widen(found, end + what, net, name)
     return found
-
-
-def _is_known(known: Range) -> bool:
-    return known[0] <= known[1]
 
 
 def weight_series(weight: str, what: str) -> str:

@@ -66,7 +66,14 @@ def moments_of(nets: Nets, run: OpenRun, question: messages.NetMomentsQuestion) 
     with run.lock:
         net = nets.look(run, question.rank)
         steps, times = _steps_and_times(net)
-        if run.is_running and _is_unfinished(steps, net.index.counters):
+        # The last moment is being written: its counters come last, and others have theirs.
+        *before, last_step = steps[-2:].tolist() or [None]
+        if (
+            run.is_running
+            and before
+            and last_step not in net.index.counters
+            and before[0] in net.index.counters
+        ):
             steps, times = steps[:-1], times[:-1]
         last = steps[-_MAX_MOMENTS:].tolist()
         counters = _columns(net.index.counters, last)
@@ -99,11 +106,6 @@ def _steps_and_times(net: RankNet) -> tuple[NDArray[numpy.int64], NDArray[numpy.
     is_first = numpy.ones(len(steps), dtype=numpy.bool_)
     is_first[1:] = steps[1:] != steps[:-1]
     return steps[is_first], times[is_first]
-
-
-def _is_unfinished(steps: NDArray[numpy.int64], counters: Mapping[int, object]) -> bool:
-    """Whether the last moment is being written: its counters come last, and others have theirs."""
-    return len(steps) > 1 and int(steps[-1]) not in counters and int(steps[-2]) in counters
 
 
 def _columns(counters: Mapping[int, Mapping[str, str]], steps: Sequence[int]) -> dict[str, Sequence[str]]:
@@ -315,7 +317,8 @@ def _raster_block(
                 found[one.stretch] = one
         numbers = dict(zip(found, read_stretches(net.reader, list(found)), strict=True))
     num_units = last.layer.grid.num_units
-    values = numpy.zeros((len(rows), num_units), dtype=_common_type(list(numbers.values())))
+    types = [array.dtype for array in numbers.values() if array is not None]
+    values = numpy.zeros((len(rows), num_units), numpy.result_type(*types) if types else numpy.float32)
     is_there = numpy.zeros((len(rows), num_units), dtype=numpy.bool_)
     for row, stretch in enumerate(rows):
         its = None if stretch is None else numbers[stretch]
@@ -324,11 +327,6 @@ def _raster_block(
             is_there[row] = True if mask is None else mask
     levels = levels_of(values, None if is_there.all() else is_there)
     return block_of(layer, last.stretch.mark.step, levels, "" if num_units else _NO_UNITS), levels
-
-
-def _common_type(arrays: Sequence[Array | None]) -> numpy.dtype[numpy.generic]:
-    some = [array.dtype for array in arrays if array is not None]
-    return numpy.result_type(*some) if some else numpy.dtype(numpy.float32)
 
 
 # --- one unit -------------------------------------------------------------------------------------

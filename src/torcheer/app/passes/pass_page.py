@@ -89,16 +89,11 @@ def share_out(wanted: Sequence[Wanted], budget: int) -> list[int]:
 
     Small ones come whole, and large ones get equally much.
     """
-    wanted = wanted[: max(0, budget // (_HEAD_BYTES + in_text(4)))]
+    wanted = wanted[: max(0, budget // (_HEAD_BYTES + 8))]
     sizes = [one.whole_bytes for one in wanted]
     # Three bytes of values take four of text.
     level = level_of(sizes, (budget - _HEAD_BYTES * len(wanted)) * 3 // 4, _LARGE_BYTES)
     return [min(size, level) for size in sizes]
-
-
-def in_text(num_bytes: int) -> int:
-    """The length of bytes as base64."""
-    return -(-num_bytes // 3) * 4
 
 
 def level_of(sizes: Sequence[int], budget: int, most: int) -> int:

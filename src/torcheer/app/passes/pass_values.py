@@ -211,7 +211,14 @@ class PassValues:
         self._saved = None if structure.saved is None else set(structure.saved)
         self._made = {op: _made_by_postfunc(tree) for op, tree in self._treated.items()}
         gradients = structure.gradients
-        self._passes = [] if gradients is None else [(one.kind, _by_slot(one)) for one in gradients.passes]
+        self._passes = (
+            []
+            if gradients is None
+            else [
+                (one.kind, {(node, number): row for node, number, row in one.grads})
+                for one in gradients.passes
+            ]
+        )
         self._slots = _slots_of(gradients, len(self._ops), set(self.params))
         self._check()
 
@@ -290,10 +297,6 @@ def _made_by_postfunc(tree: Any) -> StoredTensor | str:
         except (msgspec.MsgspecError, RecursionError) as error:
             raise ValueError(f"a value is not described as it should be ({str(error)[:80]})") from None
     return "activation_postfunc made no tensor of it: there is nothing to draw."
-
-
-def _by_slot(one: StoredBackward) -> dict[Slot, StoredTensor]:
-    return {(node, number): row for node, number, row in one.grads}
 
 
 def _slots_of(

@@ -369,7 +369,9 @@ class RunAnswers:
             table_feed.TableQuestion: partial(table_feed.follow_table, watch),
         }
         self.followed: dict[type[Question], Followed] = {
-            **{kind: _for_any_page(feed) for kind, feed in feeds.items()},
+            **{
+                kind: partial(lambda feed, question, page: feed(question), one) for kind, one in feeds.items()
+            },
             messages.ReduceQuestion: partial(self._reduce, reductions),
         }
 
@@ -441,7 +443,3 @@ class RunAnswers:
     def close(self) -> None:
         self.watch.close()
         self.shelf.close()
-
-
-def _for_any_page(feed: Callable[[Any], AsyncGenerator[Frame, None]]) -> Followed:
-    return lambda question, page: feed(question)

@@ -273,16 +273,13 @@ def resampled(source: Source, span: Span, num_bins: int) -> Floats:
     new_edges = low * (1.0 - part) + high * part
     wide = numpy.where(is_point, 0.0, counts)
     below = numpy.concatenate(([0.0], numpy.cumsum(wide)))
-    row: Floats = numpy.diff(_interpolated(new_edges, edges, below))
+    # Halved: the distance between the ends of what somebody wrote may be no number.
+    shares = numpy.interp(new_edges / 2, edges / 2, below, left=0.0, right=float(below[-1]))
+    row: Floats = numpy.diff(shares)
     points = numpy.flatnonzero(is_point & (counts > 0))
     places = numpy.searchsorted(new_edges, edges[points], "right") - 1
     numpy.add.at(row, numpy.clip(places, 0, num_bins - 1), counts[points])
     return row
-
-
-def _interpolated(at: Floats, edges: Floats, below: Floats) -> Floats:
-    # Halved: the distance between the ends of what somebody wrote may be no number.
-    return numpy.interp(at / 2, edges / 2, below, left=0.0, right=float(below[-1]))
 
 
 # --- histograms of tensors -------------------------------------------------------------------------------

@@ -67,18 +67,14 @@ def show(points: Columns, places: Floats, low: float | None, high: float | None,
     if end - first <= num_buckets:
         return Shown("points", points.taken(slice(before, after)))
     low, high = float(places[first]) if low is None else low, float(places[end - 1]) if high is None else high
-    starts = numpy.searchsorted(places[first:end], _edges(low, high, num_buckets)[:-1], "left") + first
+    # Not low + (high - low) * part: the width of a window that somebody asks for may be no number.
+    part = numpy.linspace(0.0, 1.0, num_buckets + 1)[:-1]
+    starts = numpy.searchsorted(places[first:end], low * (1.0 - part) + high * part, "left") + first
     starts[0] = first  # whatever was rounded
     starts = numpy.unique(starts[starts < end])  # those of empty buckets are alike
     outside = [before] if before < first else [], [end] if after > end else []
     starts = numpy.concatenate((outside[0], starts, outside[1])).astype(numpy.intp)
     return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before))
-
-
-def _edges(low: float, high: float, num_buckets: int) -> Floats:
-    # Not low + (high - low) * part: the width of a window that somebody asks for may be no number.
-    part = numpy.linspace(0.0, 1.0, num_buckets + 1)
-    return low * (1.0 - part) + high * part
 
 
 def _buckets(points: Columns, starts: Places) -> tuple[Floats, ...]:

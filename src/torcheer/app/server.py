@@ -39,7 +39,7 @@ from torcheer.app.html_page import static_file
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import Connection, Listener, listen, urls
 from torcheer.app.passes.saved import SavedPasses, open_pass_file
-from torcheer.app.passes.source import MAX_REQUEST_BYTES, Shelf, SourceShelf
+from torcheer.app.passes.source import MAX_REQUEST_BYTES, Shelf
 from torcheer.app.runs.run_answers import RunAnswers
 from torcheer.app.runs.run_messages import StopQuestion
 from torcheer.app.runs.run_shelf import RunShelf
@@ -494,7 +494,7 @@ def _shelves(here: Sequence[Path], urls: Sequence[str], links: LinkRule) -> tupl
             why = (str(error).strip().splitlines() or [""])[0]  # some write pages
             raise InputError(f"{url} cannot be read: {type(error).__name__}: {why}.") from error
     if urls and not here:
-        return SourceShelf([]), None
+        return SavedPasses(()), None
     shelf, runs = shelves(here, links)
     if len(here) == 1 and runs is None:
         open_pass_file(here[0])
@@ -508,7 +508,7 @@ def learn(
     learning = Learning(own)
     if not learning.has_lessons:
         raise InputError("torch is not installed here, and expressions are computed with it.")
-    make = partial(Server, SourceShelf([]), learning=learning)
+    make = partial(Server, SavedPasses(()), learning=learning)
     _serve(make, listen(host, port), LEARN_PLACE, open_browser, learning.warm_up)
 
 

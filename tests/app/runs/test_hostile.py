@@ -15,7 +15,7 @@ from tests.app.runs_page import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET, frame, raw_socket
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.listen import listen
-from torcheer.app.passes.source import SourceShelf
+from torcheer.app.passes.saved import SavedPasses
 from torcheer.app.runs import run_answers
 from torcheer.app.runs import run_shelf as shelf_module
 from torcheer.app.runs.open_run import MAX_RUNS, RunFolders
@@ -181,7 +181,7 @@ class FailingReader(RunReader):
 @contextmanager
 def page_with(opener: Any, *folders: Path, finder: Any = find_runs) -> Iterator[RunsPage]:
     runs = RunShelf(folders, finder, opener)
-    with Serving(Server(SourceShelf([]), listen(port=0), SECRET, runs)) as serving, RunsPage(serving) as page:
+    with Serving(Server(SavedPasses(()), listen(port=0), SECRET, runs)) as serving, RunsPage(serving) as page:
         yield page
 
 

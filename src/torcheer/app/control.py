@@ -189,8 +189,6 @@ class Controls:
             all_run_ids=self._ids(status.all_runs),
         )
 
-    # --- runs ----------------------------------------------------------------------------------------
-
     def _ids(self, folders: Sequence[str]) -> Sequence[str]:
         """Of those that the shelf knows: a page can ask for them at once. Of very many, the last."""
         if self._shelf is None:

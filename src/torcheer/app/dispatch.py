@@ -167,8 +167,6 @@ class Answers:
         if self._runs is not None:
             self._runs.close()
 
-    # --- passes --------------------------------------------------------------------------------------
-
     async def _passes(self, question: PassesQuestion) -> Frame:
         return as_text(PassesAnswer(id=question.id, passes=await self.listing()))
 

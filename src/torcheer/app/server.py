@@ -433,9 +433,6 @@ def _is_of_run(path: Path) -> bool:
     return path.is_file() and (is_part(name) or is_event_file(name))
 
 
-# --- until Ctrl-C ---------------------------------------------------------------------------------
-
-
 _SWITCH_SECONDS: Final = 0.001
 LEARN_PLACE: Final = "#learn"
 _PUBLIC: Final = (

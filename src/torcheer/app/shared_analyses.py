@@ -75,9 +75,6 @@ Reduced = tuple[NDArray[Any], str]  # new places, and what people should know of
 Says = Callable[[float, str], None]
 
 
-# --- the methods -----------------------------------------------------------------------------------------
-
-
 def reduce_points(points: Matrix, order: Order, says: Says) -> Reduced:
     points, note = _without_bad(points)
     if order.metric == "cosine" and order.method != "umap":

@@ -129,8 +129,6 @@ class OpenSet:
         """None where it is not on a disk of this machine."""
         return None if is_place_elsewhere(self.place.place) else Path(self.place.place)
 
-    # --- all about it: for a thread ------------------------------------------------------------
-
     def features(self) -> Features:
         """Opened anew where the manifest is another one."""
         with self._lock:

@@ -143,9 +143,6 @@ def _left_out_words(num_before: int, num_after: int) -> str:
     )
 
 
-# --- the tasks -------------------------------------------------------------------------------------------
-
-
 def similarity_task(features: Features, order: Order, reports: Reports) -> None:
     layer = even_layer(features, order.layers[0])
     wanted = numpy.array(order.samples)

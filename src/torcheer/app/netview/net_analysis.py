@@ -339,8 +339,6 @@ class Analyses:
         )
         return as_text(answer)
 
-    # --- rows ----------------------------------------------------------------------------------
-
     def _chosen(self, run: OpenRun, question: Any) -> Items:
         with run.lock:
             return items_of(self._nets.look(run, question.rank), question.choice)
@@ -374,8 +372,6 @@ class Analyses:
             rows = _sound(plan, read)
             self._kept.put(plan.key, rows, rows.points.nbytes)
         return rows
-
-    # --- similarity, clusters ------------------------------------------------------------------
 
     def _similarity(self, run: OpenRun, question: messages.NetSimilarityQuestion) -> bytes:
         items, plan = self._planned(run, question)
@@ -432,8 +428,6 @@ class Analyses:
             self._matrices.put(key, seen, seen.matrix.values.nbytes)
         return seen
 
-    # --- components ----------------------------------------------------------------------------
-
     def _components(self, run: OpenRun, question: messages.NetComponentsQuestion) -> bytes:
         rows = self._rows(run, question.rank, self._planned(run, question)[1])
         _check_number(rows, "components")
@@ -442,8 +436,6 @@ class Analyses:
             id=question.id, places=rows.places.tolist(), shares=found.shares.tolist(), note=rows.note
         )
         return binary_frame(answer, found.places.astype("<f4").tobytes())
-
-    # --- tuning --------------------------------------------------------------------------------
 
     def _tuning(self, run: OpenRun, question: messages.NetTuningQuestion) -> bytes:
         items, plan = self._planned(run, question)
@@ -485,8 +477,6 @@ class Analyses:
         )
         values = numpy.concatenate([responses.astype(numpy.float64), means, d_primes])
         return binary_frame(answer, values.astype("<f4").tobytes())
-
-    # --- receptive fields ------------------------------------------------------------------------
 
     def _field(self, run: OpenRun, question: messages.NetFieldQuestion) -> bytes:
         items, plan = self._planned(run, question)

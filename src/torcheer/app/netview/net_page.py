@@ -29,13 +29,7 @@ from torcheer.app.html_page import (
     show_inline,
     write_file,
 )
-from torcheer.app.netview.net_messages import (
-    NetMomentsAnswer,
-    NetMomentsQuestion,
-    NetSceneAnswer,
-    NetSceneQuestion,
-    NetVariable,
-)
+from torcheer.app.netview import net_messages as messages
 from torcheer.app.netview.net_reader import (
     Found,
     Nets,
@@ -173,8 +167,8 @@ class _Subject:
     """A run as of now, and what a page could show of it."""
 
     net: RankNet
-    scene: NetSceneAnswer
-    moments: NetMomentsAnswer
+    scene: messages.NetSceneAnswer
+    moments: messages.NetMomentsAnswer
     variables: Sequence[str]  # of layers, the one that is wanted most first
     weights: Sequence[str]  # their series
     whats: Sequence[str]  # variables of weights: Wt, Grad…
@@ -225,9 +219,11 @@ def _chosen(subject: _Subject, room: int) -> _Chosen:
 
 def _looked_at(run: OpenRun) -> _Subject:
     nets = Nets()
-    frames, _ = look_at_scene(nets, run, NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None)
-    scene = msgspec.json.decode(frames[0], type=NetSceneAnswer)
-    moments = moments_of(nets, run, NetMomentsQuestion(id=0, run_id=run.place.id, rank=_RANK))
+    frames, _ = look_at_scene(
+        nets, run, messages.NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None
+    )
+    scene = msgspec.json.decode(frames[0], type=messages.NetSceneAnswer)
+    moments = moments_of(nets, run, messages.NetMomentsQuestion(id=0, run_id=run.place.id, rank=_RANK))
     net = nets.look(run, _RANK)
     of_layers = {name for layer in scene.scene.layers for name in layer.variables}
     weights = [one.weight for one in scene.scene.connections if one.weight and one.form != "attention"]
@@ -241,7 +237,7 @@ def _looked_at(run: OpenRun) -> _Subject:
     )
 
 
-def _moments_answer(subject: _Subject, kept: Sequence[int]) -> NetMomentsAnswer:
+def _moments_answer(subject: _Subject, kept: Sequence[int]) -> messages.NetMomentsAnswer:
     """Nothing will come to a page that is one file."""
     now = subject.moments
     return msgspec.structs.replace(
@@ -365,8 +361,6 @@ class _Chosen:
         (numbers,) = read_stretches(self._subject.net.reader, [one.stretch])
         return _GONE if numbers is None else _text(one, numbers, self._is_exact)
 
-    # --- as JSON -------------------------------------------------------------------------------------
-
     def written(self, listing: RunListing, max_bytes: int) -> list[bytes]:
         subject = self._subject
         # Where no values have room, the last moment is there to say so.
@@ -404,7 +398,7 @@ class _Chosen:
                 return True
         return not self._variables or variable in self._variables
 
-    def _left_out(self, variables: Sequence[NetVariable]) -> list[str]:
+    def _left_out(self, variables: Sequence[messages.NetVariable]) -> list[str]:
         names = [one.name for one in self._subject.scene.variables if one not in variables]
         names += self._heavy if RECEIVED + WEIGHT in self._variables else []
         return [f"Not in it: {clipped(', '.join(names), 200)}."] if names else []
@@ -457,9 +451,6 @@ def show_net(folder: _Path) -> str | None:
 def net_address(folder: _Path) -> str:
     """Where the NetView of this run is served, beside the program, until that ends."""
     return address_of(folder, "netview")
-
-
-# --- as one file ---------------------------------------------------------------------------------
 
 
 def net_file_page(folder: _Path, *, max_bytes: int = MAX_BYTES, bundle: Bundle | None = None) -> str:

@@ -172,9 +172,6 @@ def _short(series: Series) -> Series:
     }
 
 
-# --- as it was written ---------------------------------------------------------------------------
-
-
 def _stored(reader: RunReader, index: RankIndex) -> tuple[NetScene, str] | None:
     """None where there is none that could be read."""
     if index.scene is None or not 0 < index.scene[2] <= _MAX_SCENE_BYTES:

@@ -120,9 +120,6 @@ def _columns(counters: Mapping[int, Mapping[str, str]], steps: Sequence[int]) ->
     return {name: [row.get(name, "") for row in rows] for name in names}
 
 
-# --- answers -------------------------------------------------------------------------------------
-
-
 def new_frames(now: messages.NetMomentsAnswer, before: messages.NetMomentsAnswer | None) -> list[str]:
     """What a page that knows the former moments must hear, so many at a time; nothing without news."""
     num_known = 0 if before is None else len(before.steps)
@@ -150,9 +147,6 @@ def _told(moments: messages.NetMomentsAnswer, count: int) -> tuple[object, ...]:
     """So many of them. A counter that none of these has is nothing to tell."""
     counters = {name: its[:count] for name, its in moments.counters.items() if any(its[:count])}
     return moments.steps[:count], moments.times[:count], counters
-
-
-# --- followed -------------------------------------------------------------------------------------
 
 
 SeenScene = tuple[
@@ -237,9 +231,6 @@ def frame_bytes(levels: Sequence[Levels]) -> bytes:
     return b"".join(one.codes.astype("<u2", copy=False).tobytes() for one in levels)
 
 
-# --- at a moment -------------------------------------------------------------------------------
-
-
 def answer_values(nets: Nets, run: OpenRun, question: messages.NetValuesQuestion) -> bytes:
     room = MAX_LEVELS
     with run.lock:
@@ -268,9 +259,6 @@ def _block(layer: str, found: Found | str, numbers: Array | None) -> tuple[messa
     levels = levels_of(*on_units(found, numbers))
     why = "" if levels.codes.size else _NO_UNITS
     return block_of(layer, step, levels, why), levels
-
-
-# --- over the last moments -----------------------------------------------------------------------
 
 
 def answer_raster(nets: Nets, run: OpenRun, question: messages.NetRasterQuestion) -> bytes:
@@ -357,9 +345,6 @@ def unit_stretch(found: Found | str, unit: int) -> Stretch | None:
     return Stretch(found.stretch.mark, found.stretch.start + place, 1)
 
 
-# --- at a moment ---------------------------------------------------------------------------------
-
-
 def answer_unit(nets: Nets, run: OpenRun, question: messages.NetUnitQuestion) -> str:
     with run.lock:
         net = nets.look(run, question.rank)
@@ -384,9 +369,6 @@ def _plain(value: float) -> float | str:
     if math.isnan(value):
         return "NaN"
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-# --- over time -----------------------------------------------------------------------------------
 
 
 def answer_unit_series(nets: Nets, run: OpenRun, question: messages.NetUnitSeriesQuestion) -> bytes:
@@ -493,9 +475,6 @@ def answer_weights(nets: Nets, run: OpenRun, question: messages.NetWeightsQuesti
     return binary_frame(answer, frame_bytes(levels))
 
 
-# --- what is known of a connection -----------------------------------------------------------------
-
-
 def _known(
     nets: Nets,
     net: RankNet,
@@ -561,9 +540,6 @@ def _bias(net: RankNet, layer: NetLayer, question: messages.NetWeightsQuestion) 
     (numbers,) = read_stretches(net.reader, [unit_stretch(found, question.unit)])
     value = math.nan if numbers is None else float(numbers[0])
     return value if math.isfinite(value) else None
-
-
-# --- on the units of a layer -----------------------------------------------------------------------
 
 
 def _lay(known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> UnitWeights | str:

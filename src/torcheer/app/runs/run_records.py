@@ -229,9 +229,6 @@ def _widened(spans: Sequence[Span]) -> Span:
     return low, high
 
 
-# --- histograms that were logged -------------------------------------------------------------------------
-
-
 def _histograms(run: OpenRun, entries: Sequence[RecordEntry]) -> Iterator[Source | None]:
     """Histograms as they were logged; None for those that cannot be read, and for tensors."""
     for first in range(0, len(entries), _AT_A_TIME):
@@ -280,9 +277,6 @@ def resampled(source: Source, span: Span, num_bins: int) -> Floats:
     places = numpy.searchsorted(new_edges, edges[points], "right") - 1
     numpy.add.at(row, numpy.clip(places, 0, num_bins - 1), counts[points])
     return row
-
-
-# --- histograms of tensors -------------------------------------------------------------------------------
 
 
 def _counted(run: OpenRun, entry: RecordEntry, span: Span, num_bins: int) -> Floats | None:

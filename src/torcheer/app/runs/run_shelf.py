@@ -363,8 +363,6 @@ class RunShelf:
         """The id of the run in that folder, as of the last search; None where there was none."""
         return self._ids.get(path)
 
-    # --- the list -------------------------------------------------------------------------------
-
     def due(self) -> Sequence[Summary]:
         """The rows to be made anew, those of the newest runs first."""
         now = time.monotonic()

@@ -269,23 +269,20 @@ class TableTensors:
                 f"{MAX_CELL_VALUES:,} values is the most."
             )
         array = _column(run, entry, column, rows)
-        low, high = self._limits_of(run, entry, column, array)
+        key = (run, record_id(entry), entry.time, column.name)
+        known = self._limits.get(key)
+        if known is None:
+            is_small = column.num_bytes <= _MAX_LIMITS_BYTES
+            known = _limits_of(_column(run, entry, column, _ALL_ROWS) if is_small else array)
+            if is_small:
+                self._limits.put(key, known)
+        low, high = known
         with numpy.errstate(over="ignore"):
             values = array.astype("<f4").tobytes()
         answer = TableCellsAnswer(
             id=question.id, num_rows=len(rows), shape=list(column.shape), low=finite(low), high=finite(high)
         )
         return binary_frame(answer, values)
-
-    def _limits_of(self, run: OpenRun, entry: RecordEntry, column: TableColumn, array: Array) -> _Limits:
-        key = (run, record_id(entry), entry.time, column.name)
-        known = self._limits.get(key)
-        if known is None:
-            is_small = column.num_bytes <= _MAX_LIMITS_BYTES
-            known = limits_of(_column(run, entry, column, _ALL_ROWS) if is_small else array)
-            if is_small:
-                self._limits.put(key, known)
-        return known
 
 
 def _column(run: OpenRun, entry: RecordEntry, column: TableColumn, rows: range) -> Array:
@@ -307,7 +304,7 @@ def _tensor_column(head: TableHead, name: str) -> TableColumn:
     return column
 
 
-def limits_of(array: Array) -> _Limits:
+def _limits_of(array: Array) -> _Limits:
     if array.dtype.kind == "f":
         array = array[numpy.isfinite(array)]
     return (float(array.min()), float(array.max())) if array.size else (None, None)

@@ -22,14 +22,17 @@ from torcheer.app.netview.net_messages import (
     NetValuesQuestion,
     NetWeightsQuestion,
 )
-from torcheer.app.netview.net_moments import SeenScene, look_at_scene, moments_of, new_frames
 from torcheer.app.netview.net_reader import Nets
 from torcheer.app.netview.net_values import (
+    SeenScene,
     answer_raster,
     answer_unit,
     answer_unit_series,
     answer_values,
     answer_weights,
+    look_at_scene,
+    moments_of,
+    new_frames,
 )
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.netview import grid_of

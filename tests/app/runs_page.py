@@ -113,7 +113,7 @@ def make_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         "run_news._LIST_SECONDS",
         "run_shelf._SUMMARY_SECONDS",
         "run_shelf._SCAN_SECONDS",
-        "feeds._LIST_SECONDS",
+        "run_answers._LIST_SECONDS",
     ):
         monkeypatch.setattr(f"torcheer.app.runs.{where}", 0.03)
     monkeypatch.setattr("torcheer.app.runs.run_news._PATIENT", 0)

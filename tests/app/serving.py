@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from torcheer.app.access import Secret
 from torcheer.app.listen import listen
-from torcheer.app.passes.source import SourceShelf
+from torcheer.app.passes.source import PassListing
 from torcheer.app.server import Server, Serving
 from torcheer.graph import OpEntry, PassDocument
 from torcheer.tensorfile import TensorKind, TensorView, Window
@@ -85,6 +85,19 @@ class MadeUpPass:
 
     def figures(self, name: str) -> Sequence[float | None] | str:
         return self.figures_answer
+
+
+class SourceShelf:
+    """A shelf of passes that are known from the start."""
+
+    def __init__(self, sources: Sequence[MadeUpPass]) -> None:
+        self._sources = {source.id: source for source in sources}
+
+    def listing(self) -> Sequence[PassListing]:
+        return [PassListing(id=one.id, name=one.name, detail=one.detail) for one in self._sources.values()]
+
+    def source(self, pass_id: str) -> MadeUpPass | None:
+        return self._sources.get(pass_id)
 
 
 def view_of(window: Window) -> TensorView:

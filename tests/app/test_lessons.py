@@ -12,10 +12,9 @@ import pytest
 from tests.app.runs_page import page_on
 from tests.app.serving import SECRET, MadeUpPass, Page, serve
 from torcheer.app import lessons as learning_module
-from torcheer.app.dispatch import Answers
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import listen
-from torcheer.app.passes.source import SourceShelf
+from torcheer.app.passes.saved import SavedPasses
 from torcheer.app.server import Server, Serving
 from torcheer.learn import EXAMPLES, TASKS, Example
 
@@ -138,7 +137,7 @@ def test_what_is_typed_anew_and_wrong_is_no_longer_right(page: Page) -> None:
 def test_an_expression_of_ones_own_comes_first() -> None:
     own = Example(id="yours", title="Yours", about="", source="x = T.param(3)")
     listener = listen(port=0)
-    server = Server(SourceShelf([]), listener, SECRET, learning=Learning(own))
+    server = Server(SavedPasses(()), listener, SECRET, learning=Learning(own))
     with Serving(server) as serving, Page(serving) as page:
         examples = page.ask(type="lessons", id=1)["examples"]
 
@@ -149,7 +148,6 @@ def test_an_expression_of_ones_own_comes_first() -> None:
 def test_without_torch_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning_module.importlib.util, "find_spec", lambda name: None)
 
-    assert not Answers(SourceShelf([])).has_lessons
     with serve(MadeUpPass()) as serving, Page(serving) as page:
         assert page.hello["has_lessons"] is False
         refused = page.ask(type="lessons", id=1)

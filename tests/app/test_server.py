@@ -21,6 +21,7 @@ from tests.app.serving import (
     Gate,
     MadeUpPass,
     Page,
+    SourceShelf,
     ask,
     cookie_of,
     quiet_port,
@@ -28,7 +29,6 @@ from tests.app.serving import (
 )
 from torcheer.app.access import HostNames
 from torcheer.app.listen import PREFERRED_PORTS, listen
-from torcheer.app.passes.source import SourceShelf
 from torcheer.app.server import Server, Serving
 from torcheer.errors import InputError
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from tests.app.serving import SECRET
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import listen
-from torcheer.app.passes.source import SourceShelf
+from torcheer.app.passes.saved import SavedPasses
 from torcheer.app.server import Server, Serving
 
 # Of a table its numbers, all digits of them.
@@ -27,7 +27,7 @@ def learning_served(state: Path, port: int = 0) -> Iterator[Serving]:
     """A server for lessons alone. `state`: where it keeps what was solved."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(state))
-        with Serving(Server(SourceShelf([]), listen(port=port), SECRET, learning=Learning())) as serving:
+        with Serving(Server(SavedPasses(()), listen(port=port), SECRET, learning=Learning())) as serving:
             yield serving
 
 

@@ -14,7 +14,7 @@ import secrets
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -64,7 +64,9 @@ class Admission:
 
     def admits(self, headers: Headers) -> bool:
         """Whether one of the cookies is ours. There may be others of that name: any port can set them."""
-        return any(self._is_ours(value) for value in _cookies(headers, self.cookie_name))
+        parts = [part for header in headers.getlist("cookie") for part in header.split(";")]
+        cookies = [part.strip().partition("=") for part in parts]
+        return any(name == self.cookie_name and self._is_ours(value) for name, _, value in cookies)
 
     def _is_ours(self, value: str) -> bool:
         expiry, _, signature = value.partition(".")
@@ -81,14 +83,6 @@ class Admission:
 def _same(given: str, wanted: str) -> bool:
     """In constant time, whatever the characters."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
-
-
-def _cookies(headers: Headers, name: str) -> Iterable[str]:
-    for header in headers.getlist("cookie"):
-        for part in header.split(";"):
-            key, _, value = part.strip().partition("=")
-            if key == name:
-                yield value
 
 
 # --- the secret -----------------------------------------------------------------------------------
@@ -158,7 +152,7 @@ def _create(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{_NAME}.{secrets.token_hex(4)}.partial")
     try:
-        with open(temporary, "xb", opener=_private) as file:
+        with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(secrets.token_bytes(_NUM_BYTES))
         # A link takes its name at once and only if it is free: of two servers that start together, both go on
         # with the secret of the first, and neither sees it half written.
@@ -166,10 +160,6 @@ def _create(path: Path) -> None:
             os.link(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 # --- the guard ------------------------------------------------------------------------------------

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
-from queue import SimpleQueue
-from typing import Any, Final, TypeVar, TypeVarTuple
+from concurrent.futures import Future
+from contextlib import nullcontext, suppress
+from typing import Final, TypeVar, TypeVarTuple
 
 import anyio
 from anyio import CapacityLimiter
@@ -22,76 +21,31 @@ from torcheer.run import InterruptedReading, check_cancelled, interruptible
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
-_MOST_IDLE: Final = 8
-
 
 async def in_thread(
     work: Callable[[*Arguments], Result], *arguments: *Arguments, limiter: CapacityLimiter | None = None
 ) -> Result:
     """What the work gives. When whoever waits is cancelled, so is the work, at the next place that asks."""
-    async with AsyncExitStack() as stack:
-        if limiter is not None:
-            await stack.enter_async_context(limiter)
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[Result] = loop.create_future()
-        is_cancelled = threading.Event()
+    is_cancelled = threading.Event()
+    done: Future[Result] = Future()
+    done.set_running_or_notify_cancel()
 
-        def run() -> None:
-            result, failure = None, None
-            try:
-                with interruptible(is_cancelled=is_cancelled.is_set):
-                    result = work(*arguments)
-            except BaseException as error:
-                failure = error
-            with suppress(RuntimeError):  # the loop has ended meanwhile
-                loop.call_soon_threadsafe(_report, done, result, failure)
-
-        _start(run)
+    def run() -> None:
         try:
-            return await done
+            with interruptible(is_cancelled=is_cancelled.is_set):
+                done.set_result(work(*arguments))
+        except StopIteration as error:  # which a future of the event loop cannot hold
+            done.set_exception(RuntimeError(f"work in a thread raised {error!r}"))
+        except BaseException as error:
+            done.set_exception(error)
+
+    async with limiter or nullcontext():
+        threading.Thread(target=run, name="torcheer worker", daemon=True).start()
+        try:
+            return await asyncio.wrap_future(done)
         except asyncio.CancelledError:
             is_cancelled.set()
             raise
-
-
-def _report(done: asyncio.Future[Any], result: object, failure: BaseException | None) -> None:
-    if done.cancelled():
-        return
-    if failure is None:
-        done.set_result(result)
-    elif isinstance(failure, StopIteration):  # which a future cannot hold
-        done.set_exception(RuntimeError(f"work in a thread raised {failure!r}"))
-    else:
-        done.set_exception(failure)
-
-
-class _Worker:
-    """A thread that does one thing after the other, as long as it is wanted."""
-
-    def __init__(self) -> None:
-        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        threading.Thread(target=self._work, name="torcheer worker", daemon=True).start()
-
-    def give(self, job: Callable[[], None]) -> None:
-        self._jobs.put(job)
-
-    def _work(self) -> None:
-        while True:
-            self._jobs.get()()
-            if len(_idle) >= _MOST_IDLE:
-                return
-            _idle.append(self)
-
-
-_idle: Final[deque[_Worker]] = deque()
-
-
-def _start(job: Callable[[], None]) -> None:
-    try:
-        worker = _idle.pop()
-    except IndexError:
-        worker = _Worker()
-    worker.give(job)
 
 
 # --- one at a time --------------------------------------------------------------------------------

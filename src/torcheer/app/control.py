@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from torcheer.app.background_threads import in_thread
 from torcheer.app.runs.run_shelf import RunShelf
-from torcheer.app.wire import Answer, Followed, Name, Question, Single, as_text
+from torcheer.app.wire import Answer, Followed, Name, Question, Single, as_text, copied
 from torcheer.errors import InputError
 from torcheer.training.control import (
     About,
@@ -107,6 +107,7 @@ _PUSH_SECONDS: Final = 0.05  # between two answers about one training
 _LIST_SECONDS: Final = 0.25  # about all of them
 _FIND_SECONDS: Final = 0.25  # at least between two searches for a run that has just begun
 _BUSY: Final = 10  # times as long as a search took, the next one waits
+_MAX_NOTE: Final = 1 << 20
 _GONE: Final = "this training cannot be controlled from here: `torcheer control FILE.py:FUNCTION` names one."
 
 
@@ -177,22 +178,16 @@ class Controls:
 
     def _answer(self, question: ControlQuestion, control: Control, status: Status) -> ControlAnswer:
         run_ids = self._ids(status.runs)
-        return ControlAnswer(
+        return copied(
+            ControlAnswer,
+            status,
+            _MAX_NOTE,
             id=question.id,
             listing=_listing(control, status),
-            about=status.about,
-            values=status.values,
-            seed=status.seed,
             run_id=run_ids[-1] if run_ids else "",
             run_ids=run_ids,
             all_run_ids=self._ids(status.all_runs),
-            note=status.note,
-            fault=status.fault,
-            refusal=status.refusal,
-            refused_field=status.refused_field,
         )
-
-    # --- runs ----------------------------------------------------------------------------------------
 
     def _ids(self, folders: Sequence[str]) -> Sequence[str]:
         """Of those that the shelf knows: a page can ask for them at once. Of very many, the last."""
@@ -206,14 +201,7 @@ class Controls:
 
 
 def _listing(control: Control, status: Status) -> ControlListing:
-    return ControlListing(
-        id=control.id,
-        name=control.name,
-        target=str(control.target),
-        state=status.state,
-        doing=status.doing,
-        counters=status.counters,
-    )
+    return copied(ControlListing, status, id=control.id, name=control.name, target=str(control.target))
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import reduce
+from importlib.metadata import version
 from operator import or_
 from types import ModuleType
 from typing import Any, Final, Protocol
@@ -16,6 +17,7 @@ from msgspec import Struct
 
 from torcheer.app import control, lessons
 from torcheer.app.background_threads import Turns
+from torcheer.app.cache import Cache
 from torcheer.app.features import feature_messages
 from torcheer.app.features.feature_messages import FeatureSetsAnswer, FeatureSetsQuestion
 from torcheer.app.lessons import Learning
@@ -107,7 +109,7 @@ class Answers:
         self._shelf = shelf
         self._runs = runs
         self._learning = learning or Learning()
-        self._open: OrderedDict[str, PassSource] = OrderedDict()
+        self._open: Cache[PassSource] = Cache(_MAX_OPEN_PASSES)
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
         self._single: dict[type[Question], Single] = {
             PassesQuestion: self._passes,
@@ -121,13 +123,13 @@ class Answers:
                 self._single |= part.single
                 self._followed |= part.followed
 
-    @property
-    def has_runs(self) -> bool:
-        return self._runs is not None
-
-    @property
-    def has_lessons(self) -> bool:
-        return self._learning.has_lessons
+    async def hello(self) -> Hello:
+        return Hello(
+            version=version("torcheer"),
+            has_runs=self._runs is not None,
+            has_lessons=self._learning.has_lessons,
+            passes=await self.listing(),
+        )
 
     def is_followed(self, question: Question) -> bool:
         return type(question) in self._followed
@@ -165,8 +167,6 @@ class Answers:
         if self._runs is not None:
             self._runs.close()
 
-    # --- passes --------------------------------------------------------------------------------------
-
     async def _passes(self, question: PassesQuestion) -> Frame:
         return as_text(PassesAnswer(id=question.id, passes=await self.listing()))
 
@@ -185,11 +185,8 @@ class Answers:
                 source = await self._runs.pass_source(pass_id)
             if source is None:
                 raise InputError(_GONE)
-            # Another page may have opened it meanwhile.
-            source = self._open.setdefault(pass_id, source)
-        self._open.move_to_end(pass_id)
-        if len(self._open) > _MAX_OPEN_PASSES:
-            self._open.popitem(last=False)
+            source = self._open.get(pass_id) or source  # another page may have opened it meanwhile
+            self._open.put(pass_id, source)
         return source
 
 
@@ -250,16 +247,12 @@ def read_question(text: str) -> Question | Refusal:
     try:
         question = _QUESTIONS.decode(text)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-        return Refusal(id=_number_of(text), message=f"this question cannot be read: {error}.")
+        number = NO_QUESTION
+        with suppress(ValueError, RecursionError):
+            number = _NUMBERS.decode(text).id
+        return Refusal(id=number, message=f"this question cannot be read: {error}.")
     if isinstance(question, TensorQuestion | RunTensorQuestion) and question.window is not None:
         fault = window_fault(question.window)
         if fault:
             return Refusal(id=question.id, message=fault)
     return question
-
-
-def _number_of(text: str) -> int:
-    try:
-        return _NUMBERS.decode(text).id
-    except (ValueError, RecursionError):
-        return NO_QUESTION

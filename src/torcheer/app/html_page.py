@@ -44,8 +44,8 @@ class InlinePage:
         return f"<a torcheer page of {len(self._page):,} characters: a notebook shows it>"
 
 
-def show_inline(page: InlinePage) -> None:
-    display_inline(page)
+def show_inline(page: str, height: int = HEIGHT, title: str = "A pass through a model") -> None:
+    display_inline(InlinePage(page, height, title))
 
 
 def show_file(name: str, write: Callable[[Path], str], *, open_browser: bool = True) -> str:
@@ -74,11 +74,11 @@ MAX_NOTEBOOK_BYTES = 4_000_000  # a notebook keeps what it shows in its own file
 _MARKUP = re.compile(r"<(/script|/style|!--)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Bundle:
     script: str
     style: str
-    worker: str
+    worker: str = ""  # which lays out graphs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +100,8 @@ def static_file(name: str) -> bytes:
 
 def read_bundle(part: str = "onefile") -> Bundle:
     """`part`: what the front end was built as for such a page."""
-    names = (f"{part}.js", f"{part}.css", "worker.js")
-    script, style, worker = (static_file(name).decode() for name in names)
-    return Bundle(script=script, style=style, worker=worker)
+    names = (f"{part}.js", f"{part}.css", *(["worker.js"] if part == "onefile" else []))
+    return Bundle(*(static_file(name).decode() for name in names))
 
 
 def checked_bytes(max_bytes: object) -> int:

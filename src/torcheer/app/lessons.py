@@ -10,7 +10,6 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -20,7 +19,6 @@ from torcheer.app.access import state_folder
 from torcheer.app.background_threads import Turns
 from torcheer.app.html_page import (
     Bundle,
-    InlinePage,
     Subject,
     frame_of,
     read_bundle,
@@ -112,8 +110,8 @@ class Learning:
         self._turns = Turns()
         answers: dict[type[Question], Callable[[Any], Answer]] = {
             LessonsQuestion: self._lessons,
-            LessonQuestion: self._lesson,
-            LessonChecksQuestion: self._checks,
+            LessonQuestion: lambda one: LessonAnswer(one.id, _of("lesson_of_source")(one.source)),
+            LessonChecksQuestion: lambda one: LessonChecksAnswer(one.id, _of("checks_of_source")(one.source)),
             ExerciseQuestion: self._judged,
             ProgressResetQuestion: self._reset,
         }
@@ -131,13 +129,6 @@ class Learning:
             return as_text(await self._turns.take(answer, question))
 
         return handler
-
-    def _lesson(self, question: LessonQuestion) -> LessonAnswer:
-        return LessonAnswer(id=question.id, lesson=_of("lesson_of_source")(question.source))
-
-    def _checks(self, question: LessonChecksQuestion) -> LessonChecksAnswer:
-        checks = _of("checks_of_source")(question.source)
-        return LessonChecksAnswer(id=question.id, checks=checks)
 
     def _reset(self, question: ProgressResetQuestion) -> LessonsAnswer:
         self._progress.reset()
@@ -193,10 +184,6 @@ _HEIGHT: Final = 760  # between the cells of a notebook, in pixels
 _ABOUT: Final = "an expression and its gradients, step by step"
 
 
-def lesson_page(lesson: Lesson, bundle: Bundle | None = None) -> str:
-    return b"".join(_pieces(lesson, bundle or read_bundle(_FRONT_END))).decode()
-
-
 def write_lesson_page(lesson: Lesson, path: str | os.PathLike[str]) -> str:
     """Write the page to a file, which is there when it is whole; returns where it is."""
     bundle = read_bundle(_FRONT_END)
@@ -206,13 +193,14 @@ def write_lesson_page(lesson: Lesson, path: str | os.PathLike[str]) -> str:
 def show_lesson(lesson: Lesson, *, open_browser: bool = True) -> str | None:
     """Show it in the notebook, if this is one; else write it to a file for the user alone, and open that."""
     if in_notebook():
-        show_inline(InlinePage(lesson_page(lesson), _HEIGHT, "An expression and its gradients"))
+        page = b"".join(_pieces(lesson, read_bundle(_FRONT_END))).decode()
+        show_inline(page, _HEIGHT, "An expression and its gradients")
         return None
     return show_file(lesson.title, lambda path: write_lesson_page(lesson, path), open_browser=open_browser)
 
 
 def _pieces(lesson: Lesson, bundle: Bundle) -> Sequence[bytes]:
     subject = Subject(name=lesson.title, about=_ABOUT, data_id="torcheer-lesson")
-    before, after = frame_of(subject, replace(bundle, worker=""))  # it lays out graphs of passes
+    before, after = frame_of(subject, bundle)
     # What stands in an element of its own must not end it.
     return [before, as_json(lesson).replace(b"<", b"\\u003c"), after]

@@ -13,7 +13,7 @@ import logging
 import socket
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -128,8 +128,10 @@ class Listener:
 
 def listen(host: str = "127.0.0.1", port: int | None = None) -> Listener:
     """Bind to a host: at that port, at any free one for 0, or at one of ours for None."""
+    if port is not None and not 0 <= port <= 65535:
+        raise InputError(f"a port is a number from 0 to 65535, not {port}.")
     address = _resolve(host)
-    bound = _bind_preferred(host, address) if port is None else _bind_given(host, address, port)
+    bound = _bind_first(host, address, [*PREFERRED_PORTS, 0] if port is None else [port])
     parsed = ipaddress.ip_address(address.partition("%")[0])
     names = _names(host, parsed)
     shown = ("127.0.0.1", *_machine_names()) if parsed.is_unspecified else names[:1]
@@ -179,23 +181,19 @@ def _is_literal(host: str) -> bool:
     return True
 
 
-def _bind_preferred(host: str, address: str) -> socket.socket:
-    for port in PREFERRED_PORTS:
+def _bind_first(host: str, address: str, ports: Sequence[int]) -> socket.socket:
+    """At the first port that is not taken."""
+    *preferred, last = ports
+    for port in preferred:
         try:
             return _bind(address, port)
         except OSError as error:
             if error.errno not in _TAKEN:
                 raise _cannot_listen(host, port, error) from error
-    return _bind_given(host, address, 0)
-
-
-def _bind_given(host: str, address: str, port: int) -> socket.socket:
-    if not 0 <= port <= 65535:
-        raise InputError(f"a port is a number from 0 to 65535, not {port}.")
     try:
-        return _bind(address, port)
+        return _bind(address, last)
     except OSError as error:
-        raise _cannot_listen(host, port, error) from error
+        raise _cannot_listen(host, last, error) from error
 
 
 def _bind(address: str, port: int) -> socket.socket:

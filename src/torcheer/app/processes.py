@@ -72,12 +72,12 @@ def begin_reports() -> Reports:
 
 def end_with_input(given: IO[bytes]) -> None:
     """Once all that is wanted was read: from then on, the end of the input is the end of the process."""
-    threading.Thread(target=_wait_for_end, args=[given], daemon=True).start()
 
+    def wait() -> None:
+        given.read(1)
+        os._exit(1)
 
-def _wait_for_end(given: IO[bytes]) -> None:
-    given.read(1)
-    os._exit(1)
+    threading.Thread(target=wait, daemon=True).start()
 
 
 # --- the side of the server -----------------------------------------------------------------------
@@ -117,7 +117,7 @@ class Processes(Generic[AnyReport]):
         turns_of_page = self._turns_of_page.setdefault(page, asyncio.Semaphore(1))
         if turns_of_page.locked() or self._turns.locked():
             yield self._type(progress=0.0, note=WAITING), b""
-        async with turns_of_page, self._turns, own_process(command) as (process, complaints):
+        async with turns_of_page, self._turns, _own_process(command) as (process, complaints):
             assert process.stdout is not None
             await _give(process, order, memoryview(b"") if read is None else await read())
             while line := await process.stdout.readline():
@@ -129,7 +129,9 @@ class Processes(Generic[AnyReport]):
                 yield report, await process.stdout.readexactly(report.num_bytes)
                 if report.is_done:
                     return
-            _LOG.error("a process ended before it was done:\n%s", end_of(complaints))
+            complaints.seek(0)
+            end = complaints.read()[-4000:].decode("utf-8", "replace")
+            _LOG.error("a process ended before it was done:\n%s", end)
             raise InputError(self._failed)
 
 
@@ -144,7 +146,7 @@ async def _give(process: asyncio.subprocess.Process, order: msgspec.Struct, data
 
 
 @asynccontextmanager
-async def own_process(command: Sequence[str]) -> AsyncIterator[tuple[asyncio.subprocess.Process, IO[bytes]]]:
+async def _own_process(command: Sequence[str]) -> AsyncIterator[tuple[asyncio.subprocess.Process, IO[bytes]]]:
     """A process, and what it complains about. It is ended when it is left."""
     with tempfile.TemporaryFile() as complaints:
         packages = os.pathsep.join([_PACKAGES, *filter(None, sys.path)])
@@ -163,8 +165,3 @@ async def own_process(command: Sequence[str]) -> AsyncIterator[tuple[asyncio.sub
                 process.kill()
             with anyio.CancelScope(shield=True):
                 await process.wait()
-
-
-def end_of(complaints: IO[bytes]) -> str:
-    complaints.seek(0)
-    return complaints.read()[-4000:].decode("utf-8", "replace")

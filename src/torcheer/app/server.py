@@ -6,6 +6,7 @@ questions are answered again and again: each has a task of its own, which ends w
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import signal
@@ -16,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -39,7 +39,7 @@ from torcheer.app.html_page import static_file
 from torcheer.app.lessons import Learning
 from torcheer.app.listen import Connection, Listener, listen, urls
 from torcheer.app.passes.saved import SavedPasses, open_pass_file
-from torcheer.app.passes.source import MAX_REQUEST_BYTES, Hello, Shelf, SourceShelf
+from torcheer.app.passes.source import MAX_REQUEST_BYTES, Shelf
 from torcheer.app.runs.run_answers import RunAnswers
 from torcheer.app.runs.run_messages import StopQuestion
 from torcheer.app.runs.run_shelf import RunShelf
@@ -88,15 +88,9 @@ class Conversations:
         """Say to all pages that the server leaves."""
         # A page that does not read its socket is not waited for.
         with anyio.move_on_after(_CLOSING_SECONDS):
-            async with anyio.create_task_group() as tasks:
-                for socket in self._sockets:
-                    tasks.start_soon(_leave, socket)
+            leaving = (one.close(_GOING_AWAY, "the server has stopped") for one in self._sockets)
+            await asyncio.gather(*leaving, return_exceptions=True)
         self._answers.close()
-
-
-async def _leave(socket: WebSocket) -> None:
-    with suppress(*_GONE):
-        await socket.close(_GOING_AWAY, "the server has stopped")
 
 
 class _Conversation:
@@ -107,14 +101,7 @@ class _Conversation:
         self._followed: dict[int, anyio.CancelScope] = {}
 
     async def run(self) -> None:
-        passes = await self._answers.listing()
-        hello = Hello(
-            version=version("torcheer"),
-            has_runs=self._answers.has_runs,
-            has_lessons=self._answers.has_lessons,
-            passes=passes,
-        )
-        await self._send(as_text(hello))
+        await self._send(as_text(await self._answers.hello()))
         async with anyio.create_task_group() as tasks:
             while (text := await self._receive()) is not None:
                 question = read_question(text)
@@ -223,17 +210,6 @@ PAGE: Final = f"""\
 """
 
 
-def application(conversations: Conversations) -> Starlette:
-    routes = [
-        Route("/", _page),
-        Route("/static/{name}", _static),
-        WebSocketRoute("/socket", conversations.hold),
-    ]
-    app = Starlette(routes=routes)
-    app.router.redirect_slashes = False  # a path is right or it is not
-    return app
-
-
 async def _page(request: Request) -> Response:
     return HTMLResponse(PAGE)
 
@@ -276,18 +252,18 @@ class Server(uvicorn.Server):
         self.admission = Admission(listener.port, secret.value)
         self.when_started: Callable[[], None] = lambda: None
         self._controls = Controls(controls, runs)
-        self._conversations = Conversations(
-            Answers(
-                shelf,
-                None if runs is None else RunAnswers(runs),
-                self._controls,
-                learning,
-                None if features is None else FeatureAnswers(features),
-            )
+        of_runs = None if runs is None else RunAnswers(runs)
+        of_features = None if features is None else FeatureAnswers(features)
+        self._conversations = Conversations(Answers(shelf, of_runs, self._controls, learning, of_features))
+        app = Starlette(
+            routes=[
+                Route("/", _page),
+                Route("/static/{name}", _static),
+                WebSocketRoute("/socket", self._conversations.hold),
+            ]
         )
-        guard = Guard(
-            app=application(self._conversations), host_names=listener.host_names, admission=self.admission
-        )
+        app.router.redirect_slashes = False  # a path is right or it is not
+        guard = Guard(app=app, host_names=listener.host_names, admission=self.admission)
         super().__init__(_config(guard))
 
     @property
@@ -457,9 +433,6 @@ def _is_of_run(path: Path) -> bool:
     return path.is_file() and (is_part(name) or is_event_file(name))
 
 
-# --- until Ctrl-C ---------------------------------------------------------------------------------
-
-
 _SWITCH_SECONDS: Final = 0.001
 LEARN_PLACE: Final = "#learn"
 _PUBLIC: Final = (
@@ -502,15 +475,9 @@ def view(
             f"torcheer: {shown} has no run and no saved pass yet, and no features: tl.Run, history.save "
             "and tl.extract put them there, and the page shows them when they come.\n"
         )
-    listener = listen(host, port)
-    start = controls[0].start if is_for_control else _nothing
-    _serve(
-        lambda secret: Server(shelf, listener, secret, runs, controls, features=features),
-        listener,
-        place,
-        open_browser,
-        start,
-    )
+    make = partial(Server, shelf, runs=runs, controls=controls, features=features)
+    start = controls[0].start if is_for_control else None
+    _serve(make, listen(host, port), place, open_browser, start)
 
 
 def _shelves(here: Sequence[Path], urls: Sequence[str], links: LinkRule) -> tuple[Shelf, RunShelf | None]:
@@ -524,7 +491,7 @@ def _shelves(here: Sequence[Path], urls: Sequence[str], links: LinkRule) -> tupl
             why = (str(error).strip().splitlines() or [""])[0]  # some write pages
             raise InputError(f"{url} cannot be read: {type(error).__name__}: {why}.") from error
     if urls and not here:
-        return SourceShelf([]), None
+        return SavedPasses(()), None
     shelf, runs = shelves(here, links)
     if len(here) == 1 and runs is None:
         open_pass_file(here[0])
@@ -538,30 +505,23 @@ def learn(
     learning = Learning(own)
     if not learning.has_lessons:
         raise InputError("torch is not installed here, and expressions are computed with it.")
-    listener = listen(host, port)
-    _serve(
-        lambda secret: Server(SourceShelf([]), listener, secret, learning=learning),
-        listener,
-        LEARN_PLACE,
-        open_browser,
-        learning.warm_up,
-    )
-
-
-def _nothing() -> None:
-    """What else begins when a page is served."""
+    make = partial(Server, SavedPasses(()), learning=learning)
+    _serve(make, listen(host, port), LEARN_PLACE, open_browser, learning.warm_up)
 
 
 def _serve(
-    make: Callable[[Secret], Server],
+    make: Callable[..., Server],
     listener: Listener,
     place: str,
     open_browser: bool,
-    when_announced: Callable[[], None],
+    when_announced: Callable[[], None] | None,
 ) -> None:
     secret = user_secret()
+    # Threads take turns more often: those that read large runs hold up the pages less. Only here, where the
+    # process is our own, since this holds for all of it.
+    former = sys.getswitchinterval()
     try:
-        server = make(secret)
+        server = make(listener=listener, secret=secret)
         warnings = [*([_PUBLIC] if listener.is_public else []), *([secret.note] if secret.note else [])]
 
         def announce() -> None:
@@ -574,27 +534,15 @@ def _serve(
                 # Some browsers do not come back before they are closed.
                 url = f"{server.one_time_url()}{place}"
                 threading.Thread(target=open_in_browser, args=[url], daemon=True).start()
-            when_announced()
+            if when_announced is not None:
+                when_announced()
 
         server.when_started = announce
-        with _quick_turns():
-            server.serve_until_stopped()
-    finally:
-        listener.socket.close()
-
-
-@contextmanager
-def _quick_turns() -> Iterator[None]:
-    """Let threads take turns more often: those that read large runs hold up the pages less.
-
-    Only where the process is our own, since this holds for all of it.
-    """
-    former = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    try:
-        yield
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        server.serve_until_stopped()
     finally:
         sys.setswitchinterval(former)
+        listener.socket.close()
 
 
 def control_place(control: Control) -> str:
@@ -656,15 +604,11 @@ def show_features(path: str) -> str:
     return announced("The features are", address_of(path, "features"))
 
 
-_servings: Final[list[Serving]] = []  # of a notebook, which go on until it ends
-
-
 def show_control(control: Control, *, open_browser: bool, port: int | None) -> str | None:
     """Serve it until Ctrl-C; in a notebook, which has to go on, beside it. Returns the address there."""
     if not in_notebook():
         view([], controls=[control], port=port, open_browser=open_browser)
         return None
     serving = serve_runs_in_background(port=port, controls=[control])
-    _servings.append(serving)
     url = f"{serving.url}{control_place(control)}"
     return announced("The training can be controlled", url, open_browser=open_browser)

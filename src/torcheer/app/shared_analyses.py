@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from contextlib import aclosing, redirect_stdout
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -24,7 +25,7 @@ from torcheer.app.processes import Processes, Reader, Report, begin_reports, com
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.run_records import data_of, entry_of
-from torcheer.app.wire import binary_frame, finite
+from torcheer.app.wire import binary_frame, copied
 from torcheer.errors import FileFormatError, InputError
 from torcheer.run import EmbeddingHead
 
@@ -39,10 +40,7 @@ def contrast_of(matrix: SimilarityMatrix, labels: Array | None, kind: type[Contr
     """Pairs with the same label against pairs with different ones; None without labels."""
     if labels is None:
         return None
-    found = label_contrast(
-        SimilarityMatrix(values=matrix.values, metric=matrix.metric, order=matrix.order, labels=labels)
-    )
-    return kind(within=finite(found.within), between=finite(found.between), contrast=finite(found.contrast))
+    return copied(kind, label_contrast(replace(matrix, labels=labels)))
 
 
 def undefined_words(matrix: SimilarityMatrix, what: str) -> str:
@@ -75,17 +73,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 Reduced = tuple[NDArray[Any], str]  # new places, and what people should know of them
 Says = Callable[[float, str], None]
-
-
-def missing_library(method: str) -> str:
-    """What has to be installed for a method; empty where nothing has."""
-    if method not in LIBRARIES or importlib.util.find_spec(LIBRARIES[method][0]) is not None:
-        return ""
-    _, title, package = LIBRARIES[method]
-    return f"{title} needs {package}, which is not here: pip install 'torcheer[projector]', then try again."
-
-
-# --- the methods -----------------------------------------------------------------------------------------
 
 
 def reduce_points(points: Matrix, order: Order, says: Says) -> Reduced:
@@ -303,10 +290,11 @@ def _points(run: OpenRun, record: str, order: Order) -> memoryview:
 
 def check_method(method: str, num_points: int) -> None:
     """Refused where it is not installed, or cannot be done with so many."""
-    missing = missing_library(method)
-    if missing:
-        raise InputError(missing)
-    title = LIBRARIES[method][1] if method in LIBRARIES else "PCA"
+    module, title, package = LIBRARIES.get(method, ("numpy", "PCA", ""))
+    if importlib.util.find_spec(module) is None:
+        raise InputError(
+            f"{title} needs {package}, which is not here: pip install 'torcheer[projector]', then try again."
+        )
     if num_points > MAX_POINTS[method]:
         raise InputError(
             f"{title} of {num_points:,} points takes too long: {MAX_POINTS[method]:,} is the most. "
@@ -317,14 +305,8 @@ def check_method(method: str, num_points: int) -> None:
 
 
 def _frame(number: int, order: Order, report: Report, places: bytes = b"") -> bytes:
-    answer = ReductionAnswer(
-        id=number,
-        progress=report.progress,
-        is_done=report.is_done,
-        num_points=order.num_points,
-        num_dims=order.wanted_dims,
-        note=report.note,
-    )
+    sizes = {"num_points": order.num_points, "num_dims": order.wanted_dims}
+    answer = copied(ReductionAnswer, report, id=number, **sizes)
     return binary_frame(answer, places)
 
 

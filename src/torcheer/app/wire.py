@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Annotated, Any, Final, TypeVar
 
@@ -26,6 +26,7 @@ Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Name = Annotated[str, Meta(max_length=64)]
 
 Message = TypeVar("Message", bound=Struct)
+Item = TypeVar("Item")
 
 
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
@@ -78,14 +79,11 @@ def as_json(message: object) -> bytes:
 
 def _with_escapes(value: Any) -> Any:
     if isinstance(value, str):
-        return value if _is_encodable(value) else Raw(json.dumps(value).encode())
+        is_whole = not any("\ud800" <= character <= "\udfff" for character in value)
+        return value if is_whole else Raw(json.dumps(value).encode())
     if isinstance(value, dict):
         return {key: _with_escapes(item) for key, item in value.items()}
     return [_with_escapes(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _is_encodable(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def binary_frame(answer: Answer, values: bytes) -> bytes:
@@ -96,6 +94,27 @@ def binary_frame(answer: Answer, values: bytes) -> bytes:
 
 
 # --- what a page can hold --------------------------------------------------------------------
+
+
+CHUNK_BYTES: Final = 1 << 20  # of one answer, about
+
+
+def encoded_bytes(item: object) -> int:
+    return len(as_json(item))
+
+
+def chunks(
+    items: Sequence[Item], size_of: Callable[[Item], float] = encoded_bytes, most: float | None = None
+) -> Iterator[Sequence[Item]]:
+    """As many at a time as fit into an answer; at least one, which may be empty."""
+    first, size = 0, 0.0
+    for end, item in enumerate(items, start=1):
+        size += size_of(item)
+        if size > (CHUNK_BYTES if most is None else most):
+            yield items[first:end]
+            first, size = end, 0.0
+    if first < len(items) or not items:
+        yield items[first:]
 
 
 def clipped(text: str, most: int = MAX_TEXT) -> str:
@@ -109,3 +128,18 @@ def finite(value: float | None) -> float | None:
 def countable(value: int | None) -> int | None:
     """A whole number that a page can hold; beyond that, the largest it can."""
     return value if value is None else max(-LARGEST, min(LARGEST, value))
+
+
+def plain(value: Any, most: int = MAX_TEXT) -> Any:
+    """A text or a number as a page can hold it."""
+    if isinstance(value, str):
+        return clipped(value, most)
+    if isinstance(value, int):
+        return countable(value)
+    return finite(value) if isinstance(value, float) else value
+
+
+def copied(kind: type[Message], source: object, most: int = MAX_TEXT, **given: Any) -> Message:
+    """A message with fields of something that anybody may have written, as a page can hold them."""
+    names = [name for name in kind.__struct_fields__ if name not in given and hasattr(source, name)]
+    return kind(**{name: plain(getattr(source, name), most) for name in names}, **given)

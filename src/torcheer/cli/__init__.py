@@ -131,20 +131,16 @@ def view(
 
 @contextmanager
 def _naming_errors_of_the_model() -> Iterator[None]:
+    """An exception of the model itself, and how far it came."""
     try:
         yield
     except TorcheerError:
         raise
     except Exception as error:
-        raise InputError(_what_happened(error)) from error
-
-
-def _what_happened(error: Exception) -> str:
-    """An exception of the model itself, and how far it came."""
-    history = getattr(error, "history", None)
-    last = None if history is None or not len(history) else history[-1]
-    where = "" if last is None else f" The last op was {last.layer_label}: {last.source_line or 'the input'}."
-    return f"the model raised {type(error).__name__}: {error}.{where}"
+        last = next(reversed(getattr(error, "history", None) or ()), None)
+        line = "" if last is None else last.source_line or "the input"
+        where = "" if last is None else f" The last op was {last.layer_label}: {line}."
+        raise InputError(f"the model raised {type(error).__name__}: {error}.{where}") from error
 
 
 def main() -> None:

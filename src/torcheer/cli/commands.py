@@ -1,4 +1,4 @@
-"""`torcheer control`, `torcheer learn` and `torcheer video`."""
+"""`torcheer control`, `torcheer learn`, `torcheer video` and `torcheer extract`."""
 
 from __future__ import annotations
 
@@ -244,18 +244,16 @@ class SpreadingCommand(TyperCommand):
 def spread(words: Sequence[str]) -> list[str]:
     """The same with the option before each of its words."""
     found: list[str] = []
-    option = ""
-    is_first = False
+    option, num_words = "", 0
     for word in words:
         if word.startswith("-"):
-            option = word if word in _SEVERAL else ""
-            is_first = bool(option)
-        elif option and not is_first and not (option in ("--layers", "-l") and _TARGET.fullmatch(word)):
-            found.append(option)
-        elif not is_first:
-            option = ""
-        else:
-            is_first = False
+            option, num_words = word if word in _SEVERAL else "", 0
+        elif option:
+            num_words += 1
+            if num_words > 1 and option in ("--layers", "-l") and _TARGET.fullmatch(word):
+                option = ""
+            elif num_words > 1:
+                found.append(option)
         found.append(word)
     return found
 
@@ -318,7 +316,10 @@ def extract(
         "seed": seed,
     }
     if list_layers:
-        typer.echo(_listed(target, layers, options))
+        from torcheer.features import layers_text
+
+        model, data = called(target, "(model, data)", (2,))
+        typer.echo(layers_text(model, data, **options, **({"layers": _wanted(layers)} if layers else {})))
         return
     if not layers or to is None:
         raise typer.BadParameter(
@@ -338,13 +339,6 @@ def extract(
     )
     if features.is_complete and rank_of_process() == 0:
         typer.echo(str(features))
-
-
-def _listed(target: str, layers: Sequence[str] | None, options: dict[str, Any]) -> str:
-    from torcheer.features import layers_text
-
-    model, data = called(target, "(model, data)", (2,))
-    return layers_text(model, data, **options, **({"layers": _wanted(layers)} if layers else {}))
 
 
 def _wanted(layers: Sequence[str]) -> Any:

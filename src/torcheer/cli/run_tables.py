@@ -19,8 +19,6 @@ from rich.text import Text
 
 from torcheer.graph import readable_bytes
 from torcheer.run import (
-    Alarm,
-    Gap,
     Plain,
     SavedRun,
     Scalars,
@@ -207,14 +205,11 @@ def _metrics_table(names: Sequence[str], runs: Sequence[SavedRun]) -> Table:
         cells = []
         for scalars in of_runs:
             found = scalars.get(name)
-            cells.append("–" if found is None or not len(found) else _last_and_best(found))
+            last = number(float(found.values[-1]) if found is not None and len(found) else None)
+            best = None if found is None else best_of(found)
+            cells.append(last if best is None else f"{last} ({number(best[0])} at {best[1]})")
         table.add_row(plain(name), *cells)
     return table
-
-
-def _last_and_best(scalars: Any) -> str:
-    last, best = number(float(scalars.values[-1])), best_of(scalars)
-    return last if best is None else f"{last} ({number(best[0])} at {best[1]})"
 
 
 def _differing(of_runs: Sequence[Mapping[str, Plain]]) -> dict[str, list[str]]:
@@ -312,57 +307,39 @@ _REASONS: Final = {
 
 def watch_rows(run: SavedRun) -> dict[str, Any]:
     """The same for programs."""
-    ranks = []
-    watched = run.watched
-    for rank in watched.ranks:
-        its = watched.of_rank(rank)
-        steps = its.steps
-        ranks.append(
-            {
-                "rank": rank,
-                "every": its.every,
-                "got": its.got,
-                "names": its.names,
-                "columns": its.columns,
-                "num_steps": len(steps),
-                "last_step": int(steps[-1]) if len(steps) else None,
-            }
-        )
+    ranks = [
+        {
+            "rank": rank,
+            **{name: getattr(its, name) for name in ("every", "got", "names", "columns")},
+            "num_steps": len(its.steps),
+            "last_step": int(its.steps[-1]) if len(its.steps) else None,
+        }
+        for rank in run.watched.ranks
+        for its in [run.watched.of_rank(rank)]
+    ]
     return {"watched": ranks, "alarms": run.alarms, "gaps": run.gaps}
 
 
-def watch_lines(run: SavedRun) -> list[str]:
+def watch_lines(run: SavedRun) -> Iterator[str]:
     """A few lines; none of a run that nobody watched."""
-    return [*_watched_lines(run), *_alarm_lines(run.alarms), *_gap_lines(run.gaps)]
-
-
-def _watched_lines(run: SavedRun) -> Iterator[str]:
-    watched = run.watched
+    watched, alarms, gaps = run.watched, run.alarms, run.gaps
     for rank in watched.ranks:
         its = watched.of_rank(rank)
         of_rank = f"rank {rank}: " if len(watched.ranks) > 1 else ""
         every = f", {plain(every_text(its.every, its.got))}" if its.every else ""
         rows = f"{len(its):,} rows of {len(its.layers):,} layers"
         yield f"watched: {of_rank}{rows} at {len(its.steps):,} steps{every}"
-
-
-def _alarm_lines(alarms: Sequence[Alarm]) -> Iterator[str]:
-    if not alarms:
-        return
-    kinds = Counter(alarm.alarm for alarm in alarms)
-    counted = ", ".join(f"{plain(kind)} {count:,}" for kind, count in kinds.most_common())
-    yield f"alarms: {len(alarms):,} ({counted})"
+    if alarms:
+        kinds = Counter(alarm.alarm for alarm in alarms)
+        counted = ", ".join(f"{plain(kind)} {count:,}" for kind, count in kinds.most_common())
+        yield f"alarms: {len(alarms):,} ({counted})"
     for alarm in alarms[:_MOST_ALARMS]:
         said = plain(alarm.message) or f"{plain(alarm.alarm)} of {plain(alarm.row)}"
         yield f"  step {alarm.step}: {said}"
     if len(alarms) > _MOST_ALARMS:
         yield f"  and {len(alarms) - _MOST_ALARMS:,} more: torcheer runs export csv --events"
-
-
-def _gap_lines(gaps: Sequence[Gap]) -> Iterator[str]:
-    if not gaps:
-        return
-    yield f"gaps: {len(gaps):,}, {sum(gap.num_missing for gap in gaps):,} records missing"
+    if gaps:
+        yield f"gaps: {len(gaps):,}, {sum(gap.num_missing for gap in gaps):,} records missing"
     for gap in gaps[:_MOST_GAPS]:
         is_one = gap.first_step == gap.last_step
         steps = f"step {gap.first_step}" if is_one else f"steps {gap.first_step}–{gap.last_step}"

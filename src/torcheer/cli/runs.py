@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TextIO
 
@@ -70,7 +69,7 @@ def show(run: RunArgument, as_json: JsonOption = False, follow_links: LinksOptio
     if as_json:
         print_json({"run": row, "hparams": saved.hparams(), "series": series, **watch_rows(saved)})
     else:
-        print_run(row, saved.hparams(), series, watch_lines(saved))
+        print_run(row, saved.hparams(), series, list(watch_lines(saved)))
 
 
 @runs_app.command()
@@ -80,7 +79,10 @@ def compare(runs: RunsArgument, follow_links: LinksOption = False) -> None:
 
     if len(runs) < 2:
         raise InputError("name at least two runs to compare: torcheer runs compare runs/first runs/second")
-    print_comparison(_short_names(runs), [_opened(run, follow_links) for run in runs])
+    names = [run.resolve().name for run in runs]
+    if len(set(names)) < len(names):  # two end alike
+        names = list(map(str, runs))
+    print_comparison(names, [_opened(run, follow_links) for run in runs])
 
 
 @export_app.command("csv")
@@ -176,12 +178,6 @@ def _opened(run: Path, follow_links: bool) -> SavedRun:
     return open_run(folder_of(run), follow_links=follow_links)
 
 
-def _short_names(runs: Sequence[Path]) -> list[str]:
-    """The last part of each path; the whole of it where two end alike."""
-    names = [run.resolve().name for run in runs]
-    return names if len(set(names)) == len(names) else [str(run) for run in runs]
-
-
 _BESIDE: Final = ("-wal", "-shm", "-journal")  # that SQLite puts beside a part
 _RECENT_SECONDS: Final = 60  # event files that were written to since may be written to still
 _SHOWN: Final = 5
@@ -236,8 +232,5 @@ def _remove(folder: Path) -> str:
 
 
 def _is_own(name: str) -> bool:
-    if is_event_file(name) or is_part(name):
-        return True
-    if name.startswith("rank-") and name.endswith(LOCK_ENDING):
-        return True
-    return any(name.endswith(PART_ENDING + ending) and name.startswith("rank-") for ending in _BESIDE)
+    endings = (LOCK_ENDING, *(PART_ENDING + ending for ending in _BESIDE))
+    return is_event_file(name) or is_part(name) or (name.startswith("rank-") and name.endswith(endings))

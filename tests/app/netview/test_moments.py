@@ -12,7 +12,7 @@ from tests.app.net_runs import AskedRun, blocks_in, layer, scene
 from tests.app.runs_page import page_on
 from tests.app.watched_runs import only_id
 from tests.run.handmade_part import HandmadePart
-from torcheer.app.netview import net_moments
+from torcheer.app.netview import net_values
 from torcheer.run import Connection, MomentHead, TensorHead
 
 
@@ -119,12 +119,12 @@ def test_many_moments_come_in_several_answers(tmp_path: Path, monkeypatch: pytes
         for step in range(25):
             run.log_tensor(step, "a.Act", np.zeros((1, 3)))
             run.log_moment(step, {"trial": step})
-    monkeypatch.setattr(net_moments, "_CHUNK", 10)
+    monkeypatch.setattr(net_values, "_CHUNK", 10)
     news = AskedRun(tmp_path).moments_news()
     assert [one["is_all"] for one in news] == [True, False, False]
     assert [step for one in news for step in one["steps"]] == list(range(25))
     assert [text for one in news for text in one["counters"]["trial"]] == [str(step) for step in range(25)]
-    monkeypatch.setattr(net_moments, "_MAX_MOMENTS", 5)
+    monkeypatch.setattr(net_values, "_MAX_MOMENTS", 5)
     assert AskedRun(tmp_path).moments_news()[0]["steps"] == [20, 21, 22, 23, 24]
 
 
@@ -192,7 +192,7 @@ def test_the_range_of_what_only_an_input_has_is_its_own(tmp_path: Path) -> None:
 def test_a_page_follows_a_network_while_it_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torcheer.app.netview.net_moments._PUSH_SECONDS", 0.02)
+    monkeypatch.setattr("torcheer.app.netview.net_values._PUSH_SECONDS", 0.02)
     weight = np.arange(6.0).reshape(2, 3)
     connection = Connection(source="x", target="fc", form="linear", weight="fc.weight")
     with tl.Run(tmp_path / "run") as run:

@@ -32,19 +32,31 @@ def good(history: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def needs_torch(found: Any) -> bool:
+    return str(found[0].note).startswith(("quantized", "nested"))
+
+
 def test_a_file_answers_as_the_history_does(history: Any, good: Path) -> None:
     live, kept = HistorySource(history), open_pass_file(good)
     document = live.document()
+    without_torch = [op for op in range(len(document.ops)) if needs_torch(live.tensor("output", op, None))]
 
     assert kept.name == "ManyTypes"
-    assert kept.detail.startswith("pass.safetensors")
+    assert len(without_torch) >= 3
     for op in range(len(document.ops)):
-        assert kept.tensor("output", op, None) == live.tensor("output", op, None), document.ops[op].label
-        assert kept.tensor("grad", op, None) == live.tensor("grad", op, None), document.ops[op].label
+        label = document.ops[op].label
+        if op in without_torch:
+            assert "tl.load_history" in str(kept.tensor("output", op, None)), label
+        else:
+            assert kept.tensor("output", op, None) == live.tensor("output", op, None), label
+        assert kept.tensor("grad", op, None) == live.tensor("grad", op, None), label
     assert kept.tensor("param_grad", 0, None) == live.tensor("param_grad", 0, None)
     assert "not their values" in str(kept.tensor("param", 0, None))
     for name in ("zeros", "nonfinite"):
-        assert kept.figures(name) == live.figures(name)
+        figures = list(live.figures(name))
+        for op in without_torch:
+            figures[op] = None  # type: ignore[call-overload]
+        assert kept.figures(name) == figures
 
 
 def test_its_document_says_what_the_file_has(history: Any, good: Path) -> None:
@@ -139,7 +151,7 @@ def test_torch_is_not_needed(good: Path) -> None:
 
     assert done.stderr == ""
     num_ops, num_shown = map(int, done.stdout.split())
-    assert num_ops == num_shown > 40
+    assert num_ops > num_shown > 40
 
 
 def test_the_last_tensor_is_at_hand_and_no_other(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import torcheer as tl
 from tests.app.runs_page import RunsPage, page_on
 from tests.app.watched_runs import only_id
 from tests.run.handmade_part import HandmadePart
-from torcheer.app.runs import feeds as events_module
+from torcheer.app.runs import run_answers as events_module
 from torcheer.run.records import AlarmHead, GapHead
 
 
@@ -131,7 +131,7 @@ def test_of_very_many_the_first_and_the_last_come_in_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events_module, "MAX_EVENTS", 100)
-    monkeypatch.setattr("torcheer.app.runs.feeds.CHUNK_BYTES", 5000)
+    monkeypatch.setattr("torcheer.app.wire.CHUNK_BYTES", 5000)
     with tl.Run(tmp_path / "run") as run:
         for step in range(500):
             alarm(run, step)

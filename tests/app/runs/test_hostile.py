@@ -15,8 +15,8 @@ from tests.app.runs_page import RunsPage, make_impatient, page_on
 from tests.app.serving import SECRET, frame, raw_socket
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.listen import listen
-from torcheer.app.passes.source import SourceShelf
-from torcheer.app.runs import feeds
+from torcheer.app.passes.saved import SavedPasses
+from torcheer.app.runs import run_answers
 from torcheer.app.runs import run_shelf as shelf_module
 from torcheer.app.runs.open_run import MAX_RUNS, RunFolders
 from torcheer.app.runs.run_shelf import RunShelf
@@ -144,9 +144,11 @@ def test_a_page_that_does_not_read_is_not_flooded_and_holds_up_nobody(
         part.add_block(name, [(step, 1000.0 + step, 1.0) for step in range(4097)])
     part.add_block("small", [(0, 1000.0, 0.0)])
     made = []
-    frame_of = feeds.binary_frame
+    frame_of = run_answers.binary_frame
     monkeypatch.setattr(
-        feeds, "binary_frame", lambda head, data: (made.append(len(head.blocks)), frame_of(head, data))[1]
+        run_answers,
+        "binary_frame",
+        lambda head, data: (made.append(len(head.blocks)), frame_of(head, data))[1],
     )
     with serve_runs_in_background(tmp_path, secret=SECRET) as serving, RunsPage(serving) as page:
         run_id = next(iter(page.all_runs(1).values()))["id"]
@@ -179,7 +181,7 @@ class FailingReader(RunReader):
 @contextmanager
 def page_with(opener: Any, *folders: Path, finder: Any = find_runs) -> Iterator[RunsPage]:
     runs = RunShelf(folders, finder, opener)
-    with Serving(Server(SourceShelf([]), listen(port=0), SECRET, runs)) as serving, RunsPage(serving) as page:
+    with Serving(Server(SavedPasses(()), listen(port=0), SECRET, runs)) as serving, RunsPage(serving) as page:
         yield page
 
 
@@ -216,7 +218,7 @@ def test_a_list_of_very_many_runs_comes_in_pieces_with_few_files_open(
 ) -> None:
     make_impatient(monkeypatch)
     monkeypatch.setattr(shelf_module, "_MAX_OPEN", 5)
-    monkeypatch.setattr("torcheer.app.runs.feeds.CHUNK_BYTES", 20_000)
+    monkeypatch.setattr("torcheer.app.wire.CHUNK_BYTES", 20_000)
     with tl.Run(tmp_path / "run") as run:
         for step in range(100):
             run.log(step, loss=1 / (step + 1))

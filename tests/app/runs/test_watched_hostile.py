@@ -26,7 +26,7 @@ from tests.app.watched_runs import (
 )
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.listen import listen
-from torcheer.app.passes.source import SourceShelf
+from torcheer.app.passes.saved import SavedPasses
 from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.server import Server, Serving
 from torcheer.errors import FileFormatError
@@ -210,7 +210,7 @@ def test_a_run_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         raise FileFormatError("it is no run: make it again.")
 
     runs = RunShelf([tmp_path], find_runs, opener)
-    with Serving(Server(SourceShelf([]), listen(port=0), SECRET, runs)) as serving, RunsPage(serving) as page:
+    with Serving(Server(SavedPasses(()), listen(port=0), SECRET, runs)) as serving, RunsPage(serving) as page:
         (run,) = page.all_runs(1).values()
         for question in (WATCHED, ROW):
             page.socket.send(json.dumps(question | {"id": 7, "run_id": run["id"]}))

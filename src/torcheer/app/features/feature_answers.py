@@ -34,7 +34,7 @@ from torcheer.app.processes import Processes, command_of
 from torcheer.app.runs.run_messages import ReductionAnswer
 from torcheer.app.shared_analyses import Order as ReductionOrder
 from torcheer.app.shared_analyses import Reductions, check_method
-from torcheer.app.wire import Followed, Frame, Question, Single, as_text, binary_frame
+from torcheer.app.wire import Followed, Frame, Question, Single, as_text, binary_frame, copied
 from torcheer.errors import InputError
 from torcheer.run import EmbeddingHead
 
@@ -71,9 +71,7 @@ class FeatureAnalyses:
                 rows = None
                 if finding.is_done:
                     rows = await opened.turns.take(rows_of, opened, _part_of(chosen, finding.samples))
-                answer = messages.FeatureSimilarityAnswer(
-                    question.id, **_state(finding), rows=rows, contrast=finding.contrast
-                )
+                answer = copied(messages.FeatureSimilarityAnswer, finding, id=question.id, rows=rows)
                 yield binary_frame(answer, data)
 
     async def layers(self, opened: OpenSet, question: messages.FeatureLayersQuestion, page: object) -> Frames:
@@ -82,13 +80,8 @@ class FeatureAnalyses:
         )
         async with aclosing(self._found(opened, order, page)) as found:
             async for finding, data in found:
-                answer = messages.FeatureLayersAnswer(
-                    question.id,
-                    **_state(finding),
-                    layers=finding.layers,
-                    left_out=finding.left_out,
-                    num_samples=len(finding.samples),
-                )
+                num = len(finding.samples)
+                answer = copied(messages.FeatureLayersAnswer, finding, id=question.id, num_samples=num)
                 yield binary_frame(answer, data)
 
     async def probes(self, opened: OpenSet, question: messages.FeatureProbesQuestion, page: object) -> Frames:
@@ -124,7 +117,7 @@ class FeatureAnalyses:
                 if finding.is_done:
                     head, labels = await opened.turns.take(_embedding, opened, chosen, finding, data)
                     data += labels
-                answer = messages.FeaturePointsAnswer(question.id, **_state(finding), head=head)
+                answer = copied(messages.FeaturePointsAnswer, finding, id=question.id, head=head)
                 yield binary_frame(answer, data)
 
     async def reduce(self, opened: OpenSet, question: messages.FeatureReduceQuestion, page: object) -> Frames:
@@ -216,14 +209,10 @@ def _embedding(
     return head, labels
 
 
-def _state(finding: Finding) -> dict[str, Any]:
-    return {"progress": finding.progress, "is_done": finding.is_done, "note": finding.note}
-
-
 def _probes_answer(
     question: messages.FeatureProbesQuestion, finding: Finding, probes: Sequence[messages.FeatureProbe]
 ) -> str:
-    return as_text(messages.FeatureProbesAnswer(question.id, **_state(finding), at=finding.at, probes=probes))
+    return as_text(copied(messages.FeatureProbesAnswer, finding, id=question.id, probes=probes))
 
 
 # --- answers --------------------------------------------------------------------------------------
@@ -274,15 +263,12 @@ class FeatureAnswers:
         sent: list[messages.FeatureSetListing] | None = None
         while True:
             began = time.monotonic()
-            listings = await self._list_turns.take(self._listings)
+            listings = await self._list_turns.take(lambda: [*map(listing_of, self._shelf.sets().values())])
             if listings != sent:
                 sent = listings
                 yield as_text(messages.FeatureSetsAnswer(id=question.id, sets=listings))
             # A folder that takes long to look through is looked through less often.
             await asyncio.sleep(max(_LIST_SECONDS, _BUSY * (time.monotonic() - began)))
-
-    def _listings(self) -> list[messages.FeatureSetListing]:
-        return [listing_of(opened) for opened in self._shelf.sets().values()]
 
 
 async def _follow_set(opened: OpenSet, question: messages.FeatureSetQuestion, page: object) -> Frames:

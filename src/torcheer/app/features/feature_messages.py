@@ -29,58 +29,60 @@ Layer = Annotated[int, Meta(ge=0, lt=MAX_LAYERS)]
 # --- what a page asks ------------------------------------------------------------------------
 
 
+class FeatureQuestion(Question, frozen=True):
+    """About one set."""
+
+    set_id: Name
+
+
+class FeatureLayerQuestion(FeatureQuestion, frozen=True):
+    """About one of its layers."""
+
+    layer: Layer
+
+
 class FeatureSetsQuestion(Question, frozen=True, tag="feature_sets"):
     """Which sets of features are there? Followed: comes anew when something changes."""
 
 
-class FeatureSetQuestion(Question, frozen=True, tag="feature_set"):
+class FeatureSetQuestion(FeatureQuestion, frozen=True, tag="feature_set"):
     """All about one set but its values. Followed: comes anew while it grows."""
 
-    set_id: Name
 
-
-class FeatureSimilarityQuestion(Question, frozen=True, tag="feature_similarity"):
+class FeatureSimilarityQuestion(FeatureLayerQuestion, frozen=True, tag="feature_similarity"):
     """How alike samples are to a layer. Followed, for the progress."""
 
-    set_id: Name
-    layer: Layer
     metric: Metric
     most: Annotated[int, Meta(ge=2, le=MAX_SAMPLES)]  # samples
 
 
-class FeatureLayersQuestion(Question, frozen=True, tag="feature_layers"):
+class FeatureLayersQuestion(FeatureQuestion, frozen=True, tag="feature_layers"):
     """How alike layers are to one another. Followed, for the progress."""
 
-    set_id: Name
     layers: Annotated[list[Layer], Meta(min_length=2, max_length=MAX_COMPARED)]
     method: Comparison
     metric: Metric  # of RSA
     most: Annotated[int, Meta(ge=4, le=20_000)]  # samples
 
 
-class FeatureProbesQuestion(Question, frozen=True, tag="feature_probes"):
+class FeatureProbesQuestion(FeatureQuestion, frozen=True, tag="feature_probes"):
     """How well labels can be read from layers. Followed: an answer for each layer, as it is done."""
 
-    set_id: Name
     layers: Annotated[list[Layer], Meta(min_length=1, max_length=MAX_COMPARED)]
     kind: ProbeKind
     folds: Annotated[int, Meta(ge=2, le=20)]
     most: Annotated[int, Meta(ge=4, le=1_000_000)]  # samples
 
 
-class FeaturePointsQuestion(Question, frozen=True, tag="feature_points"):
+class FeaturePointsQuestion(FeatureLayerQuestion, frozen=True, tag="feature_points"):
     """Samples as points for the projector. Followed, for the progress."""
 
-    set_id: Name
-    layer: Layer
     most: Annotated[int, Meta(ge=4, le=20_000)]
 
 
-class FeatureReduceQuestion(Question, frozen=True, tag="feature_reduce"):
+class FeatureReduceQuestion(FeatureLayerQuestion, frozen=True, tag="feature_reduce"):
     """These points in two or three dimensions. Followed, for the progress; answered as `reduce` is."""
 
-    set_id: Name
-    layer: Layer
     most: Annotated[int, Meta(ge=4, le=20_000)]
     method: Literal["pca", "tsne", "umap"]
     num_dims: Literal[2, 3]
@@ -88,29 +90,23 @@ class FeatureReduceQuestion(Question, frozen=True, tag="feature_reduce"):
     metric: Literal["cosine", "euclidean"]
 
 
-class FeatureMapQuestion(Question, frozen=True, tag="feature_map"):
+class FeatureMapQuestion(FeatureLayerQuestion, frozen=True, tag="feature_map"):
     """Values of a layer: some samples, sorted by label, by some units, both evenly chosen."""
 
-    set_id: Name
-    layer: Layer
     num_rows: Side
     num_columns: Side
 
 
-class FeatureUnitQuestion(Question, frozen=True, tag="feature_unit"):
+class FeatureUnitQuestion(FeatureLayerQuestion, frozen=True, tag="feature_unit"):
     """The values of one unit, of the same samples as in the map."""
 
-    set_id: Name
-    layer: Layer
     num_rows: Side
     unit: Count
 
 
-class FeatureSampleQuestion(Question, frozen=True, tag="feature_sample"):
+class FeatureSampleQuestion(FeatureLayerQuestion, frozen=True, tag="feature_sample"):
     """All values of a layer for one sample; where they are many, some of them, evenly chosen."""
 
-    set_id: Name
-    layer: Layer
     sample: Count
 
 
@@ -221,22 +217,24 @@ class FeatureContrast(Struct, frozen=True, kw_only=True):
     contrast: float | None
 
 
-class FeatureSimilarityAnswer(Answer, frozen=True, tag="feature_similarity"):
-    """The head of a binary frame: float32, [row][row]; nothing until it is done."""
+class FeatureProgressAnswer(Answer, frozen=True):
+    """How far an analysis is."""
 
     progress: float
     is_done: bool
     note: str
+
+
+class FeatureSimilarityAnswer(FeatureProgressAnswer, frozen=True, tag="feature_similarity"):
+    """The head of a binary frame: float32, [row][row]; nothing until it is done."""
+
     rows: FeatureRows | None = None
     contrast: FeatureContrast | None = None
 
 
-class FeatureLayersAnswer(Answer, frozen=True, tag="feature_layers"):
+class FeatureLayersAnswer(FeatureProgressAnswer, frozen=True, tag="feature_layers"):
     """The head of a binary frame: float32, [layer][layer], NaN where undefined; nothing until it is done."""
 
-    progress: float
-    is_done: bool
-    note: str
     layers: Sequence[int]
     left_out: dict[str, str]  # why a layer is not among them, by its name
     num_samples: int
@@ -259,20 +257,14 @@ class FeatureProbe(Struct, frozen=True, kw_only=True):
     confusion: Sequence[Sequence[int]]  # right label by what was said; none of numbers, or of too many labels
 
 
-class FeatureProbesAnswer(Answer, frozen=True, tag="feature_probes"):
+class FeatureProbesAnswer(FeatureProgressAnswer, frozen=True, tag="feature_probes"):
     """Layers that are new since the answer before."""
 
-    progress: float
-    is_done: bool
-    note: str
     at: int | None  # the layer that is being probed
     probes: Sequence[FeatureProbe]
 
 
-class FeaturePointsAnswer(Answer, frozen=True, tag="feature_points"):
+class FeaturePointsAnswer(FeatureProgressAnswer, frozen=True, tag="feature_points"):
     """The head of a binary frame: as of an embedding of a run; nothing until it is done."""
 
-    progress: float
-    is_done: bool
-    note: str
     head: EmbeddingHead | None

@@ -6,7 +6,6 @@ import hashlib
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -50,43 +49,37 @@ def find_features(root: Path, links: LinkRule | None = None) -> FoundRuns:
     """
     found = FoundRuns()
     links = links or links_within(root)
-    waiting = deque([(Path(root), ".", 0)])
     known: set[tuple[int, int]] = set()  # folders, so that links cannot lead round in circles
-    while waiting and len(known) < _MAX_FOLDERS:
-        path, name, depth = waiting.popleft()
-        try:
-            status = os.stat(path)
-            if (status.st_dev, status.st_ino) in known:
-                continue
-            known.add((status.st_dev, status.st_ino))
-            is_set = is_feature_folder(path)
-            folders, num_links_out = _folders(path, links, counts_files=is_set)
-            found.num_links_out += num_links_out
-            if is_set and not num_links_out:
-                found.append(FoundRun(name=name, path=path))
-            elif not is_set and depth < _MAX_DEPTH:
-                waiting.extend(
-                    (path / one, one if name == "." else f"{name}/{one}", depth + 1) for one in folders
-                )
-        except OSError:  # it has gone, or may not be read
+    for place, folders, files in os.walk(root, followlinks=True):
+        path = Path(place)
+        status = _status(path)
+        if status is None or status in known or len(known) >= _MAX_FOLDERS:
+            folders.clear()
             continue
+        known.add(status)
+        is_set = NAME in files and is_feature_folder(path)
+        plain = [name for name in folders if not name.startswith(".")]
+        links_out = {
+            name
+            for name in (folders + files if is_set else plain)
+            if (path / name).is_symlink() and not links.allows(path / name)
+        }
+        found.num_links_out += len(links_out)
+        name = path.relative_to(root).as_posix()
+        if is_set and not links_out:
+            found.append(FoundRun(name=name, path=path))
+        is_deep = len(path.relative_to(root).parts) >= _MAX_DEPTH
+        folders[:] = [] if is_set or is_deep else [one for one in plain if one not in links_out]
     found.sort(key=lambda one: one.name)
     return found
 
 
-def _folders(path: Path, links: LinkRule, *, counts_files: bool) -> tuple[list[str], int]:
-    """The folders in a folder, and how many links lead out."""
-    folders, num_links_out = [], 0
-    with os.scandir(path) as entries:
-        for entry in entries:
-            is_folder = not entry.name.startswith(".") and entry.is_dir()
-            if not (is_folder or counts_files):
-                continue
-            if not links.allows_entry(entry):
-                num_links_out += 1
-            elif is_folder:
-                folders.append(entry.name)
-    return sorted(folders), num_links_out
+def _status(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:  # it has gone, or may not be read
+        return None
+    return status.st_dev, status.st_ino
 
 
 # --- one set --------------------------------------------------------------------------------------
@@ -135,8 +128,6 @@ class OpenSet:
     def folder(self) -> Path | None:
         """None where it is not on a disk of this machine."""
         return None if is_place_elsewhere(self.place.place) else Path(self.place.place)
-
-    # --- all about it: for a thread ------------------------------------------------------------
 
     def features(self) -> Features:
         """Opened anew where the manifest is another one."""

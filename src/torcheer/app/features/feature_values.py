@@ -12,7 +12,7 @@ import numpy
 from torcheer.analysis import chosen_samples
 from torcheer.app.features import feature_messages as messages
 from torcheer.app.features.feature_sets import Array, Indices, OpenSet
-from torcheer.app.wire import binary_frame, clipped, countable, finite
+from torcheer.app.wire import binary_frame, clipped, copied, countable, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import ArraySpec, Features, LayerOrigin, StoredLayer, StoredRagged
 from torcheer.graph import readable_bytes
@@ -115,12 +115,11 @@ def _listing(opened: OpenSet) -> messages.FeatureSetListing:
     features, progress = opened.features(), opened.progress()
     manifest = features.manifest
     is_known = manifest.num_samples is not None or progress.is_complete
-    return messages.FeatureSetListing(
+    return copied(
+        messages.FeatureSetListing,
+        manifest,  # its model, data and storage
         id=opened.place.id,
         name=opened.place.name,
-        model=clipped(manifest.model),
-        data=clipped(manifest.data),
-        storage=clipped(manifest.storage, 16),
         num_layers=len(manifest.layers),
         num_samples=countable(progress.num_samples) if is_known else None,
         num_done=len(progress.done),

@@ -17,7 +17,7 @@ from torcheer.app.features.feature_sets import Array, Indices
 from torcheer.app.features.feature_values import MAX_NAME, even_layer, label_text, read_rows
 from torcheer.app.processes import Report, Reports, begin_reports, end_with_input
 from torcheer.app.shared_analyses import contrast_of, principal_places, undefined_words
-from torcheer.app.wire import clipped, finite
+from torcheer.app.wire import clipped, copied, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import Features, StoredLayer, open_features
 from torcheer.graph import readable_bytes
@@ -143,9 +143,6 @@ def _left_out_words(num_before: int, num_after: int) -> str:
     )
 
 
-# --- the tasks -------------------------------------------------------------------------------------------
-
-
 def similarity_task(features: Features, order: Order, reports: Reports) -> None:
     layer = even_layer(features, order.layers[0])
     wanted = numpy.array(order.samples)
@@ -235,20 +232,8 @@ def probed(features: Features, order: Order, number: int, says: Callable[[float]
     except TorcheerError as error:
         return FeatureProbe(layer=number, why=clipped(str(error)), confusion=())
     names, confusion = _confusion(found.classes, found.confusion)
-    return FeatureProbe(
-        layer=number,
-        why="",
-        scores=[finite(float(one)) for one in found.scores],
-        mean=finite(found.mean),
-        std=finite(found.std),
-        metric=found.metric,
-        kind=found.kind,
-        chance=finite(found.chance),
-        num_samples=found.num_samples,
-        num_units=found.num_units,
-        labels=names,
-        confusion=confusion,
-    )
+    scores = [finite(float(one)) for one in found.scores]
+    return copied(FeatureProbe, found, layer=number, why="", scores=scores, labels=names, confusion=confusion)
 
 
 def _confusion(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -71,26 +71,15 @@ def items_of(net: RankNet, choice: messages.NetItemChoice) -> Items:
     texts = _labels(net, choice.labels, steps, items)
     names = sorted(set(texts), key=_in_order(texts))
     number = {name: at for at, name in enumerate(names)}
+    num_taken = 0 if choice.scope == "batch" else len(set(steps))
+    is_some = 0 < num_taken < num_moments
     return Items(
         steps=steps,
         items=items,
         labels=tuple(names),
         label_of=numpy.array([number[text] for text in texts], numpy.int64) if texts else None,
         num_moments=num_moments,
-        note=_note(choice, steps, num_moments),
-    )
-
-
-def items_answer(number: int, net: RankNet, items: Items) -> messages.NetItemsAnswer:
-    return messages.NetItemsAnswer(
-        id=number,
-        steps=[countable(step) or 0 for step in items.steps],
-        items=items.items,
-        labels=items.labels,
-        label_of=[] if items.label_of is None else items.label_of.tolist(),
-        label_choices=_choices(net, items),
-        num_moments=items.num_moments,
-        note=items.note,
+        note=f"{num_taken:,} of {num_moments:,} moments are taken, evenly chosen" if is_some else "",
     )
 
 
@@ -110,13 +99,6 @@ def _chosen(net: RankNet, choice: messages.NetItemChoice) -> tuple[tuple[int, ..
     rows = [(step, item) for step in some for item in range(num_items(net, choice.variable, step))]
     rows = rows[: choice.most]
     return tuple(step for step, _ in rows), tuple(item for _, item in rows), len(moments)
-
-
-def _note(choice: messages.NetItemChoice, steps: Sequence[int], num_moments: int) -> str:
-    num_taken = len(set(steps))
-    if choice.scope == "batch" or num_taken == num_moments:
-        return ""
-    return f"{num_taken:,} of {num_moments:,} moments are taken, evenly chosen"
 
 
 def mark_at(net: RankNet, layer: str, variable: str, step: int) -> Mark | None:
@@ -163,11 +145,7 @@ def _in_order(texts: Sequence[str]) -> Callable[[str], tuple[float, str]]:
 def _labels(net: RankNet, key: str, steps: Sequence[int], items: Sequence[int]) -> list[str]:
     if key in ("", _ITEM):
         return [str(item) for item in items] if key else []
-    kind, _, name = key.partition(":")
-    find = _KINDS.get(kind)
-    if find is None:
-        raise InputError(f"there are no labels {key[:80]!r}: choose from those that are offered.")
-    by_step = {step: find(net, name, step) for step in dict.fromkeys(steps)}
+    by_step = {step: _labels_at(net, key, step) for step in dict.fromkeys(steps)}
     return [clipped(_label(by_step[step], item), _MAX_LABEL) for step, item in zip(steps, items, strict=True)]
 
 
@@ -178,58 +156,46 @@ def _label(of_moment: Sequence[str], item: int) -> str:
     return (of_moment[item] if item < len(of_moment) else "") or _NO_LABEL
 
 
-def _of_moment(net: RankNet, name: str, step: int) -> Sequence[str]:
-    return [str(step)]
+def _labels_at(net: RankNet, key: str, step: int) -> Sequence[str]:
+    match key.partition(":"):
+        case "moment", _, _:
+            return [str(step)]
+        case "counter", _, name:
+            return [net.index.counters.get(step, {}).get(name, "")]
+        case "tensor", _, name:
+            # The last up to the moment: labels that never change are written once.
+            series = net.index.series.get(name)
+            mark = None if series is None else series.last_up_to(step)
+            if mark is None or not _is_column(mark.outline.shape):
+                return []
+            (numbers,) = read_stretches(net.reader, [Stretch(mark, 0, math.prod(mark.outline.shape))])
+            return [] if numbers is None else [f"{number:.6g}" for number in numbers.tolist()]
+        case "text", _, name:
+            return _lines(net, name, step)
+    raise InputError(f"there are no labels {key[:80]!r}: choose from those that are offered.")
 
 
-def _of_counter(net: RankNet, name: str, step: int) -> Sequence[str]:
-    return [net.index.counters.get(step, {}).get(name, "")]
-
-
-def _of_tensor(net: RankNet, name: str, step: int) -> Sequence[str]:
-    """The last up to the moment: labels that never change are written once."""
-    series = net.index.series.get(name)
-    mark = None if series is None else series.last_up_to(step)
-    if mark is None or not _is_column(mark.outline.shape):
-        return []
-    (numbers,) = read_stretches(net.reader, [Stretch(mark, 0, math.prod(mark.outline.shape))])
-    return [] if numbers is None else [f"{number:.6g}" for number in numbers.tolist()]
-
-
-def _of_text(net: RankNet, name: str, step: int) -> Sequence[str]:
+def _lines(net: RankNet, name: str, step: int) -> Sequence[str]:
     entries = [entry for entry in net.reader.records("text", name) if entry.step <= step]
-    if not entries:
-        return []
-    last = max(entries, key=lambda entry: (entry.step, entry.time, entry.id))
-    if last.num_bytes > _MAX_LABELS_BYTES:
+    last = max(entries, key=lambda entry: (entry.step, entry.time, entry.id), default=None)
+    if last is None or last.num_bytes > _MAX_LABELS_BYTES:
         return []
     return (net.reader.data(record_id(last)) or b"").decode("utf-8", "replace").splitlines()
-
-
-_KINDS: Final[dict[str, Callable[[RankNet, str, int], Sequence[str]]]] = {
-    "moment": _of_moment,
-    "counter": _of_counter,
-    "tensor": _of_tensor,
-    "text": _of_text,
-}
-
-
-def _choices(net: RankNet, items: Items) -> list[messages.NetLabelChoice]:
-    found = [
-        messages.NetLabelChoice(key=key, name=clipped(name, _MAX_LABEL), about=about)
-        for key, name, about in _offered(net, items)
-    ]
-    return found[:_MAX_CHOICES]
 
 
 def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
     last = items.steps[-1]
     for name, series in net.index.series.items():
         mark = series.last_up_to(last)
-        if mark is not None and _is_column(mark.outline.shape) and _are_labels(name, mark):
+        if mark is None or not _is_column(mark.outline.shape):
+            continue
+        if mark.outline.dtype.startswith(_WHOLE_TYPES) or _LABELLED.search(name.removesuffix(".Act")):
             yield f"tensor:{name}", name, "a number for each item of the batch"
     for key in net.reader.series():
-        if key.kind == "text" and (_LABELLED.search(key.name) or _has_a_line_each(net, key.name, last)):
+        # A text with as many lines as a batch has items will be about them.
+        if key.kind == "text" and (
+            _LABELLED.search(key.name) or 1 < net.net.num_items == len(_lines(net, key.name, last))
+        ):
             yield f"text:{key.name}", key.name, "a line for each item of the batch"
     names = dict.fromkeys(name for step in items.steps for name in net.index.counters.get(step, ()))
     for name in names:
@@ -240,18 +206,8 @@ def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
         yield "moment:", "moment", "its step"
 
 
-def _has_a_line_each(net: RankNet, name: str, step: int) -> bool:
-    """Whether a text has as many lines as a batch has items: then it will be about them."""
-    return 1 < net.net.num_items == len(_of_text(net, name, step))
-
-
 def _is_column(shape: Sequence[int]) -> bool:
     return 1 <= len(shape) <= 2 and 0 < math.prod(shape) == shape[0] <= 1 << 16
-
-
-def _are_labels(name: str, mark: Mark) -> bool:
-    stem = name.removesuffix(".Act")
-    return mark.outline.dtype.startswith(_WHOLE_TYPES) or _LABELLED.search(stem) is not None
 
 
 # --- rows of a layer ------------------------------------------------------------------------------
@@ -270,16 +226,9 @@ class LayerRows(NamedTuple):
     note: str  # what is left out; empty where nothing is
 
 
-class _Piece(NamedTuple):
-    """Rows that stand side by side in one record."""
-
-    stretch: Stretch
-    num_rows: int
-
-
 class RowPlan(NamedTuple):
     layer: str
-    pieces: tuple[_Piece, ...]
+    pieces: tuple[tuple[Stretch, int], ...]  # rows that stand side by side in one record, and how many
     places: NDArray[numpy.int64]  # of the rows among the items
     num_items: int
     num_units: int
@@ -289,7 +238,7 @@ class RowPlan(NamedTuple):
 
 def row_plan(run_id: str, rank: int, net: RankNet, items: Items, layer: NetLayer, variable: str) -> RowPlan:
     """InputError where there are no rows, or they are too large. Nothing is read."""
-    pieces: list[_Piece] = []
+    pieces: list[tuple[Stretch, int]] = []
     of_rows: list[int] = []
     for step, same in groupby(range(len(items)), key=items.steps.__getitem__):
         group = list(same)
@@ -300,8 +249,7 @@ def row_plan(run_id: str, rank: int, net: RankNet, items: Items, layer: NetLayer
             continue  # a response would have other units
         has_items = layer.has_items and len(mark.outline.shape) > 0
         num_rows = min(len(group), mark.outline.shape[0] - first) if has_items else 1
-        whole = found.stretch._replace(size=found.stretch.size * num_rows)
-        pieces.append(_Piece(whole, num_rows))
+        pieces.append((found.stretch._replace(size=found.stretch.size * num_rows), num_rows))
         of_rows += group[:num_rows]
     if not of_rows:
         raise InputError(
@@ -309,7 +257,7 @@ def row_plan(run_id: str, rank: int, net: RankNet, items: Items, layer: NetLayer
             "another moment."
         )
     num_units = layer.grid.num_units
-    element = max(piece.stretch.mark.outline.element_bytes for piece in pieces)
+    element = max(stretch.mark.outline.element_bytes for stretch, _ in pieces)
     num_bytes = len(of_rows) * num_units * max(4, element)
     if num_bytes > MAX_BYTES:
         raise InputError(
@@ -374,10 +322,22 @@ class Analyses:
     def _items(self, run: OpenRun, question: messages.NetItemsQuestion) -> str:
         with run.lock:
             net = self._nets.look(run, question.rank)
-            answer = items_answer(question.id, net, items_of(net, question.choice))
+            items = items_of(net, question.choice)
+            choices = [
+                messages.NetLabelChoice(key=key, name=clipped(name, _MAX_LABEL), about=about)
+                for key, name, about in islice(_offered(net, items), _MAX_CHOICES)
+            ]
+        answer = messages.NetItemsAnswer(
+            id=question.id,
+            steps=[countable(step) or 0 for step in items.steps],
+            items=items.items,
+            labels=items.labels,
+            label_of=[] if items.label_of is None else items.label_of.tolist(),
+            label_choices=choices,
+            num_moments=items.num_moments,
+            note=items.note,
+        )
         return as_text(answer)
-
-    # --- rows ----------------------------------------------------------------------------------
 
     def _chosen(self, run: OpenRun, question: Any) -> Items:
         with run.lock:
@@ -405,15 +365,13 @@ class Analyses:
                 some = plan.pieces[start : start + _AT_ONCE]
                 with run.lock:
                     reader = self._nets.look(run, rank).reader
-                    found = read_stretches(reader, [piece.stretch for piece in some])
-                for piece, numbers in zip(some, found, strict=True):
-                    gone = [None] * piece.num_rows
+                    found = read_stretches(reader, [stretch for stretch, _ in some])
+                for (_, num_rows), numbers in zip(some, found, strict=True):
+                    gone = [None] * num_rows
                     read += gone if numbers is None else list(numbers.reshape(-1, plan.num_units))
             rows = _sound(plan, read)
             self._kept.put(plan.key, rows, rows.points.nbytes)
         return rows
-
-    # --- similarity, clusters ------------------------------------------------------------------
 
     def _similarity(self, run: OpenRun, question: messages.NetSimilarityQuestion) -> bytes:
         items, plan = self._planned(run, question)
@@ -470,8 +428,6 @@ class Analyses:
             self._matrices.put(key, seen, seen.matrix.values.nbytes)
         return seen
 
-    # --- components ----------------------------------------------------------------------------
-
     def _components(self, run: OpenRun, question: messages.NetComponentsQuestion) -> bytes:
         rows = self._rows(run, question.rank, self._planned(run, question)[1])
         _check_number(rows, "components")
@@ -480,8 +436,6 @@ class Analyses:
             id=question.id, places=rows.places.tolist(), shares=found.shares.tolist(), note=rows.note
         )
         return binary_frame(answer, found.places.astype("<f4").tobytes())
-
-    # --- tuning --------------------------------------------------------------------------------
 
     def _tuning(self, run: OpenRun, question: messages.NetTuningQuestion) -> bytes:
         items, plan = self._planned(run, question)
@@ -523,8 +477,6 @@ class Analyses:
         )
         values = numpy.concatenate([responses.astype(numpy.float64), means, d_primes])
         return binary_frame(answer, values.astype("<f4").tobytes())
-
-    # --- receptive fields ------------------------------------------------------------------------
 
     def _field(self, run: OpenRun, question: messages.NetFieldQuestion) -> bytes:
         items, plan = self._planned(run, question)
@@ -576,9 +528,8 @@ def _tree(
     if len(kept) < 2:
         return *nothing, ""
     values = matrix.values[numpy.ix_(kept, kept)]
-    some = SimilarityMatrix(values=values, metric=matrix.metric, order=numpy.arange(len(kept)), labels=None)
     try:
-        found = clusters(some)
+        found = clusters(replace(matrix, values=values, order=numpy.arange(len(kept))))
     except MissingLibraryError as error:  # the matrix is worth seeing without it
         return *nothing, str(error).rstrip(".")
     return kept, found.tree, kept[found.order], ""
@@ -588,4 +539,4 @@ def _of_all(matrix: SimilarityMatrix, places: NDArray[numpy.int64], num_items: i
     """With rows of NaN for items that the layer has not, so that it can be held against others."""
     values = numpy.full((num_items, num_items), numpy.nan)
     values[numpy.ix_(places, places)] = matrix.values
-    return SimilarityMatrix(values=values, metric=matrix.metric, order=numpy.arange(num_items), labels=None)
+    return replace(matrix, values=values, order=numpy.arange(num_items))

@@ -16,7 +16,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from torcheer.app.wire import Answer, Count, Name, Question
+from torcheer.app.runs.run_messages import RunQuestion
+from torcheer.app.wire import Answer, Count
 from torcheer.run import NetScene
 
 LEVELS: Final = 65_531  # the highest level
@@ -34,10 +35,9 @@ Direction = Literal["received", "sent"]
 # --- what a page asks ------------------------------------------------------------------------
 
 
-class NetQuestion(Question, frozen=True):
+class NetQuestion(RunQuestion, frozen=True):
     """About the network of a run, as one of its ranks wrote it."""
 
-    run_id: Name
     rank: int
 
 

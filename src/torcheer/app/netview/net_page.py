@@ -11,7 +11,7 @@ import math
 import os
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,7 +22,6 @@ from torcheer.app.html_page import (
     MAX_BYTES,
     MAX_NOTEBOOK_BYTES,
     Bundle,
-    InlinePage,
     Subject,
     checked_bytes,
     frame_of,
@@ -30,14 +29,7 @@ from torcheer.app.html_page import (
     show_inline,
     write_file,
 )
-from torcheer.app.netview.net_messages import (
-    NetMomentsAnswer,
-    NetMomentsQuestion,
-    NetSceneAnswer,
-    NetSceneQuestion,
-    NetVariable,
-)
-from torcheer.app.netview.net_moments import look_at_scene, moments_of
+from torcheer.app.netview import net_messages as messages
 from torcheer.app.netview.net_reader import (
     Found,
     Nets,
@@ -47,8 +39,10 @@ from torcheer.app.netview.net_reader import (
     levels_of,
     on_units,
     read_stretches,
+    weight_mark,
     weight_series,
 )
+from torcheer.app.netview.net_values import look_at_scene, moments_of
 from torcheer.app.passes.pass_page import escaped
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.app.runs.run_messages import RunListing
@@ -105,14 +99,9 @@ def wishes(num_moments: int, variables: Sequence[str], weights: Sequence[str], n
 # --- values as pieces of JSON ---------------------------------------------------------------------
 
 
-_LEVEL_BYTES: Final = 2
-_EXACT_BYTES: Final = 4  # of most numbers
 _LEAST_TO_DEFLATE: Final = 256
 _WORTH_IT: Final = 0.9  # deflated, it must be that much smaller
-_HOPE: Final = 8  # more than so many times what there is room for is not even tried
 _GONE: Final = "this record is damaged, or was thinned out this moment"
-
-Number = int | str | None  # of a piece; or why there is none; None where there was no room
 
 
 class Wanted(NamedTuple):
@@ -128,61 +117,6 @@ class Wanted(NamedTuple):
     @property
     def num_values(self) -> int:
         return self.stretch.size if self.found is None else self.found.layer.grid.num_units
-
-
-class Pieces:
-    """Those of one page. Filled while choosing; `left` are the bytes for which there is still room."""
-
-    def __init__(self, reader: RunReader, room: int, *, is_exact: bool) -> None:
-        self.is_exact = is_exact  # values go in as they are, not as levels
-        self.left = room
-        self.has_refused = False  # something for which there was no room
-        self.texts: list[bytes] = []
-        self._reader = reader
-        self._known: dict[tuple[str, Stretch], int | str] = {}
-
-    def put_all(self, wanted: Sequence[Wanted]) -> list[Number] | None:
-        fresh = self._fresh(wanted)
-        made = self._made(fresh) if self._has_hope(fresh, self.left) else None
-        if made is None or sum(len(text) + 1 for text in made if isinstance(text, bytes)) > self.left:
-            self.has_refused = True
-            return None
-        for one, text in zip(fresh, made, strict=True):
-            self._keep(one, text)
-        return [self._known[one.key] for one in wanted]
-
-    def put_some(self, wanted: Sequence[Wanted], part: int) -> list[Number]:
-        """Their numbers, the small ones first; each takes at most one part in so many of what is left."""
-        for one in sorted(self._fresh(wanted), key=lambda one: one.num_values):
-            room = max(0, self.left) // part
-            text = self._made([one])[0] if self._has_hope([one], room) else None
-            if text is not None and (isinstance(text, str) or len(text) < room):
-                self._keep(one, text)
-            else:
-                self.has_refused = True
-        return [self._known.get(one.key) for one in wanted]
-
-    def _has_hope(self, wanted: Sequence[Wanted], room: int) -> bool:
-        each = _EXACT_BYTES if self.is_exact else _LEVEL_BYTES
-        return sum(one.num_values for one in wanted) * each <= _HOPE * max(0, room)
-
-    def _fresh(self, wanted: Sequence[Wanted]) -> list[Wanted]:
-        return list({one.key: one for one in wanted if one.key not in self._known}.values())
-
-    def _made(self, wanted: Sequence[Wanted]) -> list[bytes | str]:
-        numbers = read_stretches(self._reader, [one.stretch for one in wanted])
-        return [
-            _GONE if its is None else _text(one, its, self.is_exact)
-            for one, its in zip(wanted, numbers, strict=True)
-        ]
-
-    def _keep(self, one: Wanted, text: bytes | str) -> None:
-        if isinstance(text, str):
-            self._known[one.key] = text
-            return
-        self._known[one.key] = len(self.texts)
-        self.texts.append(text)
-        self.left -= len(text) + 1
 
 
 def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:
@@ -223,6 +157,9 @@ _NUMBER_BYTES: Final = 8
 _REST_BYTES: Final = 6000  # of the run, of notes and names
 _MOST_MISSES: Final = 16  # wishes for which there was no room
 _PART_OF_A_WEIGHT: Final = 4  # one weight takes at most such a part of what is left
+_HOPE: Final = 8  # more than so many times what there is room for is not even tried
+
+Number = int | str | None  # of a piece; or why there is none; None where there was no room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -230,8 +167,8 @@ class _Subject:
     """A run as of now, and what a page could show of it."""
 
     net: RankNet
-    scene: NetSceneAnswer
-    moments: NetMomentsAnswer
+    scene: messages.NetSceneAnswer
+    moments: messages.NetMomentsAnswer
     variables: Sequence[str]  # of layers, the one that is wanted most first
     weights: Sequence[str]  # their series
     whats: Sequence[str]  # variables of weights: Wt, Grad…
@@ -266,20 +203,27 @@ def _chosen(subject: _Subject, room: int) -> _Chosen:
     """How small values become is known when they are written: so all of them are tried as they are, until
     one has no room."""
     wanted = wishes(subject.num_moments, subject.variables, subject.whats, subject.num_items)
-    with Progress("writing the page", len(wanted), PARTS) as progress:
-        exact = _Chosen(subject, room, is_exact=True)
-        if exact.put_everything(wanted, progress):
-            return exact
-        rounded = _Chosen(subject, room)
-        rounded.put_all(wanted, progress)
-        return rounded
+    with Progress("writing the page", len(wanted), PARTS) as progress, subject.net.reader.holding():
+        for is_exact, most_misses in ((True, 1), (False, _MOST_MISSES)):
+            chosen = _Chosen(subject, room, is_exact=is_exact)
+            num_misses = 0
+            for num_done, wish in enumerate(wanted):
+                progress.reach(num_done, len(wanted))
+                if num_misses < most_misses:
+                    is_put = chosen.put(wish)
+                    num_misses += chosen.has_refused if is_exact else not is_put
+            if not chosen.has_refused:
+                break
+        return chosen
 
 
 def _looked_at(run: OpenRun) -> _Subject:
     nets = Nets()
-    frames, _ = look_at_scene(nets, run, NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None)
-    scene = msgspec.json.decode(frames[0], type=NetSceneAnswer)
-    moments = moments_of(nets, run, NetMomentsQuestion(id=0, run_id=run.place.id, rank=_RANK))
+    frames, _ = look_at_scene(
+        nets, run, messages.NetSceneQuestion(id=0, run_id=run.place.id, rank=_RANK), None
+    )
+    scene = msgspec.json.decode(frames[0], type=messages.NetSceneAnswer)
+    moments = moments_of(nets, run, messages.NetMomentsQuestion(id=0, run_id=run.place.id, rank=_RANK))
     net = nets.look(run, _RANK)
     of_layers = {name for layer in scene.scene.layers for name in layer.variables}
     weights = [one.weight for one in scene.scene.connections if one.weight and one.form != "attention"]
@@ -293,7 +237,7 @@ def _looked_at(run: OpenRun) -> _Subject:
     )
 
 
-def _moments_answer(subject: _Subject, kept: Sequence[int]) -> NetMomentsAnswer:
+def _moments_answer(subject: _Subject, kept: Sequence[int]) -> messages.NetMomentsAnswer:
     """Nothing will come to a page that is one file."""
     now = subject.moments
     return msgspec.structs.replace(
@@ -316,8 +260,12 @@ class _Chosen:
     """What goes in. Filled wish by wish."""
 
     def __init__(self, subject: _Subject, room: int, *, is_exact: bool = False) -> None:
+        self.has_refused = False  # something for which there was no room
         self._subject = subject
-        self._pieces = Pieces(subject.net.reader, room, is_exact=is_exact)
+        self._is_exact = is_exact  # values go in as they are, not as levels
+        self._left = room  # bytes
+        self._texts: list[bytes] = []  # of pieces
+        self._known: dict[tuple[str, Stretch], int | str] = {}  # numbers of pieces, or why there is none
         self._frames: list[bytes] = []  # of layers
         self._weights: list[bytes] = []
         self._variables: set[str] = set()  # of which there is something: Act, r.Wt…
@@ -328,92 +276,90 @@ class _Chosen:
 
     @property
     def has_no_room(self) -> bool:
-        return self._pieces.has_refused and not self._pieces.texts
+        return self.has_refused and not self._texts
 
-    def put_everything(self, wanted: Sequence[Wish], progress: Progress) -> bool:
-        """False, and half done, where something has no room."""
-        for num_done, wish in enumerate(wanted):
-            progress.reach(num_done, len(wanted))
-            self._put(wish)
-            if self._pieces.has_refused:
-                return False
-        return True
-
-    def put_all(self, wanted: Sequence[Wish], progress: Progress) -> None:
-        num_misses = 0
-        for num_done, wish in enumerate(wanted):
-            progress.reach(num_done, len(wanted))
-            if num_misses < _MOST_MISSES and wish.moment not in self._lost:
-                num_misses += not self._put(wish)
-
-    def _put(self, wish: Wish) -> bool:
-        return self._put_weights(wish) if wish.is_of_weights else self._put_values(wish)
-
-    def _put_values(self, wish: Wish) -> bool:
-        """All layers or none; but of the first wish, all for which there is room."""
-        subject = self._subject
-        net, step = subject.net, subject.moments.steps[wish.moment]
-        entries: list[Number | Found] = [
-            find(net, layer.name, wish.variable, step, wish.item)
-            if wish.variable in layer.variables
-            else None
-            for layer in subject.scene.scene.layers
-        ]
-        wanted = [Wanted(one.stretch, one) for one in entries if isinstance(one, Found)]
-        self._pieces.left -= (frame_bytes := _frame_bytes(entries))
-        numbers = self._pieces.put_all(wanted)
-        is_main = wish.variable == subject.variables[0] and wish.item == 0
-        if numbers is None and self._frames:
-            self._pieces.left += frame_bytes
+    def put(self, wish: Wish) -> bool:
+        """Layers all or none, but of the first wish those for which there is room. Weights each for which
+        there is room: one is of use without the others. False where there was none."""
+        if wish.moment in self._lost:
+            return True
+        subject, step = self._subject, self._subject.moments.steps[wish.moment]
+        entries = self._weights_of(wish, step) if wish.is_of_weights else self._values_of(wish, step)
+        wanted = [one for one in entries if isinstance(one, Wanted)]
+        # Where everything goes in, nothing else needs what one weight takes.
+        part = _PART_OF_A_WEIGHT if wish.is_of_weights and not self._is_exact else 1
+        is_some = wish.is_of_weights or not self._frames
+        is_main = not wish.is_of_weights and (wish.variable, wish.item) == (subject.variables[0], 0)
+        if not self._add(wanted, _frame_bytes(entries), part, is_some=is_some):
             self._lost |= {wish.moment} if is_main else set()
             return False
-        if numbers is None:
-            numbers = self._pieces.put_some(wanted, 1)
-        rest = iter(numbers)
-        pieces = [next(rest) if isinstance(one, Found) else one for one in entries]
-        self._add(self._frames, wish, pieces)
-        self._kept |= {wish.moment} if is_main and not self.has_no_room else set()
-        if wish.variable == subject.variables[0] and wish.moment == subject.num_moments - 1:
-            self._num_items += wish.item == self._num_items
-        return True
-
-    def _put_weights(self, wish: Wish) -> bool:
-        """Each for which there is room: a weight is of use without the others."""
-        entries: list[Wanted | str] = [self._weight(name, wish) for name in self._subject.weights]
-        wanted = [one for one in entries if isinstance(one, Wanted)]
-        if (frame_bytes := _frame_bytes(entries)) > self._pieces.left:
-            self._pieces.has_refused = True
-            return False
-        self._pieces.left -= frame_bytes
-        # Where everything goes in, nothing else needs what one weight takes.
-        part = 1 if self._pieces.is_exact else _PART_OF_A_WEIGHT
-        rest = iter(self._pieces.put_some(wanted, part))
-        pieces = [next(rest) if isinstance(one, Wanted) else one for one in entries]
-        self._add(self._weights, wish, pieces)
-        if (wish.variable, wish.moment) == (WEIGHT, self._subject.num_moments - 1):
-            weights = self._subject.weights
-            self._heavy = [name for name, one in zip(weights, pieces, strict=True) if one is None]
-        return not wanted or any(isinstance(one, int) for one in pieces)
-
-    def _weight(self, weight: str, wish: Wish) -> Wanted | str:
-        name = weight_series(weight, wish.variable)
-        series = self._subject.net.index.series.get(name)
-        mark = None if series is None else series.last_up_to(self._subject.moments.steps[wish.moment])
-        if series is None:
-            return f"{name} was not recorded"
-        if mark is None:
-            return f"{name} was first recorded at step {series.marks[0].step}"
-        return Wanted(Stretch(mark, 0, math.prod(mark.outline.shape)), None)
-
-    def _add(self, frames: list[bytes], wish: Wish, pieces: Sequence[Number]) -> None:
-        if any(isinstance(one, int) for one in pieces):
+        pieces = [self._known.get(one.key) if isinstance(one, Wanted) else one for one in entries]
+        has_some = any(isinstance(one, int) for one in pieces)
+        if has_some:
             ends = (RECEIVED, SENT) if wish.is_of_weights else ("",)
             self._variables |= {end + wish.variable for end in ends}
-        step = self._subject.moments.steps[wish.moment]
         frame = {"step": step, "variable": wish.variable, "item": wish.item, "pieces": pieces}
-        frames.append(escaped(as_json(frame)))
+        (self._weights if wish.is_of_weights else self._frames).append(escaped(as_json(frame)))
+        self._kept |= {wish.moment} if is_main and not self.has_no_room else set()
+        if wish.moment == subject.num_moments - 1:
+            self._note_last(wish, pieces)
+        return has_some or not wanted or not wish.is_of_weights
 
-    # --- as JSON -------------------------------------------------------------------------------------
+    def _note_last(self, wish: Wish, pieces: Sequence[Number]) -> None:
+        if wish.is_of_weights and wish.variable == WEIGHT:
+            weights = self._subject.weights
+            self._heavy = [name for name, one in zip(weights, pieces, strict=True) if one is None]
+        elif not wish.is_of_weights and wish.variable == self._subject.variables[0]:
+            self._num_items += wish.item == self._num_items
+
+    def _values_of(self, wish: Wish, step: int) -> list[Wanted | str | None]:
+        entries: list[Wanted | str | None] = []
+        for layer in self._subject.scene.scene.layers:
+            found: Found | str | None = None
+            if wish.variable in layer.variables:
+                found = find(self._subject.net, layer.name, wish.variable, step, wish.item)
+            entries.append(Wanted(found.stretch, found) if isinstance(found, Found) else found)
+        return entries
+
+    def _weights_of(self, wish: Wish, step: int) -> list[Wanted | str | None]:
+        entries: list[Wanted | str | None] = []
+        for weight in self._subject.weights:
+            mark = weight_mark(self._subject.net, weight_series(weight, wish.variable), step)
+            whole = None if isinstance(mark, str) else Stretch(mark, 0, math.prod(mark.outline.shape))
+            entries.append(str(mark) if whole is None else Wanted(whole, None))
+        return entries
+
+    def _add(self, wanted: Sequence[Wanted], frame_bytes: int, part: int, *, is_some: bool) -> bool:
+        """Pieces that are not there yet, the small ones first, each of at most one part in so many of what is
+        left; and room for their frame. Nothing where one has no room, unless some of them are enough."""
+        left, num_texts = self._left, len(self._texts)
+        fresh = {one.key: one for one in wanted if one.key not in self._known}
+        self._left -= frame_bytes
+        is_full = self._left < 0 and bool(self._frames)
+        for one in sorted(fresh.values(), key=lambda one: one.num_values):
+            room = max(0, self._left) // part
+            has_hope = one.num_values * (4 if self._is_exact else 2) <= _HOPE * room
+            text = self._text(one) if has_hope and not is_full else b""
+            if isinstance(text, str):
+                self._known[one.key] = text
+            elif 0 < len(text) < room:
+                self._known[one.key] = len(self._texts)
+                self._texts.append(text)
+                self._left -= len(text) + 1
+            else:
+                self.has_refused = True
+                is_full |= not is_some
+        if is_full:
+            self.has_refused = True
+            self._left = left
+            del self._texts[num_texts:]
+            for key in fresh:
+                self._known.pop(key, None)
+        return not is_full
+
+    def _text(self, one: Wanted) -> bytes | str:
+        (numbers,) = read_stretches(self._subject.net.reader, [one.stretch])
+        return _GONE if numbers is None else _text(one, numbers, self._is_exact)
 
     def written(self, listing: RunListing, max_bytes: int) -> list[bytes]:
         subject = self._subject
@@ -434,26 +380,25 @@ class _Chosen:
             "run": listing,
             "weights": subject.weights,
             "max_bytes": max_bytes,
-            "is_exact": self._pieces.is_exact,
+            "is_exact": self._is_exact,
         }
         return [
             escaped(as_json(head))[:-1],
             *_joined(b',"frames":[', self._frames),
             *_joined(b'],"weight_frames":[', self._weights),
-            *_joined(b'],"pieces":[', self._pieces.texts),
+            *_joined(b'],"pieces":[', self._texts),
             b"]}",
         ]
 
     def _is_shown(self, variable: str) -> bool:
         """Of attention there are weights where there are values of the layers that attend."""
-        is_attention = variable in (RECEIVED + WEIGHT, SENT + WEIGHT) and self._has_attention
-        return not self._variables or variable in self._variables or is_attention
+        if variable in (RECEIVED + WEIGHT, SENT + WEIGHT):
+            connections = self._subject.scene.scene.connections
+            if any(one.form == "attention" and one.weight for one in connections):
+                return True
+        return not self._variables or variable in self._variables
 
-    @property
-    def _has_attention(self) -> bool:
-        return any(one.form == "attention" and one.weight for one in self._subject.scene.scene.connections)
-
-    def _left_out(self, variables: Sequence[NetVariable]) -> list[str]:
+    def _left_out(self, variables: Sequence[messages.NetVariable]) -> list[str]:
         names = [one.name for one in self._subject.scene.variables if one not in variables]
         names += self._heavy if RECEIVED + WEIGHT in self._variables else []
         return [f"Not in it: {clipped(', '.join(names), 200)}."] if names else []
@@ -469,7 +414,7 @@ class _Chosen:
             if num < num_all:
                 parts.append(f"{num:,} of {num_all:,} {what}")
         notes = [f"In this file: {' and '.join(parts)}."] if parts else []
-        if self._kept and not self._pieces.is_exact:
+        if self._kept and not self._is_exact:
             notes.append("Values are rounded (≈).")
         return notes
 
@@ -498,7 +443,7 @@ def show_net(folder: _Path) -> str | None:
     the page goes on as the run does. Returns the address of that page."""
     if in_notebook():
         page = net_file_page(folder, max_bytes=MAX_NOTEBOOK_BYTES)
-        show_inline(InlinePage(page, _HEIGHT, "A network and its values"))
+        show_inline(page, _HEIGHT, "A network and its values")
         return None
     return announced("The NetView is", net_address(folder))
 
@@ -506,9 +451,6 @@ def show_net(folder: _Path) -> str | None:
 def net_address(folder: _Path) -> str:
     """Where the NetView of this run is served, beside the program, until that ends."""
     return address_of(folder, "netview")
-
-
-# --- as one file ---------------------------------------------------------------------------------
 
 
 def net_file_page(folder: _Path, *, max_bytes: int = MAX_BYTES, bundle: Bundle | None = None) -> str:
@@ -526,9 +468,7 @@ def write_net_page(folder: _Path, path: _Path, *, max_bytes: int = MAX_BYTES) ->
 def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     path = Path(os.path.abspath(folder))
     subject = Subject(name=path.name, about="a network and its values", data_id="torcheer-net")
-    before, after = frame_of(
-        subject, replace(bundle, worker="")
-    )  # it lays out graphs, of which there are none
+    before, after = frame_of(subject, bundle)
     room = max_bytes - len(before) - len(after)
     run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayCache(1))
     try:

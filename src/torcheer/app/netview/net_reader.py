@@ -57,33 +57,22 @@ def levels_of(numbers: Array, is_there: NDArray[numpy.bool_] | None = None) -> L
         codes = numpy.full(numbers.shape, NOT_THERE, dtype=numpy.uint16)
         codes[is_there] = found.codes
         return Levels(codes, found.low, found.high)
-    values = _floats(numbers)
+    is_small = numbers.dtype.itemsize <= _EXACT_IN_FLOAT32
+    values = numbers if numbers.dtype.kind == "f" else numbers.astype(numpy.float32 if is_small else float)
     if not values.size:
         return Levels(numpy.empty(values.shape, dtype=numpy.uint16), 0.0, 0.0)
     with numpy.errstate(all="ignore"):
         low, high = float(values.min()), float(values.max())  # NaN where there is one
         if low >= -_LARGEST and high <= _LARGEST:
             return Levels(_scaled(values, low, high), low, high)
-        return _with_codes(values)
-
-
-def _floats(numbers: Array) -> NDArray[Any]:
-    if numbers.dtype.kind == "f":
-        return numbers
-    return numbers.astype(numpy.float32 if numbers.dtype.itemsize <= _EXACT_IN_FLOAT32 else numpy.float64)
-
-
-def _with_codes(values: NDArray[Any]) -> Levels:
-    # In the type of the values: in a smaller one, the limit itself would be infinite.
-    is_number = numpy.abs(values) <= min(_LARGEST, float(numpy.finfo(values.dtype).max))
-    codes = numpy.where(values > 0, PLUS_INFINITY, MINUS_INFINITY).astype(numpy.uint16)
-    codes[numpy.isnan(values)] = NOT_A_NUMBER
-    numbers = values[is_number]
-    if not numbers.size:
-        return Levels(codes, 0.0, 0.0)
-    low, high = float(numbers.min()), float(numbers.max())
-    codes[is_number] = _scaled(numbers, low, high)
-    return Levels(codes, low, high)
+        # In the type of the values: in a smaller one, the limit itself would be infinite.
+        is_number = numpy.abs(values) <= min(_LARGEST, float(numpy.finfo(values.dtype).max))
+        codes = numpy.where(values > 0, PLUS_INFINITY, MINUS_INFINITY).astype(numpy.uint16)
+        codes[numpy.isnan(values)] = NOT_A_NUMBER
+        some = values[is_number]
+        low, high = (float(some.min()), float(some.max())) if some.size else (0.0, 0.0)
+        codes[is_number] = _scaled(some, low, high)
+        return Levels(codes, low, high)
 
 
 def _scaled(values: NDArray[Any], low: float, high: float) -> Codes:
@@ -175,9 +164,6 @@ def _axis(net: RankNet, layer: NetLayer, length: int) -> int | None:
 def _has_room(large: Sequence[int], small: Sequence[int]) -> bool:
     """Whether one shape lies in a corner of the other: sequences are not always of one length."""
     return len(large) == len(small) and all(its <= room for its, room in zip(small, large, strict=True))
-
-
-# --- units ---------------------------------------------------------------------------------------
 
 
 def place_of(found: Found, unit: int) -> int | None:
@@ -322,9 +308,7 @@ def ranges_of(net: RankNet) -> dict[str, Range]:
     of_inputs = dict(found)
     for (layer, variable), name in net.net.series.items():
         _widen(of_inputs if layer in inputs else found, variable, net, name)
-    found = {
-        variable: found[variable] if _is_known(found[variable]) else of_inputs[variable] for variable in found
-    }
+    found = {name: known if known[0] <= known[1] else of_inputs[name] for name, known in found.items()}
     whats = {variable[len(RECEIVED) :] for variable in net.net.weight_variables}
     weights = {one.weight for one in net.net.scene.connections if one.weight}
     for weight in weights:
@@ -335,13 +319,17 @@ def ranges_of(net: RankNet) -> dict[str, Range]:
     return found
 
 
-def _is_known(known: Range) -> bool:
-    return known[0] <= known[1]
-
-
 def weight_series(weight: str, what: str) -> str:
     """The series of a weight, or of what goes with it: its gradient, its last change…"""
     return weight if what == WEIGHT else f"{weight}.{what}"
+
+
+def weight_mark(net: RankNet, name: str, step: int) -> Mark | str:
+    """The last record of a weight up to a step; or why there is none."""
+    series = net.index.series.get(name)
+    if series is None:
+        return f"{name} was not recorded"
+    return series.last_up_to(step) or f"{name} was first recorded at step {series.marks[0].step}"
 
 
 def _widen(found: dict[str, Range], variable: str, net: RankNet, name: str) -> None:

@@ -64,7 +64,8 @@ def checked(scene: NetScene) -> tuple[NetScene, str]:
         if layer.name not in layers and len(layers) < MAX_LAYERS and _is_sound(layer):
             layers[layer.name] = layer
     connections = [
-        _plain_connection(one)
+        # No series has a name that a page could not ask for; without its weights it is an arrow still.
+        one if len(one.weight) <= MAX_NAME else msgspec.structs.replace(one, weight="")
         for one in scene.connections
         if one.source in layers and one.target in layers and _is_geometry(one)
     ]
@@ -123,12 +124,6 @@ def _is_geometry(connection: Connection) -> bool:
     )
 
 
-def _plain_connection(connection: Connection) -> Connection:
-    # No series has a name that a page could not ask for; without its weights it is an arrow still.
-    is_named = len(connection.weight) <= MAX_NAME
-    return connection if is_named else msgspec.structs.replace(connection, weight="")
-
-
 # --- the scene ------------------------------------------------------------------------------------
 
 
@@ -175,9 +170,6 @@ def _short(series: Series) -> Series:
         for (layer, variable), name in series.items()
         if is_layer_name(layer) and len(variable) <= MAX_VARIABLE
     }
-
-
-# --- as it was written ---------------------------------------------------------------------------
 
 
 def _stored(reader: RunReader, index: RankIndex) -> tuple[NetScene, str] | None:
@@ -247,7 +239,7 @@ def _with_values(scene: NetScene, named: Series, index: RankIndex, source: Sourc
     items = [
         index.series[name].extent[0]
         for (layer, variable), name in series.items()
-        if variable != BIAS and layers[layer].has_items and _has_dims(index, name)
+        if variable != BIAS and layers[layer].has_items and name in index.series and index.series[name].extent
     ]
     return RunScene(
         scene=msgspec.structs.replace(scene, layers=replaced),
@@ -260,10 +252,6 @@ def _with_values(scene: NetScene, named: Series, index: RankIndex, source: Sourc
         weight_variables=tuple(weights),
         variables=tuple(in_order([*(variable for _, variable in series), *weights])),
     )
-
-
-def _has_dims(index: RankIndex, name: str) -> bool:
-    return name in index.series and len(index.series[name].extent) > 0
 
 
 def _biases(scene: NetScene, index: RankIndex) -> dict[str, str]:

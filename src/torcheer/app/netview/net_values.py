@@ -1,17 +1,23 @@
-"""Values of layers at a moment and over the last moments, as levels; variables and weights of one unit."""
+"""The network of a run, its moments and its values, as a page asks for them.
+
+Scene and moments are followed. Values come as levels: of layers at a moment and over the last moments; of one
+unit all variables, and its weights.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy
 from numpy.typing import NDArray
 
 from torcheer.app.netview import net_messages as messages
-from torcheer.app.netview.net_moments import steps_of
 from torcheer.app.netview.net_reader import (
     NO_LEVELS,
     Found,
@@ -24,19 +30,185 @@ from torcheer.app.netview.net_reader import (
     levels_of,
     on_units,
     place_of,
+    ranges_of,
     read_stretches,
+    weight_mark,
     weight_series,
 )
-from torcheer.app.netview.net_scene import BIAS
+from torcheer.app.netview.net_scene import BIAS, RunScene
 from torcheer.app.netview.tensor_index import Mark
 from torcheer.app.runs.open_run import OpenRun
+from torcheer.app.runs.run_news import Looked, Watch, follow_run
 from torcheer.app.runs.run_records import evenly
-from torcheer.app.wire import as_text, binary_frame, clipped, countable
+from torcheer.app.wire import as_text, binary_frame, clipped, countable, finite
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
-from torcheer.netview import WEIGHT, UnitWeights, weights_of_unit
+from torcheer.netview import WEIGHT, UnitWeights, about, weights_of_unit
 from torcheer.run import Connection, NetLayer
 from torcheer.tensorfile import Array
+
+# --- moments ------------------------------------------------------------------------------------
+
+
+_MAX_MOMENTS: Final = 200_000  # the last ones
+_CHUNK: Final = 20_000  # moments of one answer
+_MAX_COUNTERS: Final = 32  # names
+
+
+def steps_of(net: RankNet) -> list[int]:
+    """At which there are values of a layer, rising."""
+    steps: list[int] = _steps_and_times(net)[0].tolist()
+    return steps
+
+
+def moments_of(nets: Nets, run: OpenRun, question: messages.NetMomentsQuestion) -> messages.NetMomentsAnswer:
+    """Those of one rank, by step. The time of one is that of its first value."""
+    with run.lock:
+        net = nets.look(run, question.rank)
+        steps, times = _steps_and_times(net)
+        # The last moment is being written: its counters come last, and others have theirs.
+        *before, last_step = steps[-2:].tolist() or [None]
+        if (
+            run.is_running
+            and before
+            and last_step not in net.index.counters
+            and before[0] in net.index.counters
+        ):
+            steps, times = steps[:-1], times[:-1]
+        last = steps[-_MAX_MOMENTS:].tolist()
+        counters = _columns(net.index.counters, last)
+        ranges = ranges_of(net)
+    return messages.NetMomentsAnswer(
+        id=question.id,
+        is_all=True,
+        steps=[countable(step) or 0 for step in last],
+        times=[finite(time) or 0.0 for time in times[-_MAX_MOMENTS:].tolist()],
+        counters=counters,
+        ranges=[
+            messages.NetRange(variable=name, low=low, high=high)
+            for name, (low, high) in ranges.items()
+            if math.isfinite(low) and math.isfinite(high)
+        ],
+        is_running=run.is_running,
+    )
+
+
+def _steps_and_times(net: RankNet) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """A bias, or a weight, changes at moments of its own: these are no moments of the network."""
+    names = {name for (_, variable), name in net.net.series.items() if variable != BIAS}
+    columns = [net.index.series[name].columns() for name in names if name in net.index.series]
+    if not columns:
+        return numpy.empty(0, numpy.int64), numpy.empty(0)
+    steps = numpy.concatenate([steps for steps, _ in columns])
+    times = numpy.concatenate([times for _, times in columns])
+    order = numpy.lexsort((times, steps))
+    steps, times = steps[order], times[order]
+    is_first = numpy.ones(len(steps), dtype=numpy.bool_)
+    is_first[1:] = steps[1:] != steps[:-1]
+    return steps[is_first], times[is_first]
+
+
+def _columns(counters: Mapping[int, Mapping[str, str]], steps: Sequence[int]) -> dict[str, Sequence[str]]:
+    """A text for each step, empty where there is none."""
+    nothing: Mapping[str, str] = {}
+    rows = [counters.get(step, nothing) for step in steps] if counters else []
+    names: dict[str, None] = {}
+    for row in rows:
+        for name in row:
+            if name not in names and len(names) < _MAX_COUNTERS:
+                names[name] = None
+    return {name: [row.get(name, "") for row in rows] for name in names}
+
+
+def new_frames(now: messages.NetMomentsAnswer, before: messages.NetMomentsAnswer | None) -> list[str]:
+    """What a page that knows the former moments must hear, so many at a time; nothing without news."""
+    num_known = 0 if before is None else len(before.steps)
+    # All that were known are just as they were, and none came between them.
+    is_more = before is not None and _told(now, num_known) == _told(before, num_known)
+    same = before is not None and (now.ranges, now.is_running) == (before.ranges, before.is_running)
+    if same and is_more and num_known == len(now.steps):
+        return []
+    start = num_known if is_more else 0
+    return [
+        as_text(
+            msgspec.structs.replace(
+                now,
+                is_all=not is_more and first == 0,
+                steps=now.steps[first : first + _CHUNK],
+                times=now.times[first : first + _CHUNK],
+                counters={name: its[first : first + _CHUNK] for name, its in now.counters.items()},
+            )
+        )
+        for first in range(start, max(len(now.steps), start + 1), _CHUNK)
+    ]
+
+
+def _told(moments: messages.NetMomentsAnswer, count: int) -> tuple[object, ...]:
+    """So many of them. A counter that none of these has is nothing to tell."""
+    counters = {name: its[:count] for name, its in moments.counters.items() if any(its[:count])}
+    return moments.steps[:count], moments.times[:count], counters
+
+
+SeenScene = tuple[
+    RunScene, Sequence[int]
+]  # what a page was told of a network, and of which ranks there is one
+
+_PUSH_SECONDS: Final = 0.25  # between two answers: a page that follows shows each moment soon
+
+
+def follow_net(nets: Nets, watch: Watch, question: messages.NetSceneQuestion) -> AsyncGenerator[str, None]:
+    return follow_run(
+        watch, question.run_id, lambda run, seen: look_at_scene(nets, run, question, seen), _PUSH_SECONDS
+    )
+
+
+def follow_moments(
+    nets: Nets, watch: Watch, question: messages.NetMomentsQuestion
+) -> AsyncGenerator[str, None]:
+
+    def look(
+        run: OpenRun, before: messages.NetMomentsAnswer | None
+    ) -> Looked[str, messages.NetMomentsAnswer]:
+        now = moments_of(nets, run, question)
+        return new_frames(now, before), now
+
+    return follow_run(watch, question.run_id, look, _PUSH_SECONDS)
+
+
+def look_at_scene(
+    nets: Nets, run: OpenRun, question: messages.NetSceneQuestion, seen: SeenScene | None
+) -> Looked[str, SeenScene]:
+    with run.lock:
+        net = nets.look(run, question.rank)
+        ranges = ranges_of(net)
+        ranks = nets.ranks(net.reader)
+    scene = net.net
+    now: SeenScene = (scene, ranks)
+    if seen == now:
+        return (), now
+    variables = []
+    for name in scene.variables:
+        group, sentence = about(name)
+        low, high = ranges[name]
+        variables.append(
+            messages.NetVariable(
+                name=name, group=group, about=clipped(sentence, 500), low=finite(low), high=finite(high)
+            )
+        )
+    answer = messages.NetSceneAnswer(
+        id=question.id,
+        scene=scene.scene,
+        variables=variables,
+        source=scene.source,
+        num_items=countable(scene.num_items) or 0,
+        ranks=ranks,
+        note=scene.note,
+    )
+    return [as_text(answer)], now
+
+
+# --- values -------------------------------------------------------------------------------------
+
 
 MAX_LEVELS: Final = 1 << 25  # of one answer
 _TOO_MANY: Final = "there are too many units for one answer: show fewer layers"
@@ -57,9 +229,6 @@ def block_of(layer: str, step: int, levels: Levels, why: str = "") -> messages.N
 
 def frame_bytes(levels: Sequence[Levels]) -> bytes:
     return b"".join(one.codes.astype("<u2", copy=False).tobytes() for one in levels)
-
-
-# --- at a moment -------------------------------------------------------------------------------
 
 
 def answer_values(nets: Nets, run: OpenRun, question: messages.NetValuesQuestion) -> bytes:
@@ -90,9 +259,6 @@ def _block(layer: str, found: Found | str, numbers: Array | None) -> tuple[messa
     levels = levels_of(*on_units(found, numbers))
     why = "" if levels.codes.size else _NO_UNITS
     return block_of(layer, step, levels, why), levels
-
-
-# --- over the last moments -----------------------------------------------------------------------
 
 
 def answer_raster(nets: Nets, run: OpenRun, question: messages.NetRasterQuestion) -> bytes:
@@ -139,7 +305,8 @@ def _raster_block(
                 found[one.stretch] = one
         numbers = dict(zip(found, read_stretches(net.reader, list(found)), strict=True))
     num_units = last.layer.grid.num_units
-    values = numpy.zeros((len(rows), num_units), dtype=_common_type(list(numbers.values())))
+    types = [array.dtype for array in numbers.values() if array is not None]
+    values = numpy.zeros((len(rows), num_units), numpy.result_type(*types) if types else numpy.float32)
     is_there = numpy.zeros((len(rows), num_units), dtype=numpy.bool_)
     for row, stretch in enumerate(rows):
         its = None if stretch is None else numbers[stretch]
@@ -148,11 +315,6 @@ def _raster_block(
             is_there[row] = True if mask is None else mask
     levels = levels_of(values, None if is_there.all() else is_there)
     return block_of(layer, last.stretch.mark.step, levels, "" if num_units else _NO_UNITS), levels
-
-
-def _common_type(arrays: Sequence[Array | None]) -> numpy.dtype[numpy.generic]:
-    some = [array.dtype for array in arrays if array is not None]
-    return numpy.result_type(*some) if some else numpy.dtype(numpy.float32)
 
 
 # --- one unit -------------------------------------------------------------------------------------
@@ -183,9 +345,6 @@ def unit_stretch(found: Found | str, unit: int) -> Stretch | None:
     return Stretch(found.stretch.mark, found.stretch.start + place, 1)
 
 
-# --- at a moment ---------------------------------------------------------------------------------
-
-
 def answer_unit(nets: Nets, run: OpenRun, question: messages.NetUnitQuestion) -> str:
     with run.lock:
         net = nets.look(run, question.rank)
@@ -210,9 +369,6 @@ def _plain(value: float) -> float | str:
     if math.isnan(value):
         return "NaN"
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-# --- over time -----------------------------------------------------------------------------------
 
 
 def answer_unit_series(nets: Nets, run: OpenRun, question: messages.NetUnitSeriesQuestion) -> bytes:
@@ -281,57 +437,56 @@ class _Known(NamedTuple):
 
     connection: Connection
     other: NetLayer
-    weight: Array | None
-    step: int
-    source_values: Array | None
-    why: str
+    weight: Array | str
+    step: int = 0
+    source_values: Array | None = None
 
 
 def answer_weights(nets: Nets, run: OpenRun, question: messages.NetWeightsQuestion) -> bytes:
+    by_layer: dict[str, list[_Known]] = {}  # at the other end
     with run.lock:
         net = nets.look(run, question.rank)
         layer = layer_with(net, question.layer, question.unit)
-        is_received = question.direction == "received"
-        own = [
-            one
+        ends = [
+            (one, (one.target, one.source) if question.direction == "received" else (one.source, one.target))
             for one in net.net.scene.connections
-            if layer.name == (one.target if is_received else one.source)
-        ][:_MAX_CONNECTIONS]
-        known = [_known(nets, net, one, question) for one in own]
+        ]
+        own = [(one, other) for one, (this, other) in ends if this == layer.name]
+        for connection, other in own[:_MAX_CONNECTIONS]:
+            known = _known(nets, net, connection, net.net.layers[other], question)
+            by_layer.setdefault(other, []).append(known)
         bias = _bias(net, layer, question)
-    laid: dict[str, _Laid] = {}
-    room = MAX_LEVELS
-    for one in known:
-        name = one.other.name
-        if name not in laid:
-            room -= one.other.grid.num_units
-            laid[name] = _Laid(one.other)
-        if room >= 0:
-            laid[name].add(one, layer, question)
-    done = [one.block() for one in laid.values()]
-    answer = messages.NetWeightsAnswer(
-        id=question.id,
-        blocks=[block for block, _ in done],
-        bias=bias,
-        num_weights=sum(one.num_weights for one in laid.values()),
-    )
-    return binary_frame(answer, frame_bytes([levels for _, levels in done]))
+    blocks, levels = [], []
+    num_weights, room = 0, MAX_LEVELS
+    for name, some in by_layer.items():
+        room -= some[0].other.grid.num_units
+        laid = [(one.step, _lay(one, layer, question)) for one in some] if room >= 0 else [(0, _TOO_MANY)]
+        whys = [found for _, found in laid if isinstance(found, str)]
+        good = [(step, found) for step, found in laid if not isinstance(found, str)]
+        its, step = NO_LEVELS, 0
+        if good:  # where several connections lead to a unit, they add up
+            step = max(step for step, _ in good)
+            num_weights += sum(int(numpy.count_nonzero(found.is_connected)) for _, found in good)
+            values = functools.reduce(operator.add, [found.values for _, found in good])
+            its = levels_of(values, functools.reduce(operator.or_, [found.is_connected for _, found in good]))
+        blocks.append(block_of(name, step, its, "" if good else whys[-1]))
+        levels.append(its)
+    answer = messages.NetWeightsAnswer(id=question.id, blocks=blocks, bias=bias, num_weights=num_weights)
+    return binary_frame(answer, frame_bytes(levels))
 
 
-# --- what is known of a connection -----------------------------------------------------------------
-
-
-def _known(nets: Nets, net: RankNet, connection: Connection, question: messages.NetWeightsQuestion) -> _Known:
-    layers = net.net.layers
-    other = layers[connection.source if question.direction == "received" else connection.target]
+def _known(
+    nets: Nets,
+    net: RankNet,
+    connection: Connection,
+    other: NetLayer,
+    question: messages.NetWeightsQuestion,
+) -> _Known:
     found = _weight(nets, net, connection, question)
     if isinstance(found, str):
-        return _Known(connection, other, None, 0, None, found)
-    weight, mark = found
-    values = None
-    if connection.form == "embedding":
-        values = _values(net, connection.source, question)
-    return _Known(connection, other, weight, mark.step, values, "")
+        return _Known(connection, other, found)
+    values = _values(net, connection.source, question) if connection.form == "embedding" else None
+    return _Known(connection, other, found[0], found[1].step, values)
 
 
 def _weight(
@@ -343,12 +498,9 @@ def _weight(
     if is_attention and question.variable != WEIGHT:
         return f"attention has no {question.variable}"
     name = weight_series(connection.weight, question.variable)
-    series = net.index.series.get(name)
-    if series is None:
-        return f"{name} was not recorded"
-    mark = series.last_up_to(question.step)
-    if mark is None:
-        return f"{name} was first recorded at step {series.marks[0].step}"
+    mark = weight_mark(net, name, question.step)
+    if isinstance(mark, str):
+        return mark
     shape, start = mark.outline.shape, 0
     if is_attention and shape and _has_items(net, name, len(shape)):
         if question.item >= shape[0]:
@@ -390,45 +542,9 @@ def _bias(net: RankNet, layer: NetLayer, question: messages.NetWeightsQuestion) 
     return value if math.isfinite(value) else None
 
 
-# --- on the units of a layer -----------------------------------------------------------------------
-
-
-class _Laid:
-    """The weights on one layer. Where several connections lead to a unit, they add up."""
-
-    def __init__(self, layer: NetLayer) -> None:
-        self._layer = layer
-        self._values: Array | None = None
-        self._is_connected: NDArray[numpy.bool_] = numpy.zeros(0, dtype=numpy.bool_)
-        self._step = 0
-        self._why = "there are too many units for one answer"
-        self.num_weights = 0
-
-    def add(self, known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> None:
-        found = _lay(known, layer, question)
-        if isinstance(found, str):
-            if self._values is None:
-                self._why = found
-            return
-        self._why = ""
-        self._step = max(self._step, known.step)
-        self.num_weights += int(numpy.count_nonzero(found.is_connected))
-        if self._values is None:
-            self._values, self._is_connected = found
-        else:
-            self._values = self._values + found.values
-            self._is_connected = self._is_connected | found.is_connected
-
-    def block(self) -> tuple[messages.NetBlock, Levels]:
-        if self._values is None:
-            return block_of(self._layer.name, 0, NO_LEVELS, self._why), NO_LEVELS
-        levels = levels_of(self._values, self._is_connected)
-        return block_of(self._layer.name, self._step, levels), levels
-
-
 def _lay(known: _Known, layer: NetLayer, question: messages.NetWeightsQuestion) -> UnitWeights | str:
-    if known.weight is None:
-        return known.why
+    if isinstance(known.weight, str):
+        return known.weight
     source, target = (known.other, layer) if question.direction == "received" else (layer, known.other)
     try:
         found = weights_of_unit(

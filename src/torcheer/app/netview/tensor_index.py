@@ -170,19 +170,16 @@ class NetIndex:
 
     def read_on(self, reader: RunReader) -> None:
         """Take in what is new as of the last refresh."""
-        if self._is_void(reader):
+        parts = reader.parts()
+        if any(
+            part not in parts or reader.restarts(part) != restarts
+            for part, (restarts, _, _) in self._places.items()
+        ):
             self._clear()
         if not self._take_all(reader):
             # Some of what was known is gone since.
             self._clear()
             self._take_all(reader)
-
-    def _is_void(self, reader: RunReader) -> bool:
-        parts = reader.parts()
-        return any(
-            part not in parts or reader.restarts(part) != restarts
-            for part, (restarts, _, _) in self._places.items()
-        )
 
     def _take_all(self, reader: RunReader) -> bool:
         """False where a part has fewer records than are known of it."""
@@ -208,7 +205,10 @@ class NetIndex:
         elif row.key.kind == "moment":
             moment = _decoded(row.head, MomentHead, _MOMENTS)
             if moment is not None:
-                index.counters[row.step] = _counters(moment.counters)
+                few = list(moment.counters.items())[:_MAX_COUNTERS]
+                index.counters[row.step] = {
+                    name[:_MAX_COUNTER_TEXT]: text[:_MAX_COUNTER_TEXT] for name, text in few
+                }
         else:
             tensor = row.head if isinstance(row.head, TensorHead) else _decoded(row.head, _Head, _HEADS)
             outline = None if tensor is None else self._outline(tensor, row.num_bytes)
@@ -245,8 +245,3 @@ def _decoded(head: object, kind: type[Head], decoder: msgspec.json.Decoder[Head]
         return decoder.decode(head) if isinstance(head, bytes | str) else None
     except _FAULTS:
         return None
-
-
-def _counters(counters: Mapping[str, str]) -> Mapping[str, str]:
-    few = list(counters.items())[:_MAX_COUNTERS]
-    return {name[:_MAX_COUNTER_TEXT]: text[:_MAX_COUNTER_TEXT] for name, text in few}

@@ -1,8 +1,8 @@
 """Choose what of a pass's tensors goes into a page of limited size, and write it as JSON.
 
-Every tensor gets its figures and a small window before any gets a large one: outputs first, then gradients,
-then weights. What is left is shared out so that small tensors come whole and large ones get equally much. All
-of it is decided by shapes alone, so that each tensor is read once, and none in vain.
+Every tensor gets its figures: outputs first, then gradients, then weights. What is left is shared out so that
+small tensors come whole and large ones get equally much. All of it is decided by shapes alone, so that each
+tensor is read once, and none in vain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from torcheer.app.html_page import (
     MAX_BYTES,
     MAX_NOTEBOOK_BYTES,
     Bundle,
-    InlinePage,
     Subject,
     checked_bytes,
     frame_of,
@@ -88,28 +87,13 @@ def tensors_of(document: PassDocument) -> list[Wanted]:
 def share_out(wanted: Sequence[Wanted], budget: int) -> list[int]:
     """How many bytes of values each of them may have; those for which nothing is left are not in the list.
 
-    Small ones come whole, and large ones get equally much: first a small window each, then larger ones for
-    one kind after the other, as far as there is room.
+    Small ones come whole, and large ones get equally much.
     """
-    wanted = wanted[: max(0, budget // (_HEAD_BYTES + in_text(4)))]
+    wanted = wanted[: max(0, budget // (_HEAD_BYTES + 8))]
     sizes = [one.whole_bytes for one in wanted]
-    rest = (budget - _HEAD_BYTES * len(wanted)) * 3 // 4  # in bytes before they become text
-    small = level_of(sizes, rest, _SMALL_BYTES)
-    given = [min(size, small) for size in sizes]
-    rest -= sum(given)
-    for kind in _KINDS:
-        places = [i for i, one in enumerate(wanted) if one.kind == kind]
-        had = sum(given[i] for i in places)
-        level = level_of([sizes[i] for i in places], rest + had, _LARGE_BYTES)
-        for i in places:
-            given[i] = min(sizes[i], max(level, small))
-        rest += had - sum(given[i] for i in places)
-    return given
-
-
-def in_text(num_bytes: int) -> int:
-    """The length of bytes as base64."""
-    return -(-num_bytes // 3) * 4
+    # Three bytes of values take four of text.
+    level = level_of(sizes, (budget - _HEAD_BYTES * len(wanted)) * 3 // 4, _LARGE_BYTES)
+    return [min(size, level) for size in sizes]
 
 
 def level_of(sizes: Sequence[int], budget: int, most: int) -> int:
@@ -138,50 +122,36 @@ def embedded(
     head = b'{"document":' + escaped(as_json(document))
     wanted = tensors_of(document)
     # Two shares for each op, and the notes, take their part too.
-    budget = max(0, budget - len(head) - 50 * len(document.ops) - 2000)
-    writing = _Writing(document, budget)
+    left = budget = max(0, budget - len(head) - 50 * len(document.ops) - 2000)
     given = share_out(wanted, budget)
+    parts: list[bytes] = []
+    reasons: list[dict[str, object]] = []
+    left_out: list[Wanted] = []
+    shares: dict[str, list[float | None]] = {}
     # Heads are often shorter than was planned for: there may be room for a few more.
     for one, num_bytes in zip(wanted, [*given, *[0] * (len(wanted) - len(given))], strict=True):
-        if num_bytes or writing.left > _HEAD_BYTES:
-            writing.add(one, _looked_at(source, one, num_bytes))
-        else:
-            writing.left_out.append(one)
-        on_read(one.num_bytes)
-    notes = _notes(wanted, writing.left_out, max_bytes)
-    tail = as_json({"figures": writing.shares, "reasons": writing.reasons, "notes": notes})
-    return [*_joined(head, writing.parts), b"," + escaped(tail)[1:]]
-
-
-class _Writing:
-    """What has been put in so far. A plain record: it is filled tensor by tensor."""
-
-    def __init__(self, document: PassDocument, budget: int) -> None:
-        self.parts: list[bytes] = []
-        self.reasons: list[dict[str, object]] = []
-        self.left_out: list[Wanted] = []
-        self.shares: dict[str, list[float | None]] = {}
-        self._num_ops = len(document.ops)
-        self.left = budget
-
-    def add(self, one: Wanted, found: tuple[TensorView, bytes] | str) -> None:
+        found = _looked_at(source, one, num_bytes) if num_bytes or left > _HEAD_BYTES else None
+        part = b"" if found is None or isinstance(found, str) else _part(one, *found)
         if isinstance(found, str):
-            self.reasons.append({"kind": one.kind, "index": one.index, "reason": found})
-            return
-        part = _part(one, *found)
-        if len(part) + 1 > self.left:
-            self.left_out.append(one)
-            return
-        self.left -= len(part) + 1
-        self.parts.append(part)
-        if one.kind == "output":
-            self._add_shares(one.index, found[0])
+            reasons.append({"kind": one.kind, "index": one.index, "reason": found})
+        elif found is None or len(part) + 1 > left:
+            left_out.append(one)
+        else:
+            left -= len(part) + 1
+            parts.append(part)
+            if one.kind == "output":
+                _add_shares(shares, len(document.ops), one.index, found[0])
+        on_read(one.num_bytes)
+    notes = _notes(wanted, left_out, max_bytes)
+    tail = as_json({"figures": shares, "reasons": reasons, "notes": notes})
+    return [*_joined(head, parts), b"," + escaped(tail)[1:]]
 
-    def _add_shares(self, op: int, view: TensorView) -> None:
-        counts = {"zeros": view.num_zeros, "nonfinite": view.num_nan + view.num_inf}
-        for name, count in counts.items():
-            shares = self.shares.setdefault(name, [None] * self._num_ops)
-            shares[op] = count / view.num_elements if view.num_elements else None
+
+def _add_shares(shares: dict[str, list[float | None]], num_ops: int, op: int, view: TensorView) -> None:
+    counts = {"zeros": view.num_zeros, "nonfinite": view.num_nan + view.num_inf}
+    for name, count in counts.items():
+        its = shares.setdefault(name, [None] * num_ops)
+        its[op] = count / view.num_elements if view.num_elements else None
 
 
 def _joined(head: bytes, parts: list[bytes]) -> Iterator[bytes]:
@@ -265,7 +235,7 @@ def show_page(source: PassSource, *, max_bytes: int | None = None) -> None:
     """Show the page in the notebook, if this is one; else write it to a file that only the user reads."""
     if in_notebook():
         page = one_file_page(source, max_bytes=MAX_NOTEBOOK_BYTES if max_bytes is None else max_bytes)
-        show_inline(InlinePage(page))
+        show_inline(page)
         return
     most = MAX_BYTES if max_bytes is None else max_bytes
     show_file(source.name, lambda path: write_page(source, path, max_bytes=most))

@@ -6,26 +6,28 @@ Only that much of the structure is decoded. All of it is checked when the file i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import numpy
 from msgspec import Raw, Struct
 
-from torcheer.graph import SHAPE_ONLY, no_grad_reason, no_params_reason, not_saved_reason, readable_bytes
+from torcheer.graph import SHAPE_ONLY, no_grad_reason, not_saved_reason, readable_bytes
 from torcheer.tensorfile import MAX_DIMS, RAW_TYPES, Array, TensorBytes, as_numbers
 
 MAX_TENSOR_BYTES = 1 << 32  # of one that is looked at: all of it is read
-MAX_MADE = 1 << 28  # elements of a value that has to be put together in memory
+MAX_MADE = 1 << 28  # elements of gradients that are added up
 _MAX_EXTENT = 2**62
 _MAX_OVERLAP = 64  # how often an element may be seen before a value counts as too many of them
 _FEW = 1 << 24  # elements that are gone through in any case
-_SPARSE = {"coo": 2, "csr": 3, "csc": 3, "bsr": 3, "bsc": 3}  # and how many parts they have
-_CODES = {"quint8": "uint8", "qint8": "int8", "qint32": "int32"}
+# Kinds of values that torch alone can make, and what people call them.
+_KINDS = {
+    **dict.fromkeys(("coo", "csr", "csc", "bsr", "bsc"), "sparse"),
+    **dict.fromkeys(("nested", "jagged"), "nested"),
+    "quantized": "quantized",
+}
 _WITH_TORCH = "open the file with tl.load_history"
-
-Made = tuple[Array, str] | str  # an array and a note, or why there is none
 
 NUMPY_TYPES = {
     **{name: numpy.dtype(name) for name in ("uint8", "int8", "float16", "float32", "float64", "complex64")},
@@ -59,26 +61,11 @@ class StoredTensor(Row, frozen=True):
 
 
 def check_stored(stored: StoredTensor, file: TensorBytes) -> None:
-    """ValueError unless the value can be made of what the file has."""
-    if stored.kind == "dense":
-        if stored.dtype in NUMPY_TYPES:
-            _check_dense(stored, file)
-        return
-    if len(stored.shape) > MAX_DIMS or min(stored.shape, default=0) < 0:
-        raise ValueError("a value has no shape")
-    if stored.kind not in _MAKERS and stored.kind not in _SPARSE:
-        raise ValueError(f"there is no value of the kind {stored.kind[:20]!r}")
-    num_parts = {"jagged": 2, **_SPARSE}.get(stored.kind)
-    if num_parts is not None and len(stored.parts) != num_parts:
-        raise ValueError(f"a value of the kind {stored.kind!r} has not {num_parts} parts")
-    for part in stored.parts:
-        if part.kind != "dense":
-            raise ValueError(f"a part of a value is of the kind {part.kind[:20]!r}")
-        check_stored(part, file)
-
-
-def _check_dense(stored: StoredTensor, file: TensorBytes) -> None:
     """ValueError unless the file has all the bytes that the value is made of."""
+    if stored.kind not in ("dense", "meta", *_KINDS):
+        raise ValueError(f"there is no value of the kind {stored.kind[:20]!r}")
+    if stored.kind != "dense" or stored.dtype not in NUMPY_TYPES:
+        return  # it is never read
     shape, stride, item_bytes = stored.shape, stored.stride, NUMPY_TYPES[stored.dtype].itemsize
     if min(shape, default=0) < 0 or len(shape) > MAX_DIMS or stored.offset < 0:
         raise ValueError("a value has no shape")
@@ -108,20 +95,13 @@ def _reach(stored: StoredTensor) -> int:
 # --- making, when a value is asked for -----------------------------------------------------------------
 
 
-def make_array(stored: StoredTensor, file: TensorBytes) -> Made:
-    """A value that has been checked."""
-    return _MAKERS.get(stored.kind, _sparse)(stored, file)
-
-
-def _dense(stored: StoredTensor, file: TensorBytes) -> Made:
-    if stored.dtype not in NUMPY_TYPES:
-        return f"numbers of the type {stored.dtype[:20]!r} cannot be shown without torch: {_WITH_TORCH}."
-    made = _dense_array(stored, file)
-    return made if isinstance(made, str) else (made, "")
-
-
-def _dense_array(stored: StoredTensor, file: TensorBytes) -> Array | str:
-    """A value as an array, or why it is too much to look at. It has been checked."""
+def make_array(stored: StoredTensor, file: TensorBytes) -> Array | str:
+    """A value that has been checked as an array, or why it cannot be looked at."""
+    if stored.kind == "meta":
+        return SHAPE_ONLY
+    if stored.kind != "dense" or stored.dtype not in NUMPY_TYPES:
+        what = _KINDS.get(stored.kind, stored.dtype[:20])
+        return f"a {what} tensor, which cannot be shown without torch: {_WITH_TORCH}."
     size = file.num_bytes(stored.tensor)
     if size > MAX_TENSOR_BYTES:
         return (
@@ -143,70 +123,6 @@ def _dense_array(stored: StoredTensor, file: TensorBytes) -> Array | str:
         return elements.reshape(stored.shape)
     steps = [step * dtype.itemsize for step in stride]
     return numpy.lib.stride_tricks.as_strided(elements[stored.offset :], stored.shape, steps, writeable=False)
-
-
-def _meta(_: StoredTensor, __: TensorBytes) -> Made:
-    return SHAPE_ONLY
-
-
-def _sparse(_: StoredTensor, __: TensorBytes) -> Made:
-    return f"a sparse tensor, which cannot be shown without torch: {_WITH_TORCH}."
-
-
-def _nested(stored: StoredTensor, file: TensorBytes) -> Made:
-    parts = stored.parts if stored.kind == "nested" else stored.parts[:1]
-    arrays: list[Array] = []
-    num_elements = 0
-    for part in parts:
-        made = _dense(part, file)
-        if isinstance(made, str):
-            return made
-        num_elements += made[0].size
-        if num_elements > MAX_MADE:
-            return f"a nested tensor of more than {MAX_MADE:,} values: {_WITH_TORCH}."
-        arrays.append(made[0].reshape(-1))
-    if not arrays:
-        return "a nested tensor without parts."
-    num_parts = len(parts) if stored.kind == "nested" else max(stored.parts[1].shape, default=1) - 1
-    return numpy.concatenate(arrays), f"nested: its {num_parts} parts, one after the other"
-
-
-def _quantized(stored: StoredTensor, file: TensorBytes) -> Made:
-    made = [_dense(part, file) for part in stored.parts]
-    arrays = [one[0] for one in made if not isinstance(one, str)]
-    is_whole = len(arrays) in (1, 3) and _CODES.get(stored.dtype) == arrays[0].dtype.name
-    if not is_whole or arrays[0].size > MAX_MADE or len(stored.numbers) != (2 if len(arrays) == 1 else 1):
-        return f"a quantized tensor that cannot be shown without torch: {_WITH_TORCH}."
-    codes = arrays[0]
-    # Rounded where torch rounds: a single scale before it is used, those of channels after.
-    scale: Array
-    if len(arrays) == 1:
-        scale, zero = numpy.array(stored.numbers[0], dtype=numpy.float32), numpy.array(stored.numbers[1])
-    else:
-        scale, zero = _along(codes, arrays[1:], stored.numbers)
-    steps = (codes.astype(numpy.int64) - zero.astype(numpy.int64)).astype(scale.dtype)
-    numbers = (steps * scale).astype(numpy.float32)
-    return numbers, "quantized: the numbers that its codes stand for"
-
-
-def _along(codes: Array, scales_and_zeros: list[Array], numbers: list[int | float]) -> tuple[Array, Array]:
-    """Scales and zeros of each channel, in a shape that fits the codes."""
-    scales, zeros = scales_and_zeros
-    axis = int(numbers[0])
-    if not 0 <= axis < codes.ndim or not scales.shape == zeros.shape == (codes.shape[axis],):
-        raise ValueError("its scales do not fit its codes")
-    shape = [1] * codes.ndim
-    shape[axis] = -1
-    return scales.reshape(shape), zeros.reshape(shape)
-
-
-_MAKERS: dict[str, Callable[[StoredTensor, TensorBytes], Made]] = {
-    "dense": _dense,
-    "meta": _meta,
-    "nested": _nested,
-    "jagged": _nested,
-    "quantized": _quantized,
-}
 
 
 Slot = tuple[int, int]  # a node, and which of its gradients
@@ -295,7 +211,14 @@ class PassValues:
         self._saved = None if structure.saved is None else set(structure.saved)
         self._made = {op: _made_by_postfunc(tree) for op, tree in self._treated.items()}
         gradients = structure.gradients
-        self._passes = [] if gradients is None else [(one.kind, _by_slot(one)) for one in gradients.passes]
+        self._passes = (
+            []
+            if gradients is None
+            else [
+                (one.kind, {(node, number): row for node, number, row in one.grads})
+                for one in gradients.passes
+            ]
+        )
         self._slots = _slots_of(gradients, len(self._ops), set(self.params))
         self._check()
 
@@ -332,9 +255,6 @@ class PassValues:
             return SHAPE_ONLY
         return self._read(row) if row is not None and self.has_output(op) else not_saved_reason(label)
 
-    def param(self) -> str:
-        return no_params_reason()
-
     def grad(self, key: int | str, name: str) -> Read | str:
         """Of an op, by its index, or of a parameter, by its address: added up as in `.grad`."""
         slots = self._slots.get(key, ())
@@ -366,9 +286,7 @@ class PassValues:
 
     def _read(self, row: StoredTensor, note: str = "") -> Read | str:
         made = make_array(row, self._file)
-        if isinstance(made, str):
-            return made
-        return made[0], row.dtype, "; ".join(filter(None, (note, made[1])))
+        return made if isinstance(made, str) else (made, row.dtype, note)
 
 
 def _made_by_postfunc(tree: Any) -> StoredTensor | str:
@@ -379,10 +297,6 @@ def _made_by_postfunc(tree: Any) -> StoredTensor | str:
         except (msgspec.MsgspecError, RecursionError) as error:
             raise ValueError(f"a value is not described as it should be ({str(error)[:80]})") from None
     return "activation_postfunc made no tensor of it: there is nothing to draw."
-
-
-def _by_slot(one: StoredBackward) -> dict[Slot, StoredTensor]:
-    return {(node, number): row for node, number, row in one.grads}
 
 
 def _slots_of(

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -17,7 +17,14 @@ import numpy
 from torcheer.app.passes.pass_values import PassValues, Read, StoredPass
 from torcheer.app.passes.source import PassListing, PassSource
 from torcheer.errors import FileFormatError, InputError
-from torcheer.graph import DOCUMENT_VERSION, NO_FIGURE, PassDocument, check_document, readable_bytes
+from torcheer.graph import (
+    DOCUMENT_VERSION,
+    NO_FIGURE,
+    PassDocument,
+    check_document,
+    no_params_reason,
+    readable_bytes,
+)
 from torcheer.run import LinkRule, links_within
 from torcheer.tensorfile import (
     Figures,
@@ -35,25 +42,6 @@ _MAX_PASSES: Final = 1000
 _HEAD_BYTES: Final = 4096  # enough to see whose file it is
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Saved:
-    path: Path
-    name: str
-    num_bytes: int
-    changed_ns: int
-
-    @property
-    def id(self) -> str:
-        """The same while the file is the same, also for the next server; it tells nobody the path."""
-        text = f"{self.path}\0{self.num_bytes}\0{self.changed_ns}"
-        return hashlib.blake2s(text.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
-
-    @property
-    def detail(self) -> str:
-        changed = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.changed_ns // 10**9))
-        return f"{readable_bytes(self.num_bytes)}, saved {changed}"
-
-
 class SavedPasses:
     """Saved passes by the paths of their files, or of folders with such files in them."""
 
@@ -63,27 +51,30 @@ class SavedPasses:
         self._links = links or links_within(*self._paths)
 
     def listing(self) -> Sequence[PassListing]:
-        return [PassListing(id=saved.id, name=saved.name, detail=saved.detail) for saved in self._all()]
+        return [listing for listing, _ in self._all()]
 
     def source(self, pass_id: str) -> PassSource | None:
         # By looking through the list: an id never becomes a path.
-        found = next((saved for saved in self._all() if saved.id == pass_id), None)
-        return None if found is None else open_pass_file(found.path)
+        found = next((path for listing, path in self._all() if listing.id == pass_id), None)
+        return None if found is None else open_pass_file(found)
 
-    def _all(self) -> Sequence[_Saved]:
+    def _all(self) -> list[tuple[PassListing, Path]]:
         """Each file once, in the order of the paths, those of a folder by their names."""
-        files = dict.fromkeys(file for path in self._paths for file in _files(path, self._links))
-        found = (self._look_at(file) for file in files)
-        return [saved for saved in found if saved is not None][:_MAX_PASSES]
+        found = []
+        for file in dict.fromkeys(file for path in self._paths for file in _files(path, self._links)):
+            with suppress(OSError):  # a file that has just gone
+                found.append((self._listing(file, file.stat()), file))
+        return found[:_MAX_PASSES]
 
-    def _look_at(self, file: Path) -> _Saved | None:
-        """None for a file that has just gone."""
-        try:
-            status = file.stat()
-        except OSError:
-            return None
-        name = str(file.relative_to(self._base) if self._base else file).removesuffix(_ENDING)
-        return _Saved(path=file, name=name, num_bytes=status.st_size, changed_ns=status.st_mtime_ns)
+    def _listing(self, file: Path, status: os.stat_result) -> PassListing:
+        # The same while the file is the same, also for the next server; it tells nobody the path.
+        text = f"{file}\0{status.st_size}\0{status.st_mtime_ns}".encode("utf-8", "surrogateescape")
+        changed = time.strftime("%Y-%m-%d %H:%M", time.localtime(status.st_mtime_ns // 10**9))
+        return PassListing(
+            id=hashlib.blake2s(text, digest_size=10).hexdigest(),
+            name=str(file.relative_to(self._base) if self._base else file).removesuffix(_ENDING),
+            detail=f"{readable_bytes(status.st_size)}, saved {changed}",
+        )
 
 
 def _common_folder(paths: Sequence[Path]) -> Path | None:
@@ -184,15 +175,16 @@ def open_pass_file(path: str | os.PathLike[str]) -> PassFile:
     file = TensorBytes(name)
     _check_version(file)
     document = _document(file)
-    structure = _structure(file)
+    text = _text(file, _STRUCTURE)
     try:
+        structure = _decode_structure(text)
         check_document(document)
         values = PassValues(structure, file)
         return PassFile(file, _as_kept(document, values), values)
-    except ValueError as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise file.broken(f"its structure is wrong: {error}") from error
+    except FileFormatError:
+        raise
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        raise file.broken(f"its structure is wrong: {str(error)[:200]}") from error
 
 
 def _check_version(file: TensorBytes) -> None:
@@ -227,13 +219,6 @@ def _document(file: TensorBytes) -> PassDocument:
         raise file.broken(str(error)) from error
 
 
-def _structure(file: TensorBytes) -> StoredPass:
-    try:
-        return _decode_structure(_text(file, _STRUCTURE))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise file.broken(f"its structure is wrong: {str(error)[:200]}") from error
-
-
 def _text(file: TensorBytes, name: str) -> memoryview:
     if file.num_bytes(name) > _MAX_TEXT_BYTES:
         raise file.broken("its structure is larger than any that torcheer writes")
@@ -261,17 +246,10 @@ class PassFile:
         self._document = document
         self._values = values
         self._figures: dict[tuple[str, int], Figures] = {}
-        self.id = hashlib.sha256(os.path.realpath(file.path).encode("utf-8", "surrogateescape")).hexdigest()[
-            :16
-        ]
 
     @property
     def name(self) -> str:
         return self._document.model_name
-
-    @property
-    def detail(self) -> str:
-        return f"{Path(self._file.path).name}, {len(self._document.ops):,} ops"
 
     def document(self) -> PassDocument:
         return self._document
@@ -321,7 +299,7 @@ class PassFile:
         if kind == "output":
             return self._values.output(index, self._document.ops[index].label)
         if kind == "param":
-            return self._values.param()
+            return no_params_reason()
         if kind == "grad":
             return self._values.grad(index, self._document.ops[index].label)
         address = self._document.params[index].address

@@ -123,13 +123,7 @@ class PassSource(Protocol):
     """
 
     @property
-    def id(self) -> str: ...
-
-    @property
     def name(self) -> str: ...
-
-    @property
-    def detail(self) -> str: ...
 
     def document(self) -> PassDocument: ...
 
@@ -148,19 +142,3 @@ class Shelf(Protocol):
 
     def source(self, pass_id: str) -> PassSource | None:
         """The pass of that id, None where there is none."""
-
-
-class SourceShelf:
-    """A shelf of passes that are known from the start."""
-
-    def __init__(self, sources: Sequence[PassSource]) -> None:
-        self._sources = {source.id: source for source in sources}
-
-    def listing(self) -> Sequence[PassListing]:
-        return [
-            PassListing(id=source.id, name=source.name, detail=source.detail)
-            for source in self._sources.values()
-        ]
-
-    def source(self, pass_id: str) -> PassSource | None:
-        return self._sources.get(pass_id)

@@ -1,9 +1,8 @@
 """The charts that a run asks for, with plain globs in place of its regular expressions.
 
 A layout comes with the data, and TensorBoard defines its tags as regular expressions that match from the
-beginning of a name. An expression can be made to take for ever, so none is ever compiled or matched. It is
-parsed, and one that means a few globs is translated here; of any other its text is sent, for the page to say
-so.
+beginning of a name. An expression can be made to take for ever, so none is ever compiled or matched. Those
+that mean a few globs are translated here; of any other its text is sent, for the page to say so.
 
 In a glob `*` is any text, `?` any one character, and a backslash takes the next character as it is.
 """
@@ -12,10 +11,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator
-from enum import Enum
-from re import _parser  # type: ignore[attr-defined]
-from typing import Any, Final
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
 
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_messages import LayoutAnswer, LayoutQuestion, ShownLayoutChart, ShownLayoutGroup
@@ -54,12 +52,12 @@ def _shown_chart(chart: LayoutChart, translation: _Translation) -> ShownLayoutCh
     names, globs, not_supported = list(chart.names), list[str](), list[str]()
     for pattern in chart.names if chart.form == "lines" else ():
         try:
-            sequences = translation.sequences(pattern)
-        except _NotSupportedError:
+            rows = translation.rows(pattern)
+        except (ValueError, RecursionError):
             not_supported.append(pattern)
             continue
-        names += [_name(one) for one in sequences if _is_name(one)]
-        globs += [_glob(one) for one in sequences if not _is_name(one)]
+        names += ["".join(token[-1] for token in row) for row in rows if not _WILD & set(row)]
+        globs += ["".join(row) for row in rows if _WILD & set(row)]
     return ShownLayoutChart(
         title=chart.title,
         form=chart.form,
@@ -72,21 +70,14 @@ def _shown_chart(chart: LayoutChart, translation: _Translation) -> ShownLayoutCh
 # --- regular expressions as globs ------------------------------------------------------------------------
 
 
-class _Mark(Enum):
-    """What may stand in a sequence besides characters."""
+Row = tuple[str, ...]  # a glob in tokens: `*`, `?`, or a character, with a backslash where it needs one
 
-    ONE = "any one character"
-    MANY = "any text"
-    START = "the beginning of the name"
-    END = "the end of the name"
-
-
-_Sequence = tuple[str | _Mark, ...]
-_PLACES: Final = {"AT_BEGINNING": _Mark.START, "AT_END": _Mark.END, "AT_END_STRING": _Mark.END}
-
-
-class _NotSupportedError(Exception):
-    """This expression means no few globs, or nothing at all."""
+_WILD: Final = frozenset("*?")
+# What is understood of an expression; no other quantifier than `?` and that of any text.
+_TOKENS: Final = re.compile(
+    r"\.[*+]\??(?![*+?{])|\?\??(?![*+?{])|\((?:\?:)?|\[(?:\w-\w|[\w./: ])+\]|\\d|\\[^\w\s]"
+    r"|[\^$](?!\?)|[.|)]|[^.^$*+?{}\[\]\\|()]"
+)
 
 
 class _Translation:
@@ -95,97 +86,75 @@ class _Translation:
     def __init__(self) -> None:
         self._left = _MAX_ALL_GLOBS
 
-    def sequences(self, pattern: str) -> list[_Sequence]:
-        """All that an expression can match, from the beginning of a name to its end."""
-        if len(pattern) > _MAX_PATTERN:
-            raise _NotSupportedError
-        try:
-            tree = _parser.parse(pattern)  # which takes no time; to match is what may take for ever
-        except (re.error, RecursionError, OverflowError, Warning):
-            raise _NotSupportedError from None
-        if tree.state.flags & ~re.UNICODE:
-            raise _NotSupportedError
-        found = [_bounded(one) for one in _sequences(tree, min(_MAX_GLOBS, self._left))]
+    def rows(self, pattern: str) -> list[Row]:
+        """All that an expression can match, from the beginning of a name to its end.
+
+        ValueError where these are too many, or no globs.
+        """
+        tokens = deque(_TOKENS.findall(pattern) if len(pattern) <= _MAX_PATTERN else ())
+        if "".join(tokens) != pattern:
+            raise ValueError(pattern)
+        most = min(_MAX_GLOBS, self._left)
+        found = [_bounded(row) for row in _rows(tokens, most)]
+        if tokens or len(found) > most:
+            raise ValueError(pattern)
         self._left -= len(found)
         return found
 
 
-def _sequences(tree: Any, most: int) -> list[_Sequence]:
-    """What a row of pieces can match, multiplied out."""
-    rows: list[_Sequence] = [()]
-    for piece, argument in tree:
-        ways = _ways(piece.name, argument, most)
+def _rows(tokens: deque[str], most: int) -> list[Row]:
+    """What can match up to the end of a group, multiplied out."""
+    found: list[Row] = []
+    rows: list[Row] = [()]
+    while tokens and tokens[0] != ")":
+        token = tokens.popleft()
+        if token == "|":
+            found, rows = found + rows, [()]
+            continue
+        if token[0] == "(":
+            ways = _rows(tokens, most)
+            if not tokens:
+                raise ValueError("a group has no end")
+            tokens.popleft()
+        else:
+            ways = _ways(token)
+        if tokens and tokens[0][0] == "?":
+            tokens.popleft()
+            ways = [*ways, ()]
         if len(rows) * len(ways) > most:
-            raise _NotSupportedError
+            raise ValueError("too many globs")
         rows = [row + way for row in rows for way in ways]
-    return rows
+    return found + rows
 
 
-def _ways(piece: str, argument: Any, most: int) -> list[_Sequence]:
-    """What one piece of a parsed expression can match. Of what is repeated, only any text is a glob."""
-    match piece, argument:
-        case "LITERAL", code:
-            return [(chr(code),)]
-        case "ANY", _:
-            return [(_Mark.ONE,)]
-        case "AT", where if where.name in _PLACES:
-            return [(_PLACES[where.name],)]
-        case "IN", members:
-            return [(one,) for one in dict.fromkeys(_characters(members, most))]
-        case "BRANCH", (_, trees):
-            return [one for tree in trees for one in _sequences(tree, most)]
-        case "SUBPATTERN", (_, 0, 0, tree):
-            return _sequences(tree, most)
-        case "MAX_REPEAT" | "MIN_REPEAT", (0, 1, tree):
-            return [*_sequences(tree, most), ()]
-        case "MAX_REPEAT" | "MIN_REPEAT", (0 | 1 as least, _parser.MAXREPEAT, tree):
-            if [inner.name for inner, _ in tree] == ["ANY"]:
-                return [(*[_Mark.ONE] * least, _Mark.MANY)]
-    raise _NotSupportedError
+def _ways(token: str) -> list[Row]:
+    if token[0] == ".":
+        return [{".": ("?",), ".*": ("*",), ".+": ("?", "*")}[token[:2]]]
+    if token in ("^", "$"):
+        return [(token,)]
+    if token[0] == "?":
+        raise ValueError("nothing to repeat")
+    characters = [token[-1]]
+    if token == r"\d":
+        characters = list(string.digits)
+    elif token[0] == "[" and token[-1] == "]":
+        characters = _members(token[1:-1])
+    return [(f"\\{one}" if one in "*?\\^$" else one,) for one in characters]
 
 
-def _characters(members: Any, most: int) -> Iterator[str]:
+def _members(inside: str) -> list[str]:
     """Those of `[a-c_]`."""
-    for member, argument in members:
-        if member.name == "LITERAL":
-            yield chr(argument)
-        elif member.name == "RANGE" and argument[1] - argument[0] < most:
-            yield from map(chr, range(argument[0], argument[1] + 1))
-        elif member.name == "CATEGORY" and argument.name == "CATEGORY_DIGIT":
-            yield from string.digits
-        else:
-            raise _NotSupportedError
+    spans = [(ord(one[0]), ord(one[-1])) for one in re.findall(r"\w-\w|.", inside)]
+    if any(not 0 <= last - first < _MAX_GLOBS for first, last in spans):
+        raise ValueError("a span is empty, or too wide")
+    return list(dict.fromkeys(chr(code) for first, last in spans for code in range(first, last + 1)))
 
 
-def _bounded(sequence: _Sequence) -> _Sequence:
+def _bounded(row: Row) -> Row:
     """Without the marks of beginning and end: what has none at its end may go on."""
-    inner = list(sequence)
-    while inner and inner[0] is _Mark.START:
-        inner.pop(0)
-    is_ended = bool(inner) and inner[-1] is _Mark.END
-    while inner and inner[-1] is _Mark.END:
-        inner.pop()
-    if _Mark.START in inner or _Mark.END in inner:
-        raise _NotSupportedError
-    return tuple(inner if is_ended else [*inner, _Mark.MANY])
-
-
-def _is_name(sequence: _Sequence) -> bool:
-    return not any(isinstance(one, _Mark) for one in sequence)
-
-
-def _name(sequence: _Sequence) -> str:
-    return "".join(one for one in sequence if isinstance(one, str))
-
-
-def _glob(sequence: _Sequence) -> str:
-    written: list[str] = []
-    for one in sequence:
-        if one is _Mark.MANY:
-            if written[-1:] != ["*"]:
-                written.append("*")
-        elif isinstance(one, str):
-            written.append(f"\\{one}" if one in "*?\\" else one)
-        else:
-            written.append("?")
-    return "".join(written)
+    while row[:1] == ("^",):
+        row = row[1:]
+    row = row[:-1] if row[-1:] == ("$",) else (*row, "*")
+    if "^" in row or "$" in row:
+        raise ValueError("a mark within a name")
+    return tuple(one for place, one in enumerate(row) if one != "*" or row[place - 1 : place] != ("*",))

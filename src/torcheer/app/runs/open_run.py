@@ -186,11 +186,13 @@ class OpenRun:
         is_first = self._reader is None or not self._is_read
         if self._reader is None:
             self._reader = self._opener(self.place.path)
-        if self._reader.refresh() or is_first:
-            self.version += 1
-            self.changed_at = self.changed_at if is_first else now
+        has_news = self._reader.refresh()
         self._is_read = True
-        self.is_running = self._reader.status().state in ("running", "unknown")
+        was_running, self.is_running = self.is_running, self._reader.status().state in ("running", "unknown")
+        if has_news or is_first or was_running != self.is_running:
+            self.version += 1
+        if has_news and not is_first:
+            self.changed_at = now
         return self._reader
 
     def attempt(self, work: Callable[[], Result]) -> Result | None:

@@ -1,51 +1,327 @@
-"""Answer what a page asks about runs: in threads, one at a time for each run."""
+"""Answer what a page asks about runs: in threads, one at a time for each run.
+
+Here are the answers that go on, about the list of runs, their series, points, alarms and gaps. Each is made
+when the one before has been sent, of what there is by then: a slow page gets fewer and larger ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
 
 import anyio
 
 from torcheer.app.background_threads import Turns, in_thread
-from torcheer.app.netview import net_messages
+from torcheer.app.netview import net_messages, net_values
 from torcheer.app.netview.net_analysis import Analyses
-from torcheer.app.netview.net_moments import follow_moments, follow_net
 from torcheer.app.netview.net_reader import Nets
-from torcheer.app.netview.net_values import (
-    answer_raster,
-    answer_unit,
-    answer_unit_series,
-    answer_values,
-    answer_weights,
-)
 from torcheer.app.passes.source import PassListing
 from torcheer.app.runs import run_messages as messages
-from torcheer.app.runs.feeds import follow_events, follow_index, follow_runs, follow_series
+from torcheer.app.runs import table_feed
 from torcheer.app.runs.layouts import answer_layout
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.run_news import Watch
+from torcheer.app.runs.run_news import GOES_ON, News, Watch, follow_anew, follow_many
 from torcheer.app.runs.run_passes import RunPass, answer_op_series, find_pass, listings
 from torcheer.app.runs.run_records import Distributions, RunTensors, answer_record, answer_records
 from torcheer.app.runs.run_shelf import RunShelf
-from torcheer.app.runs.table_feed import (
-    LoadedRecord,
-    TableCellsQuestion,
-    TableQuestion,
-    TableStatisticsQuestion,
-    TableTensors,
-    TableTextQuestion,
-    follow_table,
-    load_records,
-    statistics_answer,
-    text_answer,
-)
+from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, Window, is_rising
 from torcheer.app.runs.watched_figures import follow_row, follow_watched
 from torcheer.app.shared_analyses import Reductions
-from torcheer.app.wire import Followed, Frame, Question, Single, as_text
+from torcheer.app.wire import (
+    CHUNK_BYTES,
+    Followed,
+    Frame,
+    Question,
+    Single,
+    as_text,
+    binary_frame,
+    chunks,
+    copied,
+    finite,
+    plain,
+)
 from torcheer.errors import InputError
+from torcheer.run import Alarm, Gap, RunReader, SeriesEntry, SeriesKey
+
+_LOOK_SECONDS: Final = 0.1  # at the series of one run
+_LIST_SECONDS: Final = 0.25  # between two answers about the list of runs
+_FIRST_SECONDS: Final = 0.4  # for runs to be summed up before the first answer
+
+Series = Mapping[SeriesKey, SeriesEntry]
+
+
+# --- runs --------------------------------------------------------------------------------------
+
+
+async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGenerator[str, None]:
+    shelf = watch.shelf
+    sent: Mapping[str, messages.RunListing] = {}
+    is_first, note = True, ""
+    with watch.following():
+        await watch.listed(_FIRST_SECONDS)
+        while True:
+            news = watch.news
+            listings = shelf.listings()
+            changed = [one for run_id, one in listings.items() if one is not sent.get(run_id)]
+            changed = [one for one in changed if one != sent.get(one.id)]
+            gone = [run_id for run_id in sent if run_id not in listings]
+            if is_first or changed or gone or note != shelf.note:
+                sent, note = listings, shelf.note
+                for runs in chunks(changed):
+                    answer = messages.RunsAnswer(
+                        id=question.id,
+                        folder=shelf.shown_folder,
+                        is_all=is_first,
+                        runs=runs,
+                        gone=gone,
+                        note=note,
+                    )
+                    yield as_text(answer)
+                    is_first, gone = False, []
+            await asyncio.sleep(_LIST_SECONDS)
+            await news.wait()
+
+
+# --- series ------------------------------------------------------------------------------------
+
+
+async def follow_index(watch: Watch, question: messages.IndexQuestion) -> AsyncGenerator[str, None]:
+    run_ids = list(dict.fromkeys(question.run_ids))
+    is_first = True
+    async with aclosing(follow_many(watch, run_ids, _new_series)) as rounds:
+        async for news in rounds:
+            indexes = [index for one in news for index in one.found]
+            if indexes or is_first:
+                for runs in chunks(indexes):
+                    yield as_text(messages.IndexAnswer(id=question.id, runs=runs))
+            is_first = False
+
+
+def _new_series(run: OpenRun, former: News | None) -> News | None:
+    def look(reader: RunReader) -> News:
+        series: Series = dict(reader.series())
+        known: Series = {} if former is None else former.cursor
+        is_all = former is None or not known.keys() <= series.keys()
+        known = {} if is_all else known
+        new = [_listing(entry) for key, entry in series.items() if known.get(key) != entry]
+        indexes = [
+            messages.RunIndex(run_id=run.place.id, is_all=is_all and not number, series=some)
+            for number, some in enumerate(chunks(new) if new or is_all else ())
+        ]
+        return News(run, run.version, series, is_all, indexes)
+
+    return run.try_look(look)
+
+
+def _listing(entry: SeriesEntry) -> messages.SeriesListing:
+    return copied(messages.SeriesListing, entry, name=entry.name, last_time=finite(entry.last_time) or 0.0)
+
+
+# --- alarms and gaps ------------------------------------------------------------------------------
+
+
+MAX_EVENTS: Final = 10_000  # of each kind in one answer
+_MAX_COUNTS: Final = 64  # names that a gap says
+_MAX_TEXT: Final = 500
+
+Event = TypeVar("Event", messages.AlarmListing, messages.GapListing)
+
+
+async def follow_events(watch: Watch, question: messages.EventsQuestion) -> AsyncGenerator[str, None]:
+    """All events of runs, then those that are new; all again where a run takes some back."""
+    run_ids = list(dict.fromkeys(question.run_ids))
+    async with aclosing(follow_anew(watch, run_ids, _new_events)) as rounds:
+        async for news, is_all in rounds:
+            events: list[messages.AlarmListing | messages.GapListing] = [
+                event for one in news for event in one.found
+            ]
+            alarms = _in_order([event for event in events if isinstance(event, messages.AlarmListing)])
+            gaps = _in_order([event for event in events if isinstance(event, messages.GapListing)])
+            if not (alarms or gaps or is_all):
+                continue
+            events = [*alarms, *gaps]
+            for chunk in chunks(events):
+                answer = messages.EventsAnswer(
+                    id=question.id,
+                    is_all=is_all,
+                    alarms=[event for event in chunk if isinstance(event, messages.AlarmListing)],
+                    gaps=[event for event in chunk if isinstance(event, messages.GapListing)],
+                )
+                yield as_text(answer)
+                is_all = False
+
+
+def _new_events(run: OpenRun, former: News | None) -> News | None:
+    def look(reader: RunReader) -> News:
+        tail = reader.events(None if former is None else former.cursor)
+        alarms = [_alarm(run.place.id, alarm) for alarm in _ends(tail.alarms)]
+        gaps = [_gap(run.place.id, gap) for gap in _ends(tail.gaps)]
+        return News(run, run.version, tail.cursor, tail.is_fresh, [*alarms, *gaps])
+
+    return run.try_look(look)
+
+
+def _alarm(run_id: str, alarm: Alarm) -> messages.AlarmListing:
+    return copied(
+        messages.AlarmListing,
+        alarm,
+        _MAX_TEXT,
+        run_id=run_id,
+        time=finite(alarm.time) or 0.0,
+        alarm=plain(alarm.alarm, 200),
+        row=plain(alarm.row, 2 * _MAX_TEXT),
+    )
+
+
+def _gap(run_id: str, gap: Gap) -> messages.GapListing:
+    counts = {plain(name, _MAX_TEXT): plain(count) for name, count in islice(gap.counts.items(), _MAX_COUNTS)}
+    time = finite(gap.time) or 0.0
+    return copied(messages.GapListing, gap, _MAX_TEXT, run_id=run_id, time=time, counts=counts)
+
+
+def _ends(events: Sequence[Any]) -> Sequence[Any]:
+    """Of very many the first, with which it began, and the last."""
+    if len(events) <= MAX_EVENTS:
+        return events
+    return [*events[: MAX_EVENTS // 2], *events[-MAX_EVENTS // 2 :]]
+
+
+def _in_order(events: Sequence[Event]) -> Sequence[Event]:
+    return _ends(sorted(events, key=lambda event: event.time))
+
+
+# --- points of scalars ----------------------------------------------------------------------------
+
+
+Block = tuple[messages.SeriesBlock, bytes]
+
+
+class _Sent(NamedTuple):
+    """How much of a series the page has."""
+
+    arrays: SeriesArrays
+    generation: int
+    num_sent: int
+    num_new: int  # points that came one by one since the last block
+    furthest: float  # place on the axis
+    began: float
+    seen: tuple[object, ...]
+
+
+async def follow_series(watch: Watch, question: messages.SeriesQuestion) -> AsyncGenerator[bytes, None]:
+    names: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for wanted in question.wanted:
+        names[wanted.run_id][wanted.name] = None
+
+    def look(run: OpenRun, former: News | None) -> News | None:
+        return run.try_look(
+            lambda reader: _SeriesLook(question, run, reader, former).news(names[run.place.id])
+        )
+
+    is_first = True
+    async with aclosing(follow_many(watch, list(names), look)) as rounds:
+        async for news in rounds:
+            blocks: list[Block] = [block for one in news for block in one.found]
+            if blocks or is_first:
+                for some in chunks(blocks, _size_of_block):
+                    answer = messages.SeriesAnswer(id=question.id, blocks=[block for block, _ in some])
+                    yield binary_frame(answer, b"".join(columns for _, columns in some))
+            is_first = False
+
+
+class _SeriesLook:
+    """A look at series of one run, in a thread."""
+
+    def __init__(
+        self, question: messages.SeriesQuestion, run: OpenRun, reader: RunReader, former: News | None
+    ) -> None:
+        self._question = question
+        self._run = run
+        self._reader = reader
+        self._sent: dict[str, _Sent] = {} if former is None else dict(former.cursor)
+        self._began = finite(reader.status().started) or 0.0
+
+    def news(self, names: Iterable[str]) -> News:
+        """Blocks of the series that have changed; where that takes long, of some: the next look goes on."""
+        blocks: list[Block] = []
+        version, end = self._run.version, time.monotonic() + _LOOK_SECONDS
+        series = self._reader.series()
+        with self._reader.holding():
+            for name in names:
+                if blocks and (time.monotonic() > end or sum(map(_size_of_block, blocks)) > CHUNK_BYTES):
+                    version = GOES_ON
+                    break
+                block = self._changes(name, series.get(SeriesKey("scalar", name)))
+                blocks += [] if block is None else [block]
+        return News(self._run, version, self._sent, False, blocks)
+
+    def _changes(self, name: str, entry: SeriesEntry | None) -> Block | None:
+        sent, axis = self._sent.get(name), self._question.axis
+        if entry is None:
+            if sent is None:
+                return None
+            del self._sent[name]  # it was taken back
+            return self._block(name, Shown("points", NOTHING), True, 0)
+        seen = (entry.count, entry.last_step, entry.last_time, self._began)
+        if sent is not None and sent.seen == seen:
+            return None
+        arrays = self._run.arrays(name)
+        shown = None if sent is None else self._tail(name, sent._replace(seen=seen), arrays)
+        if shown is not None:
+            return self._block(name, shown, False, arrays.count) if shown.num_items else None
+        shown = arrays.show(axis, self._window(), self._question.num_buckets)
+        self._sent[name] = _Sent(
+            arrays, arrays.generation, arrays.count, 0, arrays.furthest(axis), self._began, seen
+        )
+        return self._block(name, shown, True, arrays.count)
+
+    def _tail(self, name: str, sent: _Sent, arrays: SeriesArrays) -> Shown | None:
+        """The points that are new; None where the series has to come anew."""
+        if (arrays, arrays.generation, self._began) != (sent.arrays, sent.generation, sent.began):
+            return None
+        points = arrays.points(sent.num_sent)
+        num_new = sent.num_new + len(points.values)
+        places = points.steps if self._question.axis == "step" else points.times
+        # A run that was resumed goes back: the page would have to sort.
+        is_back = not is_rising(places) or (len(places) and places[0] < sent.furthest)
+        if num_new > self._question.num_buckets or is_back:
+            return None
+        furthest = float(places[-1]) if len(places) else sent.furthest
+        self._sent[name] = sent._replace(num_new=num_new, num_sent=arrays.count, furthest=furthest)
+        return Shown("points", points)
+
+    def _window(self) -> Window:
+        low, high = self._question.low, self._question.high
+        if self._question.axis != "relative":
+            return low, high
+        return None if low is None else low + self._began, None if high is None else high + self._began
+
+    def _block(self, name: str, shown: Shown, is_fresh: bool, num_points: int) -> Block:
+        block = messages.SeriesBlock(
+            run_id=self._run.place.id,
+            name=name,
+            form=shown.form,
+            is_fresh=is_fresh,
+            num_items=shown.num_items,
+            num_points=num_points,
+            started=self._began,
+        )
+        # Copied while the arrays cannot change.
+        return block, b"".join(column.astype("<f8").tobytes() for column in shown.columns)
+
+
+def _size_of_block(block: Block) -> int:
+    return len(block[1])
+
+
+# --- all answers ----------------------------------------------------------------------------------
+
 
 _GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
 _NO_PASS: Final = "this pass is in no run of the folder: only those have figures over time."
@@ -68,17 +344,17 @@ class RunAnswers:
             messages.RecordQuestion: of_run(answer_record),
             messages.RunTensorQuestion: of_run(RunTensors().answer),
             messages.HistogramsQuestion: of_run(Distributions().answer),
-            TableCellsQuestion: of_run(TableTensors().answer),
-            net_messages.NetValuesQuestion: of_run(partial(answer_values, nets)),
-            net_messages.NetUnitQuestion: of_run(partial(answer_unit, nets)),
-            net_messages.NetUnitSeriesQuestion: of_run(partial(answer_unit_series, nets)),
-            net_messages.NetRasterQuestion: of_run(partial(answer_raster, nets)),
-            net_messages.NetWeightsQuestion: of_run(partial(answer_weights, nets)),
+            table_feed.TableCellsQuestion: of_run(table_feed.TableTensors().answer),
+            net_messages.NetValuesQuestion: of_run(partial(net_values.answer_values, nets)),
+            net_messages.NetUnitQuestion: of_run(partial(net_values.answer_unit, nets)),
+            net_messages.NetUnitSeriesQuestion: of_run(partial(net_values.answer_unit_series, nets)),
+            net_messages.NetRasterQuestion: of_run(partial(net_values.answer_raster, nets)),
+            net_messages.NetWeightsQuestion: of_run(partial(net_values.answer_weights, nets)),
             **{kind: of_net(answer) for kind, answer in analyses.answers.items()},
             messages.HparamsQuestion: self._hparams,
             messages.OpSeriesQuestion: self._op_series,
-            TableStatisticsQuestion: self._of_tables(statistics_answer),
-            TableTextQuestion: self._of_tables(text_answer),
+            table_feed.TableStatisticsQuestion: self._of_tables(table_feed.statistics_answer),
+            table_feed.TableTextQuestion: self._of_tables(table_feed.text_answer),
         }
         watch = self.watch
         feeds: dict[type[Question], Callable[[Any], AsyncGenerator[Frame, None]]] = {
@@ -88,12 +364,14 @@ class RunAnswers:
             messages.WatchedQuestion: partial(follow_watched, watch),
             messages.WatchedRowQuestion: partial(follow_row, watch),
             messages.EventsQuestion: partial(follow_events, watch),
-            net_messages.NetSceneQuestion: partial(follow_net, nets, watch),
-            net_messages.NetMomentsQuestion: partial(follow_moments, nets, watch),
-            TableQuestion: partial(follow_table, watch),
+            net_messages.NetSceneQuestion: partial(net_values.follow_net, nets, watch),
+            net_messages.NetMomentsQuestion: partial(net_values.follow_moments, nets, watch),
+            table_feed.TableQuestion: partial(table_feed.follow_table, watch),
         }
         self.followed: dict[type[Question], Followed] = {
-            **{kind: _for_any_page(feed) for kind, feed in feeds.items()},
+            **{
+                kind: partial(lambda feed, question, page: feed(question), one) for kind, one in feeds.items()
+            },
             messages.ReduceQuestion: partial(self._reduce, reductions),
         }
 
@@ -131,14 +409,14 @@ class RunAnswers:
             raise InputError(_NO_PASS)
         return await source.run.slow_turns.take(answer_op_series, source, question)
 
-    def _of_tables(self, answer: Callable[[Any, Sequence[LoadedRecord]], Frame]) -> Single:
+    def _of_tables(self, answer: Callable[[Any, Sequence[table_feed.LoadedRecord]], Frame]) -> Single:
         """Of all runs, in their order. Those that have no such table have no rows."""
 
         async def handler(question: Any) -> Frame:
-            records: list[LoadedRecord] = []
+            records: list[table_feed.LoadedRecord] = []
             for run_id in dict.fromkeys(question.run_ids):
                 run = await self._run(run_id)
-                records += await run.slow_turns.take(load_records, run, question, records)
+                records += await run.slow_turns.take(table_feed.load_records, run, question, records)
             return await in_thread(answer, question, records)
 
         return handler
@@ -165,7 +443,3 @@ class RunAnswers:
     def close(self) -> None:
         self.watch.close()
         self.shelf.close()
-
-
-def _for_any_page(feed: Callable[[Any], AsyncGenerator[Frame, None]]) -> Followed:
-    return lambda question, page: feed(question)

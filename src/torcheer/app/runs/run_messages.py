@@ -26,6 +26,12 @@ Side = Annotated[int, Meta(ge=1, le=512)]
 # --- what a page asks ------------------------------------------------------------------------
 
 
+class RunQuestion(Question, frozen=True):
+    """About one run."""
+
+    run_id: Name
+
+
 class RunsQuestion(Question, frozen=True, tag="runs"):
     """Which runs are there? Followed."""
 
@@ -65,41 +71,36 @@ class SeriesQuestion(Question, frozen=True, tag="series"):
     num_buckets: Buckets
 
 
-class RecordsQuestion(Question, frozen=True, tag="records"):
+class RecordsQuestion(RunQuestion, frozen=True, tag="records"):
     """Records of a series without their bytes: all, or so many, evenly chosen, with first and last."""
 
-    run_id: Name
     kind: Kind
     name: SeriesName
     most: Annotated[int, Meta(ge=1, le=10_000)]
 
 
-class LayoutQuestion(Question, frozen=True, tag="layout"):
+class LayoutQuestion(RunQuestion, frozen=True, tag="layout"):
     """The charts that a run asks for, by the name of its layout."""
 
-    run_id: Name
     name: SeriesName
 
 
-class RecordQuestion(Question, frozen=True, tag="record"):
+class RecordQuestion(RunQuestion, frozen=True, tag="record"):
     """A record with its bytes."""
 
-    run_id: Name
     record: RecordId
 
 
-class RunTensorQuestion(Question, frozen=True, tag="run_tensor"):
+class RunTensorQuestion(RunQuestion, frozen=True, tag="run_tensor"):
     """A tensor of a run: its figures and a window of its values, as of a tensor of a pass."""
 
-    run_id: Name
     record: RecordId
     window: Window | None
 
 
-class HistogramsQuestion(Question, frozen=True, tag="histograms"):
+class HistogramsQuestion(RunQuestion, frozen=True, tag="histograms"):
     """Histograms of a series over time, on common bins. Of a tensor's series, too."""
 
-    run_id: Name
     kind: Literal["histogram", "tensor"]
     name: SeriesName
     num_steps: Side
@@ -110,10 +111,9 @@ class HparamsQuestion(Question, frozen=True, tag="hparams"):
     """The hyperparameters of all runs that have some."""
 
 
-class ReduceQuestion(Question, frozen=True, tag="reduce"):
+class ReduceQuestion(RunQuestion, frozen=True, tag="reduce"):
     """An embedding in two or three dimensions. Followed, for the progress."""
 
-    run_id: Name
     record: RecordId
     method: Method
     num_dims: Literal[2, 3]
@@ -128,13 +128,12 @@ class OpSeriesQuestion(Question, frozen=True, tag="op_series"):
     op: Count
 
 
-class WatchedQuestion(Question, frozen=True, tag="watched"):
+class WatchedQuestion(RunQuestion, frozen=True, tag="watched"):
     """One figure of all rows that were watched, over steps, for a heat map. Followed: comes anew as it grows.
 
     Where there are more steps than buckets, they come as so many buckets.
     """
 
-    run_id: Name
     rank: int
     column: Annotated[str, Meta(max_length=64)]  # mean, std, norm…
     low: int | None  # steps
@@ -142,10 +141,9 @@ class WatchedQuestion(Question, frozen=True, tag="watched"):
     num_buckets: Annotated[int, Meta(ge=1, le=2048)]
 
 
-class WatchedRowQuestion(Question, frozen=True, tag="watched_row"):
+class WatchedRowQuestion(RunQuestion, frozen=True, tag="watched_row"):
     """All figures of one row over steps. Followed: comes anew as it grows."""
 
-    run_id: Name
     rank: int
     row: SeriesName
     low: int | None

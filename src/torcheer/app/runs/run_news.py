@@ -17,7 +17,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, contextmanager
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 import anyio
@@ -32,17 +31,6 @@ from torcheer.run import InterruptedReading
 _BUSY: Final = 3  # times as long as an answer took to make, the next one waits
 _LONGEST_REST: Final = 0.5
 _ATTEMPT_SECONDS: Final = 0.25
-
-
-async def next_news(news: asyncio.Event, was_late: bool) -> None:
-    """Wait for news; where something could not be looked at in time, until the next attempt at most."""
-    with anyio.move_on_after(_ATTEMPT_SECONDS if was_late else None):
-        await news.wait()
-
-
-async def rest_after(began: float) -> None:
-    """Let others have their time, the more of it the longer this took."""
-    await asyncio.sleep(min(_LONGEST_REST, _BUSY * (time.monotonic() - began)))
 
 
 # --- looking --------------------------------------------------------------------------------------
@@ -244,51 +232,6 @@ def _look_at(runs: Sequence[OpenRun]) -> bool:
     return is_all
 
 
-# --- one run that is followed ---------------------------------------------------------------------
-
-
-_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
-
-Frame = TypeVar("Frame", str, bytes)
-Seen = TypeVar("Seen")
-
-
-# What a page is told, and what the next look is held against.
-Looked = tuple[Sequence[Frame], Seen]
-Look = Callable[[OpenRun, Seen | None], Looked[Frame, Seen] | None]  # None where nothing has changed
-
-
-async def follow_run(
-    watch: Watch, run_id: str, look: Look[Seen, Frame], push_seconds: float
-) -> AsyncGenerator[Frame, None]:
-    """What each look has for the page. Between two answers is a rest: the longer, the longer a look takes."""
-    version: tuple[OpenRun, int, bool] | None = None
-    seen: Seen | None = None
-    with watch.following([run_id]):
-        await watch.find([run_id])
-        if watch.shelf.known(run_id) is None:
-            raise InputError(_GONE)
-        while True:
-            news, run = watch.news, watch.shelf.known(run_id)
-            if run is not None and version != (run, run.version, run.is_running):
-                version = (run, run.version, run.is_running)  # as of now: what comes meanwhile is news again
-                began = time.monotonic()
-                # What cannot be read at first is refused; what cannot be read later may be there again.
-                looked = await run.slow_turns.take(
-                    look if seen is None else partial(_look_again, look), run, seen
-                )
-                if looked is not None:
-                    frames, seen = looked
-                    for frame in frames:
-                        yield frame
-                    await asyncio.sleep(max(push_seconds, _BUSY * (time.monotonic() - began)))
-            await news.wait()
-
-
-def _look_again(look: Look[Seen, Frame], run: OpenRun, seen: Seen | None) -> Looked[Frame, Seen] | None:
-    return run.attempt(lambda: look(run, seen))
-
-
 # --- several runs that are followed ---------------------------------------------------------------
 
 
@@ -310,9 +253,17 @@ LookForNews = Callable[[OpenRun, News | None], News | None]  # None where the ru
 
 
 async def follow_many(
-    watch: Watch, run_ids: Sequence[str], look: LookForNews, ahead_seconds: float = _AHEAD_SECONDS
+    watch: Watch,
+    run_ids: Sequence[str],
+    look: LookForNews,
+    ahead_seconds: float = _AHEAD_SECONDS,
+    *,
+    is_slow: bool = False,
 ) -> AsyncGenerator[list[News], None]:
-    """What is new of runs, round by round; of a round that takes long, what is ready goes ahead."""
+    """What is new of runs, round by round; of a round that takes long, what is ready goes ahead.
+
+    Among several runs, one that takes long is left for the next time.
+    """
     known: dict[str, News] = {}
     with watch.following(run_ids):
         await watch.find(run_ids)
@@ -322,7 +273,9 @@ async def follow_many(
             was_late = goes_on = False
             for run in _changed_runs(watch, run_ids, known):
                 former = known.get(run.place.id)
-                looked = await _look_for_news(run, len(run_ids), look, former)
+                turns = run.slow_turns if is_slow else run.turns
+                turn = turns.take if len(run_ids) == 1 else turns.glance
+                looked = await turn(look, run, former if former is not None and former.run is run else None)
                 if looked is None:
                     was_late = True
                     continue
@@ -332,10 +285,13 @@ async def follow_many(
                 if time.monotonic() - began > ahead_seconds:
                     yield found
                     found = []
+            took = time.monotonic() - began
             yield found
             if not goes_on:
-                await rest_after(began)
-                await next_news(news, was_late)
+                # Others have their time, the more of it the longer this took.
+                await asyncio.sleep(min(_LONGEST_REST, _BUSY * took))
+                with anyio.move_on_after(_ATTEMPT_SECONDS if was_late else None):
+                    await news.wait()
 
 
 async def follow_anew(
@@ -360,7 +316,40 @@ def _changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News
             yield run
 
 
-async def _look_for_news(run: OpenRun, num_runs: int, look: LookForNews, former: News | None) -> News | None:
-    """In its turn. Among several runs, one that takes long is left for the next time: None."""
-    turn = run.turns.take if num_runs == 1 else run.turns.glance
-    return await turn(look, run, former if former is not None and former.run is run else None)
+# --- one run that is followed ---------------------------------------------------------------------
+
+
+_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
+
+Frame = TypeVar("Frame", str, bytes)
+Seen = TypeVar("Seen")
+
+
+# What a page is told, and what the next look is held against.
+Looked = tuple[Sequence[Frame], Seen]
+Look = Callable[[OpenRun, Seen | None], Looked[Frame, Seen] | None]  # None where nothing has changed
+
+
+async def follow_run(
+    watch: Watch, run_id: str, look: Look[Seen, Frame], push_seconds: float
+) -> AsyncGenerator[Frame, None]:
+    """What each look has for the page, with a rest between two answers."""
+
+    def look_for_news(run: OpenRun, former: News | None) -> News:
+        version = run.version  # as of now: what comes meanwhile is news again
+        seen = None if former is None else former.cursor
+        # What cannot be read at first is refused; what cannot be read later may be there again.
+        looked = look(run, None) if former is None else run.attempt(lambda: look(run, seen))
+        frames, seen = looked or ((), seen)
+        return News(run, version, seen, False, frames)
+
+    await watch.find([run_id])
+    if watch.shelf.known(run_id) is None:
+        raise InputError(_GONE)
+    async with aclosing(follow_many(watch, [run_id], look_for_news, is_slow=True)) as rounds:
+        async for found in rounds:
+            frames = [frame for one in found for frame in one.found]
+            for frame in frames:
+                yield frame
+            if frames:
+                await asyncio.sleep(push_seconds)

@@ -86,15 +86,10 @@ class RunPass:
         self.head = entry.head
         self._entry = entry
         self._document: PassDocument | None = None
-        self.id = pass_id(run.place.id, record_id(entry))
 
     @property
     def name(self) -> str:
         return self.series
-
-    @property
-    def detail(self) -> str:
-        return f"{self.head.model_name}, {self.head.num_ops:,} ops, step {self._entry.step}"
 
     def document(self) -> PassDocument:
         if self._document is None:

@@ -15,7 +15,7 @@ from torcheer.app.passes.source import MAX_DIMS, TensorAnswer
 from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.scalar_buckets import Floats
-from torcheer.app.wire import as_json, binary_frame, countable, finite
+from torcheer.app.wire import as_json, binary_frame, copied, countable, finite
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import readable_bytes
 from torcheer.run import HistogramHead, RecordEntry, TensorHead, record_id
@@ -34,13 +34,7 @@ Item = TypeVar("Item")
 
 
 def record_listing(entry: RecordEntry) -> messages.RecordListing:
-    return messages.RecordListing(
-        record=record_id(entry),
-        step=countable(entry.step) or 0,
-        time=finite(entry.time) or 0.0,
-        num_bytes=entry.num_bytes,
-        head=entry.head,
-    )
+    return copied(messages.RecordListing, entry, record=record_id(entry), time=finite(entry.time) or 0.0)
 
 
 def evenly(items: Sequence[Item], most: int) -> Sequence[Item]:
@@ -235,9 +229,6 @@ def _widened(spans: Sequence[Span]) -> Span:
     return low, high
 
 
-# --- histograms that were logged -------------------------------------------------------------------------
-
-
 def _histograms(run: OpenRun, entries: Sequence[RecordEntry]) -> Iterator[Source | None]:
     """Histograms as they were logged; None for those that cannot be read, and for tensors."""
     for first in range(0, len(entries), _AT_A_TIME):
@@ -279,19 +270,13 @@ def resampled(source: Source, span: Span, num_bins: int) -> Floats:
     new_edges = low * (1.0 - part) + high * part
     wide = numpy.where(is_point, 0.0, counts)
     below = numpy.concatenate(([0.0], numpy.cumsum(wide)))
-    row: Floats = numpy.diff(_interpolated(new_edges, edges, below))
+    # Halved: the distance between the ends of what somebody wrote may be no number.
+    shares = numpy.interp(new_edges / 2, edges / 2, below, left=0.0, right=float(below[-1]))
+    row: Floats = numpy.diff(shares)
     points = numpy.flatnonzero(is_point & (counts > 0))
     places = numpy.searchsorted(new_edges, edges[points], "right") - 1
     numpy.add.at(row, numpy.clip(places, 0, num_bins - 1), counts[points])
     return row
-
-
-def _interpolated(at: Floats, edges: Floats, below: Floats) -> Floats:
-    # Halved: the distance between the ends of what somebody wrote may be no number.
-    return numpy.interp(at / 2, edges / 2, below, left=0.0, right=float(below[-1]))
-
-
-# --- histograms of tensors -------------------------------------------------------------------------------
 
 
 def _counted(run: OpenRun, entry: RecordEntry, span: Span, num_bins: int) -> Floats | None:

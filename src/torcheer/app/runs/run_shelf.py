@@ -27,7 +27,7 @@ from torcheer.app.runs.open_run import (
 )
 from torcheer.app.runs.run_messages import HparamsRow, Metric, RunListing
 from torcheer.app.runs.scalar_buckets import SeriesArrays
-from torcheer.app.wire import clipped, countable, finite
+from torcheer.app.wire import clipped, copied, finite
 from torcheer.errors import TorcheerError
 from torcheer.run import (
     PART_ENDING,
@@ -95,28 +95,21 @@ def listing_of(
         Metric(name=name, value=finite(scalars[name].last_value))
         for name in by_interest(name for name in scalars if len(name) <= _LONGEST_NAME)[:MAX_METRICS]
     ]
-    return RunListing(
+    return copied(
+        RunListing,
+        status,
         id=place.id,
         name=place.name,
-        comment=clipped(status.comment),
         tags=[clipped(tag) for tag in status.tags[:_MAX_TAGS]],
-        source=status.source,
-        state=status.state,
         reason=clipped(status.reason) or _what_is_wrong(scalars.values(), spark),
         started=finite(status.started) or 0.0,
         updated=finite(status.updated) or 0.0,
-        last_step=countable(status.last_step),
-        total_steps=countable(status.total_steps),
         spark_name=spark.name,
         spark=spark.values,
         metrics=metrics,
         num_series=len(series),
-        num_bytes=countable(status.num_bytes) or 0,
-        num_dropped=countable(status.num_dropped) or 0,
-        num_thinned=countable(status.num_thinned) or 0,
         num_alarms=sum(entry.count for entry in series.values() if entry.kind == "alarm"),
         has_network=any(entry.kind == "netview" for entry in series.values()),
-        host=clipped(status.host),
         note=clipped(" ".join(filter(None, (_losses_note(status), status.note)))),
     )
 
@@ -369,8 +362,6 @@ class RunShelf:
     def id_of(self, path: str) -> str | None:
         """The id of the run in that folder, as of the last search; None where there was none."""
         return self._ids.get(path)
-
-    # --- the list -------------------------------------------------------------------------------
 
     def due(self) -> Sequence[Summary]:
         """The rows to be made anew, those of the newest runs first."""

@@ -17,8 +17,6 @@ from torcheer.run import Cursor, Points, RunReader
 Floats = NDArray[numpy.float64]
 Places = NDArray[numpy.intp]
 
-_LARGE: Final = 1e290  # where sums of values may be no number any more
-
 
 class Columns(NamedTuple):
     """Points of a scalar as the page gets them."""
@@ -69,18 +67,14 @@ def show(points: Columns, places: Floats, low: float | None, high: float | None,
     if end - first <= num_buckets:
         return Shown("points", points.taken(slice(before, after)))
     low, high = float(places[first]) if low is None else low, float(places[end - 1]) if high is None else high
-    starts = numpy.searchsorted(places[first:end], _edges(low, high, num_buckets)[:-1], "left") + first
+    # Not low + (high - low) * part: the width of a window that somebody asks for may be no number.
+    part = numpy.linspace(0.0, 1.0, num_buckets + 1)[:-1]
+    starts = numpy.searchsorted(places[first:end], low * (1.0 - part) + high * part, "left") + first
     starts[0] = first  # whatever was rounded
     starts = numpy.unique(starts[starts < end])  # those of empty buckets are alike
     outside = [before] if before < first else [], [end] if after > end else []
     starts = numpy.concatenate((outside[0], starts, outside[1])).astype(numpy.intp)
     return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before))
-
-
-def _edges(low: float, high: float, num_buckets: int) -> Floats:
-    # Not low + (high - low) * part: the width of a window that somebody asks for may be no number.
-    part = numpy.linspace(0.0, 1.0, num_buckets + 1)
-    return low * (1.0 - part) + high * part
 
 
 def _buckets(points: Columns, starts: Places) -> tuple[Floats, ...]:
@@ -109,12 +103,11 @@ def _buckets(points: Columns, starts: Places) -> tuple[Floats, ...]:
     )
 
 
-def _means(column: Floats, starts: Places, counts: NDArray[numpy.int64]) -> Floats:
+def _means(column: Floats, starts: Places, num_good: NDArray[numpy.int64]) -> Floats:
     with numpy.errstate(all="ignore"):
-        exponent = 64 if _LARGE < max(-float(column.min()), float(column.max())) < numpy.inf else 0
-        scaled = numpy.ldexp(column, -exponent) if exponent else column
-        means = numpy.add.reduceat(scaled, starts) / counts
-        return numpy.ldexp(means, exponent) if exponent else means
+        # Divided first: the sum of large values may be no number.
+        shares = column / numpy.repeat(num_good, numpy.diff(starts, append=len(column)))
+        return numpy.add.reduceat(shares, starts)
 
 
 def _means_from_nearby(column: Floats, starts: Places, counts: NDArray[numpy.int64]) -> Floats:
@@ -138,7 +131,6 @@ class SeriesArrays:
 
     def __init__(self) -> None:
         self._columns = NOTHING  # with room for more
-        self._orders = {"steps": _Order(), "times": _Order()}
         self._cursor: Cursor | None = None
         self._resumptions: tuple[float, ...] = ()
         self.count = 0
@@ -146,8 +138,7 @@ class SeriesArrays:
 
     @property
     def num_bytes(self) -> int:
-        orders = sum(order.num_bytes for order in self._orders.values())
-        return sum(column.nbytes for column in self._columns) + orders
+        return sum(column.nbytes for column in self._columns)
 
     def read_on(self, reader: RunReader, name: str) -> None:
         tail = reader.tail(name, self._cursor)
@@ -157,7 +148,6 @@ class SeriesArrays:
             self.generation += 1
             self.count = 0
             self._columns = NOTHING
-            self._orders = {"steps": _Order(), "times": _Order()}
         self.add(tail.points)
 
     def add(self, points: Points) -> None:
@@ -184,8 +174,8 @@ class SeriesArrays:
     def show(self, axis: Axis, window: Window, num_buckets: int) -> Shown:
         key: Literal["steps", "times"] = "steps" if axis == "step" else "times"
         points = self.points()
-        order = self._orders[key].of(getattr(points, key))
-        if order is not None:
+        if not is_rising(getattr(points, key)):
+            order = order_along(getattr(points, key))
             if key == "steps" and self._resumptions:
                 order = order[_holding(points, self._resumptions)[order]]
             points = points.taken(order)
@@ -210,25 +200,3 @@ def _holding(points: Columns, resumptions: tuple[float, ...]) -> NDArray[numpy.b
         if points.times[first] >= moment:
             holds[:first] &= points.steps[:first] < points.steps[first]
     return holds
-
-
-class _Order:
-    """How the points follow each other along an axis: known for those so far, extended by what is new."""
-
-    def __init__(self) -> None:
-        self._num_seen = 0
-        self._is_rising = True
-        self._order: Places | None = None
-
-    @property
-    def num_bytes(self) -> int:
-        return 0 if self._order is None else self._order.nbytes
-
-    def of(self, places: Floats) -> Places | None:
-        """The order of the points; None where they are in order."""
-        if len(places) > self._num_seen:
-            if self._is_rising:
-                self._is_rising = is_rising(places[max(0, self._num_seen - 1) :])
-            self._order = None if self._is_rising else order_along(places)
-            self._num_seen = len(places)
-        return self._order

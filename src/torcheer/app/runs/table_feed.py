@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from itertools import islice
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 import numpy
 from msgspec import Meta, Struct
 
 from torcheer.app.cache import Cache
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.run_messages import RecordId, SeriesName
+from torcheer.app.runs.run_messages import RecordId, RunQuestion, SeriesName
 from torcheer.app.runs.run_news import News, Watch, follow_anew
 from torcheer.app.runs.run_records import entry_of
 from torcheer.app.wire import (
@@ -28,7 +27,9 @@ from torcheer.app.wire import (
     Question,
     as_text,
     binary_frame,
+    chunks,
     clipped,
+    copied,
     countable,
     finite,
 )
@@ -70,10 +71,9 @@ class TableQuestion(Question, frozen=True, tag="table"):
     only_last: bool
 
 
-class TableCellsQuestion(Question, frozen=True, tag="table_cells"):
+class TableCellsQuestion(RunQuestion, frozen=True, tag="table_cells"):
     """The tensors of one column in some rows of a record."""
 
-    run_id: Name
     record: RecordId
     column: SeriesName
     first_row: Count
@@ -184,74 +184,35 @@ def table_head(entry: RecordEntry) -> TableHead:
     return head
 
 
-class _Plan(NamedTuple):
-    head: TableHead
-    rows: range
-    columns: Sequence[tuple[TableColumn, int, slice]]  # each with its piece, and where it is in that
-    pieces: Sequence[Slice]  # columns that stand side by side are one
-
-
 def read_cells(
-    reader: RunReader, entries: Sequence[RecordEntry], wanted: Wanted, rows: range = _ALL_ROWS
-) -> list[CellsByColumn | TorcheerError]:
-    """The cells of records, or what is wrong with one. Whoever asks holds the run."""
-    found: dict[int, CellsByColumn | TorcheerError] = {}
-    plans: dict[str, dict[int, _Plan]] = {}  # by part: one by one it would take much longer
-    for number, entry in enumerate(entries):
-        try:
-            plans.setdefault(entry.part, {})[number] = _plan_of(entry, wanted, rows)
-        except TorcheerError as error:
-            found[number] = error
-    for name, numbered in plans.items():
-        part = reader.parts().get(name)
-        if not isinstance(part, SqlitePart):  # no other has tables
-            found |= dict.fromkeys(numbered, InputError(_GONE))
-            continue
-        pieces = iter(part.slices([piece for plan in numbered.values() for piece in plan.pieces]))
-        for number, plan in numbered.items():
-            found[number] = _taken(plan, list(islice(pieces, len(plan.pieces))))
-    return [found[number] for number in range(len(entries))]
-
-
-def _plan_of(entry: RecordEntry, wanted: Wanted, rows: range) -> _Plan:
+    reader: RunReader, entry: RecordEntry, wanted: Wanted, rows: range = _ALL_ROWS
+) -> CellsByColumn:
+    """The cells of some columns of a record. Whoever asks holds the run."""
     head = table_head(entry)
     rows = range(rows.start, min(rows.stop, head.num_rows))
-    columns: list[tuple[TableColumn, int, slice]] = []
-    pieces: list[tuple[int, int]] = []  # start and end
+    columns, slices = [], []
     end = 0
     for column in head.columns:
-        start, end = end, end + column.num_bytes
-        if not wanted(column):
-            continue
-        size = column.num_bytes
+        start, size = end, column.num_bytes
+        end += size
         if column.form != "text":  # cells of one size each
-            size_of_cell = column.num_bytes // max(1, head.num_rows)
-            start, size = start + rows.start * size_of_cell, len(rows) * size_of_cell
-        if not pieces or pieces[-1][1] != start:
-            pieces.append((start, start))
-        first = pieces[-1][0]
-        pieces[-1] = first, start + size
-        columns.append((column, len(pieces) - 1, slice(start - first, start - first + size)))
-    slices = [Slice(entry.id, entry.num_bytes, start, stop - start) for start, stop in pieces]
-    return _Plan(head, rows, columns, slices)
-
-
-def _taken(plan: _Plan, pieces: Sequence[bytes | None]) -> CellsByColumn | TorcheerError:
+            cell_bytes = size // max(1, head.num_rows)
+            start, size = start + rows.start * cell_bytes, len(rows) * cell_bytes
+        if wanted(column):
+            columns.append(column)
+            slices.append(Slice(entry.id, entry.num_bytes, start, size))
+    part = reader.parts().get(entry.part)
+    # No other part has tables.
+    pieces = part.slices(slices) if isinstance(part, SqlitePart) else [None] * len(slices)
+    some_rows = TableHead(num_rows=len(rows), columns=head.columns)
     found: dict[str, Cells] = {}
-    some_rows = TableHead(num_rows=len(plan.rows), columns=plan.head.columns)
-    try:
-        for column, number, where in plan.columns:
-            data = pieces[number]
-            if data is None:
-                return InputError(_GONE)
-            if column.form == "text":
-                found[column.name] = cells_of(plan.head, column, data[where])[
-                    plan.rows.start : plan.rows.stop
-                ]
-            else:
-                found[column.name] = cells_of(some_rows, column, data[where])
-    except TorcheerError as error:
-        return error
+    for column, data in zip(columns, pieces, strict=True):
+        if data is None:
+            raise InputError(_GONE)
+        if column.form == "text":
+            found[column.name] = cells_of(head, column, data)[rows.start : rows.stop]
+        else:
+            found[column.name] = cells_of(some_rows, column, data)
     return found
 
 
@@ -308,7 +269,14 @@ class TableTensors:
                 f"{MAX_CELL_VALUES:,} values is the most."
             )
         array = _column(run, entry, column, rows)
-        low, high = self._limits_of(run, entry, column, array)
+        key = (run, record_id(entry), entry.time, column.name)
+        known = self._limits.get(key)
+        if known is None:
+            is_small = column.num_bytes <= _MAX_LIMITS_BYTES
+            known = _limits_of(_column(run, entry, column, _ALL_ROWS) if is_small else array)
+            if is_small:
+                self._limits.put(key, known)
+        low, high = known
         with numpy.errstate(over="ignore"):
             values = array.astype("<f4").tobytes()
         answer = TableCellsAnswer(
@@ -316,22 +284,10 @@ class TableTensors:
         )
         return binary_frame(answer, values)
 
-    def _limits_of(self, run: OpenRun, entry: RecordEntry, column: TableColumn, array: Array) -> _Limits:
-        key = (run, record_id(entry), entry.time, column.name)
-        known = self._limits.get(key)
-        if known is None:
-            is_small = column.num_bytes <= _MAX_LIMITS_BYTES
-            known = limits_of(_column(run, entry, column, _ALL_ROWS) if is_small else array)
-            if is_small:
-                self._limits.put(key, known)
-        return known
-
 
 def _column(run: OpenRun, entry: RecordEntry, column: TableColumn, rows: range) -> Array:
     with run.lock:
-        (found,) = read_cells(run.look(), [entry], lambda one: one.name == column.name, rows)
-    if isinstance(found, TorcheerError):
-        raise found
+        found = read_cells(run.look(), entry, lambda one: one.name == column.name, rows)
     return numpy.asarray(found[column.name])
 
 
@@ -348,7 +304,7 @@ def _tensor_column(head: TableHead, name: str) -> TableColumn:
     return column
 
 
-def limits_of(array: Array) -> _Limits:
+def _limits_of(array: Array) -> _Limits:
     if array.dtype.kind == "f":
         array = array[numpy.isfinite(array)]
     return (float(array.min()), float(array.max())) if array.size else (None, None)
@@ -363,13 +319,6 @@ _CHUNK_BYTES: Final = 1 << 24  # of records that are read at a time, about
 _AT_A_TIME: Final = 256  # records: others may want to know of a run, too
 
 
-class _Place(NamedTuple):
-    """How far the records of a part were seen."""
-
-    restarts: int
-    last_record: int
-
-
 async def follow_table(watch: Watch, question: TableQuestion) -> AsyncGenerator[str, None]:
     run_ids = list(dict.fromkeys(question.run_ids))
     left_out = fault = ""
@@ -380,7 +329,8 @@ async def follow_table(watch: Watch, question: TableQuestion) -> AsyncGenerator[
                 found, left_out = _newest(found)
             told = fault
             parts: list[TableRows] = []
-            for run, entries in [(one.run, some) for one in found for some in _by_size(one.found)]:
+            new = [one for one in found if one.found]
+            for run, entries in [(one.run, some) for one in new for some in chunks(one.found, _share, 1.0)]:
                 rows, new_fault = await run.turns.take(_read_rows, run, entries)
                 parts, fault = [*parts, *rows], new_fault or fault
                 if sum(len(part.rows) * len(part.columns) for part in parts) > _CHUNK_CELLS:
@@ -416,19 +366,9 @@ def _newest(found: Sequence[News]) -> tuple[list[News], str]:
     return chosen[::-1], note if num_left_out else ""
 
 
-def _by_size(entries: Sequence[RecordEntry]) -> Iterator[Sequence[RecordEntry]]:
-    """A few at a time, and fewer where they are large."""
-    chunk: list[RecordEntry] = []
-    num_rows = num_bytes = 0
-    for entry in entries:
-        chunk.append(entry)
-        num_rows += _num_rows(entry)
-        num_bytes += entry.num_bytes
-        if len(chunk) >= _AT_A_TIME or num_rows > MAX_ROWS // 8 or num_bytes > _CHUNK_BYTES:
-            yield chunk
-            chunk, num_rows, num_bytes = [], 0, 0
-    if chunk:
-        yield chunk
+def _share(entry: RecordEntry) -> float:
+    """Of what is read at a time."""
+    return max(1 / _AT_A_TIME, _num_rows(entry) / (MAX_ROWS // 8 + 1), entry.num_bytes / _CHUNK_BYTES)
 
 
 def _num_rows(entry: RecordEntry) -> int:
@@ -438,18 +378,19 @@ def _num_rows(entry: RecordEntry) -> int:
 
 def _new_records(question: TableQuestion, run: OpenRun, known: News | None) -> News | None:
     def look(reader: RunReader) -> News:
-        places: Mapping[str, _Place] = {} if known is None else known.cursor
+        # Of each part, how often it began anew, and the last record that was seen.
+        places: Mapping[str, tuple[int, int]] = {} if known is None else known.cursor
+        parts = reader.parts()
         is_fresh = not places or any(
-            part not in reader.parts() or reader.restarts(part) != place.restarts
-            for part, place in places.items()
+            name not in parts or reader.restarts(name) != restarts for name, (restarts, _) in places.items()
         )
         entries: list[RecordEntry] = []
         reached = {}
-        for name, part in reader.parts().items():
-            last = 0 if is_fresh or name not in places else places[name].last_record
+        for name, part in parts.items():
+            last = 0 if is_fresh or name not in places else places[name][1]
             new = part.records("table", question.name, last)
             entries += new
-            reached[name] = _Place(reader.restarts(name), new[-1].id if new else last)
+            reached[name] = reader.restarts(name), new[-1].id if new else last
         entries.sort(key=lambda entry: (entry.step, entry.time))
         return News(run, run.version, reached, is_fresh, last_of(entries) if question.only_last else entries)
 
@@ -458,17 +399,19 @@ def _new_records(question: TableQuestion, run: OpenRun, known: News | None) -> N
 
 def _read_rows(run: OpenRun, entries: Sequence[RecordEntry]) -> tuple[list[TableRows], str]:
     """Rows, and what is wrong with those that cannot be read."""
+    parts, fault = [], ""
     with run.lock:
         try:
-            found = read_cells(run.look(), entries, _is_plain, range(MAX_ROWS))
+            reader = run.look()
+            with reader.holding():
+                for entry in entries:
+                    try:
+                        cells = read_cells(reader, entry, _is_plain, range(MAX_ROWS))
+                        parts.append(_rows_of(run, entry, table_head(entry), cells))
+                    except TorcheerError as error:
+                        fault = str(error)
         except (TorcheerError, OSError) as error:
-            return [], f"{error}."
-    parts, fault = [], ""
-    for entry, cells in zip(entries, found, strict=True):
-        if isinstance(cells, TorcheerError):
-            fault = str(cells)
-        else:
-            parts.append(_rows_of(run, entry, table_head(entry), cells))
+            fault = f"{error}."
     return parts, fault
 
 
@@ -500,12 +443,11 @@ _MAX_GROUPS: Final = 10_000
 class LoadedRecord(TableRecord):
     """A record of which some columns were read already, so that nobody has to hold the run."""
 
-    __slots__ = ("_cells", "num_loaded_bytes")
+    __slots__ = ("_cells",)
 
     def __init__(self, name: str, entry: RecordEntry, reader: RunReader, cells: CellsByColumn) -> None:
         super().__init__(name, entry, reader)
         self._cells = dict(cells)
-        self.num_loaded_bytes = _num_bytes(self.head, lambda column: column.name in cells)
 
     @property
     def columns(self) -> list[str]:
@@ -515,10 +457,6 @@ class LoadedRecord(TableRecord):
         if columns is None:
             return self._cells
         return {column.name: self._cells[column.name] for column in columns}
-
-
-def _num_bytes(head: TableHead, wanted: Wanted) -> int:
-    return sum(column.num_bytes for column in head.columns if wanted(column))
 
 
 def load_records(
@@ -533,19 +471,17 @@ def load_records(
         if isinstance(question, TableTextQuestion) and question.only_last:
             entries = last_of(entries)
         # What has no rows may say any shape.
-        heads = [(entry, head) for entry in entries if (head := table_head(entry)).num_rows]
-        num_rows = sum(record.num_rows for record in before) + sum(head.num_rows for _, head in heads)
-        num_bytes = sum(record.num_loaded_bytes for record in before)
-        num_bytes += sum(_num_bytes(head, wanted) for _, head in heads)
+        entries = [entry for entry in entries if table_head(entry).num_rows]
+        heads = [*(record.head for record in before), *map(table_head, entries)]
+        num_rows = sum(head.num_rows for head in heads)
+        num_bytes = sum(column.num_bytes for head in heads for column in head.columns if wanted(column))
         if num_rows > _MOST_ROWS or num_bytes > (_MOST_TEXT_BYTES if is_text else _MOST_BYTES):
             raise InputError(_too_large(question.name, num_rows))
-        entries = [entry for entry, _ in heads]
-        records = []
-        for entry, cells in zip(entries, read_cells(reader, entries, wanted), strict=True):
-            if isinstance(cells, TorcheerError):
-                raise cells
-            records.append(LoadedRecord(question.name, entry, reader, cells))
-        return records
+        with reader.holding():
+            return [
+                LoadedRecord(question.name, entry, reader, read_cells(reader, entry, wanted))
+                for entry in entries
+            ]
 
 
 def _too_large(name: str, num_rows: int) -> str:
@@ -568,17 +504,7 @@ def statistics_answer(question: TableStatisticsQuestion, records: Sequence[Loade
         TableGroup(
             cells=[plain_cell(cell) for cell in group.cells],
             num_rows=group.num_rows,
-            figures=[
-                TableFigures(
-                    column=name,
-                    count=found.count,
-                    mean=finite(found.mean),
-                    std=finite(found.std),
-                    low=finite(found.low),
-                    high=finite(found.high),
-                )
-                for name, found in group.figures.items()
-            ],
+            figures=[copied(TableFigures, found, column=name) for name, found in group.figures.items()],
         )
         for group in groups
     ]

@@ -235,9 +235,6 @@ def _names_of(reader: RunReader, question: WatchedRowQuestion) -> tuple[str, str
     )
 
 
-# --- what anybody may have written -------------------------------------------------------------
-
-
 def _columns(columns: Sequence[str]) -> list[str]:
     return [clipped(column, 64) for column in columns[:MAX_COLUMNS]]
 

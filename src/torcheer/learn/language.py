@@ -11,9 +11,10 @@ import keyword
 import operator
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 import torch
@@ -37,6 +38,7 @@ from torcheer.learn.functions import (
 )
 from torcheer.learn.lesson_document import (
     MAX_DEPTH,
+    MAX_ELEMENTS,
     MAX_EXPONENT,
     MAX_OPS,
     MAX_ROUNDS,
@@ -175,6 +177,7 @@ def _of_factors(message: str, line: str) -> str:
 # --- what is computed --------------------------------------------------------------------------------------
 
 _MODULE: Final = "torcheer.autograd"
+_MAX_PARTS: Final = 2 * MAX_ELEMENTS  # rows count, too
 _NAMESPACE: Final = "T"  # how it is called, unless it is imported by another name
 _LOSS: Final = "loss"  # what students call it
 _LOSS_TO_COME: Final = re.compile(rf"(?:^|;)\s*{_LOSS}\s*=(?!=)", re.MULTILINE)
@@ -423,11 +426,15 @@ class Interpreter:
             raise Fault(f"write {tree.id}(…): it is a function.")
         raise Fault(self._unknown(tree.id))
 
-    def _read_list(self, tree: ast.List) -> Any:
-        return [self.value(one) for one in tree.elts]
+    def _read_list(self, tree: ast.List | ast.Tuple) -> list[Any]:
+        items = [self.value(one) for one in tree.elts]
+        # Lists of one list many times, and lists of these, would soon be too long to be gone through.
+        if next(islice(_all_parts(items), _MAX_PARTS, None), None) is not None:
+            raise Fault(f"lists in lists have at most {_MAX_PARTS:,} parts here, all together.")
+        return items
 
-    def _read_tuple(self, tree: ast.Tuple) -> Any:
-        return tuple([self.value(one) for one in tree.elts])
+    def _read_tuple(self, tree: ast.Tuple) -> tuple[Any, ...]:
+        return tuple(self._read_list(tree))
 
     def _read_slice(self, tree: ast.Slice) -> slice:
         parts = [None if one is None else self.value(one) for one in (tree.lower, tree.upper, tree.step)]
@@ -644,6 +651,14 @@ def _of_numbers(tree: ast.expr, operate: Callable[[Any, Any], Any], left: Any, r
         raise Fault(f"{_text(tree)} is no real number.")
     check_number(result, "the result")
     return result
+
+
+def _all_parts(items: Iterable[Any]) -> Iterator[int]:
+    """A number for each part, and for each part of a part."""
+    for one in items:
+        yield 1
+        if isinstance(one, list | tuple):
+            yield from _all_parts(one)
 
 
 def _is_function(name: str) -> bool:

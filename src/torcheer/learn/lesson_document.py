@@ -70,18 +70,18 @@ class BackwardStep(Struct, frozen=True, kw_only=True):
     formula: str  # LaTeX of a few commands; \name{W1} is a name, \grad{W1} what the loss changes with it
     form: Form
     upstream: Cells  # the gradient of the op's output
-    left: Cells | None  # factors, in the order in which they are multiplied; null where there are none
-    left_label: str
-    right: Cells | None
-    right_label: str
+    left: Cells | None = None  # factors, in the order in which they are multiplied; null where there are none
+    left_label: str = ""
+    right: Cells | None = None
+    right_label: str = ""
     raw: Cells  # their product, before it is summed over what was broadcast
-    sums: Sequence[SumOver]
+    sums: Sequence[SumOver] = ()
     contribution: Cells  # in the shape of the input
-    before: Cells | None  # what had arrived there by other ways; null for the first
+    before: Cells | None = None  # what had arrived there by other ways; null for the first
     after: Cells  # with this one
-    number: int  # this is the k-th contribution, from 1 …
-    num_all: int  # … of so many
-    jacobian: Jacobian | None  # of small tensors
+    number: int = 1  # this is the k-th contribution, from 1 …
+    num_all: int = 1  # … of so many
+    jacobian: Jacobian | None = None  # of small tensors
 
 
 class LearnCheck(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tests.many import examples
 from torcheer.learn import lesson_document
-from torcheer.learn.examples import EXAMPLES
+from torcheer.learn.exercises import EXAMPLES
 from torcheer.learn.functions import FUNCTIONS, MAKERS, functions_text
 from torcheer.learn.language import evaluate, read
 from torcheer.learn.lesson_document import Fault

@@ -47,7 +47,6 @@ from torcheer.learn.lesson_document import (
     Fault,
     LearnFault,
     NodeKind,
-    broadcast,
     check_number,
     check_shape,
     shape_text,
@@ -469,8 +468,8 @@ class Interpreter:
         if name == "matmul":
             _check_product(left, right)
             left, right = floats(left, right)
-        else:
-            broadcast(*(tuple(one.shape) for one in (left, right) if isinstance(one, Tensor)))
+        elif isinstance(left, Tensor) and isinstance(right, Tensor):
+            _check_alike(left, right)
         return self._operate(tree, name, lambda a, b: operate(a, b), {"a": left, "b": right})
 
     def _read_unaryop(self, tree: ast.UnaryOp) -> Any:
@@ -626,6 +625,15 @@ def _check_product(left: Tensor, right: Tensor) -> None:
             f"{shape_text(left.shape)} @ {shape_text(right.shape)} does not fit: the last dimension of the "
             "left must be as long as the second to last of the right, or the only one."
         )
+
+
+def _check_alike(left: Tensor, right: Tensor) -> None:
+    for one, other in zip(reversed(left.shape), reversed(right.shape), strict=False):
+        if one != other and 1 not in (one, other):
+            raise Fault(
+                f"{shape_text(left.shape)} and {shape_text(right.shape)} do not fit element by element: from "
+                f"the right, each dimension must be equal or 1, and here {one} meets {other}."
+            )
 
 
 def _first_sentence(error: BaseException) -> str:

@@ -208,23 +208,6 @@ def check_number(value: int | float, what: str = "a number") -> None:
         raise Fault(f"{what} is larger than {MAX_INT:,}, which is the limit for whole numbers here.")
 
 
-def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape of an op element by element; who does not fit is named by shape."""
-    result: list[int] = []
-    for shape in shapes:
-        padded = [1] * (len(shape) - len(result)) + result
-        own = [1] * (len(padded) - len(shape)) + list(shape)
-        for place, (one, other) in enumerate(zip(padded, own, strict=True)):
-            if one != other and 1 not in (one, other):
-                raise Fault(
-                    f"{shape_text(result)} and {shape_text(shape)} do not fit element by element: from the "
-                    f"right, each dimension must be equal or 1, and here {one} meets {other}."
-                )
-            padded[place] = other if one == 1 else one
-        result = padded
-    return tuple(result)
-
-
 MINUS: Final = "\N{MINUS SIGN}"
 MAX_NUMBERS: Final = 16  # of a tensor in a line
 

@@ -127,7 +127,7 @@ class Progress:
         # Where it cannot be kept the exercises go on; only that nothing outlives the program.
         with contextlib.suppress(OSError, InputError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self._path, "the progress", lambda file: file.write(data), "learn.json")
+            write_atomically(self._path, "the progress", lambda file: file.writelines([data]), "learn.json")
 
 
 def _read(path: Path) -> Answers:

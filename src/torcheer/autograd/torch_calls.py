@@ -6,7 +6,7 @@ Also sorts out what such calls are given: sizes, dimensions, indices, and flags 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -145,6 +145,12 @@ def call(*names: str, replace: bool = False, asks: bool = False) -> Callable[[H]
         return handler
 
     return register
+
+
+def enter(table: Mapping[str, Handler], *, replace: bool = False) -> None:
+    """Several of them: `{"exp2 special_exp2": lambda a: …}`."""
+    for names, handler in table.items():
+        call(*names.split(), replace=replace)(handler)
 
 
 def name_of(func: Any) -> str:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair, reached_by
-from torcheer.autograd.torch_calls import broadcast, call, plain
+from torcheer.autograd.torch_calls import broadcast, call, enter, plain
 from torcheer.errors import InputError
 
 # --- Products of matrices and vectors, and einsum, which says any of them in letters ------------------
@@ -42,11 +42,6 @@ def matmul(a: Tensor, other: Tensor) -> Any:
     return rules.reshape(result, shape=tuple(shape))
 
 
-@call("__rmatmul__")
-def rmatmul(a: Tensor, other: Tensor) -> Any:
-    return matmul(other, a)
-
-
 @call("linear", replace=True)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     if len(weight.shape) == 1:  # one unit, whose dimension is left out
@@ -55,27 +50,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     return rules.linear(x, weight, bias)
 
 
-call("mm", "mv", "bmm", "dot", "vdot")(lambda a, other=None, **named: matmul(a, *_factors(named, other)))
-
-
 def _factors(named: dict[str, Any], *given: Any) -> list[Any]:
     """torch has other names for each kind: other, mat2, vec; mat and vec, batch1 and batch2."""
     return [*(one for one in given if one is not None), *named.values()]
-
-
-@call("addmm", "addmv", "baddbmm")
-def addmm(a: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Any:
-    return _added(a, matmul(*_factors(named, *factors)), beta, alpha)
-
-
-@call("addbmm")
-def addbmm(a: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _added(a, torch.sum(matmul(batch1, batch2), 0), beta, alpha)
-
-
-@call("addr")
-def addr(a: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _added(a, outer(vec1, vec2), beta, alpha)
 
 
 def _added(a: Tensor, product: Any, beta: Any, alpha: Any) -> Any:
@@ -85,22 +62,35 @@ def _added(a: Tensor, product: Any, beta: Any, alpha: Any) -> Any:
     return (a if beta == 1 else beta * a) + product
 
 
-@call("outer", "ger")
-def outer(a: Tensor, vec2: Tensor) -> Any:
-    return a.unsqueeze(1) * vec2.unsqueeze(0)
-
-
-@call("inner")
-def inner(a: Tensor, other: Tensor) -> Any:
+def _inner(a: Tensor, other: Tensor) -> Any:
     """Over the last dimension of both."""
     if not len(a.shape) or not len(other.shape):
         return a * other
     return tensordot(a, other, ([-1], [-1]))
 
 
-@call("linalg_vecdot")
-def vecdot(a: Tensor, other: Tensor, *, dim: int = -1) -> Any:
-    return torch.sum(a * other, dim)
+def _outer(a: Tensor, vec2: Tensor) -> Any:
+    return a.unsqueeze(1) * vec2.unsqueeze(0)
+
+
+enter(
+    {
+        "__rmatmul__": lambda a, other: matmul(other, a),
+        "mm mv bmm dot vdot": lambda a, other=None, **named: matmul(a, *_factors(named, other)),
+        "addmm addmv baddbmm": lambda a, *factors, beta=1, alpha=1, **named: _added(
+            a, matmul(*_factors(named, *factors)), beta, alpha
+        ),
+        "addbmm": lambda a, batch1, batch2, *, beta=1, alpha=1: _added(
+            a, torch.sum(matmul(batch1, batch2), 0), beta, alpha
+        ),
+        "addr": lambda a, vec1, vec2, *, beta=1, alpha=1: _added(a, _outer(vec1, vec2), beta, alpha),
+        "outer ger": _outer,
+        "inner": _inner,
+        "linalg_vecdot": lambda a, other, *, dim=-1: torch.sum(a * other, dim),
+        "linalg_multi_dot": lambda tensors: functools.reduce(matmul, tensors),
+        "chain_matmul": lambda *matrices: functools.reduce(matmul, matrices),
+    }
+)
 
 
 @call("cross", "linalg_cross", asks=True)
@@ -112,16 +102,6 @@ def cross(function: Any, a: Tensor, other: Tensor, dim: int | None = None) -> An
     function(plain(a), plain(other), dim=dim)  # torch says if these are no vectors in space
     (a1, a2), (b1, b2) = ([torch.roll(one, -step, dim) for step in (1, 2)] for one in (a, other))
     return a1 * b2 - a2 * b1
-
-
-@call("linalg_multi_dot")
-def multi_dot(tensors: Sequence[Tensor]) -> Any:
-    return functools.reduce(matmul, tensors)
-
-
-@call("chain_matmul")
-def chain_matmul(*matrices: Tensor) -> Any:
-    return multi_dot(matrices)
 
 
 # --- tensors ---------------------------------------------------------------------------------------------
@@ -195,9 +175,6 @@ def _without_repeats(tensor: Any, term: str) -> tuple[Any, str]:
             tensor = torch.diagonal(tensor, 0, first, second)
             term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
     return tensor, term
-
-
-# --- layer functions ----------------------------------------------------------------------------------
 
 
 # --- looking up ------------------------------------------------------------------------------------------

@@ -53,10 +53,6 @@ def reshape(a: Tensor, *shape: Any, **named: Any) -> Any:
     return rules.reshape(a, shape=sizes(shape, named))
 
 
-def _without_none(**named: Any) -> dict[str, Any]:
-    return {name: value for name, value in named.items() if value is not None}
-
-
 enter(
     {
         "permute": lambda a, *dims, **named: rules.permute(a, dims=sizes(dims, named)),
@@ -65,12 +61,14 @@ enter(
             a, shape=sizes(shape, named)
         ),
         "expand_as": lambda a, other: rules.expand(a, shape=tuple(other.shape)),
-        "clone": lambda a, *, memory_format=None: rules.clone(
-            a, **_without_none(memory_format=memory_format)
-        ),
     },
     replace=True,
 )
+
+
+@call("clone", replace=True)
+def clone(a: Tensor, *, memory_format: Any = None) -> Any:
+    return rules.clone(a) if memory_format is None else rules.clone(a, memory_format=memory_format)
 
 
 @call("cat", "concat", "concatenate", replace=True)

@@ -52,8 +52,8 @@ def test_layers_are_one_line_each_whatever_is_inside(shown: Shown) -> None:
     layers = (
         "CrossEntropyLoss()",
         "Linear layer (8 X 2)",
-        "Flatten()",
-        "GELU()",
+        repr(torch.nn.Flatten()),
+        repr(torch.nn.GELU()),
         repr(torch.nn.LayerNorm(4)),
         "Embedding(9, 4)",
     )

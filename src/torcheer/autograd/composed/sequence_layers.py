@@ -29,26 +29,11 @@ class Weights(NamedTuple):
     bias_of_state: Tensor | None = None
 
 
-class Cell(NamedTuple):
-    """One kind of layer: what it makes of all inputs at once, and what of one step and the states before."""
-
-    prepare: Callable[[Tensor, Weights], Any]
-    step: Callable[[Any, tuple[Any, ...], Weights], tuple[Any, ...]]
+# What one step makes of its input, which is multiplied with its weights already, and of the states before.
+Step = Callable[[Any, tuple[Any, ...], Weights], tuple[Any, ...]]
 
 
 # --- the kinds -------------------------------------------------------------------------------------------
-
-
-def _with_both_biases(x: Tensor, weights: Weights) -> Any:
-    """Where both biases are only added, they are one."""
-    bias = weights.bias_of_input
-    if bias is not None and weights.bias_of_state is not None:
-        bias = bias + weights.bias_of_state
-    return linear(x, weights.of_input, bias)
-
-
-def _with_its_own_bias(x: Tensor, weights: Weights) -> Any:
-    return linear(x, weights.of_input, weights.bias_of_input)
 
 
 def _tanh_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
@@ -73,38 +58,46 @@ def _gru_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[
     return (rules.gru_state(prepared, of_state, state[0]),)
 
 
+def _prepared(step: Step, x: Tensor, weights: Weights) -> Any:
+    """The products of all inputs. Where both biases are only added, they are one."""
+    bias = weights.bias_of_input
+    if bias is not None and weights.bias_of_state is not None and step is not _gru_step:
+        bias = bias + weights.bias_of_state
+    return linear(x, weights.of_input, bias)
+
+
 # --- as torch calls them ---------------------------------------------------------------------------------
 
 
-def _enter(name: str, cell: Cell) -> None:
-    """A layer and its cell. Both have several states where the cell has: torch gives them one by one."""
+def _enter(name: str, step: Step) -> None:
+    """A layer and its cell. Both have several states where a step has: torch gives them one by one."""
 
     def layer(input: Tensor, hx: Any, params: Sequence[Tensor], *options: Any) -> tuple[Any, ...]:
         start = (hx,) if isinstance(hx, Tensor) else tuple(hx)
-        outputs, last = _through_layers(cell, input, start, params, *options)
+        outputs, last = _through_layers(step, input, start, params, *options)
         return outputs, *last
 
     def single(input: Tensor, hx: Any, *weights: Any) -> Any:
         start = (hx,) if isinstance(hx, Tensor) else tuple(hx)
         of_all = Weights(*weights)
-        states = cell.step(cell.prepare(input, of_all), start, of_all)
+        states = step(_prepared(step, input, of_all), start, of_all)
         return states if len(states) > 1 else states[0]
 
     call(name)(layer)
     call(f"{name}_cell")(single)
 
 
-_enter("rnn_tanh", Cell(_with_both_biases, _tanh_step))
-_enter("rnn_relu", Cell(_with_both_biases, _relu_step))
-_enter("lstm", Cell(_with_both_biases, _lstm_step))
-_enter("gru", Cell(_with_its_own_bias, _gru_step))
+_enter("rnn_tanh", _tanh_step)
+_enter("rnn_relu", _relu_step)
+_enter("lstm", _lstm_step)
+_enter("gru", _gru_step)
 
 
 # --- reading ---------------------------------------------------------------------------------------------
 
 
 def _through_layers(
-    cell: Cell,
+    step: Step,
     x: Any,
     start: tuple[Tensor, ...],
     params: Sequence[Tensor],
@@ -129,7 +122,7 @@ def _through_layers(
         outputs = []
         for direction in range(directions):
             state = tuple(one[len(last)] for one in start)
-            states, end = _read(cell, x, state, weights[len(last)], backwards=direction == 1)
+            states, end = _read(step, x, state, weights[len(last)], backwards=direction == 1)
             outputs.append(states)
             last.append(end)
         x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
@@ -139,13 +132,13 @@ def _through_layers(
     return (x.transpose(0, 1) if batch_first else x), ends
 
 
-def _read(cell: Cell, x: Tensor, state: Any, weights: Weights, *, backwards: bool) -> tuple[Any, Any]:
+def _read(step: Step, x: Tensor, state: Any, weights: Weights, *, backwards: bool) -> tuple[Any, Any]:
     """The states of all steps as one tensor, and what is left at the end."""
-    prepared = cell.prepare(x, weights)
+    prepared = _prepared(step, x, weights)
     num_steps, num_items = x.shape[:2]
     shown = []
-    for step in reversed(range(num_steps)) if backwards else range(num_steps):
-        state = cell.step(prepared[step], state, weights)
+    for number in reversed(range(num_steps)) if backwards else range(num_steps):
+        state = step(prepared[number], state, weights)
         shown.append(state[0])
     if backwards:
         shown.reverse()

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
-from torcheer.features.transforms import Cast, Function, begin_all
-from torcheer.features.transforms.basic_transforms import CASTS
+from torcheer.features.transforms import CASTS, Cast, Function, begin_all
 
 WHOLE = ["int8", "int16", "int32", "int64", "uint8"]
 

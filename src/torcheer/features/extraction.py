@@ -384,7 +384,8 @@ class _Extraction:
                         continue
                     done, values = self._finished(piece, plan, wanted)
                     thread.put(done, values)
-                    bar.add(done.rows)
+                    if self._is_shown:
+                        bar.add(done.rows)
                     del values  # the writer has it, and lets it go
                 if isinstance(source, StreamSource) and source.end is not None:
                     thread.ended(Ended(batches=source.end[0], total_rows=source.end[1]))
@@ -452,7 +453,7 @@ class _Extraction:
         total = manifest.num_samples
         left = None if total is None else (total - progress.num_rows) // self._num_ranks
         title = "extracting" if self._num_ranks == 1 else f"rank 0 of {self._num_ranks}"
-        return ExtractionProgress(left, title, is_shown=self._is_shown)
+        return ExtractionProgress(left, title)
 
     def _refuse_other_batches(self, progress: Progress, manifest: Manifest) -> None:
         """Of what is done, two batches are read again: they must be what went through the model then."""
@@ -505,34 +506,23 @@ def check_room(store: Store, manifest: Manifest) -> None:
 _LINE_SECONDS: Final = 30.0
 
 
-class ExtractionProgress:
+class ExtractionProgress(graph.Progress):
     """Of the samples of this process: a bar on a terminal, elsewhere a line now and then."""
 
-    def __init__(self, num_samples: int | None, title: str, *, is_shown: bool) -> None:
-        self._total, self._title, self._is_shown, self._done = num_samples, title, is_shown, 0
-        self._pace = graph.Pace()
-        self._pace.note(0)
-        has_bar = is_shown and graph.is_terminal()
-        self._bar = graph.Progress(title, num_samples, "samples") if has_bar else None
+    def __init__(self, num_samples: int | None, title: str) -> None:
+        super().__init__(title, num_samples, "samples")
+        self.title, self.num_samples, self.num_done = title, num_samples, 0
+        self.pace = graph.Pace()
+        self.pace.note(0)
         self._due = monotonic() + _LINE_SECONDS
 
-    def __enter__(self) -> ExtractionProgress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__()
-
-    def add(self, num_samples: int) -> None:
-        """So many more went through the model."""
-        if self._bar is not None:
-            self._bar.add(num_samples)
-            return
-        self._done += num_samples
-        self._pace.note(self._done)
-        if self._is_shown and monotonic() >= self._due:
-            text = graph.progress_text(self._done, self._total, self._pace, "samples")
-            graph.say(f"torcheer: {self._title}: {text}")
+    def add(self, num_more: int) -> None:
+        super().add(num_more)
+        self.num_done += num_more
+        self.pace.note(self.num_done)
+        if monotonic() >= self._due and not graph.is_terminal():
+            text = graph.progress_text(self.num_done, self.num_samples, self.pace, "samples")
+            graph.say(f"torcheer: {self.title}: {text}")
             self._due = monotonic() + _LINE_SECONDS
 
 

@@ -274,7 +274,7 @@ def _planned(
         names = tuple(name for place, name in enumerate(dims) if place not in varying)
     transforms = (*task.own_transforms.get(choice.key, ()), *task.transforms)
     arriving = tuple(example.shape[1:])
-    chain = begin_all(transforms, choice.name, arriving, example.dtype, names, example=example)
+    chain = begin_all(transforms, choice.name, example, names)
     kept_shape = tuple(chain.shape)
     if isinstance(shapes, Ragged):
         if kept_shape != arriving:

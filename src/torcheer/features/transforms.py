@@ -555,27 +555,17 @@ class BegunChain:
 
 
 def begin_all(
-    transforms: Sequence[Transform],
-    layer: str,
-    shape: tuple[int, ...],
-    dtype: torch.dtype,
-    dims: tuple[str, ...],
-    *,
-    example: Tensor | None = None,
+    transforms: Sequence[Transform], layer: str, example: Tensor, dims: tuple[str, ...]
 ) -> BegunChain:
-    """For one layer, whose samples arrive with this shape, dtype and these names of dimensions.
+    """For one layer, with a batch of it, whose first rows are sent through to learn what comes out.
 
-    - `example`: a batch as it arrives. Its first rows are sent through to learn what comes out; zeros when
-      left out.
+    - `dims`: the names of a sample's dimensions as it arrives.
     """
-    if transforms and not math.prod(shape):
-        raise InputError(f"layer {layer!r}: a sample {shape} has no values that could be transformed.")
-    if example is None or not (example.is_nested or len(example)):
-        example = torch.zeros(_TRIED_ROWS, *shape, dtype=open_dtype(dtype))
-    notes = []
-    if not example.is_nested and example.layout is not torch.strided:
-        notes.append("sparse values are kept as dense ones.")
     values = open_values(example, layer)[:_TRIED_ROWS]
+    if transforms and not values.numel():
+        shape = tuple(values.shape[1:])
+        raise InputError(f"layer {layer!r}: a sample {shape} has no values that could be transformed.")
+    notes = ["sparse values are kept as dense ones."] if example.layout is not torch.strided else []
     chain = BegunChain(layer, transforms)
     for transform in transforms:
         with _named(transform.words, layer), torch.no_grad():
@@ -587,7 +577,7 @@ def begin_all(
             dims = transform.dims(dims, arriving, tuple(values.shape[1:]))
     chain.shape, chain.dims = tuple(values.shape[1:]), dims
     chain.dtype = numpy_dtype(values.dtype, layer)
-    for given, kept in ((dtype, open_dtype(dtype)), (values.dtype, chain.dtype)):
+    for given, kept in ((example.dtype, open_dtype(example.dtype)), (values.dtype, chain.dtype)):
         if given != kept:
             notes.append(f"{dtype_name(given)} is kept as {dtype_name(kept)}, exactly: NumPy has none of it.")
     chain.notes = tuple(filter(None, notes))

@@ -155,8 +155,6 @@ _IN_ONE_LINE: Final[dict[str, Callable[..., Any]]] = {
     "silu": lambda a: a * torch.sigmoid(a),
     "mish": lambda a: a * torch.tanh(_softplus(a)),
     "softplus": _softplus,
-    "softsign": lambda a: a / (1 + torch.abs(a)),
-    "tanhshrink": lambda a: a - torch.tanh(a),
 }
 enter({names: finely(formula) for names, formula in _IN_ONE_LINE.items()})
 
@@ -366,16 +364,3 @@ def gelu(a: Tensor, *, approximate: str = "none") -> Any:
 def glu(a: Tensor, dim: int = -1) -> Any:
     content, gate = torch.split(a, a.shape[dim] // 2, dim)
     return content * torch.sigmoid(gate)
-
-
-@call("gumbel_softmax")
-def gumbel_softmax(a: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """A choice at random by these logits, soft enough to have a gradient; a hard one has that of the soft."""
-    with as_plain():
-        noise = -torch.empty_like(plain(a)).exponential_().log()
-    soft = rules.softmax((a + noise) / tau, dim=dim)
-    if not hard:
-        return soft
-    with as_plain():
-        chosen = torch.zeros_like(plain(soft)).scatter_(dim, plain(soft).argmax(dim, keepdim=True), 1.0)
-    return chosen - soft.detach() + soft

@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from string import ascii_letters
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 import torch
 import torch.nn.functional as F
@@ -503,16 +504,6 @@ def avg_pool1d(
     return avg_pool2d(picture, _row(kernel_size), step, _row(padding, 0), *how, **named).squeeze(-2)
 
 
-@call("lp_pool2d")
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Any:
-    """The root of the sum of powers in each window."""
-    height, width = pair(kernel_size)
-    sums = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode) * (height * width)
-    return torch.relu(sums) ** (1 / norm_type)
-
-
 # --- other sizes: rows and columns, each by a matrix -----------------------------------------------------
 
 
@@ -578,3 +569,27 @@ def _units(like: Tensor, dim: int) -> Tensor:
 
 def _each(value: Any, num_dims: int) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value] * num_dims
+
+
+# --- functions that torch has in Python ------------------------------------------------------------------
+
+_IN_PYTHON: Final = """
+    softsign tanhshrink softmin gumbel_softmax normalize lp_pool1d lp_pool2d multi_head_attention_forward
+    multilabel_soft_margin_loss triplet_margin_with_distance_loss
+"""
+
+
+@call(*_IN_PYTHON.split(), asks=True)
+def as_it_stands(function: Any, *args: Any, **named: Any) -> Any:
+    """Run as it stands in torch: what it calls comes to us by itself."""
+    return _copied(function)(*args, **named)
+
+
+@functools.cache
+def _copied(function: FunctionType) -> FunctionType:
+    """It begins with the question whether somebody else is to be called. In the copy the answer is no."""
+    questions = [name for name in function.__code__.co_names if name.startswith("has_torch_function")]
+    names = {**function.__globals__, **dict.fromkeys(questions, lambda *_: False)}
+    copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+    copied.__kwdefaults__ = function.__kwdefaults__
+    return copied

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from torcheer.autograd import rules
@@ -29,13 +30,13 @@ def _over(op: Callable[..., Any], no_dim: Any = None) -> Callable[..., Any]:
     return called
 
 
-def _along(op: Callable[..., Any], sign: int = 1) -> Callable[..., Any]:
+def _along(op: Callable[..., Any]) -> Callable[..., Any]:
     """A row that goes along one dimension, which must be named."""
 
     def called(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
         if dim is None:
             raise InputError("say over which dimension: softmax(x, dim=-1), cumsum(x, dim=0).")
-        return op(as_type(a if sign > 0 else -a, dtype), dim=dim)
+        return op(as_type(a, dtype), dim=dim)
 
     return called
 
@@ -49,7 +50,6 @@ enter(
         "cumsum": _along(rules.cumsum),
         "softmax special_softmax _softmax": _along(rules.softmax),
         "log_softmax special_log_softmax": _along(rules.log_softmax),
-        "softmin": _along(rules.softmax, sign=-1),
     },
     replace=True,
 )
@@ -222,11 +222,6 @@ def _of_vectors(order: Any) -> Any:
     return 2 if order in ("fro", None) else order
 
 
-@call("normalize")
-def normalize(a: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
-    return a / torch.clamp_min(vector_norm(a, p, dim, True), eps)
-
-
 enter(
     {
         "norm": lambda a, p="fro", dim=None, keepdim=False, dtype=None: vector_norm(
@@ -241,7 +236,7 @@ enter(
             a.unsqueeze(-2) - x2.unsqueeze(-3), p, -1
         ),
         "cosine_similarity": lambda a, x2, dim=1, eps=1e-8: torch.sum(
-            normalize(a, 2, dim, eps) * normalize(x2, 2, dim, eps), dim
+            F.normalize(a, 2, dim, eps) * F.normalize(x2, 2, dim, eps), dim
         ),
         "trace": lambda a: torch.diagonal(a).sum(),
     }

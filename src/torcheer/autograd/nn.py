@@ -181,21 +181,18 @@ def _check_is_ours(module: Any, who: str) -> None:
 # --- layers to be read -----------------------------------------------------------------------------------
 
 
-class Sequential(torch.nn.Sequential, Module):
+class Sequential(torch.nn.Sequential, Model):
     """One after the other: each gets what the one before it gave."""
+
+    __repr__ = Module.__repr__
 
     def forward(self, x: Any) -> Any:
         for module in self:
             x = module(x)
         return x
 
-    __repr__ = Module.__repr__
-
-    def _title(self) -> str:
-        return "Sequence"
-
-    def _printed_children(self) -> list[tuple[str, torch.nn.Module]]:
-        return [(str(place), module) for place, module in enumerate(self)]
+    def construct(self) -> Sequence[torch.nn.Module]:
+        return list(self)
 
 
 class Linear(Module):

@@ -107,6 +107,9 @@ class Threads:
 @contextmanager
 def num_threads(number: int) -> Iterator[None]:
     before = torch.get_num_threads()
+    if number == before:  # in a process that was forked, a change may wait for threads that are not there
+        yield
+        return
     torch.set_num_threads(number)
     try:
         yield

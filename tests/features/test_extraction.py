@@ -311,13 +311,6 @@ def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
         run(tmp_path / "f")
 
 
-def test_fitted_transforms_are_found_again(tmp_path: Path) -> None:
-    whole = run(tmp_path / "whole", layers=["0"], transform="pca:2")["0"][:]
-    interrupted(net(), (X, Y), tmp_path / "f", batch=8, layers=["0"], batch_size=4, transform="pca:2")
-
-    assert numpy.array_equal(run(tmp_path / "f", layers=["0"], transform="pca:2")["0"][:], whole)
-
-
 @pytest.mark.parametrize("kind", ["folder", "set.zarr"])
 def test_batches_of_zeros_are_kept(tmp_path: Path, kind: str) -> None:
     data = TensorDataset(-torch.ones(8, 3), torch.tensor([0, 0, 0, 0, 1, 1, 1, 1]))

@@ -336,3 +336,12 @@ def test_lines_of_a_journal_that_mean_nothing_are_passed_over(tmp_path: Path) ->
     (tmp_path / "f" / "done" / "zzz.jsonl").write_bytes(b'{"a": 1}\n\xff\xfe\n[]\n{"batch": 1, "fir')
 
     assert open_features(tmp_path / "f").num_done == features.num_done == 32
+
+
+def test_ids_that_several_samples_have_are_noted(tmp_path: Path) -> None:
+    model, x = nn.Sequential(nn.Linear(4, 3)), torch.randn(5, 4)
+
+    features = extract(model, x, layers=["0"], to=tmp_path / "f", ids=list("abcbe"), progress=False)
+
+    assert features.ids.tolist() == list("abcbe")
+    assert "some samples have the same id, such as b." in features.manifest.notes

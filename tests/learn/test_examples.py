@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from torcheer.autograd import tracer
-from torcheer.learn.examples import EXAMPLES
+from torcheer.learn.exercises import EXAMPLES
 from torcheer.learn.lesson import lesson_of_source
 from torcheer.learn.lesson_document import Example
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tests.many import examples
 from torcheer.learn import lesson_document
-from torcheer.learn.examples import EXAMPLES
+from torcheer.learn.exercises import EXAMPLES
 from torcheer.learn.functions import FUNCTIONS, MAKERS, functions_text
 from torcheer.learn.language import evaluate, read
 from torcheer.learn.lesson_document import Fault
@@ -304,6 +304,8 @@ def test_what_cannot_be_read_is_said_with_its_line(source: str, line: int, says:
         "for i in range(1000000000):\n    x = 1",
         "for i in range(60):\n    for j in range(60):\n        x = 1",
         "x = T.param(2)\ny = " + "-" * 100 + "x",
+        "a = [" + "1," * 300 + "]\nb = [" + "a," * 300 + "]\nc = [" + "b," * 300 + "]\nT.tensor(c)",
+        "a = ()\n" + "a = (a, a)\n" * 40 + "T.ones(3)[a]",
         "x = " + "(" * 5000,
         "-" * 7000 + "1",
         "1" + "+1" * 3000,

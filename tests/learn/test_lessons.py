@@ -15,7 +15,7 @@ from torch import Tensor
 from tests.many import examples
 from torcheer.autograd import RULES
 from torcheer.learn.backward_steps import DISPLAYS, display_of, filled, summed
-from torcheer.learn.examples import EXAMPLES
+from torcheer.learn.exercises import EXAMPLES
 from torcheer.learn.expression_values import cells_of
 from torcheer.learn.lesson import checks_of_source, lesson_of_source
 from torcheer.learn.lesson_document import BackwardStep, Cells, LearnNode, Lesson

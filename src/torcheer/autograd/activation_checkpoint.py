@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -33,46 +34,37 @@ def checkpoint(
         random = torch.get_rng_state()
     with _noting() as nodes:
         result = function(*args, **kwargs)
-    outputs = {node for one in tensors_in(result) if (node := getattr(one, "_node", None)) is not None}
-    part = Part(function, args, kwargs, random, nodes)
+    outputs = {getattr(one, "_node", None) for one in tensors_in(result)}
+    refill = partial(_refill, nodes, random, partial(function, *args, **kwargs))
     for node in nodes:
         if node not in outputs:
             node.value = _GONE
-        node.inputs, node.refill = (), part.refill
+        node.inputs, node.refill = (), refill
     return result
 
 
-class Part:
-    """A part of a graph without its values, and what it takes to have them again."""
-
-    def __init__(
-        self, function: Callable[..., Any], args: Any, kwargs: Any, random: Tensor, nodes: list[Node]
-    ) -> None:
-        self._function, self._args, self._kwargs, self._random = function, args, kwargs, random
-        self._nodes = nodes
-
-    def refill(self) -> None:
-        """Run it again, and give each node what its counterpart has."""
+def _refill(nodes: list[Node], random: Tensor, function: Callable[[], Any]) -> None:
+    """Run a part of a graph again, and give each node what its counterpart has."""
+    with as_plain():
+        before = torch.get_rng_state()
+        torch.set_rng_state(random)
+    try:
+        modes.refilling = True
+        with as_traced(), Recording(True), _noting() as again:
+            function()
+    finally:
+        modes.refilling = False
         with as_plain():
-            before = torch.get_rng_state()
-            torch.set_rng_state(self._random)
-        try:
-            modes.refilling = True
-            with as_traced(), Recording(True), _noting() as again:
-                self._function(*self._args, **self._kwargs)
-        finally:
-            modes.refilling = False
-            with as_plain():
-                torch.set_rng_state(before)
-        if [node.rule for node in again] != [node.rule for node in self._nodes]:
-            raise AutogradError(
-                "the function of a checkpoint did other ops when it was run again: it must do the same each "
-                "time, whatever else has changed."
-            )
-        same = dict(zip(again, self._nodes, strict=True))
-        for new, old in same.items():
-            old.inputs = tuple(_of_node(one, same) for one in new.inputs)
-            old.options, old.versions, old.value, old.refill = new.options, new.versions, new.value, None
+            torch.set_rng_state(before)
+    if [node.rule for node in again] != [node.rule for node in nodes]:
+        raise AutogradError(
+            "the function of a checkpoint did other ops when it was run again: it must do the same each "
+            "time, whatever else has changed."
+        )
+    same = dict(zip(again, nodes, strict=True))
+    for new, old in same.items():
+        old.inputs = tuple(_of_node(one, same) for one in new.inputs)
+        old.options, old.versions, old.value, old.refill = new.options, new.versions, new.value, None
 
 
 def _of_node(value: Any, same: dict[Node, Node]) -> Any:

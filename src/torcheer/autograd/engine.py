@@ -237,8 +237,12 @@ class Node:
         made._node = self
         return made
 
+    def name(self) -> str:
+        """As torch's own nodes are asked for it."""
+        return "leaf" if self.rule is None else self.rule.name
+
     def __repr__(self) -> str:
-        return "<leaf>" if self.rule is None else f"<{self.rule.name}>"
+        return f"<{self.name()}>"
 
 
 def apply(rule: Rule, *inputs: Any, **options: Any) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable
-from types import TracebackType
+from contextlib import ContextDecorator
 from typing import Any, Final, TypeVar
 
 import torch
@@ -34,7 +33,7 @@ class Modes(threading.local):
 modes: Final = Modes()
 
 
-class Recording:
+class Recording(ContextDecorator):
     """Remember ops, or not, for the code inside; also as a decorator."""
 
     def __init__(self, mode: bool) -> None:
@@ -45,18 +44,11 @@ class Recording:
         self._before.append(modes.recording)
         modes.recording = self._mode
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         modes.recording = self._before.pop()
 
-    def __call__(self, function: F) -> F:
-        @functools.wraps(function)
-        def inside(*args: Any, **kwargs: Any) -> Any:
-            with Recording(self._mode):
-                return function(*args, **kwargs)
-
-        return inside  # type: ignore[return-value]
+    def _recreate_cm(self) -> Recording:
+        return Recording(self._mode)  # for each call of a function that it decorates: threads share none
 
 
 class set_grad_enabled(Recording):  # noqa: N801  (torch's name)

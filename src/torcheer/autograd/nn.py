@@ -8,7 +8,6 @@ they are set (`Module.register_parameter`).
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -151,7 +150,7 @@ class Module(torch.nn.Module):
         return type(self).__name__
 
     def _line(self) -> str:
-        """A module without others inside."""
+        """A module without others inside, as torch prints it."""
         return f"{self._title()}({self.extra_repr()})"
 
     def _printed_children(self) -> list[tuple[str, torch.nn.Module]]:
@@ -182,21 +181,18 @@ def _check_is_ours(module: Any, who: str) -> None:
 # --- layers to be read -----------------------------------------------------------------------------------
 
 
-class Sequential(torch.nn.Sequential, Module):
+class Sequential(torch.nn.Sequential, Model):
     """One after the other: each gets what the one before it gave."""
+
+    __repr__ = Module.__repr__
 
     def forward(self, x: Any) -> Any:
         for module in self:
             x = module(x)
         return x
 
-    __repr__ = Module.__repr__
-
-    def _title(self) -> str:
-        return "Sequence"
-
-    def _printed_children(self) -> list[tuple[str, torch.nn.Module]]:
-        return [(str(place), module) for place, module in enumerate(self)]
+    def construct(self) -> Sequence[torch.nn.Module]:
+        return list(self)
 
 
 class Linear(Module):
@@ -234,39 +230,6 @@ class ReLU(Module):
         return functional.relu(x)
 
 
-class Tanh(Module):
-    """Between -1 and 1."""
-
-    def forward(self, x: Tensor) -> Any:
-        return functional.tanh(x)
-
-
-class Sigmoid(Module):
-    """Between 0 and 1."""
-
-    def forward(self, x: Tensor) -> Any:
-        return functional.sigmoid(x)
-
-
-class Softmax(Module):
-    """Positive, and 1 together: scores become probabilities."""
-
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Any:
-        return functional.softmax(x, self.dim)
-
-    def extra_repr(self) -> str:
-        return str(self.dim)
-
-
-class LogSoftmax(Softmax):
-    def forward(self, x: Tensor) -> Any:
-        return functional.log_softmax(x, self.dim)
-
-
 class MSELoss(Module):
     """The mean of the squares of all differences; `reduction` says what to make of them instead."""
 
@@ -276,9 +239,6 @@ class MSELoss(Module):
 
     def forward(self, input: Tensor, target: Tensor) -> Any:
         return functional.mse_loss(input, target, reduction=self.reduction)
-
-    def extra_repr(self) -> str:
-        return "" if self.reduction == "mean" else self.reduction
 
 
 def causal_mask(num_steps: int) -> Tensor:
@@ -325,7 +285,7 @@ def of_torch(torchs: type[torch.nn.Module]) -> type[Module]:
             "__init__": made,
             "__call__": called,
             "__repr__": Module.__repr__,
-            "_line": _LINES.get(torchs.__name__, _as_written),
+            "_line": _channels if torchs.__name__.startswith("Conv") else Module._line,
             "is_one_layer": torchs.__name__ == "MultiheadAttention",
         },
     )
@@ -346,55 +306,9 @@ def _as_tracer(value: Any) -> Any:
     return tracer(value) if type(value) is Tensor and value.is_floating_point() else value
 
 
-def _as_written(layer: Any) -> str:
-    """`LeakyReLU(0.2)`, `MaxPool2d(2, stride=1)`: as it was made, without what is as always."""
-    texts: list[str] = []
-    parameters = inspect.signature(type(layer).__init__).parameters.values()
-    for place, one in enumerate(list(parameters)[1:]):
-        value = getattr(layer, one.name, one.default)
-        is_window = one.name == "stride" and value == getattr(layer, "kernel_size", None)
-        if is_window or isinstance(value, Tensor) or value is one.default or value == one.default:
-            continue
-        texts.append(repr(value) if place == 0 else f"{one.name}={value!r}")
-    return f"{type(layer).__name__}({', '.join(texts)})"
-
-
-def _last_dims(layer: Any) -> str:
-    shape = tuple(layer.normalized_shape)
-    return f"{type(layer).__name__} {shape[0] if len(shape) == 1 else shape}"
-
-
-def _recurrent(layer: Any) -> str:
-    more = [f"{layer.num_layers} layers"] if layer.num_layers > 1 else []
-    more += ["both directions"] if layer.bidirectional else []
-    text = f"{type(layer).__name__} {layer.input_size} -> {layer.hidden_size}"
-    return f"{text} ({', '.join(more)})" if more else text
-
-
-def _form(form: str) -> Callable[[Any], str]:
-    return lambda layer: form.format(type(layer).__name__, layer)
-
-
-# How some are printed: by their sizes, as the convolutions of torchtrace.
-_LINES: Final[dict[str, Callable[[Any], str]]] = {
-    "Bilinear": _form("{0} layer ({1.in1_features} X {1.in2_features} X {1.out_features})"),
-    "Embedding": _form("{0} {1.num_embeddings} -> {1.embedding_dim}"),
-    "GroupNorm": _form("{0} {1.num_channels} in {1.num_groups} groups"),
-    **dict.fromkeys(("LayerNorm", "RMSNorm"), _last_dims),
-    "MultiheadAttention": _form("MultiHeadAttention {1.embed_dim} ({1.num_heads} heads)"),
-    **dict.fromkeys(("RNN", "LSTM", "GRU"), _recurrent),
-    **dict.fromkeys(("RNNCell", "LSTMCell", "GRUCell"), _form("{0} {1.input_size} -> {1.hidden_size}")),
-    **{
-        f"{kind}{num_dims}d": _form(form)
-        for num_dims in (1, 2, 3)
-        for kind, form in (
-            ("Conv", "{0} {1.in_channels} -> {1.out_channels}"),
-            ("ConvTranspose", "{0} {1.in_channels} -> {1.out_channels}"),
-            ("BatchNorm", "{0} {1.num_features}"),
-            ("InstanceNorm", "{0} {1.num_features}"),
-        )
-    },
-}
+def _channels(layer: Any) -> str:
+    """A convolution is printed as in torchtrace."""
+    return f"{type(layer).__name__} {layer.in_channels} -> {layer.out_channels}"
 
 
 def _is_torchs(name: str) -> bool:

@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from torcheer.autograd.torch_calls import places_of
+
 
 def power_slope(base: Any, exponent: Any) -> Any:
     """b a^(b-1), and 0 for b = 0, where the power is 1 whatever the base."""
@@ -38,7 +40,7 @@ def is_largest(this: Tensor, other: Tensor) -> Tensor:
 def spread(value: Tensor, like: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """What was left after a reduction, for each of the elements that it came from."""
     if not keepdim:
-        for one in sorted(reduced_dims(dim, like.dim())):
+        for one in sorted(places_of(dim, like.dim())):
             value = value.unsqueeze(one)
     return value.expand(like.shape)
 
@@ -46,16 +48,8 @@ def spread(value: Tensor, like: Tensor, dim: Any, keepdim: bool) -> Tensor:
 def share_of_largest(gradient: Tensor, largest: Tensor, value: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """To the elements that are the largest; where several are equal, in equal shares."""
     is_it = (value == spread(largest, value, dim, keepdim)).to(value.dtype)
-    shares = is_it / is_it.sum(sorted(reduced_dims(dim, value.dim())), keepdim=True)
+    shares = is_it / is_it.sum(places_of(dim, value.dim()), keepdim=True)
     return spread(gradient, value, dim, keepdim) * shares
-
-
-def reduced_dims(dim: Any, num_dims: int) -> set[int]:
-    """Which dimensions a reduction takes away: none named means all."""
-    if dim is None or (isinstance(dim, Sequence) and len(dim) == 0):
-        return set(range(num_dims))
-    dims = dim if isinstance(dim, Sequence) else (dim,)
-    return {one % num_dims for one in dims} if num_dims else set()
 
 
 def inverse(dims: Sequence[int]) -> tuple[int, ...]:

@@ -24,33 +24,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from torcheer.autograd import rule_math as maths
 from torcheer.autograd.engine import Rule, Vjp, Way, apply, tracer
-from torcheer.autograd.rule_math import (
-    add_part,
-    conv_transpose_to,
-    conv_weight_of,
-    gru_state_of,
-    gru_to_input,
-    gru_to_state,
-    gru_to_state_part,
-    inverse,
-    is_largest,
-    log_of_base,
-    lstm_memory_of,
-    lstm_memory_to_gates,
-    lstm_memory_to_memory,
-    lstm_state_of,
-    lstm_state_to_gates,
-    lstm_state_to_memory,
-    other_factors,
-    piece_of,
-    placed,
-    power_slope,
-    share_of_largest,
-    spread,
-    standardised,
-    unstandardised,
-)
+from torcheer.autograd.rule_math import is_largest, spread
 from torcheer.autograd.torch_calls import CALLS, call
 from torcheer.errors import InputError
 
@@ -119,8 +95,8 @@ neg = row("neg", torch.neg, also="negative __neg__",
     words="The sign turns, and so does that of the gradient.")
 
 power = row("pow", torch.pow, also="__pow__",
-    a=(lambda g, c, a, b: g * power_slope(a, b), r"\bar c \cdot b\, a^{b-1}"),
-    b=(lambda g, c, a, b: g * c * log_of_base(a, b), r"\bar c \cdot c\, \ln a"),
+    a=(lambda g, c, a, b: g * maths.power_slope(a, b), r"\bar c \cdot b\, a^{b-1}"),
+    b=(lambda g, c, a, b: g * c * maths.log_of_base(a, b), r"\bar c \cdot c\, \ln a"),
     words="The exponent comes down as a factor, and is one less above.")
 
 # --- functions of one number -----------------------------------------------------------------------------
@@ -220,7 +196,7 @@ mean = row("mean", lambda a, *, dim, keepdim: torch.mean(a, dim, keepdim=keepdim
     words="A mean shares the gradient out evenly: each of the n elements gets one n-th.")
 
 amax = row("amax", lambda a, *, dim, keepdim: torch.amax(a, dim, keepdim=keepdim),
-    a=(lambda g, c, a, *, dim, keepdim: share_of_largest(g, c, a, dim, keepdim),
+    a=(lambda g, c, a, *, dim, keepdim: maths.share_of_largest(g, c, a, dim, keepdim),
        r"\frac{\bar c}{n} \cdot [a = c]"),
     words="Only the largest element made the result, so it gets all; n equal ones get an n-th each.")
 
@@ -252,7 +228,7 @@ reshape = row("reshape", lambda a, *, shape: torch.reshape(a, shape),
     words="Only the form is another: the gradient takes the old one again.")
 
 permute = row("permute", lambda a, *, dims: torch.permute(a, dims),
-    a=(lambda g, c, a, *, dims: g.permute(inverse(dims)), r"\bar c^{\top}"),
+    a=(lambda g, c, a, *, dims: g.permute(maths.inverse(dims)), r"\bar c^{\top}"),
     words="The dimensions go back to their places.")
 
 expand = row("expand", lambda a, *, shape: a.expand(shape),
@@ -272,7 +248,7 @@ cast = row("to", lambda a, **to: a.to(**to),
     words="The same numbers in another type; the gradient goes back to the old one.")
 
 cat = row("cat", lambda *parts, dim: torch.cat(parts, dim), takes_many=True,
-    a=(lambda g, c, which, *parts, dim: piece_of(g, which, parts, dim), r"\bar c_{a}"),
+    a=(lambda g, c, which, *parts, dim: maths.piece_of(g, which, parts, dim), r"\bar c_{a}"),
     words="Each part gets the piece of the gradient that lies where it lies.")
 
 # --- some of the numbers ---------------------------------------------------------------------------------
@@ -281,9 +257,9 @@ index = row("index", lambda a, *, key: a[key],
     a=(lambda g, c, a, *, key: place(g, shape=tuple(a.shape), key=key), r"\bar c \rightarrow a_{k}"),
     words="The gradient goes to the elements that were taken; all others get 0.")
 
-RULES["index"].adds_part = add_part
+RULES["index"].adds_part = maths.add_part
 
-place = row("place", placed,
+place = row("place", maths.placed,
     a=(lambda g, c, a, *, shape, key: g[key], r"\bar c_{k}"),
     words="Back from the places where it was put.")
 
@@ -320,7 +296,7 @@ linear = row("linear", F.linear,
 
 einsum = row("einsum", lambda *parts, terms, output: torch.einsum(f"{','.join(terms)}->{output}", *parts),
     takes_many=True,
-    a=(lambda g, c, which, *parts, terms, output: other_factors(g, which, parts, terms, output),
+    a=(lambda g, c, which, *parts, terms, output: maths.other_factors(g, which, parts, terms, output),
        r"\operatorname{einsum}(\bar c, \ldots)"),
     words="The gradient is multiplied with all other factors, and summed over what {a} does not have.")
 
@@ -337,14 +313,14 @@ conv2d = row("conv2d", F.conv2d,
     words="The kernel went over the whole picture, so each of its weights gathers what arrived at every "
           "place. Back to the picture, each place spreads its gradient over the patch that it saw.")
 
-conv_transpose2d = row("conv_transpose2d", conv_transpose_to,
+conv_transpose2d = row("conv_transpose2d", maths.conv_transpose_to,
     x=(lambda g, c, x, w, b, *, size, **how: conv2d(g, w, None, **how), r"\bar c \ast w"),
     w=(lambda g, c, x, w, b, *, size, **how: conv_weight(g, x, **how, size=tuple(w.shape[-2:])),
        r"\bar c \ast x"),
     b=(lambda g, c, x, w, b, **how: g.sum((0, 2, 3)), r"\sum_{n,i,j} \bar c_{n,i,j}"),
     words="A convolution run backwards: its gradient is an ordinary one.")
 
-conv_weight = row("conv_weight", conv_weight_of,
+conv_weight = row("conv_weight", maths.conv_weight_of,
     x=(lambda g, c, x, w, *, size, **how: conv_transpose2d(w, g, None, **how, size=tuple(x.shape[-2:])),
        r"w \ast^{\top} \bar c"),
     w=(lambda g, c, x, w, *, size, **how: conv2d(x, g, None, **how), r"x \ast \bar c"),
@@ -361,30 +337,30 @@ fold = row("fold2d", lambda a, **how: F.fold(a, **how),
 
 # --- norms and cells of recurrent networks ---------------------------------------------------------------
 
-standardise = row("standardise", standardised,
-    a=(lambda g, c, a, *, dim, eps: unstandardised(g, c, a, dim, eps),
+standardise = row("standardise", maths.standardised,
+    a=(lambda g, c, a, *, dim, eps: maths.unstandardised(g, c, a, dim, eps),
        r"\frac{1}{\sigma} \left( \bar c - \overline{\bar c} - c \cdot \overline{\bar c \cdot c} \right)"),
     words="Mean 0 and variance 1 hold whatever comes in: what would change them is taken out.")
 
-lstm_memory = row("lstm_memory", lstm_memory_of,
-    x=(lambda g, c, x, m: lstm_memory_to_gates(g, x, m),
+lstm_memory = row("lstm_memory", maths.lstm_memory_of,
+    x=(lambda g, c, x, m: maths.lstm_memory_to_gates(g, x, m),
        r"\left( \bar c\,\tilde g\,\sigma_i',\ \bar c\,m\,\sigma_f',\ \bar c\,\sigma_i \tanh_g',\ 0 \right)"),
-    m=(lambda g, c, x, m: lstm_memory_to_memory(g, x), r"\bar c \cdot \sigma(x_f)"),
+    m=(lambda g, c, x, m: maths.lstm_memory_to_memory(g, x), r"\bar c \cdot \sigma(x_f)"),
     words="The memory is handed on through the forget gate, and so is its gradient: while it is open nothing "
           "is lost over time.")
 
-lstm_state = row("lstm_state", lstm_state_of,
-    x=(lambda g, c, x, m: lstm_state_to_gates(g, x, m),
+lstm_state = row("lstm_state", maths.lstm_state_of,
+    x=(lambda g, c, x, m: maths.lstm_state_to_gates(g, x, m),
        r"\left( 0,\ 0,\ 0,\ \bar c \tanh(m)\,\sigma_o' \right)"),
-    m=(lambda g, c, x, m: lstm_state_to_memory(g, x, m), r"\bar c\,\sigma(x_o)\,(1 - \tanh^2 m)"),
+    m=(lambda g, c, x, m: maths.lstm_state_to_memory(g, x, m), r"\bar c\,\sigma(x_o)\,(1 - \tanh^2 m)"),
     words="What the output gate shows of the memory is all that it hears about it.")
 
-gru_state = row("gru_state", gru_state_of,
-    x=(lambda g, c, x, y, h: gru_to_input(g, x, y, h),
+gru_state = row("gru_state", maths.gru_state_of,
+    x=(lambda g, c, x, y, h: maths.gru_to_input(g, x, y, h),
        r"\left( \bar n\,y_n\,r',\ \bar c\,(h - n)\,z',\ \bar n \right),\ \bar n = \bar c\,(1 - z)(1 - n^2)"),
-    y=(lambda g, c, x, y, h: gru_to_state_part(g, x, y, h),
+    y=(lambda g, c, x, y, h: maths.gru_to_state_part(g, x, y, h),
        r"\left( \bar n\,y_n\,r',\ \bar c\,(h - n)\,z',\ \bar n\,r \right)"),
-    h=(lambda g, c, x, y, h: gru_to_state(g, x, y), r"\bar c \cdot z"),
+    h=(lambda g, c, x, y, h: maths.gru_to_state(g, x, y), r"\bar c \cdot z"),
     words="The state that stays hands its gradient on, as far as z is open; the rest goes to the candidate.")
 # fmt: on
 

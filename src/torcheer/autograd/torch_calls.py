@@ -5,12 +5,12 @@ Also sorts out what such calls are given: sizes, dimensions, indices, and flags 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 import torch
+import torch.overrides
 from torch import Tensor
 
 from torcheer.autograd.modes import as_plain, modes
@@ -40,7 +40,7 @@ def places_of(dims: Any, num_dims: int) -> tuple[int, ...]:
     if dims is None or (isinstance(dims, Sequence) and len(dims) == 0):
         return tuple(range(num_dims))
     named = dims if isinstance(dims, Sequence) else (dims,)
-    return tuple(place_of(one, num_dims) for one in named)[: max(num_dims, 0) or None]
+    return tuple(place_of(one, num_dims) for one in named)[:num_dims]
 
 
 def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -63,6 +63,7 @@ def plain_key(key: Any) -> Any:
 
 def recipe(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """A rule for this very call, in which only the gradient is left open."""
+    path = torch.overrides.resolve_name(func) or f"torch.{name}"
     names = ["a", "b", *(f"x{place}" for place in range(2, len(args)))][: max(1, len(args))]
     inputs = ", ".join(names + ["**options"] * bool(kwargs))
     # Inputs have their gradients by place: each up to the last tensor has one.
@@ -72,18 +73,9 @@ def recipe(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     )
     return (
         "    from torcheer.autograd import rule\n"
-        f"    rule({name!r}, forward=lambda {inputs}: {path_of(func, name)}({inputs}),  # the op itself\n"
+        f"    rule({name!r}, forward=lambda {inputs}: {path}({inputs}),  # the op itself\n"
         f"         {ways})  # its gradient, a formula"
     )
-
-
-def path_of(func: Any, name: str) -> str:
-    """Where torch has it. `torch.linalg.inv` calls itself linalg_inv, and some names are there twice."""
-    room, _, short = name.partition("_")
-    places = [("torch", name), ("torch.nn.functional", name), (f"torch.{room}", short)]
-    there = [(home, here) for home, here in places if hasattr(sys.modules.get(home), here)]
-    itself = [(home, here) for home, here in there if getattr(sys.modules[home], here) is func]
-    return ".".join([*itself, *there, ("torch.Tensor", name)][0])
 
 
 Handler = Callable[..., Any]
@@ -145,6 +137,12 @@ def call(*names: str, replace: bool = False, asks: bool = False) -> Callable[[H]
         return handler
 
     return register
+
+
+def enter(table: Mapping[str, Handler], *, replace: bool = False) -> None:
+    """Several of them: `{"exp2 special_exp2": lambda a: …}`."""
+    for names, handler in table.items():
+        call(*names.split(), replace=replace)(handler)
 
 
 def name_of(func: Any) -> str:
@@ -321,9 +319,9 @@ _USED: Final = """
     nn.functional.adaptive_avg_pool1d nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d
     nn.functional.avg_pool2d nn.functional.conv2d nn.functional.conv_transpose2d nn.functional.fold
     nn.functional.interpolate nn.functional.linear nn.functional.max_pool1d nn.functional.max_pool2d
-    nn.functional.pad nn.functional.unfold Generator Tensor bfloat16 bool contiguous_format dtype finfo
-    float16 float32 float64 channels_last get_default_dtype get_rng_state int64 return_types
-    return_types.aminmax set_rng_state __file__
+    nn.functional.normalize nn.functional.pad nn.functional.unfold Generator Tensor bfloat16 bool
+    contiguous_format dtype finfo float16 float32 float64 channels_last get_default_dtype get_rng_state int64
+    return_types return_types.aminmax set_rng_state __file__
 """
 
 # What nn and optim stand on: layers that compute with our tensors, and steps that move them.
@@ -335,7 +333,7 @@ _LAYERS: Final = """
 # How a call on a tracer comes to us, and how a tracer is an ordinary tensor inside of a rule.
 _DISPATCH: Final = """
     _C.DisableTorchFunctionSubclass _C._EnableTorchFunction _C._is_torch_function_enabled
-    _C._VariableFunctions
+    _C._VariableFunctions overrides overrides.resolve_name
 """
 
 # Of torch's own autograd only whether it is off: parameters may be written to where a script has it so.

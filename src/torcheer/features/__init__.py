@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
+    from torcheer import analysis
     from torcheer.analysis import (
         LayerComparison,
         Probe,
@@ -30,6 +31,6 @@ if TYPE_CHECKING:
     from torcheer.features.saved_features import Features, StoredLayer, StoredRagged, open_features
     from torcheer.features.stores import Store, store_at
     from torcheer.features.stores.folder import FolderStore
-    from torcheer.features.transforms import Cast, Flatten, Function, Pool, Project, RunningPCA, Transform
+    from torcheer.features.transforms import Cast, Flatten, Function, Pool, Project, Transform
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from torcheer.capture import ModelHistory, PassRecord
 from torcheer.errors import InputError
-from torcheer.features.transforms.transform import open_values
+from torcheer.features.transforms import open_values
 
 Channels = Literal["first", "last", ""]  # "": nobody knows
 

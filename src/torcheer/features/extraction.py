@@ -7,10 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +19,7 @@ from torch import Tensor, nn
 from torcheer import graph
 from torcheer.capture import tensors_in
 from torcheer.errors import CaptureError, InputError
-from torcheer.features.extraction_plan import Plan, PlannedLayer, fit_transforms, plan_of
+from torcheer.features.extraction_plan import Plan, PlannedLayer, plan_of
 from torcheer.features.identity import (
     machine_mark,
     refuse_other_marks,
@@ -43,83 +40,11 @@ from torcheer.features.stores import Array, Store, Writer, store_at
 from torcheer.graph import readable_bytes
 from torcheer.models import has_process_group, num_ranks, rank_of
 
-# --- From a batch of the data to its rows on disk: the model runs on one while the one before is written
-
-
 _COMMIT_SECONDS: Final = 1.0  # what is younger is computed again after a kill
+Kept = list[tuple[ArraySpec, Array | list[Array]]]  # rows of each array; of ragged ones, sample by sample
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Finished:
-    """A batch whose values are all there."""
-
-    number: int
-    first: int
-    num_rows: int
-    values: list[tuple[ArraySpec, Array | list[Array]]]  # rows; of ragged ones, sample by sample
-    texts: dict[str, tuple[str, ...]]
-    checksum: str  # of what went in
-
-
-class BatchWorker:
-    """Runs the model on a batch, and brings what it gives into the form in which it is kept."""
-
-    def __init__(self, task: Task, plan: Plan, threads: Threads) -> None:
-        self._task = task
-        self._plan = plan
-        self._threads = threads
-        self._wanted = WantedLayers(task.model, plan.choices)
-
-    def finished(self, piece: Piece) -> Finished:
-        given = self._task.caller.samples_of(piece.batch)
-        checksum = given.checksum  # before the model, which may write into it
-        samples = given.moved_to(self._task.device)
-        seed = batch_seed(self._task.seed, piece.number)
-        values = self._threads.values(self._wanted, samples, seed, piece.number)
-        kept: list[tuple[ArraySpec, Array | list[Array]]] = []
-        while values:  # what is done with is let go
-            layer = self._plan.layers[-len(values)]
-            kept.append((layer.spec, layer.kept(values.pop(0), samples, piece.number)))
-        texts: dict[str, tuple[str, ...]] = {}
-        for column in self._plan.columns:
-            found = self._column(column, given, piece)
-            if isinstance(found, tuple):
-                texts[column.file] = found
-            elif found is not None:
-                kept.append((column, found))
-        return Finished(
-            number=piece.number,
-            first=piece.first,
-            num_rows=given.num_samples,
-            values=kept,
-            texts=texts,
-            checksum=checksum,
-        )
-
-    def _column(self, column: ArraySpec, samples: Samples, piece: Piece) -> Array | tuple[str, ...] | None:
-        if column.role == "lengths":
-            mask = samples.mask
-            lengths = torch.full((samples.num_samples,), -1) if mask is None else mask.sum(dim=1)
-            return lengths.numpy().astype(numpy.int64)
-        ids = self._task.ids
-        if column.role == "ids" and ids is not None:
-            own = ids[piece.first : piece.first + samples.num_samples]
-            return None if column.is_text else own  # texts that are known before are written at once
-        found = column_of(samples.ids if column.role == "ids" else samples.labels, samples.num_samples)
-        if isinstance(found, tuple) and column.is_text:
-            return found
-        if not isinstance(found, numpy.ndarray) or column.is_text:
-            what = "of another kind"
-        elif found.shape[1:] != column.shape or not numpy.can_cast(
-            found.dtype, column.numpy_dtype, "same_kind"
-        ):
-            what = f"{found.dtype} of the shape {found.shape[1:]}"
-        else:
-            return found
-        raise InputError(
-            f"the {column.name} of batch {piece.number} are {what}, and those of the first are "
-            f"{column.dtype} of {column.shape}: make them alike."
-        )
+# --- From a batch of the data to its rows on disk: the model runs on one while the one before is written
 
 
 class Threads:
@@ -182,7 +107,7 @@ class Threads:
 @contextmanager
 def num_threads(number: int) -> Iterator[None]:
     before = torch.get_num_threads()
-    if number == before:
+    if number == before:  # in a process that was forked, a change may wait for threads that are not there
         yield
         return
     torch.set_num_threads(number)
@@ -195,9 +120,8 @@ def num_threads(number: int) -> Iterator[None]:
 class WriterThread:
     """Takes one batch at a time. Whoever hands over the next one waits until it is written."""
 
-    def __init__(self, writer: Writer, machine: str) -> None:
+    def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._machine = machine
         self._pool = ThreadPoolExecutor(1, "torcheer-features")
         self._writing: Future[None] | None = None
         self._error: BaseException | None = None  # after it nothing more is called finished
@@ -207,9 +131,7 @@ class WriterThread:
     def __enter__(self) -> WriterThread:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._submit(self._commit)
         self._pool.shutdown()
         if error is None:
@@ -217,11 +139,12 @@ class WriterThread:
         elif self._error is not None:
             error.add_note(f"torcheer: and writing failed, too: {self._error}")
 
-    def put(self, batch: Finished) -> None:
+    def put(self, done: Done, values: Kept) -> None:
+        """A batch whose values are all there."""
         if self._writing is not None:
             self._writing.result()
         self._raise_error()
-        self._writing = self._submit(self._write, batch)
+        self._writing = self._submit(self._write, done, values)
         # Behind it: syncing may go on beside the model.
         self._submit(self._commit, _COMMIT_SECONDS)
 
@@ -245,24 +168,14 @@ class WriterThread:
         if self._error is not None:
             raise self._error
 
-    def _write(self, batch: Finished) -> None:
+    def _write(self, done: Done, kept: Kept) -> None:
         places = {}
-        for array, values in batch.values:
+        for array, values in kept:
             if isinstance(values, list):
                 places[array.file] = self._writer.put_ragged(array, values)
             else:
-                self._writer.put_rows(array, batch.first, values)
-        self._pending.append(
-            Done(
-                batch=batch.number,
-                first=batch.first,
-                rows=batch.num_rows,
-                inputs=batch.checksum,
-                machine=self._machine,
-                places=places,
-                texts=batch.texts,
-            )
-        )
+                self._writer.put_rows(array, done.first, values)
+        self._pending.append(msgspec.structs.replace(done, places=places))
 
     def _commit(self, least_seconds: float = 0.0) -> None:
         if monotonic() - self._last_commit >= least_seconds:
@@ -304,8 +217,8 @@ def extract(
       `"modules"` for every module with weights of its own or without modules of its own, `"all"` for every
       op. `{layer: transform}` gives each transforms of its own, before those for all.
     - `to`: a folder, which gets one .npy file a layer; or a URL, or a path that ends in `.zarr`, for Zarr.
-    - `transform`: what is done to values on the way: `"pool"`, `"flatten"`, `"float16"`, `"project:512"`,
-      `"pca:64"`, a function of a tensor, or several of these in a list.
+    - `transform`: what is done to values on the way: `"pool"`, `"flatten"`, `"float16"`, `"project:512"`, a
+      function of a tensor, or several of these in a list.
     - `shapes`: where samples differ in shape: `"padded:128"`, `"ragged"` or `"pooled"`.
     - `ids`: what the samples are called: one for each, or the key of a batch. Else file names where the data
       set has them, or numbers.
@@ -327,10 +240,7 @@ def extract(
         device=device,
         seed=seed,
     ) as task:
-        extraction = _Extraction(task, store, is_shown=progress)
-        threads = Threads(num_threads, task.device, extraction.say)
-        with threads.set():
-            features = extraction.run(threads)
+        features = _Extraction(task, store, num_threads, is_shown=progress).run()
     wait_for_others(features)
     finish_up(store, features.manifest)
     return Features(store, features.manifest)
@@ -339,21 +249,27 @@ def extract(
 class _Extraction:
     """The share of one process."""
 
-    def __init__(self, task: Task, store: Store, *, is_shown: bool) -> None:
+    def __init__(self, task: Task, store: Store, num_threads: int | None, *, is_shown: bool) -> None:
         self._task = task
         self._store = store
         self._rank = rank_of()
         self._num_ranks = max(num_ranks(), self._rank + 1)
         self._is_shown = is_shown and self._rank == 0
+        self._threads = Threads(num_threads, task.device, self.say)
+        self._machine = machine_mark(task.device)
 
-    def run(self, threads: Threads) -> Features:
+    def run(self) -> Features:
+        with self._threads.set():
+            return self._run()
+
+    def _run(self) -> Features:
         content = self._store.read(NAME)
         there = None if content is None else read_manifest(content, self._store.where)
         marks = Fingerprints(
             weights=weight_marks(self._task.model),
             structure=structure_mark(self._task.model),
             data=self._task.source.marks(),
-            call={**self._task.words(), "threads": threads.words},
+            call={**self._task.words(), "threads": self._threads.words},
         )
         if there is not None:
             refuse_other_marks(there.fingerprints, marks, self._store.where)
@@ -363,16 +279,14 @@ class _Extraction:
         is_complete = features.is_complete
         if not is_complete:
             self._begin(manifest, plan, is_new=there is None)
-        fit_transforms(plan, self._store, partial(self._batches, plan), self.say)
-        machine = machine_mark(self._task.device)
         if features.progress.done:
-            self._refuse_other_values(plan, features.progress, manifest, machine, (samples, values))
+            self._refuse_other_values(plan, features, samples, values)
         if is_complete:
             self.say(f"{self._store.where} is complete: {features.num_samples:,} samples, nothing to do.")
             return features
-        threads.remember(values)
+        self._threads.remember(values)
         del samples, values  # no third batch in memory
-        self._extract(plan, manifest, threads, machine)
+        self._extract(plan, features)
         return features
 
     def say(self, line: str) -> None:
@@ -427,51 +341,41 @@ class _Extraction:
         self._store.make_room(manifest.arrays, manifest.num_samples, manifest.batch_size)
 
     def _refuse_other_values(
-        self,
-        plan: Plan,
-        progress: Progress,
-        manifest: Manifest,
-        machine: str,
-        first: tuple[Samples, list[torch.Tensor]],
+        self, plan: Plan, features: Features, samples: Samples, values: list[Tensor]
     ) -> None:
-        """One batch that is done is computed again: code, hooks and transforms are told by what they do."""
-        if not manifest.fingerprints.has_steady_data:
+        """One batch that is done is computed again: code, hooks and transforms are told by what they do.
+
+        `samples` and `values` are those of the first batch.
+        """
+        if not features.manifest.fingerprints.has_steady_data:
             self.say(
                 "a sample is another one each time it is read: nothing tells whether the code of the model, "
                 "its hooks and the transforms are still those of what is there."
             )
             return
-        done = next(iter(progress.done.values()))
-        samples, values = first
+        done = next(iter(features.progress.done.values()))
         if done.batch:  # planning ran on another one
-            samples, values, _ = next(self._batches(plan, done.batch.__eq__))
+            piece = next(self._task.source.pieces(done.batch.__eq__))
+            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
+            seed = batch_seed(self._task.seed, piece.number)
+            values = WantedLayers(self._task.model, plan.choices).values(samples, seed, piece.number)
         again = plan.kept(values, samples, done.batch)
-        refuse_other_values(again, self._store, done, is_exact=done.machine == machine != "")
+        refuse_other_values(again, self._store, done, is_exact=done.machine == self._machine != "")
 
     # --- doing it ------------------------------------------------------------------------------------------
 
-    def _batches(
-        self, plan: Plan, wanted: Callable[[int], bool]
-    ) -> Iterator[tuple[Samples, list[torch.Tensor], int]]:
-        """The samples and values of some batches."""
-        layers = WantedLayers(self._task.model, plan.choices)
-        for piece in self._task.source.pieces(wanted):
-            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
-            seed = batch_seed(self._task.seed, piece.number)
-            yield samples, layers.values(samples, seed, piece.number), piece.number
-
-    def _extract(self, plan: Plan, manifest: Manifest, threads: Threads, machine: str) -> None:
+    def _extract(self, plan: Plan, features: Features) -> None:
         progress = read_journals(self._store.journals())
-        self._refuse_other_batches(progress, manifest)
+        self._refuse_other_batches(progress, features.manifest)
         source = self._task.source
         is_stream = isinstance(source, StreamSource)
-        worker = BatchWorker(self._task, plan, threads)
+        wanted = WantedLayers(self._task.model, plan.choices)
         host = "".join(letter if letter.isalnum() else "-" for letter in socket.gethostname())[:24]
         # No other process has this name, not even this rank's when it was started before.
         name = f"rank-{self._rank:04}-{host}-{os.getpid()}-{os.urandom(4).hex()}"
         writer = self._store.writer(name)
         try:
-            with self._progress_bar(progress, manifest) as bar, WriterThread(writer, machine) as thread:
+            with self._progress_bar(progress, features.manifest) as bar, WriterThread(writer) as thread:
                 # Dealt out in turn. Nothing else decides it, so nobody has to ask.
                 for piece in source.pieces(
                     lambda number: (
@@ -481,9 +385,11 @@ class _Extraction:
                     if piece.number in progress.done:  # of a stream, whose batches go by in any case
                         self._refuse_other_batch(piece, progress)
                         continue
-                    finished = worker.finished(piece)
-                    thread.put(finished)
-                    bar.add(finished.num_rows)
+                    done, values = self._finished(piece, plan, wanted)
+                    thread.put(done, values)
+                    if self._is_shown:
+                        bar.add(done.rows)
+                    del values  # the writer has it, and lets it go
                 if isinstance(source, StreamSource) and source.end is not None:
                     thread.ended(Ended(batches=source.end[0], total_rows=source.end[1]))
         except KeyboardInterrupt:
@@ -496,11 +402,61 @@ class _Extraction:
         finally:
             writer.close()
 
+    def _finished(self, piece: Piece, plan: Plan, wanted: WantedLayers) -> tuple[Done, Kept]:
+        """Run the model on a batch, and bring what it gives into the form in which it is kept."""
+        given = self._task.caller.samples_of(piece.batch)
+        checksum = given.checksum  # before the model, which may write into it
+        samples = given.moved_to(self._task.device)
+        seed = batch_seed(self._task.seed, piece.number)
+        values = self._threads.values(wanted, samples, seed, piece.number)
+        kept: Kept = []
+        while values:  # what is done with is let go
+            layer = plan.layers[-len(values)]
+            kept.append((layer.spec, layer.kept(values.pop(0), samples, piece.number)))
+        texts: dict[str, tuple[str, ...]] = {}
+        for column in plan.columns:
+            found = self._column(column, given, piece)
+            if isinstance(found, tuple):
+                texts[column.file] = found
+            elif found is not None:
+                kept.append((column, found))
+        done = Done(
+            batch=piece.number,
+            first=piece.first,
+            rows=given.num_samples,
+            inputs=checksum,
+            machine=self._machine,
+            texts=texts,
+        )
+        return done, kept
+
+    def _column(self, column: ArraySpec, samples: Samples, piece: Piece) -> Array | tuple[str, ...] | None:
+        if column.role == "lengths":
+            mask = samples.mask
+            lengths = torch.full((samples.num_samples,), -1) if mask is None else mask.sum(dim=1)
+            return lengths.numpy().astype(numpy.int64)
+        if column.role == "ids" and self._task.ids is not None:
+            own = self._task.ids[piece.first : piece.first + samples.num_samples]
+            return None if column.is_text else own  # texts that are known before are written at once
+        found = column_of(samples.ids if column.role == "ids" else samples.labels, samples.num_samples)
+        if isinstance(found, tuple) and column.is_text:
+            return found
+        what = "of another kind"
+        if isinstance(found, numpy.ndarray) and not column.is_text:
+            is_same_kind = numpy.can_cast(found.dtype, column.numpy_dtype, "same_kind")
+            if found.shape[1:] == column.shape and is_same_kind:
+                return found
+            what = f"{found.dtype} of the shape {found.shape[1:]}"
+        raise InputError(
+            f"the {column.name} of batch {piece.number} are {what}, and those of the first are "
+            f"{column.dtype} of {column.shape}: make them alike."
+        )
+
     def _progress_bar(self, progress: Progress, manifest: Manifest) -> ExtractionProgress:
         total = manifest.num_samples
         left = None if total is None else (total - progress.num_rows) // self._num_ranks
         title = "extracting" if self._num_ranks == 1 else f"rank 0 of {self._num_ranks}"
-        return ExtractionProgress(left, title, is_shown=self._is_shown)
+        return ExtractionProgress(left, title)
 
     def _refuse_other_batches(self, progress: Progress, manifest: Manifest) -> None:
         """Of what is done, two batches are read again: they must be what went through the model then."""
@@ -553,34 +509,23 @@ def check_room(store: Store, manifest: Manifest) -> None:
 _LINE_SECONDS: Final = 30.0
 
 
-class ExtractionProgress:
+class ExtractionProgress(graph.Progress):
     """Of the samples of this process: a bar on a terminal, elsewhere a line now and then."""
 
-    def __init__(self, num_samples: int | None, title: str, *, is_shown: bool) -> None:
-        self._total, self._title, self._is_shown, self._done = num_samples, title, is_shown, 0
-        self._pace = graph.Pace()
-        self._pace.note(0)
-        has_bar = is_shown and graph.is_terminal()
-        self._bar = graph.Progress(title, num_samples, "samples") if has_bar else None
+    def __init__(self, num_samples: int | None, title: str) -> None:
+        super().__init__(title, num_samples, "samples")
+        self.title, self.num_samples, self.num_done = title, num_samples, 0
+        self.pace = graph.Pace()
+        self.pace.note(0)
         self._due = monotonic() + _LINE_SECONDS
 
-    def __enter__(self) -> ExtractionProgress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__()
-
-    def add(self, num_samples: int) -> None:
-        """So many more went through the model."""
-        if self._bar is not None:
-            self._bar.add(num_samples)
-            return
-        self._done += num_samples
-        self._pace.note(self._done)
-        if self._is_shown and monotonic() >= self._due:
-            text = graph.progress_text(self._done, self._total, self._pace, "samples")
-            graph.say(f"torcheer: {self._title}: {text}")
+    def add(self, num_more: int) -> None:
+        super().add(num_more)
+        self.num_done += num_more
+        self.pace.note(self.num_done)
+        if monotonic() >= self._due and not graph.is_terminal():
+            text = graph.progress_text(self.num_done, self.num_samples, self.pace, "samples")
+            graph.say(f"torcheer: {self.title}: {text}")
             self._due = monotonic() + _LINE_SECONDS
 
 

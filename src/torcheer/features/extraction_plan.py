@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +11,8 @@ import numpy
 import torch
 from torch import Tensor
 
-from torcheer.capture import ModelHistory, Op, PassRecord
-from torcheer.errors import FileFormatError, InputError, LayerNotFoundError, TorcheerError
+from torcheer.capture import ModelHistory, Op, PassRecord, Selection
+from torcheer.errors import InputError, LayerNotFoundError, TorcheerError
 from torcheer.features.dimensions import (
     Channels,
     Padded,
@@ -35,21 +34,19 @@ from torcheer.features.layer_choice import (
     Choice,
     WantedLayers,
     batch_seed,
+    captured,
     choose,
     indices_in,
-    pass_without_values,
     places_of_ops,
-    whole_pass,
 )
 from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_name
 from torcheer.features.options import Task
-from torcheer.features.samples import Samples, column_of, whole
+from torcheer.features.samples import Samples, column_of
 from torcheer.features.sources import note_on_batches
-from torcheer.features.stores import Array, Store
-from torcheer.features.transforms import BegunChain, RunningComponents, begin_all
+from torcheer.features.stores import Array
+from torcheer.features.transforms import BegunChain, begin_all
 
 _COLUMNS = ("labels", "ids", "lengths")
-Batches = Callable[[Callable[[int], bool]], Iterator[tuple[Samples, list[Tensor], int]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +62,8 @@ class PlannedLayer:
     spec: ArraySpec
     origin: LayerOrigin
 
-    def before_transforms(self, values: Tensor, samples: Samples, batch: int) -> Tensor | list[Tensor]:
+    def kept(self, values: Tensor, samples: Samples, batch: int) -> Array | list[Array]:
+        """What is written."""
         rows = self._samples_first(values, samples.num_samples, batch)
         if self.shapes is None and tuple(rows.shape[1:]) != self.shape:
             raise InputError(
@@ -73,7 +71,11 @@ class PlannedLayer:
                 f"of {self.shape} in the first: say how they are to be kept, by "
                 "shapes=tl.features.Padded(128), 'ragged' or 'pooled' ('padded:128' in the shell)."
             )
-        return _arranged(rows, self.shapes, samples.mask_in(self.choice.scope), self.dims, self.choice.name)
+        mask = samples.mask_in(self.choice.scope)
+        found = _arranged(rows, self.shapes, mask, self.dims, self.choice.name)
+        if isinstance(found, list):
+            return [_as_array(self.chain.as_it_comes(one[None])[0]) for one in found]
+        return _as_array(self.chain(found))
 
     def _samples_first(self, values: Tensor, num_samples: int, batch: int) -> Tensor:
         shape = tuple(values.shape)
@@ -85,13 +87,6 @@ class PlannedLayer:
             f"{self.choice.name} has the shape {shape} in batch {batch}, which does not go with its "
             f"{num_samples} samples."
         )
-
-    def kept(self, values: Tensor, samples: Samples, batch: int) -> Array | list[Array]:
-        """What is written."""
-        found = self.before_transforms(values, samples, batch)
-        if isinstance(found, list):
-            return [_as_array(self.chain.as_it_comes(one[None])[0]) for one in found]
-        return _as_array(self.chain(found))
 
 
 def _arranged(
@@ -179,12 +174,12 @@ def _plan(task: Task, samples: Samples) -> tuple[Plan, list[Tensor]]:
 
 def _few_samples(task: Task, samples: Samples) -> tuple[ModelHistory, int]:
     """Another number of samples shows which dimension counts them; unless the model refuses all others."""
-    own = samples.num_samples
+    own, everything = samples.num_samples, Selection(everything=True)
     for number in dict.fromkeys((2, 1, 3, 2 * own)):
         if number != own:
             with suppress(Exception):
-                return whole_pass(task.model, samples.resized(number), task.seed), number
-    return whole_pass(task.model, samples, task.seed), own
+                return captured(task.model, samples.resized(number), task.seed, everything), number
+    return captured(task.model, samples, task.seed, everything), own
 
 
 def _of_first_batch(
@@ -203,7 +198,7 @@ def _of_first_batch(
         places = places_of_ops(so_far)
         if places == places_of_ops(few)[: len(places)]:
             return chosen, values, few
-    way = pass_without_values(model, samples.copied(), seed)
+    way = captured(model, samples.copied(), seed)
     chosen = choose(task.layers, model, way)
     return chosen, WantedLayers(model, chosen).values(samples, seed, 0), way
 
@@ -218,7 +213,7 @@ def _seen_without_a_token(task: Task, samples: Samples, chosen: Sequence[Choice]
     short = samples.shortened() if task.shapes is not None else None
     if short is not None:
         with suppress(Exception):  # a model may want a certain length
-            return _seen(whole_pass(task.model, short, task.seed), chosen)
+            return _seen(captured(task.model, short, task.seed, Selection(everything=True)), chosen)
     return [None] * len(chosen)
 
 
@@ -242,13 +237,13 @@ def _axis_of(few: Op | None, many: Any, num_few: int, num_many: int) -> SampleAx
         return f"its first dimension does not count the {num_many} samples"
     if not isinstance(few.tensor_contents, Tensor):
         return "it is no tensor"
-    return sample_axis(whole(few.tensor_contents), many, num_few, num_many)
+    return sample_axis(few.tensor_contents, many, num_few, num_many)
 
 
 def _is_mixed(axis: SampleAxis, few: Op, many: Tensor, num_few: int, num_many: int) -> bool:
     if num_few == num_many or not axis.fits(few.tensor_shape, num_few):
         return False
-    return not depends_on_own_sample(axis, whole(few.tensor_contents), many, num_few, num_many)
+    return not depends_on_own_sample(axis, few.tensor_contents, many, num_few, num_many)
 
 
 def _planned(
@@ -279,10 +274,10 @@ def _planned(
         names = tuple(name for place, name in enumerate(dims) if place not in varying)
     transforms = (*task.own_transforms.get(choice.key, ()), *task.transforms)
     arriving = tuple(example.shape[1:])
-    chain = begin_all(transforms, choice.name, arriving, example.dtype, names, example=example)
+    chain = begin_all(transforms, choice.name, example, names)
     kept_shape = tuple(chain.shape)
     if isinstance(shapes, Ragged):
-        if chain.fitted or kept_shape != arriving:
+        if kept_shape != arriving:
             raise InputError(
                 f"{choice.name} is kept ragged, and transforms that change shapes need samples of one shape: "
                 "choose shapes='pooled' or Padded(…), or leave them out."
@@ -341,65 +336,3 @@ def _columns(task: Task, samples: Samples) -> tuple[tuple[ArraySpec, ...], list[
 def _as_array(values: Tensor) -> Array:
     found = values.detach().cpu().resolve_conj().resolve_neg()
     return found.numpy() if found.is_contiguous() else numpy.ascontiguousarray(found.numpy())
-
-
-# --- transforms that are fitted ----------------------------------------------------------------------------
-
-
-def fit_transforms(plan: Plan, store: Store, batches: Batches, say: Callable[[str], None]) -> None:
-    """What another process has found out already is taken from it.
-
-    `batches` gives the samples and values of those that are wanted by their numbers.
-    """
-    for level in range(max((len(layer.chain.fitted) for layer in plan.layers), default=0)):
-        open_ones = []
-        for place, layer in enumerate(plan.layers):
-            if len(layer.chain.fitted) > level:
-                key, part = layer.chain.fitted[level]
-                content = store.read(_state_name(layer, key))
-                if content is None:
-                    open_ones.append((place, layer, key, part))
-                else:
-                    _restore(part, content, layer)
-        if open_ones:
-            _fit(open_ones, store, batches, say)
-
-
-def _fit(
-    parts: list[tuple[int, PlannedLayer, str, RunningComponents]],
-    store: Store,
-    batches: Batches,
-    say: Callable[[str], None],
-) -> None:
-    most = max(part.num_samples for _, _, _, part in parts)
-    say(f"fitting {parts[0][2].partition('_')[2]} of {len(parts)} layers to the first {most:,} samples")
-    seen = 0
-    for samples, values, number in batches(lambda _: True):
-        for place, layer, _, part in parts:
-            rows = layer.before_transforms(values[place], samples, number)
-            assert isinstance(rows, Tensor)  # ragged layers take no such transform
-            if seen < part.num_samples:
-                layer.chain.look(part, rows)
-        seen += samples.num_samples
-        if seen >= most:
-            break
-    for _, layer, key, part in parts:
-        part.finish()
-        content = io.BytesIO()
-        arrays: dict[str, Any] = dict(part.state())
-        numpy.savez(content, **arrays)
-        _restore(part, store.write_new(_state_name(layer, key), content.getvalue()), layer)
-
-
-def _restore(part: RunningComponents, content: bytes, layer: PlannedLayer) -> None:
-    try:
-        with numpy.load(io.BytesIO(content), allow_pickle=False) as state:
-            part.restore(dict(state))
-    except InputError:  # it says itself why it is not of this layer
-        raise
-    except (ValueError, OSError, KeyError) as error:
-        raise FileFormatError(f"what was fitted to {layer.choice.name} is damaged: {error}.") from error
-
-
-def _state_name(layer: PlannedLayer, key: str) -> str:
-    return f"{layer.spec.file}.{key}.npz"

@@ -25,7 +25,7 @@ from torcheer.capture import (
     seed_everything,
 )
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
-from torcheer.features.samples import Samples, running, whole
+from torcheer.features.samples import Samples
 from torcheer.models import chosen_layers, named_root
 
 _MOST_NAMED = 16
@@ -318,16 +318,6 @@ def _computed(history: ModelHistory) -> list[int]:
     ]
 
 
-def whole_pass(model: nn.Module, samples: Samples, seed: int) -> ModelHistory:
-    """Every op, with its values."""
-    return _captured(model, samples, Selection(everything=True), Selection(), seed)
-
-
-def pass_without_values(model: nn.Module, samples: Samples, seed: int) -> ModelHistory:
-    """Every op, but only what it is."""
-    return _captured(model, samples, Selection(), Selection(), seed)
-
-
 class WantedLayers:
     """The layers that are wanted of a model, batch by batch.
 
@@ -352,7 +342,7 @@ class WantedLayers:
         try:
             return self.values_and_pass(samples, seed)[0]
         except LayerNotFoundError:
-            history = pass_without_values(self._model, again.copied(), seed)
+            history = captured(self._model, again.copied(), seed)
         self._ran &= frozenset(modules_that_ran(history))
         now = {}
         for choice, index in zip(self._choices, indices_in(history, self._choices), strict=True):
@@ -376,13 +366,13 @@ class WantedLayers:
             addresses={choice.call for choice in self._choices if choice.call},
         )
         stop = Selection(awaited={*selected.indices, *selected.addresses}) if self._may_stop else Selection()
-        history = _captured(self._model, samples, selected, stop, seed)
+        history = captured(self._model, samples, seed, selected, stop)
         now = {choice.name: choice.index for choice in self._now}
         found = []
         for choice, index in zip(self._choices, indices_in(history, self._choices), strict=True):
             if index is None or now.get(choice.name, index) != index:
                 raise LayerNotFoundError(f"{choice.name} is elsewhere.")
-            found.append(whole(PassRecord(history).op(index).tensor_contents))
+            found.append(PassRecord(history).op(index).tensor_contents)
         return found, history
 
 
@@ -410,13 +400,24 @@ def _not_there(choice: Choice, history: ModelHistory, batch: int, ran: Collectio
     )
 
 
-def _captured(
-    model: nn.Module, samples: Samples, save: Selection, stop: Selection, seed: int
+def captured(
+    model: nn.Module,
+    samples: Samples,
+    seed: int,
+    save: Selection | None = None,
+    stop: Selection | None = None,
 ) -> ModelHistory:
-    order = Order(save=save, stop=stop, treatment=ValueTreatment(), keep_arguments=False, keep_unsaved=True)
+    """A pass with every op, and the values of those to `save`. It ends where `stop` says, if at all."""
+    order = Order(
+        save=save or Selection(),
+        stop=stop or Selection(),
+        treatment=ValueTreatment(),
+        keep_arguments=False,
+        keep_unsaved=True,
+    )
     # A batch draws the same random numbers whoever works on it, and whenever.
     seed_everything(seed)
-    with torch.no_grad(), running(model):
+    with torch.no_grad():
         return capture(model, ModelWalk(named_root(model)), order, samples.call)
 
 

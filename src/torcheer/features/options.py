@@ -135,4 +135,7 @@ def _given_ids(ids: Any, source: Source) -> Array:
         raise InputError(
             f"there are {len(found):,} ids for {source.num_samples:,} samples: give one for each."
         )
+    names, counts = numpy.unique(found, return_counts=True)
+    if (counts > 1).any():
+        source.notes.append(f"some samples have the same id, such as {names[counts > 1][0]}.")
     return found.astype(numpy.str_) if found.dtype.kind == "S" else found

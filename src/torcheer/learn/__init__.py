@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer.learn.examples import EXAMPLES
-    from torcheer.learn.exercises import TASKS, Progress, Typed, shown
+    from torcheer.learn.exercises import EXAMPLES, TASKS, Progress, Typed, shown
     from torcheer.learn.functions import functions_text
     from torcheer.learn.grading import judge
     from torcheer.learn.lesson import checks_of_source, lesson_of_source

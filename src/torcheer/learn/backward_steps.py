@@ -9,16 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
 
 from torcheer.autograd import Node, Rule, as_plain, walk_back
-from torcheer.learn.expression_values import Value, cells_of, plain
+from torcheer.learn.expression_values import MAX_SIDE, Value, cells_of, new_nodes, plain
 from torcheer.learn.lesson_document import (
     BackwardStep,
+    Cells,
     Form,
     Jacobian,
     SumOver,
@@ -62,7 +62,7 @@ def formula_of(
 
 def words_of(rule: Rule, position: int, names: Mapping[str, str]) -> str:
     """What the rule says of this input, else of all; `{a}` in it is the name of the input a."""
-    words = getattr(rule.way(position), "words", "") or rule.words
+    words = rule.way(position).words or rule.words
     return _IN_BRACES.sub(lambda letter: names.get(letter[1], letter[1]), words)
 
 
@@ -235,13 +235,6 @@ def _power_title(base: str, exponent: Any) -> str:
 # --- factors of a product of matrices ----------------------------------------------------------------------
 
 
-def factors_of(node: Node, position: int, g: Tensor, names: Mapping[str, str]) -> Factors | None:
-    """The two matrices whose product goes on."""
-    assert node.rule is not None
-    find = _FACTORS.get((node.rule.name, symbol_of(node.rule, position)))
-    return None if find is None else find(g, node.inputs, names)
-
-
 def _rows(value: Tensor) -> Tensor:
     return value.reshape(-1, value.shape[-1]) if value.dim() else value
 
@@ -257,28 +250,30 @@ _FACTORS: Final[Mapping[tuple[str, str], Callable[[Tensor, Any, Mapping[str, str
 }
 
 
+# --- the steps ---------------------------------------------------------------------------------------------
+
 MAX_JACOBIAN: Final = 16  # elements on either side
 _MAX_JACOBIANS: Final = 200  # of one lesson
+# Of lessons with very many steps less of each tensor is shown, so that they stay a few megabytes.
+_SIDES: Final = ((60, MAX_SIDE), (200, 8))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayBack:
-    """All steps, and the gradient of each node that one came to."""
-
-    steps: Sequence[BackwardStep]
-    gradients: Mapping[Node, Tensor]
+def side_of(values: Sequence[Value]) -> int:
+    """How many rows and columns of each tensor are shown."""
+    return next((side for limit, side in _SIDES if len(values) <= limit), 5)
 
 
-def walk(loss: Node, nodes: Sequence[Node], values: Sequence[Value], side: int) -> WayBack:
-    """Walk back from the loss with the engine itself, and write down what goes by. No `grad` is touched."""
-    if loss.rule is None:
-        seed = torch.ones_like(loss.value)
-        return WayBack(steps=[_seed_step(_ids(values)[loss], seed, values, side)], gradients={loss: seed})
+def walk(loss: Node, values: Sequence[Value]) -> tuple[list[BackwardStep], dict[Node, Tensor]]:
+    """Walk back from the loss with the engine itself, and write down what goes by. No `grad` is touched.
+
+    Returns all steps, and the gradient of each node that one came to.
+    """
+    nodes = new_nodes(loss)
     with as_plain(), _untouched(nodes):
-        writer = _Writer(loss, nodes, values, side)
         seed = torch.ones_like(plain(loss.value))
+        writer = _Writer(loss, seed, nodes, values)
         gradients = walk_back({loss: seed}, retain_graph=True, wanted=nodes, watch=writer.watch)
-    return WayBack(steps=writer.steps, gradients=gradients)
+    return writer.steps, gradients
 
 
 @contextmanager
@@ -298,33 +293,49 @@ def _untouched(nodes: Sequence[Node]) -> Iterator[None]:
 class _Writer:
     """Makes a step of each contribution."""
 
-    def __init__(self, loss: Node, nodes: Sequence[Node], values: Sequence[Value], side: int) -> None:
+    def __init__(self, loss: Node, seed: Tensor, nodes: Sequence[Node], values: Sequence[Value]) -> None:
         self._values = values
-        self._ids = _ids(values)
-        self._side = side
+        self._ids = {value.node: number for number, value in enumerate(values) if value.node is not None}
+        self._side = side_of(values)
         self._arrived: dict[Node, Tensor] = {}
         self._num_arrived: Counter[Node] = Counter()
         self._num_all = Counter(parent for node in nodes for parent in node.parents if parent is not None)
         self._num_jacobians = 0
-        self.steps = [_seed_step(self._ids[loss], torch.ones_like(plain(loss.value)), values, side)]
+        self.steps = [self._seed_step(self._ids[loss], cells_of(seed, self._side))]
+
+    def _seed_step(self, loss: int, one: Cells) -> BackwardStep:
+        name = self._values[loss].name
+        return BackwardStep(
+            node=loss,
+            to=loss,
+            position=0,
+            title="seed with 1",
+            rule="",
+            words=f"If {name} grows by a little, then {name} grows by as much: the way back begins with 1.",
+            formula=rf"\grad{{{name}}} = 1",
+            form="seed",
+            upstream=one,
+            raw=one,
+            contribution=one,
+            after=one,
+        )
 
     def watch(self, node: Node, position: int, gradient: Tensor, contribution: Tensor) -> None:
-        parent, rule = node.parents[position], node.rule
+        parent, rule, side = node.parents[position], node.rule, self._side
         assert parent is not None
         assert rule is not None
         op, to = self._values[self._ids[node]], self._values[self._ids[parent]]
         names = self._names(node, op)
         before = self._arrived.get(parent)
-        after = contribution if before is None else before + contribution
-        self._arrived[parent] = after
+        after = self._arrived[parent] = contribution if before is None else before + contribution
         self._num_arrived[parent] += 1
         raw = raw_contribution(node, position, gradient)
         sums = sums_of(raw, contribution, to.name)
         is_part = self._num_all[parent] > 1
         formula = formula_of(node, position, names, to.name, op.name, is_part=is_part)
-        jacobian = self._jacobian(node, position, op.name, to.name)
+        jacobian = jacobian_of(node, position) if self._num_jacobians < _MAX_JACOBIANS else None
+        self._num_jacobians += jacobian is not None
         factors = self._factors(node, position, gradient, names, jacobian)
-        side = self._side
         self.steps.append(
             BackwardStep(
                 node=self._ids[node],
@@ -347,7 +358,7 @@ class _Writer:
                 after=cells_of(after, side),
                 number=self._num_arrived[parent],
                 num_all=self._num_all[parent],
-                jacobian=None if jacobian is None else _shown(jacobian, op, to, side),
+                jacobian=None if jacobian is None else _shown(jacobian, op, to),
             )
         )
 
@@ -357,30 +368,25 @@ class _Writer:
         left = list(op.operands)
         names = {"c": op.name}
         for place, given in enumerate(node.inputs):
-            known = left.pop(0).name if isinstance(given, Tensor) else _number(given)
-            letter = node.rule.symbols[0 if node.rule.takes_many else place]
-            names.setdefault(letter, known)
+            number = digits(given) if isinstance(given, int | float) else f"{given}"
+            known = left.pop(0).name if isinstance(given, Tensor) else number
+            names.setdefault(symbol_of(node.rule, place), known)
         return names
 
     def _factors(
         self, node: Node, position: int, gradient: Tensor, names: Mapping[str, str], jacobian: Tensor | None
     ) -> Factors | None:
+        """The two whose product goes on."""
+        assert node.rule is not None
         form = form_of(node, position)
         if form == "matrix":
-            return factors_of(node, position, gradient, names)
+            return _FACTORS[node.rule.name, symbol_of(node.rule, position)](gradient, node.inputs, names)
         if form == "elementwise":
             local = raw_contribution(node, position, torch.ones_like(gradient))
-            return Factors(local, "local slope", gradient, "upstream")
+            return Factors(local, "local slope", gradient, _UPSTREAM)
         if form == "general" and jacobian is not None:
             return Factors(gradient.reshape(1, -1), "upstream, as a row", jacobian, "local Jacobian")
         return None
-
-    def _jacobian(self, node: Node, position: int, output: str, to: str) -> Tensor | None:
-        if self._num_jacobians >= _MAX_JACOBIANS:
-            return None
-        found = jacobian_of(node, position)
-        self._num_jacobians += found is not None
-        return found
 
 
 def raw_contribution(node: Node, position: int, gradient: Tensor) -> Tensor:
@@ -423,7 +429,7 @@ def jacobian_of(node: Node, position: int) -> Tensor | None:
     return torch.stack(rows)
 
 
-def _shown(jacobian: Tensor, op: Value, to: Value, side: int) -> Jacobian:
+def _shown(jacobian: Tensor, op: Value, to: Value) -> Jacobian:
     return Jacobian(
         rows=element_names(op.name, tuple(op.tensor.shape)),
         columns=element_names(to.name, tuple(to.tensor.shape)),
@@ -437,39 +443,3 @@ def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
         return [name]
     places = torch.cartesian_prod(*(torch.arange(size) for size in shape)).reshape(-1, len(shape)).tolist()
     return [f"{name}[{', '.join(map(str, place))}]" for place in places]
-
-
-def _number(given: Any) -> str:
-    return digits(given) if isinstance(given, int | float) else f"{given}"
-
-
-def _ids(values: Sequence[Value]) -> dict[Node, int]:
-    return {value.node: number for number, value in enumerate(values) if value.node is not None}
-
-
-def _seed_step(loss: int, seed: Any, values: Sequence[Value], side: int) -> BackwardStep:
-    one = cells_of(seed, side)
-    name = values[loss].name
-    return BackwardStep(
-        node=loss,
-        to=loss,
-        position=0,
-        title="seed with 1",
-        rule="",
-        words=f"If {name} grows by a little, then {name} grows by as much: the way back begins with 1.",
-        formula=rf"\grad{{{name}}} = 1",
-        form="seed",
-        upstream=one,
-        left=None,
-        left_label="",
-        right=None,
-        right_label="",
-        raw=one,
-        sums=[],
-        contribution=one,
-        before=None,
-        after=one,
-        number=1,
-        num_all=1,
-        jacobian=None,
-    )

@@ -36,6 +36,11 @@ class Value:
     layer: str = ""
     keeps: Any = None  # the tensor that it is known by, which must live as long as its id is used
 
+    @property
+    def can_start(self) -> bool:
+        """Whether the way back can begin here."""
+        return self.node is not None and self.tensor.numel() == 1
+
 
 class Values:
     """All of them. What is added twice is known from the first time."""

@@ -14,7 +14,7 @@ from torcheer.learn.backward_steps import element_names
 from torcheer.learn.exercises import Shapes, Task
 from torcheer.learn.expression_values import cells_of, one_thread, plain
 from torcheer.learn.language import evaluate
-from torcheer.learn.lesson_document import Fault, Verdict, broadcast, digits, numbers_text, shape_text
+from torcheer.learn.lesson_document import Fault, Verdict, digits, numbers_text, shape_text
 
 _ROUNDS: Final = 2  # for each choice of shapes
 _CLOSE: Final = 1e-8
@@ -160,8 +160,8 @@ def _of_shape(symbol: str, answer: str, got: Tensor, wanted: Tensor, g: Tensor) 
 
 def _fits(small: Tensor, large: Tensor) -> bool:
     try:
-        return broadcast(small.shape, large.shape) == tuple(large.shape)
-    except Fault:
+        return small.expand(large.shape) is not None
+    except RuntimeError:
         return False
 
 

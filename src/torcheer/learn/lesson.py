@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from torcheer.autograd import Node, as_plain
-from torcheer.learn.backward_steps import WayBack, element_names, walk
-from torcheer.learn.expression_values import MAX_SIDE, Value, Values, cells_of, new_nodes, one_thread, plain
+from torcheer.learn.backward_steps import element_names, side_of, walk
+from torcheer.learn.expression_values import Value, Values, cells_of, new_nodes, one_thread, plain
 from torcheer.learn.language import read
-from torcheer.learn.lesson_document import LearnCheck, LearnFault, LearnNode, Lesson, digits
+from torcheer.learn.lesson_document import BackwardStep, LearnCheck, LearnFault, LearnNode, Lesson, digits
 
 MAX_DIFFERENCES: Final = 64  # elements of a tensor for which differences are computed
 _MAX_WORK: Final = 40_000  # small ops, for the differences of all tensors together: a second or so
@@ -30,10 +30,9 @@ class Differences(NamedTuple):
     above: Tensor
 
 
-def checks_of(
-    loss: Node, nodes: Sequence[Node], values: Sequence[Value], gradients: Mapping[Node, Tensor]
-) -> list[LearnCheck]:
+def checks_of(loss: Node, values: Sequence[Value], gradients: Mapping[Node, Tensor]) -> list[LearnCheck]:
     """A check for each node that got a gradient, in the order of the values."""
+    nodes = new_nodes(loss)
     with as_plain():
         torch_says = torch_gradients(loss, nodes)
         replay = _Replay(loss, nodes)
@@ -234,8 +233,7 @@ def _round_number(value: float) -> float:
     return float(10.0 ** math.ceil(math.log10(value)))
 
 
-# Of lessons with very many steps less of each tensor is shown, so that they stay a few megabytes.
-_SIDES: Final = ((60, MAX_SIDE), (200, 8), (10**9, 5))
+# --- lessons -----------------------------------------------------------------------------------------------
 
 
 @one_thread()
@@ -252,8 +250,8 @@ def checks_of_source(source: str) -> Sequence[LearnCheck]:
     if reading.loss is None or reading.loss.node is None:
         return []
     values = reading.values.settle()
-    nodes = new_nodes(reading.loss.node)
-    return checks_of(reading.loss.node, nodes, values, way_back(reading.loss, values).gradients)
+    _, gradients = walk(reading.loss.node, values)
+    return checks_of(reading.loss.node, values, gradients)
 
 
 @one_thread()
@@ -270,20 +268,19 @@ def lesson_of(
 ) -> Lesson:
     """The lesson of these values; without a loss it only goes forward."""
     settled = values.settle()
-    back = WayBack(steps=[], gradients={})
-    checks: Sequence[LearnCheck] = []
+    steps: list[BackwardStep] = []
+    gradients: dict[Node, Tensor] = {}
+    checks: list[LearnCheck] = []
     if loss is not None and loss.node is not None:
-        back = way_back(loss, settled)
-        if has_checks:
-            checks = checks_of(loss.node, new_nodes(loss.node), settled, back.gradients)
-    side = _side(len(settled))
+        steps, gradients = walk(loss.node, settled)
+        checks = checks_of(loss.node, settled, gradients) if has_checks else []
     return Lesson(
         title=title,
         lines=lines,
         first_line=first_line,
-        nodes=[_shown(number, value, settled, back.gradients, side) for number, value in enumerate(settled)],
+        nodes=[_shown(number, settled, gradients) for number in range(len(settled))],
         forward=[number for number, value in enumerate(settled) if value.kind == "op"],
-        backward=back.steps,
+        backward=steps,
         loss=None if loss is None else settled.index(loss),
         fault=fault,
         checks=checks,
@@ -291,20 +288,8 @@ def lesson_of(
     )
 
 
-def way_back(loss: Value, values: Sequence[Value]) -> WayBack:
-    """All steps from the loss to the leaves."""
-    assert loss.node is not None
-    return walk(loss.node, new_nodes(loss.node), values, _side(len(values)))
-
-
-def _side(num_values: int) -> int:
-    return next(side for limit, side in _SIDES if num_values <= limit)
-
-
-def _shown(
-    number: int, value: Value, values: Sequence[Value], gradients: Mapping[Node, Tensor], side: int
-) -> LearnNode:
-    places = {id(one): place for place, one in enumerate(values)}
+def _shown(number: int, values: Sequence[Value], gradients: Mapping[Node, Tensor]) -> LearnNode:
+    value, side = values[number], side_of(values)
     gradient = None if value.node is None else gradients.get(value.node)
     return LearnNode(
         id=number,
@@ -316,7 +301,7 @@ def _shown(
         layer=value.layer,
         line=value.line,
         dtype=str(value.tensor.dtype).removeprefix("torch."),
-        parents=[places[id(operand)] for operand in value.operands],
+        parents=[values.index(operand) for operand in value.operands],
         value=cells_of(value.tensor, side),
         gradient=None if gradient is None else cells_of(gradient, side),
         wants_gradient=value.node is not None,

@@ -70,18 +70,18 @@ class BackwardStep(Struct, frozen=True, kw_only=True):
     formula: str  # LaTeX of a few commands; \name{W1} is a name, \grad{W1} what the loss changes with it
     form: Form
     upstream: Cells  # the gradient of the op's output
-    left: Cells | None  # factors, in the order in which they are multiplied; null where there are none
-    left_label: str
-    right: Cells | None
-    right_label: str
+    left: Cells | None = None  # factors, in the order in which they are multiplied; null where there are none
+    left_label: str = ""
+    right: Cells | None = None
+    right_label: str = ""
     raw: Cells  # their product, before it is summed over what was broadcast
-    sums: Sequence[SumOver]
+    sums: Sequence[SumOver] = ()
     contribution: Cells  # in the shape of the input
-    before: Cells | None  # what had arrived there by other ways; null for the first
+    before: Cells | None = None  # what had arrived there by other ways; null for the first
     after: Cells  # with this one
-    number: int  # this is the k-th contribution, from 1 …
-    num_all: int  # … of so many
-    jacobian: Jacobian | None  # of small tensors
+    number: int = 1  # this is the k-th contribution, from 1 …
+    num_all: int = 1  # … of so many
+    jacobian: Jacobian | None = None  # of small tensors
 
 
 class LearnCheck(Struct, frozen=True, kw_only=True):
@@ -206,23 +206,6 @@ def check_shape(shape: Sequence[int], what: str) -> None:
 def check_number(value: int | float, what: str = "a number") -> None:
     if isinstance(value, int) and abs(value) > MAX_INT:
         raise Fault(f"{what} is larger than {MAX_INT:,}, which is the limit for whole numbers here.")
-
-
-def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape of an op element by element; who does not fit is named by shape."""
-    result: list[int] = []
-    for shape in shapes:
-        padded = [1] * (len(shape) - len(result)) + result
-        own = [1] * (len(padded) - len(shape)) + list(shape)
-        for place, (one, other) in enumerate(zip(padded, own, strict=True)):
-            if one != other and 1 not in (one, other):
-                raise Fault(
-                    f"{shape_text(result)} and {shape_text(shape)} do not fit element by element: from the "
-                    f"right, each dimension must be equal or 1, and here {one} meets {other}."
-                )
-            padded[place] = other if one == 1 else one
-        result = padded
-    return tuple(result)
 
 
 MINUS: Final = "\N{MINUS SIGN}"

@@ -11,7 +11,6 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from sklearn.decomposition import PCA
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
@@ -22,7 +21,6 @@ from torcheer.features.transforms import (
     Function,
     Pool,
     Project,
-    RunningPCA,
     Transform,
     begin_all,
     read_transforms,
@@ -32,7 +30,8 @@ IMAGE = ("channel", "y", "x")
 
 
 def begun(*transforms: Transform, example: Tensor | None = None) -> BegunChain:
-    return begin_all(transforms, "conv", (6, 5, 5), torch.float32, IMAGE, example=example)
+    example = torch.zeros(2, 6, 5, 5) if example is None else example
+    return begin_all(transforms, "conv", example, IMAGE)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,6 @@ def begun(*transforms: Transform, example: Tensor | None = None) -> BegunChain:
         ([Pool("max", 2), Cast("float16")], (6, 2, 2), "float16", IMAGE),
         ([Pool("max", 2), Flatten()], (24,), "float32", ("unit",)),
         ([Project(10), Cast("float64")], (10,), "float64", ("unit",)),
-        ([RunningPCA(3), Cast("float16")], (3,), "float16", ("component",)),
         ([Function(torch.Tensor.double)], (6, 5, 5), "float64", IMAGE),
     ],
 )
@@ -55,9 +53,6 @@ def test_it_is_known_what_comes_out(
     chain = begun(*transforms, example=values[:7] if has_example else None)
     assert (chain.shape, chain.dtype, chain.dims) == (shape, getattr(torch, dtype), dims)
     assert chain.words == tuple(transform.words for transform in transforms)
-    for _, part in chain.fitted:
-        chain.look(part, values)
-        part.finish()
     result = chain(values)
     assert result.shape == (20, *shape)
     assert result.dtype == chain.dtype
@@ -69,28 +64,6 @@ def test_parts_are_applied_in_their_order() -> None:
     values = torch.randn(4, 6, 5, 5)
     chain = begun(Pool("max"), Function(lambda each: each * 2, words="doubled"), Cast("float16"))
     assert torch.equal(chain(values), (values.amax((2, 3)) * 2).half())
-
-
-def test_two_fitted_parts_are_fitted_one_after_the_other() -> None:
-    values = torch.randn(150, 6, 5, 5) * torch.arange(1.0, 7).reshape(6, 1, 1)
-    chain = begun(Pool(), RunningPCA(6), RunningPCA(6, whiten=True))
-    assert [key for key, _ in chain.fitted] == ["1_runningpca", "2_runningpca"]
-    (_, one), _ = chain.fitted
-    for _, part in chain.fitted:
-        for batch in values.split(40):
-            chain.look(part, batch)
-        part.finish()
-    means = values.mean((2, 3)).double().numpy()
-    inner = PCA(6).fit(means)
-    assert numpy.allclose(one.state()["shares"], inner.explained_variance_ratio_)
-    arriving = one(torch.from_numpy(means)).numpy()
-    wanted = PCA(6, whiten=True).fit_transform(arriving)
-    assert numpy.allclose(numpy.abs(chain(values).numpy()), numpy.abs(wanted), atol=1e-4)
-
-    again = begun(Pool(), RunningPCA(6), RunningPCA(6, whiten=True))
-    for (_, part), (_, done) in zip(again.fitted, chain.fitted, strict=True):
-        part.restore(done.state())
-    assert torch.equal(again(values), chain(values))
 
 
 def quantised() -> Tensor:
@@ -115,7 +88,7 @@ def test_what_numpy_lacks_is_kept_in_what_it_has(
     change: Callable[[Tensor], Tensor], dtype: str, note: str
 ) -> None:
     values = change(torch.tensor([[0.5, 1.0]]))
-    chain = begin_all([], "fc", (2,), values.dtype, ("unit",), example=values)
+    chain = begin_all([], "fc", values, ("unit",))
     result = chain(values).numpy()
     assert str(result.dtype) == dtype
     assert numpy.array_equal(result, numpy.array([[0.5, 1.0]]).astype(dtype))
@@ -124,19 +97,18 @@ def test_what_numpy_lacks_is_kept_in_what_it_has(
 
 @pytest.mark.filterwarnings("ignore")  # torch says that quantised tensors will go
 def test_quantised_values_are_dequantised() -> None:
-    for example in (None, quantised()):
-        chain = begin_all([], "fc", (2,), torch.quint8, ("unit",), example=example)
-        assert chain(quantised()).tolist() == [[0.5, 1.0]]
-        assert chain.notes == ("quint8 is kept as float32, exactly: NumPy has none of it.",)
+    chain = begin_all([], "fc", quantised(), ("unit",))
+    assert chain(quantised()).tolist() == [[0.5, 1.0]]
+    assert chain.notes == ("quint8 is kept as float32, exactly: NumPy has none of it.",)
 
 
 def test_bfloat16_that_was_cast_needs_no_note() -> None:
-    chain = begin_all([Cast("float16")], "fc", (2,), torch.bfloat16, ("unit",))
+    chain = begin_all([Cast("float16")], "fc", torch.zeros(2, 2, dtype=torch.bfloat16), ("unit",))
     assert (chain.dtype, chain.notes) == (torch.float16, ())
 
 
 def test_a_part_that_left_the_layer_as_it_is_says_so() -> None:
-    chain = begin_all([Project(10)], "fc", (4,), torch.float32, ("unit",))
+    chain = begin_all([Project(10)], "fc", torch.zeros(2, 4, dtype=torch.float32), ("unit",))
     assert "project 10 (seed 0): left as it is" in chain.notes[0]
 
 
@@ -152,16 +124,16 @@ def test_samples_that_change_their_shape_or_dtype_are_refused() -> None:
 @pytest.mark.filterwarnings("ignore:.*nested tensors")
 def test_what_cannot_begin_is_refused() -> None:
     with pytest.raises(InputError, match=r"a sample \(0,\) has no values"):
-        begin_all([Flatten()], "fc", (0,), torch.float32, ("unit",))
+        begin_all([Flatten()], "fc", torch.zeros(2, 0, dtype=torch.float32), ("unit",))
     nested: Any = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
-    chain = begin_all([], "fc", (3,), torch.float32, ("unit",))
+    chain = begin_all([], "fc", torch.zeros(2, 3, dtype=torch.float32), ("unit",))
     with pytest.raises(InputError, match="nested tensor"):
         chain(nested)
     with pytest.raises(InputError, match="nested tensor"):
-        begin_all([], "fc", (3,), torch.float32, ("unit",), example=nested)
+        begin_all([], "fc", nested, ("unit",))
     bits = Function(functools.partial(torch.Tensor.view, dtype=torch.bits8), words="bits")
     with pytest.raises(InputError, match="bits8, which NumPy does not have"):
-        begin_all([bits], "fc", (3,), torch.uint8, ("unit",))
+        begin_all([bits], "fc", torch.zeros(2, 3, dtype=torch.uint8), ("unit",))
 
 
 def test_the_example_is_not_changed_by_what_is_not_done_in_place() -> None:
@@ -186,8 +158,6 @@ def test_the_example_is_not_changed_by_what_is_not_done_in_place() -> None:
         (torch.float64, Cast("float64")),
         ("project:512", Project(512)),
         ("project:512:7", Project(512, seed=7)),
-        ("pca:64", RunningPCA(64)),
-        ("pca:64:whiten", RunningPCA(64, whiten=True)),
         (Pool("max"), Pool("max")),
         (torch.abs, Function(torch.abs)),
         ("torch:abs", Function(torch.abs)),
@@ -249,9 +219,7 @@ def test_an_own_transform_and_a_function_beside_the_user(
         ("project", "project:512"),
         ("project:many", "'many'"),
         ("project:1:2:3", "project:512"),
-        ("pca", "pca:64"),
-        ("pca:64:white", "pca:64:whiten"),
-        ("pca:²", "'²'"),
+        ("project:²", "'²'"),
         (torch.bfloat16, "cannot be kept as 'bfloat16'"),
         (Pool, r"Pool is a class: give an object of it, such as Pool\("),
         (3, "3 is no transform"),
@@ -264,7 +232,7 @@ def test_what_cannot_be_read_is_refused_with_what_can(given: object, message: st
 
 
 def test_transforms_can_be_sent_to_another_process() -> None:
-    every = read_transforms(["pool:max:2x3", "flatten", "float16", "project:5", "pca:3", torch.relu])
+    every = read_transforms(["pool:max:2x3", "flatten", "float16", "project:5", torch.relu])
     assert pickle.loads(pickle.dumps(every)) == every
 
 

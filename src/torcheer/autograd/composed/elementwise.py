@@ -12,7 +12,7 @@ from torch import Tensor
 
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
-from torcheer.autograd.torch_calls import call, plain, wants_gradient
+from torcheer.autograd.torch_calls import call, enter, plain, wants_gradient
 from torcheer.errors import AutogradError, InputError
 
 _COARSE: Final = (torch.float16, torch.bfloat16)
@@ -33,39 +33,15 @@ def finely(function: Callable[..., Any]) -> Callable[..., Any]:
     return inside
 
 
-# --- arithmetic ------------------------------------------------------------------------------------------
+# --- arithmetic: what a call is given, sorted out for a row of the table ----------------------------------
 
 
-@call("add", "__add__", "__radd__", replace=True)
-def add(a: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return rules.add(a, other if alpha == 1 else other * alpha)
+def _times(value: Any, alpha: Any) -> Any:
+    return value if alpha == 1 else value * alpha
 
 
-@call("sub", "subtract", "__sub__", replace=True)
-def sub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return rules.sub(a, other if alpha == 1 else other * alpha)
-
-
-@call("rsub", "__rsub__")
-def rsub(a: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return sub(other, a, alpha=alpha)
-
-
-@call("__rdiv__", "__rtruediv__")
-def rdiv(a: Any, other: Any) -> Any:
-    return rules.div(other, a)
-
-
-@call("float_power")
-def float_power(a: Any, exponent: Any) -> Any:
-    """Always in double."""
-    base, high = (cast(one, torch.float64) if isinstance(one, Tensor) else one for one in (a, exponent))
-    return rules.power(base, high)
-
-
-@call("__rpow__")
-def rpow(a: Any, other: Any) -> Any:
-    return rules.power(other, a)
+def _doubled(value: Any) -> Any:
+    return as_type(value, torch.float64) if isinstance(value, Tensor) else value
 
 
 @call("where", replace=True)
@@ -75,9 +51,50 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return rules.where(input, other, mask=plain(condition))
 
 
-@call("Tensor.where")
-def method_where(a: Tensor, condition: Tensor, other: Any) -> Any:
-    return rules.where(a, other, mask=plain(condition))
+@call("div", "divide", "__div__", replace=True)
+def div(a: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    quotient = rules.div(a, other)
+    if rounding_mode is None:
+        return quotient
+    times = _whole(a, other, rounding_mode)
+    return torch.trunc(torch.where(torch.ones_like(times, dtype=torch.bool), times, quotient))
+
+
+def _rest(a: Any, other: Any, rounding_mode: str) -> Any:
+    """With the sign of the divisor where the quotient is rounded down; of the dividend where it is cut."""
+    return a - other * _whole(a, other, rounding_mode)
+
+
+def _whole(a: Any, other: Any, rounding_mode: str) -> Tensor:
+    """How often one goes into the other: a constant between its jumps."""
+    with as_plain():
+        return torch.div(
+            plain(a), plain(other) if isinstance(other, Tensor) else other, rounding_mode=rounding_mode
+        )
+
+
+def _like(value: Any, a: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else torch.as_tensor(value, dtype=a.dtype, device=a.device)
+
+
+enter(
+    {
+        "add __add__ __radd__": lambda a, other, *, alpha=1: rules.add(a, _times(other, alpha)),
+        "sub subtract __sub__": lambda a, other, *, alpha=1: rules.sub(a, _times(other, alpha)),
+        "rsub __rsub__": lambda a, other, *, alpha=1: rules.sub(other, _times(a, alpha)),
+        "__rdiv__ __rtruediv__": lambda a, other: rules.div(other, a),
+        "__rpow__": lambda a, other: rules.power(other, a),
+        "float_power": lambda a, exponent: rules.power(_doubled(a), _doubled(exponent)),
+        "Tensor.where": lambda a, condition, other: rules.where(a, other, mask=plain(condition)),
+        "round special_round": lambda a, *, decimals=0: rules.rounded(a, decimals=decimals),
+        "floor_divide __floordiv__": lambda a, other: div(a, other, rounding_mode="floor"),
+        "__rfloordiv__": lambda a, other: div(_like(other, a), a, rounding_mode="floor"),
+        "remainder __mod__": lambda a, other: _rest(_like(a, other), other, "floor"),
+        "__rmod__": lambda a, other: _rest(_like(other, a), a, "floor"),
+        "fmod": lambda a, other: _rest(a, other, "trunc"),
+    },
+    replace=True,
+)
 
 
 # --- in one line -----------------------------------------------------------------------------------------
@@ -138,11 +155,8 @@ _IN_ONE_LINE: Final[dict[str, Callable[..., Any]]] = {
     "silu": lambda a: a * torch.sigmoid(a),
     "mish": lambda a: a * torch.tanh(_softplus(a)),
     "softplus": _softplus,
-    "softsign": lambda a: a / (1 + torch.abs(a)),
-    "tanhshrink": lambda a: a - torch.tanh(a),
 }
-for _names, _formula in _IN_ONE_LINE.items():
-    call(*_names.split())(finely(_formula))
+enter({names: finely(formula) for names, formula in _IN_ONE_LINE.items()})
 
 
 def _between(a: Tensor, low: float, high: float) -> Any:
@@ -175,6 +189,13 @@ def logit(a: Tensor, eps: float | None = None) -> Any:
     if eps is not None:
         a = torch.clamp(a, eps, 1 - eps)
     return torch.log(a / (1 - a))
+
+
+@call("sinc", "special_sinc")
+@finely
+def sinc(a: Tensor) -> Any:
+    turned = math.pi * torch.where(a == 0, 1.0, a)
+    return torch.where(a == 0, 1.0, torch.sin(turned) / turned)
 
 
 @call("xlogy", "special_xlogy")
@@ -217,13 +238,6 @@ def hypot(a: Tensor, other: Tensor) -> Any:
     return unit * torch.sqrt(torch.square(a / unit) + torch.square(other / unit))
 
 
-@call("sinc", "special_sinc")
-@finely
-def sinc(a: Tensor) -> Any:
-    turned = math.pi * torch.where(a == 0, 1.0, a)
-    return torch.where(a == 0, 1.0, torch.sin(turned) / turned)
-
-
 @call("asinh", "arcsinh")
 @finely
 def asinh(a: Tensor) -> Any:
@@ -253,68 +267,11 @@ def clamp(a: Tensor, min: Any = None, max: Any = None) -> Any:
     return a if max is None else torch.where(a > max, max, a)
 
 
-# --- rounding --------------------------------------------------------------------------------------------
-
-
-@call("round", "special_round", replace=True)
-def rounded(a: Tensor, *, decimals: int = 0) -> Any:
-    return rules.rounded(a, decimals=decimals)
-
-
-@call("div", "divide", "__div__", replace=True)
-def div(a: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    quotient = rules.div(a, other)
-    if rounding_mode is None:
-        return quotient
-    times = _whole(a, other, rounding_mode)
-    return torch.trunc(torch.where(torch.ones_like(times, dtype=torch.bool), times, quotient))
-
-
-@call("floor_divide", "__floordiv__")
-def floor_divide(a: Any, other: Any) -> Any:
-    return div(a, other, rounding_mode="floor")
-
-
-@call("__rfloordiv__")
-def rfloor_divide(a: Tensor, other: Any) -> Any:
-    return div(_like(other, a), a, rounding_mode="floor")
-
-
-@call("remainder", "__mod__")
-def remainder(a: Any, other: Any) -> Any:
-    """With the sign of the divisor: the quotient is rounded down."""
-    a = _like(a, other)
-    return a - other * _whole(a, other, "floor")
-
-
-@call("__rmod__")
-def rremainder(a: Tensor, other: Any) -> Any:
-    return remainder(other, a)
-
-
-@call("fmod")
-def fmod(a: Tensor, other: Any) -> Any:
-    """With the sign of the dividend: the quotient is cut."""
-    return a - other * _whole(a, other, "trunc")
-
-
-def _whole(a: Any, other: Any, rounding_mode: str) -> Tensor:
-    """How often one goes into the other: a constant between its jumps."""
-    with as_plain():
-        return torch.div(
-            plain(a), plain(other) if isinstance(other, Tensor) else other, rounding_mode=rounding_mode
-        )
-
-
-def _like(value: Any, a: Any) -> Tensor:
-    return value if isinstance(value, Tensor) else torch.as_tensor(value, dtype=a.dtype, device=a.device)
-
-
 # --- types and devices -----------------------------------------------------------------------------------
 
 
-def cast(a: Tensor, dtype: torch.dtype) -> Any:
-    return a if a.dtype == dtype else rules.cast(a, dtype=dtype)
+def as_type(a: Tensor, dtype: torch.dtype | None) -> Any:
+    return a if dtype is None or a.dtype == dtype else rules.cast(a, dtype=dtype)
 
 
 @call("to", replace=True)
@@ -327,18 +284,18 @@ def to(a: Tensor, *args: Any, **kwargs: Any) -> Any:
     return rules.cast(a, dtype=dtype, device=device, copy=True)
 
 
-def _to_type(dtype: torch.dtype) -> Callable[..., Any]:
-    return lambda a, memory_format=None: cast(a, dtype)
-
-
-call("float")(_to_type(torch.float32))
-call("double")(_to_type(torch.float64))
-call("half")(_to_type(torch.float16))
-call("bfloat16")(_to_type(torch.bfloat16))
-call("type_as")(to)
-call("cpu")(lambda a, memory_format=None: to(a, "cpu"))
-call("cuda")(lambda a, device=None, *_, **how: to(a, "cuda" if device is None else device))
-call("detach")(lambda a: a.detach())
+enter(
+    {
+        "float": lambda a, memory_format=None: as_type(a, torch.float32),
+        "double": lambda a, memory_format=None: as_type(a, torch.float64),
+        "half": lambda a, memory_format=None: as_type(a, torch.float16),
+        "bfloat16": lambda a, memory_format=None: as_type(a, torch.bfloat16),
+        "type_as": to,
+        "cpu": lambda a, memory_format=None: to(a, "cpu"),
+        "cuda": lambda a, device=None, *_, **how: to(a, "cuda" if device is None else device),
+        "detach": lambda a: a.detach(),
+    }
+)
 
 
 @call("type")
@@ -407,16 +364,3 @@ def gelu(a: Tensor, *, approximate: str = "none") -> Any:
 def glu(a: Tensor, dim: int = -1) -> Any:
     content, gate = torch.split(a, a.shape[dim] // 2, dim)
     return content * torch.sigmoid(gate)
-
-
-@call("gumbel_softmax")
-def gumbel_softmax(a: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """A choice at random by these logits, soft enough to have a gradient; a hard one has that of the soft."""
-    with as_plain():
-        noise = -torch.empty_like(plain(a)).exponential_().log()
-    soft = rules.softmax((a + noise) / tau, dim=dim)
-    if not hard:
-        return soft
-    with as_plain():
-        chosen = torch.zeros_like(plain(soft)).scatter_(dim, plain(soft).argmax(dim, keepdim=True), 1.0)
-    return chosen - soft.detach() + soft

@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from string import ascii_letters
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 import torch
 import torch.nn.functional as F
@@ -16,7 +17,7 @@ from torch import Tensor
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair, reached_by
-from torcheer.autograd.torch_calls import broadcast, call, plain
+from torcheer.autograd.torch_calls import broadcast, call, enter, plain
 from torcheer.errors import InputError
 
 # --- Products of matrices and vectors, and einsum, which says any of them in letters ------------------
@@ -42,11 +43,6 @@ def matmul(a: Tensor, other: Tensor) -> Any:
     return rules.reshape(result, shape=tuple(shape))
 
 
-@call("__rmatmul__")
-def rmatmul(a: Tensor, other: Tensor) -> Any:
-    return matmul(other, a)
-
-
 @call("linear", replace=True)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     if len(weight.shape) == 1:  # one unit, whose dimension is left out
@@ -55,27 +51,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     return rules.linear(x, weight, bias)
 
 
-call("mm", "mv", "bmm", "dot", "vdot")(lambda a, other=None, **named: matmul(a, *_factors(named, other)))
-
-
 def _factors(named: dict[str, Any], *given: Any) -> list[Any]:
     """torch has other names for each kind: other, mat2, vec; mat and vec, batch1 and batch2."""
     return [*(one for one in given if one is not None), *named.values()]
-
-
-@call("addmm", "addmv", "baddbmm")
-def addmm(a: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Any:
-    return _added(a, matmul(*_factors(named, *factors)), beta, alpha)
-
-
-@call("addbmm")
-def addbmm(a: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _added(a, torch.sum(matmul(batch1, batch2), 0), beta, alpha)
-
-
-@call("addr")
-def addr(a: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _added(a, outer(vec1, vec2), beta, alpha)
 
 
 def _added(a: Tensor, product: Any, beta: Any, alpha: Any) -> Any:
@@ -85,22 +63,35 @@ def _added(a: Tensor, product: Any, beta: Any, alpha: Any) -> Any:
     return (a if beta == 1 else beta * a) + product
 
 
-@call("outer", "ger")
-def outer(a: Tensor, vec2: Tensor) -> Any:
-    return a.unsqueeze(1) * vec2.unsqueeze(0)
-
-
-@call("inner")
-def inner(a: Tensor, other: Tensor) -> Any:
+def _inner(a: Tensor, other: Tensor) -> Any:
     """Over the last dimension of both."""
     if not len(a.shape) or not len(other.shape):
         return a * other
     return tensordot(a, other, ([-1], [-1]))
 
 
-@call("linalg_vecdot")
-def vecdot(a: Tensor, other: Tensor, *, dim: int = -1) -> Any:
-    return torch.sum(a * other, dim)
+def _outer(a: Tensor, vec2: Tensor) -> Any:
+    return a.unsqueeze(1) * vec2.unsqueeze(0)
+
+
+enter(
+    {
+        "__rmatmul__": lambda a, other: matmul(other, a),
+        "mm mv bmm dot vdot": lambda a, other=None, **named: matmul(a, *_factors(named, other)),
+        "addmm addmv baddbmm": lambda a, *factors, beta=1, alpha=1, **named: _added(
+            a, matmul(*_factors(named, *factors)), beta, alpha
+        ),
+        "addbmm": lambda a, batch1, batch2, *, beta=1, alpha=1: _added(
+            a, torch.sum(matmul(batch1, batch2), 0), beta, alpha
+        ),
+        "addr": lambda a, vec1, vec2, *, beta=1, alpha=1: _added(a, _outer(vec1, vec2), beta, alpha),
+        "outer ger": _outer,
+        "inner": _inner,
+        "linalg_vecdot": lambda a, other, *, dim=-1: torch.sum(a * other, dim),
+        "linalg_multi_dot": lambda tensors: functools.reduce(matmul, tensors),
+        "chain_matmul": lambda *matrices: functools.reduce(matmul, matrices),
+    }
+)
 
 
 @call("cross", "linalg_cross", asks=True)
@@ -112,16 +103,6 @@ def cross(function: Any, a: Tensor, other: Tensor, dim: int | None = None) -> An
     function(plain(a), plain(other), dim=dim)  # torch says if these are no vectors in space
     (a1, a2), (b1, b2) = ([torch.roll(one, -step, dim) for step in (1, 2)] for one in (a, other))
     return a1 * b2 - a2 * b1
-
-
-@call("linalg_multi_dot")
-def multi_dot(tensors: Sequence[Tensor]) -> Any:
-    return functools.reduce(matmul, tensors)
-
-
-@call("chain_matmul")
-def chain_matmul(*matrices: Tensor) -> Any:
-    return multi_dot(matrices)
 
 
 # --- tensors ---------------------------------------------------------------------------------------------
@@ -195,9 +176,6 @@ def _without_repeats(tensor: Any, term: str) -> tuple[Any, str]:
             tensor = torch.diagonal(tensor, 0, first, second)
             term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
     return tensor, term
-
-
-# --- layer functions ----------------------------------------------------------------------------------
 
 
 # --- looking up ------------------------------------------------------------------------------------------
@@ -526,16 +504,6 @@ def avg_pool1d(
     return avg_pool2d(picture, _row(kernel_size), step, _row(padding, 0), *how, **named).squeeze(-2)
 
 
-@call("lp_pool2d")
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Any:
-    """The root of the sum of powers in each window."""
-    height, width = pair(kernel_size)
-    sums = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode) * (height * width)
-    return torch.relu(sums) ** (1 / norm_type)
-
-
 # --- other sizes: rows and columns, each by a matrix -----------------------------------------------------
 
 
@@ -601,3 +569,27 @@ def _units(like: Tensor, dim: int) -> Tensor:
 
 def _each(value: Any, num_dims: int) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value] * num_dims
+
+
+# --- functions that torch has in Python ------------------------------------------------------------------
+
+_IN_PYTHON: Final = """
+    softsign tanhshrink softmin gumbel_softmax normalize lp_pool1d lp_pool2d multi_head_attention_forward
+    multilabel_soft_margin_loss triplet_margin_with_distance_loss
+"""
+
+
+@call(*_IN_PYTHON.split(), asks=True)
+def as_it_stands(function: Any, *args: Any, **named: Any) -> Any:
+    """Run as it stands in torch: what it calls comes to us by itself."""
+    return _copied(function)(*args, **named)
+
+
+@functools.cache
+def _copied(function: FunctionType) -> FunctionType:
+    """It begins with the question whether somebody else is to be called. In the copy the answer is no."""
+    questions = [name for name in function.__code__.co_names if name.startswith("has_torch_function")]
+    names = {**function.__globals__, **dict.fromkeys(questions, lambda *_: False)}
+    copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+    copied.__kwdefaults__ = function.__kwdefaults__
+    return copied

@@ -7,62 +7,52 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from torcheer.autograd import rules
-from torcheer.autograd.composed.elementwise import cast
-from torcheer.autograd.torch_calls import call, place_of, places_of, plain
+from torcheer.autograd.composed.elementwise import as_type
+from torcheer.autograd.torch_calls import call, enter, place_of, places_of, plain
 from torcheer.errors import InputError
 
 # --- in one row of the table -----------------------------------------------------------------------------
 
 
-@call("sum", replace=True)
-def total(a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None) -> Any:
-    a = a if dtype is None else cast(a, dtype)
-    return rules.total(a, dim=dim if axis is None else axis, keepdim=keepdim)
+def _over(op: Callable[..., Any], no_dim: Any = None) -> Callable[..., Any]:
+    """A row that takes some dimensions away; `no_dim` is what says all of them."""
+
+    def called(
+        a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None
+    ) -> Any:
+        dim = dim if axis is None else axis
+        return op(as_type(a, dtype), dim=no_dim if dim is None else dim, keepdim=keepdim)
+
+    return called
 
 
-@call("mean", replace=True)
-def mean(a: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, dtype: Any = None) -> Any:
-    a = a if dtype is None else cast(a, dtype)
-    return rules.mean(a, dim=dim if axis is None else axis, keepdim=keepdim)
+def _along(op: Callable[..., Any]) -> Callable[..., Any]:
+    """A row that goes along one dimension, which must be named."""
+
+    def called(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+        if dim is None:
+            raise InputError("say over which dimension: softmax(x, dim=-1), cumsum(x, dim=0).")
+        return op(as_type(a, dtype), dim=dim)
+
+    return called
 
 
-@call("amax", replace=True)
-def amax(a: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
-    return rules.amax(a, dim=() if dim is None else dim, keepdim=keepdim)
-
-
-@call("logsumexp", "special_logsumexp", replace=True)
-def logsumexp(a: Tensor, dim: Any, keepdim: bool = False, *, axis: Any = None) -> Any:
-    return rules.logsumexp(a, dim=dim if axis is None else axis, keepdim=keepdim)
-
-
-@call("cumsum", replace=True)
-def cumsum(a: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    return rules.cumsum(a if dtype is None else cast(a, dtype), dim=dim)
-
-
-@call("softmax", "special_softmax", "_softmax", replace=True)
-def softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    return rules.softmax(a if dtype is None else cast(a, dtype), dim=_named(dim, "softmax"))
-
-
-@call("log_softmax", "special_log_softmax", replace=True)
-def log_softmax(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    return rules.log_softmax(a if dtype is None else cast(a, dtype), dim=_named(dim, "log_softmax"))
-
-
-@call("softmin")
-def softmin(a: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    return softmax(-a, dim, dtype=dtype)
-
-
-def _named(dim: int | None, name: str) -> int:
-    if dim is None:
-        raise InputError(f"say over which dimension: {name}(x, dim=-1).")
-    return dim
+enter(
+    {
+        "sum": _over(rules.total),
+        "mean": _over(rules.mean),
+        "amax": _over(rules.amax, no_dim=()),
+        "logsumexp special_logsumexp": _over(rules.logsumexp),
+        "cumsum": _along(rules.cumsum),
+        "softmax special_softmax _softmax": _along(rules.softmax),
+        "log_softmax special_log_softmax": _along(rules.log_softmax),
+    },
+    replace=True,
+)
 
 
 # --- spread ----------------------------------------------------------------------------------------------
@@ -96,20 +86,14 @@ def var_mean(
     return total / max(0.0, num_free), mean if keepdim else mean.reshape(total.shape)
 
 
-@call("var")
-def var(a: Tensor, *args: Any, **named: Any) -> Any:
-    return var_mean(a, *args, **named)[0]
-
-
-@call("std")
-def std(a: Tensor, *args: Any, **named: Any) -> Any:
-    return root(var(a, *args, **named))
-
-
 @call("std_mean")
 def std_mean(a: Tensor, *args: Any, **named: Any) -> tuple[Any, Any]:
     variance, mean = var_mean(a, *args, **named)
     return root(variance), mean
+
+
+call("var")(lambda a, *args, **named: var_mean(a, *args, **named)[0])
+call("std")(lambda a, *args, **named: std_mean(a, *args, **named)[0])
 
 
 # --- products --------------------------------------------------------------------------------------------
@@ -118,7 +102,7 @@ def std_mean(a: Tensor, *args: Any, **named: Any) -> tuple[Any, Any]:
 @call("prod")
 def prod(a: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Halves times halves: a tree of products, whose gradient needs no division and does not mind zeros."""
-    a = a if dtype is None else a.to(dtype)
+    a = as_type(a, dtype)
     if dim is None:
         return prod(a.reshape(-1), 0)
     dim = place_of(dim, len(a.shape))
@@ -137,7 +121,7 @@ def prod(a: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 @call("cumprod")
 def cumprod(a: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """Each times the one before it, then times the one two before, then four: again without a division."""
-    a = a if dtype is None else a.to(dtype)
+    a = as_type(a, dtype)
     if not len(a.shape):
         return rules.clone(a)
     step = 1
@@ -162,11 +146,6 @@ def nanmean(a: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     return nansum(a, dim, keepdim, dtype=dtype) / count
 
 
-@call("trace")
-def trace(a: Tensor) -> Any:
-    return torch.diagonal(a).sum()
-
-
 @call("diff")
 def diff(
     a: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
@@ -184,7 +163,7 @@ def diff(
 @call("linalg_vector_norm")
 def vector_norm(a: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Where it is 0 the gradient is 0, too, as torch has it."""
-    a = a if dtype is None else a.to(dtype)
+    a = as_type(a, dtype)
     dims = places_of(dim, len(a.shape))
     size = torch.abs(a)
     if abs(ord) == math.inf:
@@ -205,16 +184,11 @@ def vector_norm(a: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     )
 
 
-@call("norm")
-def norm(a: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return vector_norm(a, _of_vectors(p), dim, keepdim, dtype=dtype)
-
-
 @call("linalg_matrix_norm")
 def matrix_norm(
     a: Tensor, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    a = a if dtype is None else a.to(dtype)
+    a = as_type(a, dtype)
     rows, columns = places_of(dim, len(a.shape))
     if ord == "fro":
         return vector_norm(a, 2, (rows, columns), keepdim)
@@ -248,34 +222,25 @@ def _of_vectors(order: Any) -> Any:
     return 2 if order in ("fro", None) else order
 
 
-# --- distances -------------------------------------------------------------------------------------------
-
-
-@call("dist")
-def dist(a: Tensor, other: Tensor, p: float = 2) -> Any:
-    return vector_norm(a - other, p)
-
-
-@call("pairwise_distance")
-def pairwise_distance(a: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    return vector_norm(a - x2 + eps, p, -1, keepdim)
-
-
-@call("cdist")
-def cdist(a: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Any:
-    """Each of the first from each of the second."""
-    return vector_norm(a.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
-
-
-@call("cosine_similarity")
-def cosine_similarity(a: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
-    first, second = (torch.clamp_min(vector_norm(one, 2, dim, True), eps) for one in (a, x2))
-    return torch.sum((a / first) * (x2 / second), dim)
-
-
-@call("normalize")
-def normalize(a: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
-    return a / torch.clamp_min(vector_norm(a, p, dim, True), eps)
+enter(
+    {
+        "norm": lambda a, p="fro", dim=None, keepdim=False, dtype=None: vector_norm(
+            a, _of_vectors(p), dim, keepdim, dtype=dtype
+        ),
+        "dist": lambda a, other, p=2: vector_norm(a - other, p),
+        "pairwise_distance": lambda a, x2, p=2.0, eps=1e-6, keepdim=False: vector_norm(
+            a - x2 + eps, p, -1, keepdim
+        ),
+        # Each of the first from each of the second.
+        "cdist": lambda a, x2, p=2.0, compute_mode=None: vector_norm(
+            a.unsqueeze(-2) - x2.unsqueeze(-3), p, -1
+        ),
+        "cosine_similarity": lambda a, x2, dim=1, eps=1e-8: torch.sum(
+            F.normalize(a, 2, dim, eps) * F.normalize(x2, 2, dim, eps), dim
+        ),
+        "trace": lambda a: torch.diagonal(a).sum(),
+    }
+)
 
 
 # --- the largest, and those in order ---------------------------------------------------------------------
@@ -293,27 +258,16 @@ def picked(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) ->
     return type(found)((values if is_kept else values.squeeze(dim), places))
 
 
-@call("msort")
-def msort(a: Tensor) -> Any:
-    return torch.sort(a, 0).values
-
-
-@call("max", asks=True)
-def largest(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
+@call("max", "min", asks=True)
+def extreme(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
     """Of all, along a dimension, or of two tensors."""
-    return _extreme(function, rules.maximum, torch.amax, a, *args, **named)
-
-
-@call("min", asks=True)
-def smallest(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
-    return _extreme(function, rules.minimum, torch.amin, a, *args, **named)
-
-
-def _extreme(function: Any, of_two: Any, of_all: Any, a: Tensor, *args: Any, **named: Any) -> Any:
+    is_max = function.__name__ == "max"
     other = named.get("other", args[0] if args else None)
     if isinstance(other, Tensor):
-        return of_two(a, other)
-    return picked(function, a, *args, **named) if args or named else of_all(a)
+        return (rules.maximum if is_max else rules.minimum)(a, other)
+    if args or named:
+        return picked(function, a, *args, **named)
+    return torch.amax(a) if is_max else torch.amin(a)
 
 
 @call("median", "nanmedian", asks=True)
@@ -325,9 +279,8 @@ def median(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) ->
     return torch.mean(a[(a == value) | (torch.isnan(a) & torch.isnan(value))])
 
 
-@call("amin")
-def amin(a: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
-    return -torch.amax(-a, dim, keepdim=keepdim)
+call("amin")(lambda a, dim=(), keepdim=False: -torch.amax(-a, dim, keepdim=keepdim))
+call("msort")(lambda a: torch.sort(a, 0).values)
 
 
 @call("aminmax")

@@ -17,6 +17,7 @@ from torcheer.autograd.rule_math import pair
 from torcheer.autograd.torch_calls import (
     broadcast,
     call,
+    enter,
     place_of,
     plain,
     plain_key,
@@ -52,20 +53,17 @@ def reshape(a: Tensor, *shape: Any, **named: Any) -> Any:
     return rules.reshape(a, shape=sizes(shape, named))
 
 
-@call("permute", replace=True)
-def permute(a: Tensor, *dims: Any, **named: Any) -> Any:
-    return rules.permute(a, dims=sizes(dims, named))
-
-
-@call("expand", "broadcast_to", replace=True)
-def expand(a: Tensor, *shape: Any, **named: Any) -> Any:
-    named.pop("implicit", None)
-    return rules.expand(a, shape=sizes(shape, named))
-
-
-@call("flip", replace=True)
-def flip(a: Tensor, *dims: Any, **named: Any) -> Any:
-    return rules.flip(a, dims=sizes(dims, named))
+enter(
+    {
+        "permute": lambda a, *dims, **named: rules.permute(a, dims=sizes(dims, named)),
+        "flip": lambda a, *dims, **named: rules.flip(a, dims=sizes(dims, named)),
+        "expand broadcast_to": lambda a, *shape, implicit=False, **named: rules.expand(
+            a, shape=sizes(shape, named)
+        ),
+        "expand_as": lambda a, other: rules.expand(a, shape=tuple(other.shape)),
+    },
+    replace=True,
+)
 
 
 @call("clone", replace=True)
@@ -78,11 +76,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
     # torch passes over empty vectors, whatever the shape of the others.
     parts = [one for one in tensors if tuple(one.shape) != (0,)] or list(tensors)
     return rules.cat(*parts, dim=dim if axis is None else axis)
-
-
-@call("expand_as")
-def expand_as(a: Tensor, other: Tensor) -> Any:
-    return rules.expand(a, shape=tuple(other.shape))
 
 
 @call("broadcast_tensors")
@@ -146,9 +139,7 @@ def _results(function: Callable[..., Any], args: Any, named: Any, sign: int) -> 
     return _One([found]) if isinstance(found, Tensor) else list(found)
 
 
-@call("__getitem__")
-def index(a: Tensor, key: Any) -> Any:
-    return rules.index(a, key=plain_key(key))
+call("__getitem__")(lambda a, key: rules.index(a, key=plain_key(key)))
 
 
 @call("gather", replace=True)
@@ -189,8 +180,13 @@ def scatter_add(a: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
 
 @call("index_add")
 def index_add(a: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
-    key = (*[slice(None)] * place_of(dim, len(a.shape)), plain(index).reshape(-1))
+    key = _at(a, dim, plain(index).reshape(-1))
     return a + alpha * rules.place(source, shape=tuple(a.shape), key=key)
+
+
+def _at(a: Tensor, dim: int, part: Any) -> tuple[Any, ...]:
+    """The key of a part along one dimension."""
+    return (*[slice(None)] * place_of(dim, len(a.shape)), part)
 
 
 # --- together and apart -------------------------------------------------------------------------------------
@@ -205,19 +201,16 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
 @call("narrow", asks=True)
 def narrow(function: Callable[..., Any], a: Tensor, dim: int, start: Any, length: int) -> Any:
     function(plain(a), dim, start, length)  # torch says what is not there
-    dim, start = place_of(dim, len(a.shape)), int(start)
-    start = start + a.shape[dim] if start < 0 else start
-    return rules.index(a, key=(*[slice(None)] * dim, slice(start, start + length)))
+    start = int(start) + a.shape[dim] if start < 0 else int(start)
+    return rules.index(a, key=_at(a, dim, slice(start, start + length)))
 
 
 @call("select")
 def select(a: Tensor, dim: int, index: int) -> Any:
-    return rules.index(a, key=(*[slice(None)] * place_of(dim, len(a.shape)), int(index)))
+    return rules.index(a, key=_at(a, dim, int(index)))
 
 
-@call("unbind")
-def unbind(a: Tensor, dim: int = 0) -> Any:
-    return tuple(select(a, dim, place) for place in range(a.shape[dim]))
+call("unbind")(lambda a, dim=0: tuple(select(a, dim, place) for place in range(a.shape[dim])))
 
 
 @call("split", "split_with_sizes", "chunk", asks=True)
@@ -228,7 +221,7 @@ def split(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> 
     with as_plain():
         lengths = [one.shape[dim] for one in function(plain(a), *args, **named)]
     for length in lengths:
-        pieces.append(rules.index(a, key=(*[slice(None)] * dim, slice(ends, ends + length))))
+        pieces.append(rules.index(a, key=_at(a, dim, slice(ends, ends + length))))
         ends += length
     return tuple(pieces)
 

@@ -1,0 +1,660 @@
+"""What is done to the values of a layer on their way to the disk: pooled, projected, cast, or your own.
+
+A `Transform` is a description that never changes. `begin` makes of it the function that works on the batches
+of one layer. Its words say all that matters for its results: they are a part of what says whether features
+on disk are still the ones asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import math
+import pkgutil
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, runtime_checkable
+
+import numpy
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from torcheer.errors import InputError
+
+Applied = Callable[[Tensor], Tensor]  # keeps the first dimension, that of samples
+
+
+@runtime_checkable
+class Transform(Protocol):
+    """A description of what is done to values."""
+
+    @property
+    def words(self) -> str:
+        """Such as "pool mean". Equal words must mean equal results."""
+        ...
+
+    def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
+        """For one layer. `shape` and `dims` are those of one sample as it arrives here."""
+        ...
+
+    def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
+        """The names of a sample's dimensions afterwards, given its shape before and afterwards."""
+        ...
+
+
+def working_dtype(dtype: torch.dtype, layer: str, what: str) -> torch.dtype:
+    """The dtype to compute in: float32, and float64 where float32 would lose digits."""
+    if dtype.is_complex:
+        raise InputError(
+            f"{what} of layer {layer!r}: its values are complex ({dtype_name(dtype)}). Turn them into real "
+            "ones first, with a function such as torch.abs."
+        )
+    return torch.float32 if dtype.itemsize <= (4 if dtype.is_floating_point else 2) else torch.float64
+
+
+def rows_of(values: Tensor, num_units: int, layer: str, what: str) -> Tensor:
+    """One row for each sample. Another number of units than at the beginning is refused."""
+    rows = values.reshape(len(values), -1) if values.numel() else values.reshape(len(values), num_units)
+    if rows.shape[1] != num_units:
+        raise InputError(
+            f"{what} of layer {layer!r}: it began with samples of {num_units:,} units, and now one has "
+            f"{rows.shape[1]:,}. Where samples differ in size, pool them first."
+        )
+    return rows
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def open_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype of `open_values`: quantised values and floats of one byte become float32."""
+    return torch.float32 if dtype_name(dtype).startswith(("float8_", "qint", "quint")) else dtype
+
+
+def open_values(values: Tensor, layer: str) -> Tensor:
+    """Dense, and of a dtype that one can compute with."""
+    if values.is_nested:
+        raise InputError(
+            f"layer {layer!r} gives a nested tensor, whose samples have shapes of their own: give a model "
+            "that pads them."
+        )
+    if values.layout is not torch.strided:
+        values = values.to_dense()
+    if values.is_quantized:
+        values = values.dequantize()
+    return values.detach().to(open_dtype(values.dtype))
+
+
+def numpy_dtype(dtype: torch.dtype, layer: str) -> torch.dtype:
+    """The dtype that is kept for one that is computed with."""
+    wider = {torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
+    if dtype in wider:
+        return wider[dtype]
+    try:
+        torch.empty(0, dtype=dtype, device="cpu").numpy()
+    except (TypeError, RuntimeError):
+        raise InputError(
+            f"layer {layer!r} gives values of {dtype_name(dtype)}, which NumPy does not have: take a "
+            "transform such as 'float32'."
+        ) from None
+    return dtype
+
+
+# --- another dtype ----------------------------------------------------------------------------------------
+
+CASTS: Final[dict[str, torch.dtype]] = {
+    name: getattr(torch, name)
+    for name in (
+        *("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"),
+        *("complex64", "complex128"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """To a dtype that NumPy has, too. Whole numbers take no fractions: they would be cut off unnoticed.
+
+    - `saturate`: a value that is too large becomes the largest that there is. Otherwise it is an error, as it
+      would be infinite or wrap around. What was infinite already stays so, and is an error for whole numbers.
+    """
+
+    dtype: str
+    saturate: bool = False
+
+    def __post_init__(self) -> None:
+        name = str(self.dtype).removeprefix("torch.")
+        if name not in CASTS:
+            near = difflib.get_close_matches(name, CASTS, n=1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise InputError(f"features cannot be kept as {name!r}: {hint}There are {', '.join(CASTS)}.")
+        object.__setattr__(self, "dtype", name)
+
+    @property
+    def words(self) -> str:
+        return f"{self.dtype} (saturated)" if self.saturate else self.dtype
+
+    def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
+        wanted = CASTS[self.dtype]
+        if dtype.is_complex and not wanted.is_complex and wanted is not torch.bool:
+            raise InputError(
+                f"{self.words} of layer {layer!r}: its values are complex, and the imaginary part would be "
+                "lost. Take a function such as torch.abs first, or 'complex64'."
+            )
+        return partial(self._cast, layer, wanted)
+
+    def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
+        return dims
+
+    def _cast(self, layer: str, wanted: torch.dtype, values: Tensor) -> Tensor:
+        if wanted is torch.bool or values.dtype is wanted:
+            return values.to(wanted)
+        if wanted.is_complex:
+            part = torch.float32 if wanted is torch.complex64 else torch.float64
+            values = values.to(torch.promote_types(values.dtype, wanted))
+            parts = torch.view_as_real(values.resolve_conj())
+            return torch.view_as_complex(self._to_fractions(layer, part, parts).contiguous())
+        change = self._to_fractions if wanted.is_floating_point else self._to_whole_numbers
+        return change(layer, wanted, values)
+
+    def _to_fractions(self, layer: str, wanted: torch.dtype, values: Tensor) -> Tensor:
+        result = values.to(wanted)
+        is_lost = result.isinf() & values.isfinite()
+        largest = torch.finfo(wanted).max
+        self._refuse_lost(layer, values, is_lost, f"beyond ±{largest:g}")
+        # Of those that were lost only: what was infinite before stays so.
+        return torch.where(is_lost, result.sign() * largest, result) if is_lost.any() else result
+
+    def _to_whole_numbers(self, layer: str, wanted: torch.dtype, values: Tensor) -> Tensor:
+        limits = torch.iinfo(wanted)
+        if values.dtype.is_floating_point:
+            # Half floats cannot hold the limits that they are compared with.
+            values = values.to(torch.promote_types(values.dtype, torch.float32))
+            self._refuse(layer, values, ~values.isfinite(), "not finite", "Take 'float16' or wider.")
+            hint = (
+                "Take 'float16', or make whole numbers of them first: lambda values: (100 * values).round()."
+            )
+            self._refuse(layer, values, values != values.trunc(), "fractions", hint)
+            # One more than the largest is a power of two, and so exact in every float.
+            is_high, is_low = values >= float(limits.max + 1), values < float(limits.min)
+        else:
+            values = values.to(torch.int64)
+            is_high, is_low = values > limits.max, values < limits.min
+        is_lost = is_high | is_low
+        self._refuse_lost(layer, values, is_lost, f"outside {limits.min} to {limits.max}")
+        result = values.masked_fill(is_lost, 0).to(wanted)
+        return result.masked_fill(is_high, limits.max).masked_fill(is_low, limits.min)
+
+    def _refuse_lost(self, layer: str, values: Tensor, is_lost: Tensor, where: str) -> None:
+        if not self.saturate:
+            hint = f"Take a wider dtype, or '{self.dtype}:saturate'."
+            self._refuse(layer, values, is_lost, where, hint)
+
+    def _refuse(self, layer: str, values: Tensor, is_bad: Tensor, what: str, hint: str) -> None:
+        if is_bad.any():
+            farthest = float(values[is_bad].abs().max())
+            raise InputError(
+                f"{self.words} of layer {layer!r}: {int(is_bad.sum()):,} of {values.numel():,} values are "
+                f"{what}, the farthest ±{farthest:g}. {hint}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Flatten:
+    """Each sample becomes one row of units, in the order that they lie in memory."""
+
+    @property
+    def words(self) -> str:
+        return "flatten"
+
+    def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
+        return lambda values: values.reshape(len(values), -1)
+
+    def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
+        return ("unit",)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of a batch of values, which keeps the first dimension: that of samples.
+
+    - `words`: what it is called beside the features; its name when left out. Whether it still does the same
+      is seen on the first batch, which is computed again when an extraction goes on.
+
+    A module runs as it is: put it into eval mode first.
+    """
+
+    call: Callable[[Tensor], Tensor]
+    words: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.call):
+            raise InputError(f"Function takes a function of a tensor, not {self.call!r}.")
+        kind = "module" if isinstance(self.call, nn.Module) and not self.words else "function"
+        object.__setattr__(self, "words", f"{kind} {self.words or _name_of(self.call)}")
+
+    def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
+        return partial(self._called, layer)
+
+    def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
+        """The same for the same shape. Otherwise only one dimension has a name that means something."""
+        if result == shape:
+            return dims
+        return ("unit",) if len(result) == 1 else tuple(f"dim_{at}" for at in range(1, len(result) + 1))
+
+    def _called(self, layer: str, values: Tensor) -> Tensor:
+        with torch.no_grad():
+            result: Any = self.call(values)
+        where = f"{self.words} of layer {layer!r}"
+        if not isinstance(result, Tensor):
+            raise InputError(f"{where}: it gave a {type(result).__name__}, and must give a tensor.")
+        if result.dim() == 0 or len(result) != len(values):
+            raise InputError(
+                f"{where}: it was given {tuple(values.shape)} and gave {tuple(result.shape)}. The first "
+                f"dimension is that of samples, and must stay {len(values)}."
+            )
+        return result
+
+
+def _name_of(thing: Any) -> str:
+    """Such as "package.module.name"."""
+    if isinstance(thing, functools.partial):
+        return f"partial({_name_of(thing.func)})"
+    if isinstance(thing, types.MethodType) and not isinstance(thing.__self__, type):
+        return f"{_name_of(type(thing.__self__))}.{thing.__name__}"
+    if not hasattr(thing, "__qualname__"):
+        thing = type(thing)
+    module, name = str(getattr(thing, "__module__", "") or ""), str(thing.__qualname__)
+    if name.startswith("_VariableFunctionsClass."):
+        return f"torch.{thing.__name__}"
+    if module == "__mp_main__":  # a process that was spawned knows the script under another name
+        module = "__main__"
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+# --- pooling -----------------------------------------------------------------------------------------------
+
+_POOLED_DIMS: Final = ("z", "y", "x", "time", "token")
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Over space, time or tokens: the dimensions named z, y, x, time and token. All others stay.
+
+    - `size`: how many places are left along each of these, such as 2 or (2, 3), instead of none at all. A
+      dimension that is no longer than that stays as it is.
+
+    A sample without such a dimension is left as it is. The dtype stays; only the mean of whole numbers has
+    a fraction.
+    """
+
+    kind: Literal["mean", "max"] = "mean"
+    size: int | tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("mean", "max"):
+            raise InputError(f"a pool is of the kind 'mean' or 'max', not {self.kind!r}.")
+        sizes = self.size if isinstance(self.size, tuple) else (1 if self.size is None else self.size,)
+        if not sizes or not all(type(size) is int and size >= 1 for size in sizes):
+            raise InputError(
+                f"the size of a pool is a whole number such as 2, or one for each dimension such as (2, 3), "
+                f"not {self.size!r}."
+            )
+
+    @property
+    def words(self) -> str:
+        return f"pool {self.kind}" + ("" if self.size is None else f" to {self.size}")
+
+    def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
+        # One further in a batch, whose first dimension is that of samples.
+        places = tuple(at + 1 for at, name in enumerate(dims) if name in _POOLED_DIMS)
+        if not places:
+            return lambda values: values
+        is_plain_mean = self.kind == "mean" and self.size is None
+        working = dtype if dtype.is_complex and is_plain_mean else working_dtype(dtype, layer, self.words)
+        if self.size is None:
+            change = partial(_away, places, self.kind, working)
+        else:
+            sizes = self.size if isinstance(self.size, tuple) else (self.size,) * len(places)
+            if len(sizes) != len(places) or len(places) > 3:
+                raise InputError(
+                    f"{self.words} of layer {layer!r}: a sample {dims} has {len(places)} dimensions to "
+                    "pool. Give one number for all of them, or one for each; of more than three, pool "
+                    "without a size."
+                )
+            change = partial(_to_size, places, self.kind, working, sizes)
+
+        def pooled(values: Tensor) -> Tensor:
+            if values.dim() != len(shape) + 1:
+                raise InputError(
+                    f"{self.words} of layer {layer!r}: a batch began with {len(shape) + 1} dimensions, and "
+                    f"now is {tuple(values.shape)}."
+                )
+            result = change(values)
+            keeps = not _is_whole(values.dtype) or self.kind == "max"
+            return result.to(values.dtype) if keeps else result
+
+        return pooled
+
+    def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
+        return dims if self.size is not None else tuple(name for name in dims if name not in _POOLED_DIMS)
+
+
+def _is_whole(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def _away(places: tuple[int, ...], kind: str, working: torch.dtype, values: Tensor) -> Tensor:
+    """All places become one."""
+    values = values.contiguous()  # in one order in memory, so that it is added up in one order
+    if kind == "max":
+        return values.amax(places)
+    values = values.to(working)
+    if len(values) == 1:
+        # Torch shares the sum for one single number out among its threads, in another order than for more.
+        return torch.cat([values, values]).mean(places)[:1]
+    return values.mean(places)
+
+
+def _to_size(
+    places: tuple[int, ...], kind: str, working: torch.dtype, sizes: tuple[int, ...], values: Tensor
+) -> Tensor:
+    """Fewer places, each the mean or the maximum of those around it."""
+    others = [at for at in range(values.dim()) if at not in places]
+    order = [*others, *places]
+    moved = values.to(working).permute(order).contiguous()
+    lengths = moved.shape[len(others) :]
+    sizes = tuple(map(min, sizes, lengths))
+    # A batch and one dimension of channels is what these functions of torch want.
+    pool = getattr(F, f"adaptive_{'max' if kind == 'max' else 'avg'}_pool{len(places)}d")
+    shrunk: Tensor = pool(moved.reshape(-1, 1, *lengths), sizes)
+    back = [order.index(at) for at in range(values.dim())]
+    return shrunk.reshape(*moved.shape[: len(others)], *sizes).permute(back)
+
+
+# --- projection --------------------------------------------------------------------------------------------
+
+# A projection is a very sparse random matrix. The units are cut into as many runs of neighbours as a column
+# has entries, and each column has one entry in each run, at a random place and with a random sign. So every
+# unit counts with the same weight on average, and none twice. A column is added up run by run, element by
+# element for all samples: the result for a sample is the same to the last bit whatever else is in the batch,
+# on any number of threads, and on any machine.
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """To `num_units` units, whatever the shape of a sample, with distances kept as well as they can be.
+
+    - `density`: the share of entries that are not zero; "auto" is 1/√units. Each of them is ±√(1/(density ×
+      num_units)).
+    - `seed`: with the number of units, it decides on the matrix: on every machine and in every version.
+
+    Computed in float32, or in float64 where values have more digits. A layer that has no more units than
+    asked for is only flattened: its distances are kept as they are.
+    """
+
+    num_units: int
+    density: float | Literal["auto"] = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if type(self.num_units) is not int or self.num_units < 1:
+            raise InputError(
+                f"Project takes the number of units to keep, such as Project(512), not {self.num_units!r}."
+            )
+        if self.density != "auto" and not (type(self.density) in (int, float) and 0 < self.density <= 1):
+            raise InputError(
+                f"density is {self.density!r}: it is a share above 0 and up to 1, or 'auto' for 1/√units."
+            )
+        if type(self.seed) is not int or self.seed < 0:
+            raise InputError(f"seed is {self.seed!r}: take a whole number from 0.")
+
+    @property
+    def words(self) -> str:
+        density = "" if self.density == "auto" else f"density {self.density!r}, "
+        return f"project {self.num_units} ({density}seed {self.seed})"
+
+    def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
+        return _Projection(self, layer, math.prod(shape), working_dtype(dtype, layer, self.words))
+
+    def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
+        return ("unit",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SparseMatrix:
+    """One entry in each run of units for each column: where in the run, and its sign."""
+
+    edges: tuple[int, ...]  # of the runs: the first unit of each, and the number of units
+    places: NDArray[Any]  # runs by columns, counted from the start of the run
+    signs: NDArray[Any]  # runs by columns, 1 or -1
+
+    def scale(self, run: int) -> float:
+        """The size of each entry in a run: √(1/(density × columns)), with the density of that run."""
+        return math.sqrt((self.edges[run + 1] - self.edges[run]) / self.places.shape[1])
+
+
+def draw_matrix(
+    num_units: int, num_columns: int, *, density: float | Literal["auto"], seed: int
+) -> SparseMatrix:
+    """The same for the same numbers, always: only the raw bits of PCG64 and whole numbers go into it."""
+    wanted = math.sqrt(num_units) if density == "auto" else density * num_units
+    num_runs = min(num_units, max(1, round(wanted)))
+    edges = tuple(run * num_units // num_runs for run in range(num_runs + 1))
+    # NumPy promises the stream of a bit generator for good, but not what its distributions make of it.
+    bits = numpy.random.PCG64(numpy.random.SeedSequence([seed, num_units]))
+    drawn = bits.random_raw(num_columns * num_runs).reshape(num_columns, num_runs)
+    lengths, half = numpy.diff(numpy.array(edges)).astype(numpy.uint64), numpy.uint64(32)
+    places = ((drawn >> half) * lengths) >> half
+    return SparseMatrix(
+        edges=edges,
+        places=numpy.ascontiguousarray(places.T, dtype=numpy.int32),
+        signs=numpy.ascontiguousarray(1 - 2 * (drawn & numpy.uint64(1)).astype(numpy.int8).T),
+    )
+
+
+class _Projection:
+    """Of one layer; one that is small already is only flattened."""
+
+    def __init__(self, project: Project, layer: str, num_units: int, dtype: torch.dtype) -> None:
+        self._layer, self._words, self._num_units, self._dtype = layer, project.words, num_units, dtype
+        self.note = ""
+        self._matrix: SparseMatrix | None = None
+        if num_units <= project.num_units:
+            self.note = (
+                f"{project.words}: left as it is, flattened, as it has {num_units:,} units, no more than the "
+                f"{project.num_units:,} asked for."
+            )
+            return
+        self._matrix = draw_matrix(num_units, project.num_units, density=project.density, seed=project.seed)
+        self._places = torch.from_numpy(self._matrix.places)
+        self._signs = torch.from_numpy(self._matrix.signs).to(dtype)
+
+    def __call__(self, values: Tensor) -> Tensor:
+        rows = rows_of(values, self._num_units, self._layer, self._words)
+        if self._matrix is None:
+            return rows.to(self._dtype)
+        if self._places.device != rows.device:
+            self._places, self._signs = self._places.to(rows.device), self._signs.to(rows.device)
+        edges = self._matrix.edges
+        total = torch.zeros(self._places.shape[1], len(rows), dtype=self._dtype, device=rows.device)
+        for run in range(len(edges) - 1):
+            units = rows[:, edges[run] : edges[run + 1]].to(self._dtype)
+            units = (units * self._matrix.scale(run)).t().contiguous()
+            # The product with a sign is exact, so it does not matter whether it is fused with the sum.
+            total.addcmul_(self._signs[run, :, None], units.index_select(0, self._places[run]))
+        return total.t().contiguous()
+
+
+# --- several, one after the other --------------------------------------------------------------------------
+
+_TRIED_ROWS: Final = 2  # of an example: enough to tell the samples from the rest
+_NAMES: Final = ("pool", "flatten", "project", *CASTS)
+_KNOWN: Final = (
+    "There are pool, pool:max, pool:mean:2, pool:mean:2x3, flatten, project:512, project:512:7, "
+    f"{', '.join(CASTS)}, float16:saturate, and package.module:function."
+)
+
+
+class BegunChain:
+    """Does the work for one layer. Made by `begin_all`."""
+
+    def __init__(self, layer: str, transforms: Sequence[Transform]) -> None:
+        self.layer = layer
+        self.words = tuple(transform.words for transform in transforms)
+        self.shape: tuple[int, ...] = ()  # of a sample afterwards
+        self.dtype = torch.float32  # afterwards, one that NumPy has
+        self.dims: tuple[str, ...] = ()  # the names of the sample's dimensions afterwards
+        self.notes: tuple[str, ...] = ()  # for the user: what is kept in another way than it came
+        self._parts: list[Applied] = []
+
+    def __call__(self, values: Tensor) -> Tensor:
+        """What is kept of a batch: dense, of `dtype`, with samples of `shape`."""
+        result = self.as_it_comes(values)
+        if result.shape != (len(values), *self.shape):
+            raise InputError(
+                f"layer {self.layer!r}: a sample was of shape {self.shape}, and now one is of "
+                f"{tuple(result.shape[1:])}. The features of a layer need one shape: pool the places or "
+                "tokens (transform='pool'), or give samples of one size."
+            )
+        return result
+
+    def as_it_comes(self, values: Tensor) -> Tensor:
+        """The same for a sample whose shape is its own."""
+        if not values.is_nested and not len(values):
+            return torch.empty(0, *self.shape, dtype=self.dtype, device=values.device)
+        result = open_values(values, self.layer)
+        for words, part in zip(self.words, self._parts, strict=True):
+            with _named(words, self.layer), torch.no_grad():
+                result = open_values(part(result), self.layer)
+        result = result.detach().resolve_conj().resolve_neg()
+        result = result.to(numpy_dtype(result.dtype, self.layer))
+        if result.dtype != self.dtype:
+            raise InputError(
+                f"layer {self.layer!r}: values were {dtype_name(self.dtype)}, and now are "
+                f"{dtype_name(result.dtype)}. Keep one dtype with a transform such as "
+                f"{dtype_name(self.dtype)!r}."
+            )
+        return result
+
+
+def begin_all(
+    transforms: Sequence[Transform], layer: str, example: Tensor, dims: tuple[str, ...]
+) -> BegunChain:
+    """For one layer, with a batch of it, whose first rows are sent through to learn what comes out.
+
+    - `dims`: the names of a sample's dimensions as it arrives.
+    """
+    values = open_values(example, layer)[:_TRIED_ROWS]
+    if transforms and not values.numel():
+        shape = tuple(values.shape[1:])
+        raise InputError(f"layer {layer!r}: a sample {shape} has no values that could be transformed.")
+    notes = ["sparse values are kept as dense ones."] if example.layout is not torch.strided else []
+    chain = BegunChain(layer, transforms)
+    for transform in transforms:
+        with _named(transform.words, layer), torch.no_grad():
+            arriving = tuple(values.shape[1:])
+            part = transform.begin(layer, arriving, values.dtype, dims)
+            chain._parts.append(part)
+            notes.append(getattr(part, "note", ""))
+            values = open_values(part(values), layer)
+            dims = transform.dims(dims, arriving, tuple(values.shape[1:]))
+    chain.shape, chain.dims = tuple(values.shape[1:]), dims
+    chain.dtype = numpy_dtype(values.dtype, layer)
+    for given, kept in ((example.dtype, open_dtype(example.dtype)), (values.dtype, chain.dtype)):
+        if given != kept:
+            notes.append(f"{dtype_name(given)} is kept as {dtype_name(kept)}, exactly: NumPy has none of it.")
+    chain.notes = tuple(filter(None, notes))
+    return chain
+
+
+@contextmanager
+def _named(words: str, layer: str) -> Iterator[None]:
+    """What a function of the user's raises goes through, and says where it was."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        error.add_note(f"in the transform {words!r} of layer {layer!r}")
+        raise
+
+
+def read_transforms(given: object) -> tuple[Transform, ...]:
+    """None, one or several of: words, a transform, a dtype, any function of a tensor.
+
+    Words are "pool", "pool:max", "pool:mean:2", "pool:mean:2x3", "flatten", "float16", "float16:saturate" and
+    other dtypes, "project:512", "project:512:7" with a seed, and "package.module:function" for a function or
+    transform of your own.
+    """
+    if given is None:
+        return ()
+    is_one = isinstance(given, str | torch.dtype | Transform) or callable(given)
+    if not is_one and isinstance(given, Iterable):
+        return tuple(_read(each) for each in given)
+    return (_read(given),)
+
+
+def _read(given: object) -> Transform:
+    if isinstance(given, str):
+        return _read_words(given.strip())
+    if isinstance(given, torch.dtype):
+        return Cast(str(given))
+    if isinstance(given, type):
+        raise InputError(f"{given.__name__} is a class: give an object of it, such as {given.__name__}(…).")
+    if isinstance(given, Transform):
+        return given
+    if callable(given):
+        return Function(given)
+    raise InputError(f"{given!r} is no transform: give words, a transform or a function. {_KNOWN}")
+
+
+def _read_words(given: str) -> Transform:
+    name, *options = given.split(":")
+    try:
+        if name in _NAMES:
+            return _made(name, options)
+        if len(options) == 1:
+            return _imported(given)
+    except (ValueError, TypeError, IndexError) as error:
+        raise InputError(f"{given!r} is no transform ({error}). {_KNOWN}") from error
+    near = difflib.get_close_matches(name.lower(), _NAMES, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"there is no transform {given!r}.{hint} {_KNOWN}")
+
+
+def _made(name: str, options: list[str]) -> Transform:
+    if name in CASTS and options in ([], ["saturate"]):
+        return Cast(name, saturate=bool(options))
+    if name == "flatten" and not options:
+        return Flatten()
+    if name == "pool" and len(options) <= 2:
+        kind: Any = options.pop(0) if options and not options[0][:1].isdigit() else "mean"
+        sizes = tuple(int(size) for option in options for size in option.split("x"))
+        return Pool(kind, None if not sizes else sizes[0] if len(sizes) == 1 else sizes)
+    if name == "project" and len(options) <= 2:
+        return Project(int(options[0]), seed=int(options[1]) if len(options) > 1 else 0)
+    raise ValueError(f"{name} takes no {':'.join(options)}")
+
+
+def _imported(given: str) -> Transform:
+    if str(Path.cwd()) not in sys.path:  # as python itself would have it
+        sys.path.insert(0, str(Path.cwd()))
+    where = given.partition(":")[0]
+    try:
+        found: Any = pkgutil.resolve_name(given)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{where}.".startswith(f"{error.name}."):
+            raise  # of something that the module itself imports
+        raise ValueError(error) from error
+    except AttributeError as error:
+        raise ValueError(error) from error
+    return _read(found)

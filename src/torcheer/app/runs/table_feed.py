@@ -453,10 +453,8 @@ class LoadedRecord(TableRecord):
     def columns(self) -> list[str]:
         return list(self._cells)
 
-    def cells(self, columns: Sequence[TableColumn] | None = None) -> dict[str, Cells]:
-        if columns is None:
-            return self._cells
-        return {column.name: self._cells[column.name] for column in columns}
+    def cells(self, *names: str) -> dict[str, Cells]:
+        return {name: self._cells[name] for name in names or self._cells}
 
 
 def load_records(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from tests.browser.netview_models import Recorded, record_every_shape
 from tests.browser.pages import PATIENCE_MS, VIEWPORT, new_context, no_errors, one_page
 from torcheer.app import listen, serve_runs_in_background
 from torcheer.app.server import Serving
-from torcheer.errors import InputError
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -44,16 +42,13 @@ def same_ports() -> Iterator[None]:
 
     A browser keeps what it made of the scripts of an address, and a page is loaded in two thirds of the time.
     """
-    bind = listen._bind_given
+    bind = listen._bind_first
 
-    def bind_again(host: str, address: str, port: int) -> socket.socket:
-        for known in _PORTS if port == 0 else ():
-            with contextlib.suppress(InputError):
-                return bind(host, address, known)
-        return bind(host, address, port)
+    def bind_again(host: str, address: str, ports: Sequence[int]) -> socket.socket:
+        return bind(host, address, [*_PORTS, 0] if list(ports) == [0] else ports)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listen, "_bind_given", bind_again)
+        patch.setattr(listen, "_bind_first", bind_again)
         yield
 
 

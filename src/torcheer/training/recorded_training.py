@@ -68,7 +68,9 @@ class Recording:
         self._is_own = is_own
         self._is_over = False
 
-    def begin_watching(self, watch: Watch, model: Any, optimizer: Any, *, first_step: int, rank: int) -> None:
+    def _begin_watching(
+        self, watch: Watch, model: Any, optimizer: Any, *, first_step: int, rank: int
+    ) -> None:
         """`tl.watch` into this run, where it is wanted. What goes wrong with it ends the run."""
         options = watch_options(watch)
         if options is None:
@@ -135,7 +137,7 @@ def training_run(
     optimizers = _listed(optimizer)
     run, begun = _opened(path, first_step, comment=comment, tags=tags, total_steps=total_steps)
     training = TrainingRun(run, optimizers, first_step=begun, is_own=not isinstance(path, Run))
-    training.begin_watching(watch, model, optimizers or None, first_step=begun, rank=rank())
+    training._begin_watching(watch, model, optimizers or None, first_step=begun, rank=rank())
     if hparams and is_main():
         run.log_hparams(hparams)
     if progress and is_main():
@@ -332,7 +334,7 @@ class RecordingCallback:
 
     def _begin(self, recording: Recording, model: Any, optimizer: Any, *, first_step: int, rank: int) -> None:
         self._recording = recording
-        recording.begin_watching(self._watch, model, optimizer, first_step=first_step, rank=rank)
+        recording._begin_watching(self._watch, model, optimizer, first_step=first_step, rank=rank)
         if rank == 0 and any(self._often.values()):
             self._model = unwrapped(model)
 

@@ -262,7 +262,7 @@ is_over = threading.Event()
 num_logged = 0
 def log():
     global num_logged
-    while not is_over.is_set():
+    while not is_over.wait(0.0005):  # or a slow machine has minutes of it to write in the end
         run.log(num_logged, loss=1.0, text="x" * 100)
         num_logged += 1
 thread = threading.Thread(target=log)

@@ -321,7 +321,7 @@ _USED: Final = """
     nn.functional.interpolate nn.functional.linear nn.functional.max_pool1d nn.functional.max_pool2d
     nn.functional.normalize nn.functional.pad nn.functional.unfold Generator Tensor bfloat16 bool
     contiguous_format dtype finfo float16 float32 float64 channels_last get_default_dtype int64
-    return_types return_types.aminmax __file__
+    __file__
 """
 
 # What nn and optim stand on: layers that compute with our tensors, and steps that move them.

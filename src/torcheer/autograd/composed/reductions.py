@@ -281,37 +281,3 @@ def median(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) ->
 
 call("amin")(lambda a, dim=(), keepdim=False: -torch.amax(-a, dim, keepdim=keepdim))
 call("msort")(lambda a: torch.sort(a, 0).values)
-
-
-@call("aminmax")
-def aminmax(a: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    dims = () if dim is None else dim
-    both = torch.amin(a, dims, keepdim=keepdim), torch.amax(a, dims, keepdim=keepdim)
-    return torch.return_types.aminmax(both)
-
-
-@call("quantile")
-def quantile(
-    a: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Any:
-    """Between the two numbers in order that it falls between."""
-    num_dims = len(a.shape)
-    rows = a.reshape(-1) if dim is None else torch.movedim(a, dim, -1)
-    wanted = torch.as_tensor(q, dtype=a.dtype, device=a.device)
-    rank = (plain(wanted).reshape(-1) * (rows.shape[-1] - 1)).to(a.dtype)
-    ordered = torch.sort(rows).values
-    below, above = (ordered[..., one.long()] for one in (rank.floor(), rank.ceil()))
-    found = torch.movedim(below + _BETWEEN[interpolation](rank) * (above - below), -1, 0)
-    if keepdim:
-        kept = [1 if place in places_of(dim, num_dims) else size for place, size in enumerate(a.shape)]
-        found = found.reshape(len(rank), *kept)
-    return found if len(wanted.shape) else found[0]
-
-
-_BETWEEN: Final[dict[str, Callable[[Tensor], Tensor]]] = {
-    "linear": lambda rank: rank - rank.floor(),
-    "lower": lambda rank: torch.zeros_like(rank),
-    "higher": lambda rank: torch.ones_like(rank),
-    "midpoint": lambda rank: torch.full_like(rank, 0.5),
-    "nearest": lambda rank: rank.round() - rank.floor(),
-}

@@ -312,7 +312,6 @@ PRODUCTS = """
     torch.linalg.multi_dot([x, y, z])   | 2,3; 3,4; 4,2
     torch.linalg.multi_dot([x, y, z])   | 3; 3,4; 4
     torch.chain_matmul(x, y, z)         | 2,3; 3,4; 4,2
-    torch.linalg.cross(x, y, dim=0)     | 3,2; 3,1
     torch.linalg.vecdot(x, y)           | 2,3; 2,3
     F.bilinear(x, y, z)                 | 2,3; 2,4; 5,3,4
     F.linear(x, y)                      | 2,3; 4,3

@@ -338,8 +338,8 @@ def cka(
       `unbiased=True`.
 
     The kernel is linear. CKA is computed from products of units (one pass over both layers) or of samples
-    (see `rsa` for the passes), by what is smaller and fits in `memory_bytes`; the answer is the same. In batches, each
-    sample is read once. NaN where a layer does not vary.
+    (see `rsa` for the passes), by what is smaller and fits in `memory_bytes`; the answer is the same. In
+    batches, each sample is read once. NaN where a layer does not vary.
     """
     check_memory(memory_bytes)
     is_unbiased = unbiased or batch is not None

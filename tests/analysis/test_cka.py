@@ -105,32 +105,14 @@ def test_unrelated_layers_share_nothing_by_the_unbiased_estimate() -> None:
     assert abs(cka(first, second, unbiased=True)) < 0.05
 
 
-def test_batches_average_the_unbiased_estimate() -> None:
-    first, second = two_layers(103)
-    rows = CountingRows(first)
-
-    found = cka(rows, second, batch=20, seed=3)
-
-    parts = numpy.array_split(numpy.random.default_rng(3).permutation(103), 5)
-    sums = numpy.zeros(3)
-    for part in parts:
-        k, m = (x[part] @ x[part].T for x in (first, second))
-        sums += [unbiased(k, m), unbiased(k, k), unbiased(m, m)]
-    assert found == pytest.approx(sums[0] / numpy.sqrt(sums[1] * sums[2]))
-    assert rows.num_rows_read <= 2 * 103
-    assert cka(first, second, batch=103) == pytest.approx(cka(first, second, unbiased=True))
-
-
-def test_neither_way_fits_so_that_batches_are_named() -> None:
+def test_where_neither_way_fits_fewer_samples_are_named() -> None:
     _first, second = two_layers(300)
     wide = numpy.tile(second, (1, 100))
 
-    with pytest.raises(InputError, match=r"samples=….*batch="):
+    with pytest.raises(InputError, match=r"take fewer samples \(samples=…\), or allow more"):
         cka(wide, wide, memory_bytes=500_000)
 
-    assert cka(wide, wide, batch=20, memory_bytes=500_000) == pytest.approx(1)
-    with pytest.raises(InputError, match="take smaller ones"):
-        cka(wide, wide, batch=200, memory_bytes=500_000)
+    assert cka(wide, wide, samples=80, memory_bytes=500_000) == pytest.approx(1)
 
 
 def test_what_has_no_answer() -> None:
@@ -139,7 +121,6 @@ def test_what_has_no_answer() -> None:
     assert numpy.isnan(cka(first, numpy.ones((8, 2))))
     for wrong, says in [
         ({"samples": 3, "unbiased": True}, "give 4"),
-        ({"batch": 3}, "needs 4"),
         ({"memory_bytes": 0}, "memory_bytes"),
     ]:
         with pytest.raises(InputError, match=says):
@@ -148,7 +129,7 @@ def test_what_has_no_answer() -> None:
         cka(first, second[:5])
 
 
-@pytest.mark.parametrize("options", [{}, {"unbiased": True}, {"batch": 10}])
+@pytest.mark.parametrize("options", [{}, {"unbiased": True}])
 @pytest.mark.parametrize("memory", [1 << 30, 60_000])
 def test_layers_are_compared_pair_by_pair(options: dict[str, object], memory: int) -> None:
     first, second = two_layers(40)

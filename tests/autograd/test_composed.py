@@ -149,15 +149,11 @@ REDUCTIONS = """
     x.norm() + x.norm(1) + torch.norm(x, p=3) | 2,3
     x.norm(dim=1) + x.norm(p=1, dim=1) + x.norm(float("inf"), 1) + torch.norm(x, "fro", 1) | 2,3
     torch.norm(x, p=2, dim=(0, 1), keepdim=True) | 2,3
-    torch.linalg.norm(x) + torch.linalg.norm(x, "fro") + torch.linalg.norm(x, 1) | 2,3
-    torch.linalg.norm(x, float("inf")) + torch.linalg.norm(x, -1) + torch.linalg.norm(x, -float("inf")) | 2,3
+    torch.linalg.norm(x) + torch.linalg.norm(x, "fro")  | 2,3
     torch.linalg.norm(x, 2, dim=1, keepdim=True) | 2,3
-    torch.linalg.norm(x, 1, (0, 2))     | 2,3,2
     torch.linalg.vector_norm(x) + torch.linalg.vector_norm(x, 1.5, dim=0) | 2,3
     torch.linalg.vector_norm(x, -float("inf")) + torch.linalg.vector_norm(x, 0) | 2,3
     torch.linalg.vector_norm(x, 0.5, 1) + torch.linalg.vector_norm(x, -2, 1) | 2,3
-    torch.linalg.matrix_norm(x) + torch.linalg.matrix_norm(x, 1) | 2,3,2
-    torch.linalg.matrix_norm(x, float("inf"), (0, 2), keepdim=True) | 2,3,2
     x.prod() + x.prod(0) + torch.prod(x, dim=1, keepdim=True) | 3,3
     (x * (x > 0)).prod() + (x * (x.abs() > 0.3)).prod(1) | 5,3
     x.prod(1)                           | 3,0
@@ -569,7 +565,8 @@ REFUSED = {
     "torch.matmul(x, x.sum())": r"use a \* b",
     "F.gelu(x, approximate='erf')": "approximate",
     "F.relu(x, inplace=True)": "leave it out",
-    "torch.linalg.norm(x, 'nuc')": "singular values",
+    "torch.linalg.norm(x, 'nuc')": "Frobenius",
+    "torch.linalg.norm(x, 1)": "Frobenius",
     "F.softmax(x)": "dim=-1",
     "x.numpy()": "detach",
     "torch.exp(x, out=x.detach())": "assign the result",

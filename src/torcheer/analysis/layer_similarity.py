@@ -325,37 +325,28 @@ def cka(
     *,
     unbiased: bool = False,
     samples: Samples = None,
-    batch: int | None = None,
-    seed: int = 0,
     memory_bytes: int = MEMORY_BYTES,
 ) -> float:
     """1 where both see the samples in the same way, up to rotation and size; 0 where they share nothing.
 
     - `unbiased`: leave out every sample's product with itself (Song et al. 2012). The plain CKA of Kornblith
       et al. (2019) comes out too high where units are many and samples few; this one may be below 0.
-    - `batch`: for layers that are too large: HSIC, unbiased, is averaged over batches of about so many
-      samples, drawn by `seed` (Nguyen et al. 2021). Where it is all the samples, the answer is that of
-      `unbiased=True`.
 
     The kernel is linear. CKA is computed from products of units (one pass over both layers) or of samples
-    (see `rsa` for the passes), by what is smaller and fits in `memory_bytes`; the answer is the same. In
-    batches, each sample is read once. NaN where a layer does not vary.
+    (see `rsa` for the passes), by what is smaller and fits in `memory_bytes`; the answer is the same. NaN
+    where a layer does not vary.
     """
     check_memory(memory_bytes)
-    is_unbiased = unbiased or batch is not None
     if len(a) != len(b):
         raise InputError(
             f"layers of {len(a):,} and {len(b):,} samples cannot be compared: give the same samples of both."
         )
     chosen = chosen_samples(len(a), samples)
-    check_enough(len(chosen), is_unbiased=is_unbiased)
-    if batch is not None:
-        return _in_batches(a, b, chosen, memory_bytes, batch, seed)
+    check_enough(len(chosen), is_unbiased=unbiased)
     if _takes_units(a, b, len(chosen), memory_bytes):
-        return _by_units(a, b, chosen, memory_bytes, is_unbiased=is_unbiased)
-    return _aligned(
-        *(centred_products(rows, chosen, memory_bytes, is_unbiased=is_unbiased) for rows in (a, b))
-    )
+        return _by_units(a, b, chosen, memory_bytes, is_unbiased=unbiased)
+    vectors = (centred_products(rows, chosen, memory_bytes, is_unbiased=unbiased) for rows in (a, b))
+    return _aligned(*vectors)
 
 
 def centred_products(
@@ -384,7 +375,7 @@ def _takes_units(a: Rows, b: Rows, num_samples: int, memory_bytes: int) -> bool:
         f"CKA of {num_samples:,} samples, by products of {'units' if takes_units else 'samples'}, needs",
         min(by_units, by_samples),
         memory_bytes,
-        "take fewer samples (samples=…), batches (batch=512)",
+        "take fewer samples (samples=…)",
     )
     return takes_units
 
@@ -408,26 +399,6 @@ def _by_units(a: Rows, b: Rows, chosen: Indices, memory_bytes: int, *, is_unbias
 def _three(first: Any, second: Any) -> list[tuple[Any, Any]]:
     """Both together, and each with itself."""
     return [(first, second), (first, first), (second, second)]
-
-
-def _in_batches(a: Rows, b: Rows, chosen: Indices, memory_bytes: int, batch: int, seed: int) -> float:
-    if batch < 4:
-        raise InputError(f"batch is {batch}: an unbiased estimate needs 4 samples at least.")
-    num_batches = max(1, len(chosen) // batch)
-    largest = -(-len(chosen) // num_batches)
-    row_bytes = max(rows.dtype.itemsize * numpy.prod(rows.shape[1:], dtype=numpy.int64) for rows in (a, b))
-    num_bytes = int(samples_bytes(largest, 2) + largest * row_bytes)
-    fix = f"take smaller ones (batch={max(4, batch // 4)})"
-    check_fits(f"batches of {largest:,} samples need", num_bytes, memory_bytes, fix)
-    mixed = numpy.random.default_rng(seed).permutation(chosen)
-    totals = numpy.zeros(3)
-    for part in numpy.array_split(mixed, num_batches):
-        one, other = (
-            centred_products(rows, numpy.sort(part), memory_bytes, is_unbiased=True) for rows in (a, b)
-        )
-        num = len(part)
-        totals += numpy.array([numpy.vdot(x, y) for x, y in _three(one, other)]) / (num * (num - 3))
-    return ratio(*totals.tolist())
 
 
 # --- HSIC ------------------------------------------------------------------------------------------------
@@ -521,18 +492,17 @@ def compare_layers(
     metric: Metric = "correlation",
     second_order: Literal["spearman", "pearson"] = "spearman",
     unbiased: bool = False,
-    batch: int | None = None,
     memory_bytes: int = MEMORY_BYTES,
 ) -> LayerComparison:
     """Of every layer with every other.
 
     - `method`: `"rsa"` correlates the distances of all pairs of samples, by `metric` and `second_order`
-      (pairs for which one of two layers has no distance are left out); `"cka"` takes `unbiased` and `batch`,
-      as `cka` does.
+      (pairs for which one of two layers has no distance are left out); `"cka"` takes `unbiased`, as
+      `cka` does.
     - `samples`: as for `rsa`; the same of every layer.
 
     The matrix of a layer is computed once, and half of it is kept: all must fit in `memory_bytes`. Where
-    they do not, or with `batch`, CKA is computed for each pair of layers anew.
+    they do not, CKA is computed for each pair of layers anew.
     """
     check_memory(memory_bytes)
     counts = {name: len(rows) for name, rows in layers.items()}
@@ -545,7 +515,7 @@ def compare_layers(
     if method == "rsa":
         values = _by_rsa(list(layers.values()), chosen, memory_bytes, metric, second_order)
     elif method == "cka":
-        values = _by_cka(list(layers.values()), chosen, memory_bytes, unbiased or batch is not None, batch)
+        values = _by_cka(list(layers.values()), chosen, memory_bytes, is_unbiased=unbiased)
     else:
         raise InputError(f"there is no method {method!r}: take 'rsa' or 'cka'.")
     return LayerComparison(names=tuple(layers), values=values, method=method, num_samples=len(chosen))
@@ -584,20 +554,18 @@ def _by_rsa(
     return result
 
 
-def _by_cka(
-    layers: list[Rows], chosen: Indices, memory_bytes: int, is_unbiased: bool, batch: int | None
-) -> Matrix:
+def _by_cka(layers: list[Rows], chosen: Indices, memory_bytes: int, *, is_unbiased: bool) -> Matrix:
     num = len(chosen)
     check_enough(num, is_unbiased=is_unbiased)
     kept = 4 * num * (num + 1) * len(layers)
     result = numpy.empty((len(layers), len(layers)))
     vectors = []
-    if batch is None and kept + samples_bytes(num, 2) <= memory_bytes:
+    if kept + samples_bytes(num, 2) <= memory_bytes:
         above = numpy.triu_indices(num, 1)
         for rows in layers:
             values = centred_products(rows, chosen, memory_bytes, is_unbiased=is_unbiased, others_bytes=kept)
             vectors.append(numpy.concatenate([values[above] * 2**0.5, numpy.diagonal(values)]))
-    options: Any = {"unbiased": is_unbiased, "samples": chosen, "batch": batch, "memory_bytes": memory_bytes}
+    options: Any = {"unbiased": is_unbiased, "samples": chosen, "memory_bytes": memory_bytes}
     for i, one in enumerate(layers):
         for j, other in enumerate(layers[i:], i):
             found = _aligned(vectors[i], vectors[j]) if vectors else cka(one, other, **options)

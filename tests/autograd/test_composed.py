@@ -568,6 +568,7 @@ REFUSED = {
     "torch.linalg.norm(x, 'nuc')": "Frobenius",
     "torch.linalg.norm(x, 1)": "Frobenius",
     "F.softmax(x)": "dim=-1",
+    "x.scatter(1, torch.zeros(2, 1, dtype=int), 2.0, reduce='multiply')": "scatter_add",
     "x.numpy()": "detach",
     "torch.exp(x, out=x.detach())": "assign the result",
 }

@@ -18,10 +18,8 @@ CLASSES = numpy.arange(150) % 3
 WORK: dict[str, Callable[[int], Any]] = {
     "distances": lambda memory: rsa(WIDE, metric="euclidean", memory_bytes=memory).values,
     "cka": lambda memory: cka(WIDE, WIDE[:, :20_000], memory_bytes=memory),
-    "rbf": lambda memory: (
-        compare_layers(
-            {"a": WIDE, "b": WIDE[:, :9_000]}, method="cka", kernel="rbf", memory_bytes=memory
-        ).values
+    "layers": lambda memory: (
+        compare_layers({"a": WIDE, "b": WIDE[:, :9_000]}, method="cka", memory_bytes=memory).values
     ),
     "ridge": lambda memory: probe(WIDE, CLASSES * 1.0, memory_bytes=memory, alpha=[1.0, 9.0]).predictions,
     "standardised": lambda memory: (

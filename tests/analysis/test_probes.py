@@ -189,15 +189,12 @@ def test_ridge_by_units_reads_twice_in_bounded_blocks() -> None:
     assert wide.num_passes <= 2  # the block for the mean, and all
 
 
-def test_logistic_streams_what_does_not_fit() -> None:
+def test_a_logistic_probe_of_what_does_not_fit_is_refused() -> None:
     points, targets = classes_of(2000, 30, 3)
-    rows = CountingRows(points)
 
-    streamed = probe(rows, targets, memory_bytes=SMALL, folds=2, alpha=30.0)
-
-    assert rows.largest_bytes <= SMALL // 8
-    assert rows.num_passes > 5
-    assert (streamed.predictions == probe(points, targets, folds=2, alpha=30.0).predictions).all()
+    with pytest.raises(InputError, match=r"needs 1.4 MB.*take kind='ridge'.*memory_bytes=2880000"):
+        probe(points, targets, memory_bytes=SMALL)
+    assert probe(points, targets, kind="ridge", memory_bytes=SMALL).mean > 0.5
 
 
 @pytest.mark.parametrize("kind", ["ridge", "logistic"])
@@ -329,14 +326,11 @@ def test_targets_without_classes_are_told(targets: Any, num: int, words: str) ->
 
 
 @pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("kind", ["ridge", "logistic"])
-def test_several_alphas_are_chosen_from_alike_where_the_layer_is_streamed(
-    kind: Any, standardize: bool
-) -> None:
+def test_several_alphas_are_chosen_from_alike_where_the_layer_is_streamed(standardize: bool) -> None:
     points, targets = classes_of(1500, 20, 3)
     points += 10 * numpy.random.default_rng(1).normal(size=points.shape)
     points[:, 4] = 0.1  # constant
-    options: Any = {"kind": kind, "folds": 3, "alpha": [0.1, 30.0, 3000.0], "standardize": standardize}
+    options: Any = {"kind": "ridge", "folds": 3, "alpha": [0.1, 30.0, 3000.0], "standardize": standardize}
 
     streamed, held = (
         probe(points, targets, memory_bytes=250_000, **options),

@@ -41,10 +41,6 @@ ELEMENTWISE = """
     torch.logit(x)                      | 2,3 | share
     torch.logit(x, eps=0.3)             | 7   | share
     torch.special.logit(x, 1e-6)        | 2,3 | share
-    torch.xlogy(x, y)                   | 2,3; 3 | positive
-    torch.special.xlogy(2.0, y * x)     | 2,3; 3 | positive
-    torch.xlogy(x, 2.0)                 | 2,3
-    torch.sinc(x)                       | 2,3
     torch.deg2rad(x) + x.rad2deg()      | 2,3
     torch.lerp(x, y, 0.3)               | 2,3; 2,3
     x.lerp(y, weight=z)                 | 2,3; 2,3; 2,3
@@ -134,7 +130,6 @@ BOUNDS = """
     x.amax(1) + x.amin(dim=(1,))        | 2,3
     x.amax((0, 1), keepdim=True)        | 2,3
     x.round().amax(0)                   | 9,3
-    torch.aminmax(x) + torch.aminmax(x, dim=1, keepdim=True) | 2,3
     x.cummax(1)                         | 2,5
     torch.cummin(x, dim=0)              | 4,2
 """
@@ -154,15 +149,11 @@ REDUCTIONS = """
     x.norm() + x.norm(1) + torch.norm(x, p=3) | 2,3
     x.norm(dim=1) + x.norm(p=1, dim=1) + x.norm(float("inf"), 1) + torch.norm(x, "fro", 1) | 2,3
     torch.norm(x, p=2, dim=(0, 1), keepdim=True) | 2,3
-    torch.linalg.norm(x) + torch.linalg.norm(x, "fro") + torch.linalg.norm(x, 1) | 2,3
-    torch.linalg.norm(x, float("inf")) + torch.linalg.norm(x, -1) + torch.linalg.norm(x, -float("inf")) | 2,3
+    torch.linalg.norm(x) + torch.linalg.norm(x, "fro")  | 2,3
     torch.linalg.norm(x, 2, dim=1, keepdim=True) | 2,3
-    torch.linalg.norm(x, 1, (0, 2))     | 2,3,2
     torch.linalg.vector_norm(x) + torch.linalg.vector_norm(x, 1.5, dim=0) | 2,3
     torch.linalg.vector_norm(x, -float("inf")) + torch.linalg.vector_norm(x, 0) | 2,3
     torch.linalg.vector_norm(x, 0.5, 1) + torch.linalg.vector_norm(x, -2, 1) | 2,3
-    torch.linalg.matrix_norm(x) + torch.linalg.matrix_norm(x, 1) | 2,3,2
-    torch.linalg.matrix_norm(x, float("inf"), (0, 2), keepdim=True) | 2,3,2
     x.prod() + x.prod(0) + torch.prod(x, dim=1, keepdim=True) | 3,3
     (x * (x > 0)).prod() + (x * (x.abs() > 0.3)).prod(1) | 5,3
     x.prod(1)                           | 3,0
@@ -186,9 +177,6 @@ REDUCTIONS = """
     torch.topk(x, k=2, dim=0, largest=False) | 3,4
     x.kthvalue(2)                       | 3,4
     torch.kthvalue(x, k=2, dim=0, keepdim=True) | 3,4
-    torch.quantile(x, 0.3) + x.quantile(0.25, dim=1) | 3,4
-    torch.quantile(x, torch.tensor([0.1, 0.5], dtype=torch.float64), dim=1, keepdim=True) | 3,4
-    x.quantile(0.4, interpolation="lower") + x.quantile(0.4, 0, interpolation="midpoint").sum() | 3,4
 """
 
 SHAPES = """
@@ -317,13 +305,9 @@ PRODUCTS = """
     torch.tensordot(x, y, dims=1)       | 2,3; 3,4
     torch.tensordot(x, y, ([1, 0], [0, 2])) | 2,3,4; 3,5,2
     torch.tensordot(x, y, 0)            | 2; 3
-    torch.kron(x, y)                    | 2,3; 3,2
-    torch.kron(x, y)                    | 2; 2,3
     torch.linalg.multi_dot([x, y, z])   | 2,3; 3,4; 4,2
     torch.linalg.multi_dot([x, y, z])   | 3; 3,4; 4
     torch.chain_matmul(x, y, z)         | 2,3; 3,4; 4,2
-    torch.linalg.cross(x, y) + torch.cross(x, y, dim=1) | 2,3; 2,3
-    torch.linalg.cross(x, y, dim=0)     | 3,2; 3,1
     torch.linalg.vecdot(x, y)           | 2,3; 2,3
     F.bilinear(x, y, z)                 | 2,3; 2,4; 5,3,4
     F.linear(x, y)                      | 2,3; 4,3
@@ -441,13 +425,13 @@ AT_BORDERS = """
     F.hardtanh(x, -3, 3); F.hardsigmoid(x); F.hardswish(x); F.hardshrink(x, 1.0); F.softshrink(x, 1.0)
     F.threshold(x, 1.0, 5.0); F.softplus(x, threshold=3); F.logsigmoid(x)
     F.prelu(x, torch.ones(1, dtype=torch.float64) / 3); F.softsign(x); x.clamp(-1, 1); x.clamp(min=0)
-    x.clamp(max=3); x.clamp_min(3); x.abs(); x.sign(); x.frac(); torch.sinc(x); torch.maximum(x, x.flip(0))
+    x.clamp(max=3); x.clamp_min(3); x.abs(); x.sign(); x.frac(); torch.maximum(x, x.flip(0))
     torch.minimum(x, -x); torch.fmax(x, -x); torch.fmin(x, -x); x ** 2; x ** 3; x ** 1
     torch.clamp(x, x.flip(0), x * 0 + 1); torch.clamp(x * 0, x, x); torch.atan2(x, x * 0)
     torch.atan2(x * 0, x); x.norm(); (x * 0).norm(); (x * 0).norm(1); (x * 0).norm(3); (x * 0).std()
     x.prod(); x.cumprod(0); x.amax(); torch.linalg.vector_norm(x, 1.5); (x * 0).norm(float("inf")); x.max()
     (x * 0).max(); (x * 0).median(); x.median(); torch.cdist(x.reshape(3, 3), x.reshape(3, 3) * 1)
-    F.normalize(x * 0, dim=0); x.reshape(3, 3).max(1).values; torch.xlogy(x * 0, x.abs() + 1)
+    F.normalize(x * 0, dim=0); x.reshape(3, 3).max(1).values
     torch.nan_to_num(x / 0); torch.where(x > 0, x, 0.0); x.sort().values; x.asinh(); (x * 0).logsumexp(0)
     torch.logaddexp(x, x.flip(0)); torch.pow(x.abs(), 2.5); torch.pow(x.abs(), x.abs())
 """
@@ -549,7 +533,6 @@ def test_results_in_several_parts_have_names_as_those_of_torch() -> None:
     assert type(x.max(1)) is torch.return_types.max
     assert type(x.sort()) is torch.return_types.sort
     assert x.topk(2).indices.tolist() == [[0, 2]]
-    assert torch.aminmax(x).max == 3
 
 
 def test_scatter_with_more_source_than_index_uses_the_part_that_is_meant() -> None:
@@ -582,8 +565,10 @@ REFUSED = {
     "torch.matmul(x, x.sum())": r"use a \* b",
     "F.gelu(x, approximate='erf')": "approximate",
     "F.relu(x, inplace=True)": "leave it out",
-    "torch.linalg.norm(x, 'nuc')": "singular values",
+    "torch.linalg.norm(x, 'nuc')": "Frobenius",
+    "torch.linalg.norm(x, 1)": "Frobenius",
     "F.softmax(x)": "dim=-1",
+    "x.scatter(1, torch.zeros(2, 1, dtype=int), 2.0, reduce='multiply')": "scatter_add",
     "x.numpy()": "detach",
     "torch.exp(x, out=x.detach())": "assign the result",
 }
@@ -601,7 +586,7 @@ OF_TORCH = """
     x.sum(5); x.transpose(0, 3); x.unsqueeze(4); x.narrow(1, 2, 5); x.select(0, 9); x.split([1, 5], 1)
     x.chunk(0); torch.stack([x, x[0]]); x.repeat(2); x.unflatten(1, (2, 2)); x.movedim((0, 1), (0,))
     x.t().unsqueeze(0).t(); torch.einsum('ij,jk', x); torch.einsum('ijk->i', x); torch.einsum('ij->ik', x)
-    torch.einsum('ij,ij->i', x, x.T); torch.linalg.cross(x.T, x.T); F.pad(x, (1,))
+    torch.einsum('ij,ij->i', x, x.T); F.pad(x, (1,))
     F.pad(x, (9, 1), 'reflect'); F.pad(x, (1, 1), 'mirror'); torch.div(x, 2, rounding_mode='up')
     x.masked_fill(torch.ones(3), 0.0)
     x.diag().diag().unsqueeze(0).unsqueeze(0).diag(); F.glu(x); F.prelu(x, torch.ones(7)); x.unfold(0, 9, 1)

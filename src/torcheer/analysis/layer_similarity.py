@@ -319,80 +319,43 @@ def clusters(points: ArrayLike | SimilarityMatrix, *, metric: Metric = "correlat
 # centred matrices of samples.
 
 
-Kernel = Literal["linear", "rbf"]
-
-_KERNELS: Final = get_args(Kernel)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Similarity:
-    """Which products of two samples are meant, and which estimate of HSIC."""
-
-    kernel: Kernel
-    is_unbiased: bool
-    fraction: float
-    memory_bytes: int
-
-    def __post_init__(self) -> None:
-        check_memory(self.memory_bytes)
-        if self.kernel not in _KERNELS:
-            raise InputError(f"there is no kernel {self.kernel!r}: take {', '.join(map(repr, _KERNELS))}.")
-        if not self.fraction > 0:
-            raise InputError(f"fraction is {self.fraction}: give a positive part of the median distance.")
-
-
 def cka(
     a: Rows,
     b: Rows,
     *,
     unbiased: bool = False,
-    kernel: Kernel = "linear",
     samples: Samples = None,
-    batch: int | None = None,
-    fraction: float = 1.0,
-    seed: int = 0,
     memory_bytes: int = MEMORY_BYTES,
 ) -> float:
     """1 where both see the samples in the same way, up to rotation and size; 0 where they share nothing.
 
     - `unbiased`: leave out every sample's product with itself (Song et al. 2012). The plain CKA of Kornblith
       et al. (2019) comes out too high where units are many and samples few; this one may be below 0.
-    - `kernel`: `"linear"`, or `"rbf"` with a width of `fraction` times the median distance of two samples.
-    - `batch`: for layers that are too large: HSIC, unbiased, is averaged over batches of about so many
-      samples, drawn by `seed` (Nguyen et al. 2021). Where it is all the samples, the answer is that of
-      `unbiased=True`. An rbf takes the median of each batch.
 
-    Linear CKA is computed from products of units (one pass over both layers) or of samples (see `rsa` for
-    the passes), by what is smaller and fits in `memory_bytes`; the answer is the same. In batches, each
-    sample is read once. NaN where a layer does not vary.
+    The kernel is linear. CKA is computed from products of units (one pass over both layers) or of samples
+    (see `rsa` for the passes), by what is smaller and fits in `memory_bytes`; the answer is the same. NaN
+    where a layer does not vary.
     """
-    wanted = Similarity(
-        kernel=kernel,
-        is_unbiased=unbiased or batch is not None,
-        fraction=fraction,
-        memory_bytes=memory_bytes,
-    )
+    check_memory(memory_bytes)
     if len(a) != len(b):
         raise InputError(
             f"layers of {len(a):,} and {len(b):,} samples cannot be compared: give the same samples of both."
         )
     chosen = chosen_samples(len(a), samples)
-    check_enough(len(chosen), is_unbiased=wanted.is_unbiased)
-    if batch is not None:
-        return _in_batches(a, b, chosen, wanted, batch, seed)
-    if _takes_units(a, b, len(chosen), wanted):
-        return _by_units(a, b, chosen, wanted)
-    vectors = [centred_kernel(rows, chosen, wanted) for rows in (a, b)]
+    check_enough(len(chosen), is_unbiased=unbiased)
+    if _takes_units(a, b, len(chosen), memory_bytes):
+        return _by_units(a, b, chosen, memory_bytes, is_unbiased=unbiased)
+    vectors = (centred_products(rows, chosen, memory_bytes, is_unbiased=unbiased) for rows in (a, b))
     return _aligned(*vectors)
 
 
-def centred_kernel(rows: Rows, chosen: Indices, wanted: Similarity, *, others_bytes: int = 0) -> Matrix:
+def centred_products(
+    rows: Rows, chosen: Indices, memory_bytes: int, *, is_unbiased: bool, others_bytes: int = 0
+) -> Matrix:
     """Samples by samples. `others_bytes`: of the memory, so much is taken already."""
-    source = source_of(rows, chosen, memory_bytes=wanted.memory_bytes)
-    left = max(wanted.memory_bytes - others_bytes - samples_bytes(len(chosen), 1), 1)
-    if wanted.kernel == "linear":
-        return _centred(gram(shifted(source), left), is_unbiased=wanted.is_unbiased)
-    return _centred(_rbf(squared_distances(source, left), wanted.fraction), is_unbiased=wanted.is_unbiased)
+    source = source_of(rows, chosen, memory_bytes=memory_bytes)
+    left = max(memory_bytes - others_bytes - samples_bytes(len(chosen), 1), 1)
+    return _centred(gram(shifted(source), left), is_unbiased=is_unbiased)
 
 
 def samples_bytes(num_samples: int, num_layers: int) -> int:
@@ -404,26 +367,15 @@ def _aligned(one: Matrix, other: Matrix) -> float:
     return ratio(*(float(numpy.vdot(x, y)) for x, y in _three(one, other)))
 
 
-def _rbf(squares: Matrix, fraction: float) -> Matrix:
-    median = float(numpy.median(squares[numpy.triu_indices(len(squares), 1)]))
-    if median == 0:
-        raise InputError(
-            "half of all pairs of samples are the same to this layer, so that an rbf has no width: take the "
-            "linear kernel, or leave such samples out."
-        )
-    squares *= -0.5 / (fraction**2 * median)
-    return numpy.exp(squares, out=squares)
-
-
-def _takes_units(a: Rows, b: Rows, num_samples: int, wanted: Similarity) -> bool:
+def _takes_units(a: Rows, b: Rows, num_samples: int, memory_bytes: int) -> bool:
     by_samples = samples_bytes(num_samples, 2)
     by_units = _units_bytes(a, b)
-    takes_units = wanted.kernel == "linear" and by_units < by_samples
+    takes_units = by_units < by_samples
     check_fits(
         f"CKA of {num_samples:,} samples, by products of {'units' if takes_units else 'samples'}, needs",
-        by_units if takes_units else by_samples,
-        wanted.memory_bytes,
-        "take fewer samples (samples=…), batches (batch=512)",
+        min(by_units, by_samples),
+        memory_bytes,
+        "take fewer samples (samples=…)",
     )
     return takes_units
 
@@ -434,39 +386,19 @@ def _units_bytes(a: Rows, b: Rows) -> int:
     return 8 * (one * one + other * other + one * other + 2 * max(one, other) ** 2) + 64 * (one + other)
 
 
-def _by_units(a: Rows, b: Rows, chosen: Indices, wanted: Similarity) -> float:
-    first, second = (
-        shifted(source_of(rows, chosen, memory_bytes=wanted.memory_bytes // 2)) for rows in (a, b)
-    )
+def _by_units(a: Rows, b: Rows, chosen: Indices, memory_bytes: int, *, is_unbiased: bool) -> float:
+    first, second = (shifted(source_of(rows, chosen, memory_bytes=memory_bytes // 2)) for rows in (a, b))
     pairs = [_CrossSums(*sizes) for sizes in _three(first.num_units, second.num_units)]
     step = min(first.rows_at_once(), second.rows_at_once())
     for one, other in zip(first.blocks(step), second.blocks(step), strict=True):
         for sums, values in zip(pairs, _three(one.values, other.values), strict=True):
             sums.add(*values)
-    return ratio(*(sums.hsic(is_unbiased=wanted.is_unbiased) for sums in pairs))
+    return ratio(*(sums.hsic(is_unbiased=is_unbiased) for sums in pairs))
 
 
 def _three(first: Any, second: Any) -> list[tuple[Any, Any]]:
     """Both together, and each with itself."""
     return [(first, second), (first, first), (second, second)]
-
-
-def _in_batches(a: Rows, b: Rows, chosen: Indices, wanted: Similarity, batch: int, seed: int) -> float:
-    if batch < 4:
-        raise InputError(f"batch is {batch}: an unbiased estimate needs 4 samples at least.")
-    num_batches = max(1, len(chosen) // batch)
-    largest = -(-len(chosen) // num_batches)
-    row_bytes = max(rows.dtype.itemsize * numpy.prod(rows.shape[1:], dtype=numpy.int64) for rows in (a, b))
-    num_bytes = int(samples_bytes(largest, 2) + largest * row_bytes)
-    fix = f"take smaller ones (batch={max(4, batch // 4)})"
-    check_fits(f"batches of {largest:,} samples need", num_bytes, wanted.memory_bytes, fix)
-    mixed = numpy.random.default_rng(seed).permutation(chosen)
-    totals = numpy.zeros(3)
-    for part in numpy.array_split(mixed, num_batches):
-        one, other = (centred_kernel(rows, numpy.sort(part), wanted) for rows in (a, b))
-        num = len(part)
-        totals += numpy.array([numpy.vdot(x, y) for x, y in _three(one, other)]) / (num * (num - 3))
-    return ratio(*totals.tolist())
 
 
 # --- HSIC ------------------------------------------------------------------------------------------------
@@ -560,19 +492,17 @@ def compare_layers(
     metric: Metric = "correlation",
     second_order: Literal["spearman", "pearson"] = "spearman",
     unbiased: bool = False,
-    kernel: Kernel = "linear",
-    batch: int | None = None,
     memory_bytes: int = MEMORY_BYTES,
 ) -> LayerComparison:
     """Of every layer with every other.
 
     - `method`: `"rsa"` correlates the distances of all pairs of samples, by `metric` and `second_order`
-      (pairs for which one of two layers has no distance are left out); `"cka"` takes `unbiased`, `kernel` and
-      `batch`, as `cka` does.
+      (pairs for which one of two layers has no distance are left out); `"cka"` takes `unbiased`, as
+      `cka` does.
     - `samples`: as for `rsa`; the same of every layer.
 
     The matrix of a layer is computed once, and half of it is kept: all must fit in `memory_bytes`. Where
-    they do not, or with `batch`, CKA is computed for each pair of layers anew.
+    they do not, CKA is computed for each pair of layers anew.
     """
     check_memory(memory_bytes)
     counts = {name: len(rows) for name, rows in layers.items()}
@@ -585,8 +515,7 @@ def compare_layers(
     if method == "rsa":
         values = _by_rsa(list(layers.values()), chosen, memory_bytes, metric, second_order)
     elif method == "cka":
-        wanted = Similarity(kernel=kernel, is_unbiased=unbiased, fraction=1.0, memory_bytes=memory_bytes)
-        values = _by_cka(list(layers.values()), chosen, wanted, batch)
+        values = _by_cka(list(layers.values()), chosen, memory_bytes, is_unbiased=unbiased)
     else:
         raise InputError(f"there is no method {method!r}: take 'rsa' or 'cka'.")
     return LayerComparison(names=tuple(layers), values=values, method=method, num_samples=len(chosen))
@@ -625,30 +554,20 @@ def _by_rsa(
     return result
 
 
-def _by_cka(layers: list[Rows], chosen: Indices, wanted: Similarity, batch: int | None) -> Matrix:
+def _by_cka(layers: list[Rows], chosen: Indices, memory_bytes: int, *, is_unbiased: bool) -> Matrix:
     num = len(chosen)
-    check_enough(num, is_unbiased=wanted.is_unbiased or batch is not None)
+    check_enough(num, is_unbiased=is_unbiased)
     kept = 4 * num * (num + 1) * len(layers)
     result = numpy.empty((len(layers), len(layers)))
     vectors = []
-    if batch is None and kept + samples_bytes(num, 2) <= wanted.memory_bytes:
+    if kept + samples_bytes(num, 2) <= memory_bytes:
         above = numpy.triu_indices(num, 1)
         for rows in layers:
-            values = centred_kernel(rows, chosen, wanted, others_bytes=kept)
+            values = centred_products(rows, chosen, memory_bytes, is_unbiased=is_unbiased, others_bytes=kept)
             vectors.append(numpy.concatenate([values[above] * 2**0.5, numpy.diagonal(values)]))
+    options: Any = {"unbiased": is_unbiased, "samples": chosen, "memory_bytes": memory_bytes}
     for i, one in enumerate(layers):
         for j, other in enumerate(layers[i:], i):
-            if vectors:
-                result[i, j] = _aligned(vectors[i], vectors[j])
-            else:
-                result[i, j] = cka(
-                    one,
-                    other,
-                    unbiased=wanted.is_unbiased,
-                    kernel=wanted.kernel,
-                    samples=chosen,
-                    batch=batch,
-                    memory_bytes=wanted.memory_bytes,
-                )
-            result[j, i] = result[i, j]
+            found = _aligned(vectors[i], vectors[j]) if vectors else cka(one, other, **options)
+            result[i, j] = result[j, i] = found
     return result

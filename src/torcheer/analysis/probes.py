@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy
 from numpy.typing import ArrayLike
@@ -42,13 +42,8 @@ from torcheer.graph import readable_bytes
 
 # --- Ridge and logistic regression for all folds of a probe -------------------------------------------
 #
-# scikit-learn fits them where the samples are in memory. What does not fit there is read block by block:
-# ridge from sums over samples, logistic regression by SciPy's L-BFGS, which reads the layer once for each
-# evaluation.
-#
-# The objective of logistic regression is that of scikit-learn with C = 1 / alpha: the sum of all losses,
-# and alpha / 2 times the squared weights; the intercept is free. Two classes have one column of weights,
-# more have one each.
+# scikit-learn fits them where the samples are in memory, or products of all samples are. Ridge regression
+# of a larger layer is ours, from sums over samples that are read block by block.
 
 
 Kind = Literal["ridge", "logistic"]
@@ -60,7 +55,6 @@ _INNER: Final = 3  # parts of what a fold learns from, to choose among alphas
 _FEW_WEIGHTS: Final = 500  # for Newton's method
 _EXACT: Final = 1e-7  # of the slope of the mean loss
 _MOST_STEPS: Final = 3000
-_LBFGS_VECTORS: Final = 30  # as long as the weights, that L-BFGS keeps
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -93,14 +87,6 @@ class Task:
             self.answers[samples] = outputs[:, 0] > 0
         else:
             self.answers[samples] = outputs.argmax(axis=1)
-
-
-def memory_bytes_in_blocks(task: Task, num_units: int) -> int:
-    """What a fit of one fold needs besides the blocks."""
-    if task.kind == "ridge":
-        # The products, those of a block, their eigenvectors and the room to find these.
-        return 8 * num_units**2 * 5
-    return 8 * (num_units + 1) * task.targets.num_columns * _LBFGS_VECTORS
 
 
 # --- in memory -------------------------------------------------------------------------------------------
@@ -180,7 +166,12 @@ def _inner_parts(task: Task, number: int) -> list[Mask]:
     return parts
 
 
-# --- block by block: ridge ---------------------------------------------------------------------------------
+# --- ridge, block by block ---------------------------------------------------------------------------------
+
+
+def _bytes_by_units(source: Source) -> int:
+    """For one fold: the products, those of a block, their eigenvectors and the room to find these."""
+    return 8 * 5 * source.num_units**2
 
 
 class _Sums:
@@ -223,7 +214,7 @@ class _Sums:
 
 def ridge_in_blocks(source: Source, task: Task, memory_bytes: int, progress: Progress) -> None:
     """Two passes, sums and predictions; with several alphas, one between them. More where memory is short."""
-    spare = memory_bytes - memory_bytes_in_blocks(task, source.num_units)
+    spare = memory_bytes - _bytes_by_units(source)
     together = 1 + max(0, spare) // (8 * source.num_units**2)
     for start in range(0, len(task.folds), together):
         numbers = range(start, min(start + together, len(task.folds)))
@@ -289,116 +280,6 @@ def _shrunk(squares: Matrix, alpha: float) -> Matrix:
 def _tested(fold: Fold, at: slice) -> Indices:
     start, stop = numpy.searchsorted(fold.test, [at.start, at.stop])
     return fold.test[start:stop]
-
-
-# --- block by block: logistic regression -------------------------------------------------------------------
-
-
-def logistic_in_blocks(source: Source, task: Task, _: int, progress: Progress) -> None:
-    """A pass for each evaluation, some dozens to hundreds for each model."""
-    for number, (fold, scaler) in enumerate(zip(task.folds, scalers_of(source, task.folds), strict=True)):
-        chosen = 0
-        if len(task.candidates) > 1:
-            parts = _inner_parts(task, number)
-            losses = [
-                sum(_inner_loss(source, task, scaler, fold, part, alpha) for part in parts)
-                for alpha in task.candidates
-            ]
-            chosen = int(numpy.argmin(losses))
-        task.alphas[number] = task.candidates[chosen]
-        model = _fit_in_blocks(source, task, scaler, fold.train, task.candidates[chosen])
-        task.is_converged &= model.is_exact
-        for block in source.blocks():
-            test = _tested(fold, block.at)
-            task.answer(test, model.outputs(block.values[test - block.at.start]))
-        progress((number + 1) / len(task.folds))
-
-
-def scalers_of(source: Source, folds: Sequence[Fold]) -> list[Any]:
-    """Mean and deviation of each unit in the training samples of each fold."""
-    preprocessing = needed("sklearn.preprocessing", "a probe")
-    scalers = [preprocessing.StandardScaler() for _ in folds]
-    for block in source.blocks():
-        for scaler, fold in zip(scalers, folds, strict=True):
-            train = fold.train[block.at]
-            if train.any():
-                scaler.partial_fit(block.values[train])
-    return scalers
-
-
-class _Logistic(NamedTuple):
-    """A fitted model, for samples as the source gives them."""
-
-    weights: Matrix  # units by columns
-    intercepts: Matrix
-    is_exact: bool = True
-
-    def outputs(self, values: Matrix) -> Matrix:
-        return numpy.asarray(values @ self.weights + self.intercepts)
-
-
-def _inner_loss(source: Source, task: Task, scaler: Any, fold: Fold, part: Mask, alpha: float) -> float:
-    """In one part of what a fold learns from, of a model of the other parts, with the scale of the whole."""
-    judged = numpy.zeros(len(fold.train), bool)
-    judged[numpy.flatnonzero(fold.train)[part]] = True
-    model = _fit_in_blocks(source, task, scaler, fold.train & ~judged, alpha)
-    total = 0.0
-    for block in source.blocks():
-        here = judged[block.at]
-        total += _losses(model.outputs(block.values[here]), task.targets.codes[block.at][here])[0].sum()
-    return total
-
-
-def _fit_in_blocks(source: Source, task: Task, scaler: Any, train: Mask, alpha: float) -> _Logistic:
-    optimize = needed("scipy.optimize", "a probe")
-    shape = source.num_units + 1, task.targets.num_columns
-    num = int(train.sum())
-    penalty = float(alpha) / num
-    scale = 1.0 / scaler.scale_ if task.standardize else numpy.ones(source.num_units)
-    # Steps go straighter where the loss bends about as much along every unit.
-    bend = numpy.sqrt(0.1 * scaler.var_ * numpy.square(scale) + penalty) + _TINY
-
-    def model_at(point: Matrix) -> _Logistic:
-        weights = point[:-1] * (scale / bend)[:, None]
-        return _Logistic(weights, point[-1] - scaler.mean_ @ weights)
-
-    def evaluate(flat: Matrix) -> tuple[float, Matrix]:
-        point = flat.reshape(shape)
-        model = model_at(point)
-        value, slopes = 0.0, numpy.zeros(shape)
-        for block in source.blocks(source.rows_at_once(extra_columns=3 * shape[1])):
-            here = train[block.at]
-            values = block.values[here]
-            losses, rises = _losses(model.outputs(values), task.targets.codes[block.at][here])
-            value += float(losses.sum())
-            slopes[:-1] += values.T @ rises
-            slopes[-1] += rises.sum(axis=0)
-        slopes /= num
-        plain = point[:-1] / bend[:, None]
-        inner = (slopes[:-1] - numpy.outer(scaler.mean_, slopes[-1])) * scale[:, None]
-        slopes[:-1] = (inner + penalty * plain) / bend[:, None]
-        return value / num + 0.5 * penalty * float(numpy.vdot(plain, plain)), slopes.ravel()
-
-    found = optimize.minimize(
-        evaluate,
-        numpy.zeros(shape[0] * shape[1]),
-        jac=True,
-        method="L-BFGS-B",
-        options={"gtol": _EXACT, "ftol": 64 * _EPSILON, "maxiter": _MOST_STEPS, "maxls": 50},
-    )
-    return model_at(found.x.reshape(shape))._replace(is_exact=bool(found.success))
-
-
-def _losses(outputs: Matrix, codes: Indices) -> tuple[Matrix, Matrix]:
-    """Of each sample, and how the loss rises with each of its outputs."""
-    special = needed("scipy.special", "a probe")
-    if outputs.shape[1] == 1:
-        speaks = outputs[:, 0]
-        return numpy.logaddexp(0.0, speaks) - codes * speaks, (special.expit(speaks) - codes)[:, None]
-    rows = numpy.arange(len(codes))
-    rises = special.softmax(outputs, axis=1)
-    rises[rows, codes] -= 1.0
-    return special.logsumexp(outputs, axis=1) - outputs[rows, codes], rises
 
 
 # --- probes -------------------------------------------------------------------------------------------
@@ -478,8 +359,8 @@ def probe(
 
     scikit-learn fits the models where the layer fits in `memory_bytes` three times. Otherwise, where products
     of all samples do, it is read as by `rsa`; and where those of all units do, ridge reads it twice, or three
-    times with several alphas, and logistic regression once for each of some dozens to hundreds of steps of
-    each fit. The predictions are the same.
+    times with several alphas. The predictions are the same. A logistic probe of a layer that fits neither way
+    is refused.
     """
     check_memory(memory_bytes)
     told: Progress = progress or (lambda _: None)
@@ -516,27 +397,28 @@ def probe_layers(layers: Mapping[str, Rows], targets: ArrayLike, **options: Any)
 
 
 def _fit(source: Source, task: Task, memory_bytes: int, progress: Progress) -> None:
-    by_units = memory_bytes_in_blocks(task, source.num_units)
     by_samples = 8 * 5 * source.num_samples**2
     # The layer, what one fold learns from, and the room to solve it.
     in_memory = 8 * 3 * source.num_samples * source.num_units
     # Four blocks are on their way: as they are stored, as float64, without the mean, and those of one fold.
     usable = memory_bytes - 4 * source.block_bytes
-    ways: list[tuple[bool, Callable[[Source, Task, int, Progress], None]]] = [
-        (in_memory <= memory_bytes, _whole),
-        (by_samples <= memory_bytes, _by_samples),
-        (by_units <= usable, ridge_in_blocks if task.kind == "ridge" else logistic_in_blocks),
+    ways: list[tuple[int, int, Callable[[Source, Task, int, Progress], None]]] = [
+        (in_memory, memory_bytes, _whole),
+        (by_samples, memory_bytes, _by_samples),
     ]
     if source.num_samples < source.num_units:
-        ways[:2] = reversed(ways[:2])
-    fit = next((fit for fits_in, fit in ways if fits_in), None)
+        ways.reverse()
+    if task.kind == "ridge":
+        ways.append((_bytes_by_units(source), usable, ridge_in_blocks))
+    fit = next((fit for num_bytes, most, fit in ways if num_bytes <= most), None)
     if fit is None:
+        least = min(num_bytes for num_bytes, _, _ in ways)
+        other = "" if task.kind == "ridge" else "take kind='ridge', which reads it block by block, "
         raise InputError(
             f"a {task.kind} probe of {source.num_samples:,} samples and {source.num_units:,} units needs "
-            f"{readable_bytes(by_units)} for units or {readable_bytes(by_samples)} for samples, and "
-            f"{readable_bytes(usable)} of {readable_bytes(memory_bytes)} are left for it: take fewer samples "
-            "(samples=…), pool or project the layer when it is extracted, or allow more "
-            f"(memory_bytes={2 * min(by_units, by_samples)})."
+            f"{readable_bytes(least)}, and {readable_bytes(usable)} of {readable_bytes(memory_bytes)} are "
+            f"left for it: {other}take fewer samples (samples=…), pool or project the layer when it is "
+            f"extracted, or allow more (memory_bytes={2 * least})."
         )
     fit(source, task, usable, progress)
 
@@ -582,7 +464,12 @@ def _coordinates(products: Matrix) -> Matrix:
 
 
 def _standard(source: Source, fold: Fold) -> Affine:
-    (scaler,) = scalers_of(source, [fold])
+    """Each unit by its mean and deviation in the training samples of a fold."""
+    scaler = needed("sklearn.preprocessing", "a probe").StandardScaler()
+    for block in source.blocks():
+        train = fold.train[block.at]
+        if train.any():
+            scaler.partial_fit(block.values[train])
     shift = scaler.mean_ if source.shift is None else scaler.mean_ + source.shift
     # Units that are constant in the training samples are left out.
     scale = numpy.where(scaler.var_ > 0, 1.0 / scaler.scale_, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -71,35 +72,35 @@ PARTS = "parts"  # shown as percent: they are none that a person counts
 
 
 class Bars:
-    """Some bars, one below the other, with lines of text above them.
+    """Some bars, one below the other, with lines of text above them. This one has the lines alone.
 
     Whoever works draws them, a few times a second: a thread that draws would take its time from the work.
     """
 
-    _due = 0.0
+    _due = math.inf
 
     def is_due(self) -> bool:
-        """True a few times a second."""
+        """True a few times a second; never where no bar can be drawn."""
         return perf_counter() >= self._due
 
     def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None:
         """What a bar shows when it is drawn next; it moves to and fro where the total is not known."""
-        raise NotImplementedError
 
     def draw(self) -> None:
-        self._due = perf_counter() + REFRESH_SECONDS
+        """Show what was set."""
 
     def write(self, line: str) -> None:
         """A line above the bars, which stays."""
-        raise NotImplementedError
+        say(line)
 
     def close(self) -> None:
         """Take the bars away."""
-        raise NotImplementedError
 
 
 class TerminalBars(Bars):
     """Bars at the bottom of a terminal."""
+
+    _due = 0.0
 
     def __init__(self, num_bars: int = 1) -> None:
         from rich import progress
@@ -121,7 +122,7 @@ class TerminalBars(Bars):
     def draw(self) -> None:
         self._bars.start()
         self._bars.refresh()
-        super().draw()
+        self._due = perf_counter() + REFRESH_SECONDS
 
     def write(self, line: str) -> None:
         self._bars.console.print(line, markup=False, highlight=False)
@@ -132,6 +133,8 @@ class TerminalBars(Bars):
 
 class NotebookBars(Bars):
     """Bars in the output of a notebook's cell, which is drawn again and again, and the last lines."""
+
+    _due = 0.0
 
     def __init__(self, num_bars: int = 1) -> None:
         self._bars = [""] * num_bars
@@ -156,7 +159,7 @@ class NotebookBars(Bars):
             self._handle = display(page, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(page)
-        super().draw()
+        self._due = perf_counter() + REFRESH_SECONDS
 
     def write(self, line: str) -> None:
         self._lines.append(line)

@@ -30,24 +30,8 @@ from torcheer.training.trainer.training_history import SECONDS
 _MOST_VALUES: Final = 4  # of a step, beside its bar
 
 
-class _Lines(Bars):
-    """Where no bar can be drawn: only the lines."""
-
-    def is_due(self) -> bool:
-        return False
-
-    def set(self, bar: int, title: str, text: str, *, done: float, total: float | None) -> None: ...
-
-    def draw(self) -> None: ...
-
-    def write(self, line: str) -> None:
-        say(line)
-
-    def close(self) -> None: ...
-
-
 def _bars(num_bars: int) -> Bars:
-    return TerminalBars(num_bars) if is_terminal() else _Lines()
+    return TerminalBars(num_bars) if is_terminal() else Bars()
 
 
 # --- tl.fit ----------------------------------------------------------------------------------------------

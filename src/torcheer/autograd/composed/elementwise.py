@@ -191,21 +191,6 @@ def logit(a: Tensor, eps: float | None = None) -> Any:
     return torch.log(a / (1 - a))
 
 
-@call("sinc", "special_sinc")
-@finely
-def sinc(a: Tensor) -> Any:
-    turned = math.pi * torch.where(a == 0, 1.0, a)
-    return torch.where(a == 0, 1.0, torch.sin(turned) / turned)
-
-
-@call("xlogy", "special_xlogy")
-def xlogy(a: Any, other: Any) -> Any:
-    """a ln b, and 0 where a is 0, also for a b that has no logarithm."""
-    a, other = _like(a, other), _like(other, a)
-    is_nothing = (a == 0) & (other <= 0)
-    return torch.where(is_nothing, 0.0, a * torch.log(torch.where(is_nothing, 1.0, other)))
-
-
 @call("erfc", "special_erfc")
 def erfc(a: Tensor) -> Any:
     """1 - erf, whose digits would be lost far out: there it is torch's own number."""

@@ -17,7 +17,7 @@ from torch import Tensor
 from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair, reached_by
-from torcheer.autograd.torch_calls import broadcast, call, enter, plain
+from torcheer.autograd.torch_calls import call, enter
 from torcheer.errors import InputError
 
 # --- Products of matrices and vectors, and einsum, which says any of them in letters ------------------
@@ -94,17 +94,6 @@ enter(
 )
 
 
-@call("cross", "linalg_cross", asks=True)
-def cross(function: Any, a: Tensor, other: Tensor, dim: int | None = None) -> Any:
-    """Without a dimension, along the last; of the older function, along the first that has three elements."""
-    if dim is None:
-        shape = broadcast(a.shape, other.shape)
-        dim = -1 if function.__name__ == "linalg_cross" else shape.index(3) - len(shape)
-    function(plain(a), plain(other), dim=dim)  # torch says if these are no vectors in space
-    (a1, a2), (b1, b2) = ([torch.roll(one, -step, dim) for step in (1, 2)] for one in (a, other))
-    return a1 * b2 - a2 * b1
-
-
 # --- tensors ---------------------------------------------------------------------------------------------
 
 
@@ -120,17 +109,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
         right[other] = left[one]
     kept = [letter for letter in (*left, *right) if (letter in left) != (letter in right)]
     return torch.einsum(f"{left},{''.join(right)}->{''.join(kept)}", a, b)
-
-
-@call("kron")
-def kron(a: Tensor, other: Tensor) -> Any:
-    """Each element of the first times all of the second."""
-    num_dims = max(len(a.shape), len(other.shape))
-    first = (1,) * (num_dims - len(a.shape)) + tuple(a.shape)
-    second = (1,) * (num_dims - len(other.shape)) + tuple(other.shape)
-    apart = a.reshape([one for size in first for one in (size, 1)])
-    product = apart * other.reshape([one for size in second for one in (1, size)])
-    return product.reshape([one * two for one, two in zip(first, second, strict=True)])
 
 
 @call("bilinear")

@@ -184,41 +184,23 @@ def vector_norm(a: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     )
 
 
-@call("linalg_matrix_norm")
-def matrix_norm(
-    a: Tensor, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
-) -> Any:
-    a = as_type(a, dtype)
-    rows, columns = places_of(dim, len(a.shape))
-    if ord == "fro":
-        return vector_norm(a, 2, (rows, columns), keepdim)
-    if ord == "nuc" or abs(ord) not in (1, math.inf):
-        raise InputError(_NO_SINGULAR_VALUES)
-    summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = torch.sum(torch.abs(a), summed, keepdim=True)
-    result = (torch.amax if ord > 0 else torch.amin)(sums, chosen, keepdim=True)
-    return result if keepdim else torch.squeeze(result, (rows, columns))
-
-
 @call("linalg_norm")
 def linalg_norm(
     a: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """Of a matrix where an order and two dimensions are named, or there are two; of vectors else."""
     num_named = len(dim) if isinstance(dim, Sequence) else len(a.shape) if dim is None else 1
-    if ord is not None and num_named == 2:
-        return matrix_norm(a, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    if num_named == 2 and ord not in ("fro", None):
+        raise InputError(_NO_MATRIX_NORM)
     return vector_norm(a, _of_vectors(ord), dim, keepdim, dtype=dtype)
 
 
-_NO_SINGULAR_VALUES: Final = (
-    "this norm is one of singular values, for which there is no rule: use the Frobenius norm (ord='fro')."
-)
+_NO_MATRIX_NORM: Final = "of matrices, only the Frobenius norm has a rule: leave ord out, or pass ord='fro'."
 
 
 def _of_vectors(order: Any) -> Any:
     if order == "nuc":
-        raise InputError(_NO_SINGULAR_VALUES)
+        raise InputError(_NO_MATRIX_NORM)
     return 2 if order in ("fro", None) else order
 
 
@@ -281,37 +263,3 @@ def median(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) ->
 
 call("amin")(lambda a, dim=(), keepdim=False: -torch.amax(-a, dim, keepdim=keepdim))
 call("msort")(lambda a: torch.sort(a, 0).values)
-
-
-@call("aminmax")
-def aminmax(a: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    dims = () if dim is None else dim
-    both = torch.amin(a, dims, keepdim=keepdim), torch.amax(a, dims, keepdim=keepdim)
-    return torch.return_types.aminmax(both)
-
-
-@call("quantile")
-def quantile(
-    a: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Any:
-    """Between the two numbers in order that it falls between."""
-    num_dims = len(a.shape)
-    rows = a.reshape(-1) if dim is None else torch.movedim(a, dim, -1)
-    wanted = torch.as_tensor(q, dtype=a.dtype, device=a.device)
-    rank = (plain(wanted).reshape(-1) * (rows.shape[-1] - 1)).to(a.dtype)
-    ordered = torch.sort(rows).values
-    below, above = (ordered[..., one.long()] for one in (rank.floor(), rank.ceil()))
-    found = torch.movedim(below + _BETWEEN[interpolation](rank) * (above - below), -1, 0)
-    if keepdim:
-        kept = [1 if place in places_of(dim, num_dims) else size for place, size in enumerate(a.shape)]
-        found = found.reshape(len(rank), *kept)
-    return found if len(wanted.shape) else found[0]
-
-
-_BETWEEN: Final[dict[str, Callable[[Tensor], Tensor]]] = {
-    "linear": lambda rank: rank - rank.floor(),
-    "lower": lambda rank: torch.zeros_like(rank),
-    "higher": lambda rank: torch.ones_like(rank),
-    "midpoint": lambda rank: torch.full_like(rank, 0.5),
-    "nearest": lambda rank: rank.round() - rank.floor(),
-}

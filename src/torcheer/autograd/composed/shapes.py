@@ -154,12 +154,9 @@ def masked_fill(a: Tensor, mask: Tensor, value: Any) -> Any:
 
 @call("scatter", replace=True, asks=True)
 def scatter(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> Any:
-    if "reduce" not in named:
-        return carried(function, a, *args, **named)
-    named = {**dict(zip(("dim", "index", "src"), args, strict=False)), **named}
-    src: Any = named.get("src", named.get("value"))
-    src = src if isinstance(src, Tensor) else torch.full(named["index"].shape, float(src), dtype=a.dtype)
-    return scatter_add(a, named["dim"], named["index"], src)
+    if "reduce" in named:
+        raise InputError("scatter has no rule with reduce=: use scatter_add to add up.")
+    return carried(function, a, *args, **named)
 
 
 @call("index_put", asks=True)

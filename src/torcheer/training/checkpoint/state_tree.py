@@ -36,66 +36,6 @@ _NUMPY_TWINS = frozenset(
 Node = dict[str, Any]
 
 
-class TensorTable:
-    """The tensors of one tree by name. Memory that is shared is there once."""
-
-    def __init__(self) -> None:
-        self.tensors: dict[str, Tensor] = {}
-        self.aliases: dict[str, str] = {}  # other names of a tensor that is there
-        self._names: dict[tuple[Any, ...], str] = {}  # by where a tensor lies in memory
-        self._nodes: dict[str, Node] = {}
-
-    def add(self, tensor: Tensor, name: str) -> Node:
-        _check(tensor, name)
-        if tensor.layout is torch.sparse_coo:
-            return self._add_sparse(tensor, name)
-        place = _place(tensor)
-        known = self._names.get(place) if tensor.numel() else None
-        if known is not None:
-            self.aliases[name] = known
-            return self._nodes[known]
-        name = self._free(name)
-        self._names[place] = name
-        self.tensors[name] = tensor.detach()
-        self._nodes[name] = node = {"$tensor": [name, note] if (note := _note(tensor)) else name}
-        return node
-
-    def add_numpy(self, value: Any, name: str) -> Node:
-        """An array, or a single number of NumPy's."""
-        array = numpy.asarray(value)
-        if not _NUMPY_TYPE.fullmatch(array.dtype.str):
-            raise InputError(
-                f"a checkpoint cannot keep '{name}': it is an array of {array.dtype}. Nothing was written. "
-                "Give numbers or text, or one array for each field of a record."
-            )
-        if isinstance(value, numpy.generic):
-            return {"$scalar": [array.dtype.str, array.tobytes().hex()]}
-        name = self._free(name)
-        # C order, and not ascontiguousarray: that one makes an array of no dimensions one of one.
-        array = numpy.array(array, order="C", copy=True)
-        if array.dtype.name in _NUMPY_TWINS and array.dtype.isnative:
-            self.tensors[name] = torch.from_numpy(array)
-            return {"$array": [name, None]}
-        flat = numpy.frombuffer(array.tobytes(), dtype=numpy.uint8)
-        self.tensors[name] = torch.from_numpy(flat.copy())
-        return {"$array": [name, [array.dtype.str, list(array.shape)]]}
-
-    def _add_sparse(self, tensor: Tensor, name: str) -> Node:
-        indices, values = tensor._indices(), tensor._values()
-        parts = [
-            self.add(indices, f"{name}.indices")["$tensor"],
-            self.add(values, f"{name}.values")["$tensor"],
-        ]
-        return {"$sparse": [*parts, list(tensor.shape), tensor.is_coalesced()]}
-
-    def _free(self, name: str) -> str:
-        """The name, unless it is taken: a dictionary may have the key 'a.b' beside an 'a' with a 'b'."""
-        free, number = name, 2
-        while free in self.tensors:
-            free, number = f"{name}~{number}", number + 1
-        return free
-
-
 def _check(tensor: Tensor, name: str) -> None:
     problem, do = "", "Leave it out, or give an ordinary tensor with its values."
     if is_lazy(tensor):
@@ -275,7 +215,7 @@ _CODECS: dict[type, Codec] = {
     torch.device: Codec("$device", lambda value, _: str(value), torch.device),
 }
 _BY_TAG = {codec.tag: codec for codec in _CODECS.values()}
-_BY_TAG["$scalar"] = Codec(  # written by `TensorTable`
+_BY_TAG["$scalar"] = Codec(  # written by `TreeWriter`
     "$scalar", lambda value, _: None, lambda parts: _from_bytes(bytes.fromhex(parts[1]), parts[0], [])[()]
 )
 
@@ -283,15 +223,20 @@ _BY_TAG["$scalar"] = Codec(  # written by `TensorTable`
 # --- to JSON ------------------------------------------------------------------------------------------------
 
 
-def encoded(tree: Mapping[str, Any]) -> tuple[dict[str, Any], TensorTable]:
+def encoded(tree: Mapping[str, Any]) -> tuple[dict[str, Any], TreeWriter]:
     """The tree as JSON, and its tensors by name, as they are: nothing is copied yet."""
-    writer = _TreeWriter()
+    writer = TreeWriter()
     return {name: writer.node(value, (name,)) for name, value in tree.items()}, writer
 
 
-class _TreeWriter(TensorTable):
+class TreeWriter:
+    """A tree as JSON, and its tensors by name. Memory that is shared is there once."""
+
     def __init__(self) -> None:
-        super().__init__()
+        self.tensors: dict[str, Tensor] = {}
+        self.aliases: dict[str, str] = {}  # other names of a tensor that is there
+        self._names: dict[tuple[Any, ...], str] = {}  # by where a tensor lies in memory
+        self._nodes: dict[str, Node] = {}
         self._open: list[int] = []  # the containers that are being written: one inside itself has no end
 
     def node(self, value: Any, path: Path) -> Any:
@@ -329,6 +274,56 @@ class _TreeWriter(TensorTable):
             return {key: inner(one, key) for key, one in value.items()}
         codec = _CODECS[type(value)]
         return {codec.tag: codec.write(value, inner)}
+
+    def add(self, tensor: Tensor, name: str) -> Node:
+        _check(tensor, name)
+        if tensor.layout is torch.sparse_coo:
+            return self._add_sparse(tensor, name)
+        place = _place(tensor)
+        known = self._names.get(place) if tensor.numel() else None
+        if known is not None:
+            self.aliases[name] = known
+            return self._nodes[known]
+        name = self._free(name)
+        self._names[place] = name
+        self.tensors[name] = tensor.detach()
+        self._nodes[name] = node = {"$tensor": [name, note] if (note := _note(tensor)) else name}
+        return node
+
+    def add_numpy(self, value: Any, name: str) -> Node:
+        """An array, or a single number of NumPy's."""
+        array = numpy.asarray(value)
+        if not _NUMPY_TYPE.fullmatch(array.dtype.str):
+            raise InputError(
+                f"a checkpoint cannot keep '{name}': it is an array of {array.dtype}. Nothing was written. "
+                "Give numbers or text, or one array for each field of a record."
+            )
+        if isinstance(value, numpy.generic):
+            return {"$scalar": [array.dtype.str, array.tobytes().hex()]}
+        name = self._free(name)
+        # C order, and not ascontiguousarray: that one makes an array of no dimensions one of one.
+        array = numpy.array(array, order="C", copy=True)
+        if array.dtype.name in _NUMPY_TWINS and array.dtype.isnative:
+            self.tensors[name] = torch.from_numpy(array)
+            return {"$array": [name, None]}
+        flat = numpy.frombuffer(array.tobytes(), dtype=numpy.uint8)
+        self.tensors[name] = torch.from_numpy(flat.copy())
+        return {"$array": [name, [array.dtype.str, list(array.shape)]]}
+
+    def _add_sparse(self, tensor: Tensor, name: str) -> Node:
+        indices, values = tensor._indices(), tensor._values()
+        parts = [
+            self.add(indices, f"{name}.indices")["$tensor"],
+            self.add(values, f"{name}.values")["$tensor"],
+        ]
+        return {"$sparse": [*parts, list(tensor.shape), tensor.is_coalesced()]}
+
+    def _free(self, name: str) -> str:
+        """The name, unless it is taken: a dictionary may have the key 'a.b' beside an 'a' with a 'b'."""
+        free, number = name, 2
+        while free in self.tensors:
+            free, number = f"{name}~{number}", number + 1
+        return free
 
 
 def _is_plain(value: Any) -> bool:

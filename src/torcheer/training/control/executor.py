@@ -30,7 +30,7 @@ from torcheer.training.control.user_code import (
     text_of,
 )
 from torcheer.training.loop.loop import Loop
-from torcheer.training.loop.setup import Parameters, form_fields, with_values
+from torcheer.training.loop.setup import form_fields, with_values
 from torcheer.training.training_warning import TrainingWarning
 
 # --- the user's code ----------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class Executor:
         self._loop, self._report = loop, report
         self._code = loop.parameters  # as they stand there
         self._preset = dict(preset)
-        self._values: Mapping[str, commands.Value] = _values_of(with_values(self._code, self._preset))
+        self._first = with_values(self._code, self._preset)  # in force until the first Init
         self._seed = loop.seed if seed is None else seed
         self._lock = threading.RLock()  # of the state, and of the order of reports
         self._state: commands.State = "new"
@@ -135,8 +135,6 @@ class Executor:
         self._num_taken = 0
         self._is_stop_wanted = self._is_over = False
         self._commands: SimpleQueue[commands.Command | None] = SimpleQueue()
-        self._counters = loop.counters
-        self._runs: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()  # of warnings, see `note`
         self._news = threading.Event()
         loop.on_trial = self._after_trial
@@ -154,7 +152,6 @@ class Executor:
                 self._report(commands.RefusalReport(message=reason))
             elif isinstance(command, commands.SetLive):  # which a loop takes in any thread
                 self._set_live(command)
-                self._look()
             elif not isinstance(command, commands.Stop):
                 self._state = "starting" if isinstance(command, commands.Init) else "busy"
                 self._doing = commands.doing_of(command)
@@ -187,8 +184,7 @@ class Executor:
                     raise
                 self._refuse(error)
             finally:
-                self._look()  # also where it raised: how far it came is the last report
-                self._tell()
+                self._tell()  # also where it raised: how far it came is the last report
             self._settle()
 
     def _carry_out(self, command: commands.Command) -> None:
@@ -254,13 +250,11 @@ class Executor:
             num_test_items=loop.num_test_items,
         )
         self._report(commands.AboutReport(about=about, sources=imported_sources()))
-        self._look()
         self._tell()
 
     def _settle(self) -> None:
         """What was under way is over."""
         with self._lock:
-            self._look()
             self._state = "new" if self._is_new else "done" if self._loop.is_done else "ready"
             self._doing = ""
             self._tell()
@@ -268,30 +262,21 @@ class Executor:
     def _after_trial(self) -> None:
         if self._is_stop_wanted:  # it may have come before the loop began
             self._loop.stop()
-        self._counters = self._loop.counters
-        if len(self._loop.runs) != len(self._runs):
-            self._look()
         self._news.set()
-
-    def _look(self) -> None:
-        loop = self._loop
-        self._counters = loop.counters
-        self._runs = tuple(map(str, loop.runs))
-        if not self._is_new:
-            self._values = _values_of(loop.parameters)
 
     # --- reports -------------------------------------------------------------------------------------
 
     def _tell(self) -> None:
+        parameters = self._first if self._is_new else self._loop.parameters
         with self._lock:
             self._report(
                 commands.StatusReport(
                     state=self._state,
                     doing=self._doing,
-                    counters=self._counters,
-                    values=self._values,
+                    counters=self._loop.counters,
+                    values={field.name: field.value for field in form_fields(parameters)},
                     seed=self._seed,
-                    runs=self._runs,
+                    runs=tuple(map(str, self._loop.runs)),
                     num_taken=self._num_taken,
                     note="\n".join(self._notes),
                 )
@@ -303,8 +288,3 @@ class Executor:
             self._news.clear()
             self._tell()
             time.sleep(_REPORT_SECONDS)
-
-
-def _values_of(parameters: Parameters) -> Mapping[str, commands.Value]:
-    """All of them by name, as a form shows them."""
-    return {field.name: field.value for field in form_fields(parameters)}

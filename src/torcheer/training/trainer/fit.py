@@ -68,7 +68,8 @@ class Recorder:
         self._is_broken = False  # the loss was no number once, and that was said
         self._began = perf_counter()
         self._due = 0.0
-        self._begin_notes()
+        # Of steps that are not written down yet: when each was made, and its figures.
+        self._notes: list[tuple[float, dict[str, float | Tensor]]] = []
         training.history.steps.before_reading = self.flush
         if self._run is not None and distributed.is_main():
             self._run.log_hparams(settings)
@@ -87,12 +88,6 @@ class Recorder:
 
     # --- steps ---------------------------------------------------------------------------------------------
 
-    def _begin_notes(self) -> None:
-        """Of steps that are not written down yet."""
-        self._steps: list[tuple[float | Tensor, float | Tensor, int]] = []  # loss, learning rate, items
-        self._times: list[float] = []
-        self._more: dict[str, dict[int, float | Tensor]] = {}  # what not every step has, by its place above
-
     def after_step(self, stepped: Stepped) -> None:
         training = self._training
         training.stepped = stepped
@@ -100,46 +95,31 @@ class Recorder:
         training.steps_done += 1
         loss = stepped.own_loss.item() if self._is_read_at_once else stepped.loss
         rate = training.optimizer.param_groups[0].get("lr", math.nan)
-        self._steps.append((loss, rate, stepped.num_items))
-        if stepped.grad_norm is not None or training.metrics:
-            self._note_more(stepped)
-        if self._run is not None:
-            now = time()
-            self._times.append(now)
-            if now >= self._due:
-                self.flush()
-                self._due = now + _INTERVAL_SECONDS
-        elif len(self._steps) >= _MOST_STEPS:
-            self.flush()
-
-    def _note_more(self, stepped: Stepped) -> None:
-        place = len(self._steps) - 1
+        now, note = time(), {LOSS: loss, LR: rate, ITEMS: stepped.num_items}
+        self._notes.append((now, note))  # first: a metric may raise, and the step was made
         if stepped.grad_norm is not None:
-            self._more.setdefault(NORM, {})[place] = stepped.grad_norm
-        for name, metric in self._training.metrics.items():
+            note[NORM] = stepped.grad_norm
+        for name, metric in training.metrics.items():
             value = metric.update(stepped.outputs, stepped.targets, stepped.num_items)
             if value is not None:
-                self._more.setdefault(f"train/{name}", {})[place] = value
+                note[f"train/{name}"] = value
+        if now >= self._due if self._run is not None else len(self._notes) >= _MOST_STEPS:
+            self.flush()
+            self._due = now + _INTERVAL_SECONDS
 
     def flush(self) -> None:
         """Write down all steps that were made."""
-        steps, times, num_steps = self._steps, self._times, len(self._steps)
-        if not num_steps:
+        notes, self._notes = self._notes, []
+        if not notes:
             return
-        losses, rates, items = (numbers_of(column) for column in zip(*steps, strict=True))
-        more = {
-            name: dict(zip(noted, numbers_of(list(noted.values())), strict=True))
-            for name, noted in self._more.items()
-        }
-        self._begin_notes()
-        columns = {name: [noted.get(n, math.nan) for n in range(num_steps)] for name, noted in more.items()}
-        self._training.history.steps.extend({LOSS: losses, LR: rates, **columns, ITEMS: items}, num_steps)
-        first = self._training.steps_done - num_steps
+        names = dict.fromkeys(name for _, note in notes for name in note)
+        columns = {name: numbers_of([note.get(name, math.nan) for _, note in notes]) for name in names}
+        columns[ITEMS] = columns.pop(ITEMS)  # last in the history
+        self._training.history.steps.extend(columns, len(notes))
+        first, losses = self._training.steps_done - len(notes), columns[LOSS]
         if self._run is not None:
-            prefix = self._prefix
-            for n, when in enumerate(times):
-                values = {prefix + LOSS: losses[n], prefix + LR: rates[n]}
-                values |= {prefix + name: noted[n] for name, noted in more.items() if n in noted}
+            for n, (when, note) in enumerate(notes):
+                values = {self._prefix + name: columns[name][n] for name in note if name != ITEMS}
                 RunAccess(self._run).put_scalars(first + n, when, values)
         broken = next((n for n, loss in enumerate(losses) if not math.isfinite(loss)), None)
         if broken is not None and not self._is_broken:

@@ -181,6 +181,7 @@ def test_rooms_are_read_when_they_are_asked_for() -> None:
     assert ag.nn.__name__ == "torcheer.autograd.nn"
     assert ag.optim.SGD
     assert ag.functional.relu
+    assert callable(ag.checkpoint)
     assert callable(ag.gradcheck)
 
 

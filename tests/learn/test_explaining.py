@@ -219,6 +219,15 @@ def test_lists_and_dictionaries_of_tensors_have_names() -> None:
     assert names(lesson)[:3] == ["params[0]", "params[1]", "named[scale]"]
 
 
+def test_parts_of_a_checkpoint_are_there() -> None:
+    w = tracer([0.5, 1.0], requires_grad=True)
+    loss = tg.checkpoint(lambda x: torch.tanh(x) * x, w).sum()
+
+    lesson = lesson_of_tensor(loss, locals())
+
+    assert {node.rule for node in lesson.nodes} == {"", "tanh", "mul", "sum"}
+
+
 def test_code_without_a_file_has_no_lines() -> None:
     space: dict[str, Any] = {"tracer": tracer}
     exec("w = tracer([1.0], requires_grad=True)\nloss = (w * 2).sum()", space)

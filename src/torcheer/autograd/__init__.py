@@ -23,6 +23,7 @@ from torcheer.autograd.torch_calls import CALLS as _CALLS
 from torcheer.autograd.torch_calls import WHITELIST, tensors_in
 
 if TYPE_CHECKING:
+    from torcheer.autograd.activation_checkpoint import checkpoint
     from torcheer.autograd.gradient_check import gradcheck
 
 _seed_aliases.install()
@@ -40,11 +41,13 @@ _FACTORIES: Final = tuple(
 _ROOMS: Final = ("nn", "optim")
 _ELSEWHERE: Final = {
     "functional": "torcheer.autograd.nn",
+    "checkpoint": "torcheer.autograd.activation_checkpoint",
     "gradcheck": "torcheer.autograd.gradient_check",
 }
 __all__ = [
     "RULES",
     "WHITELIST",
+    "checkpoint",
     "enable_grad",
     "functional",
     "grad",

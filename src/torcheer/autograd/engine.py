@@ -204,7 +204,7 @@ class Node:
 
     __slots__ = (
         "__weakref__", "grad", "hooks", "inputs", "is_spent", "keeps_grad", "layer", "number", "options",
-        "parents", "place", "rule", "value", "versions",
+        "parents", "place", "refill", "rule", "value", "versions",
     )  # fmt: skip
 
     def __init__(
@@ -227,6 +227,7 @@ class Node:
         self.is_spent = False
         self.layer = modes.layer
         self.place: tuple[Any, int] | None = None
+        self.refill: Callable[[], None] | None = None  # brings back what a checkpoint let go
         # Changed in place after this, they would give a wrong gradient: torch counts writes in `_version`.
         self.versions: tuple[int, ...] = ()
 
@@ -272,6 +273,8 @@ def apply(rule: Rule, *inputs: Any, **options: Any) -> Any:
             node.versions = _versions(node)
             node.place = _place()
             result._node = node
+            if modes.noted is not None:
+                modes.noted.append(node)
     return result
 
 
@@ -328,7 +331,7 @@ def walk_back(
                 deposit(node, gradient, owned)
             if node.rule is None:
                 continue
-            _check_values(node)
+            _prepare(node)
             output = node.output() if create_graph else node.value
             for position, parent in _ways_on(node, leading):
                 if arriving.took_part(parent, gradient, node):
@@ -409,8 +412,10 @@ def _is_large_step(value: Any) -> bool:
     return node is not None and node.rule is not None and value.numel() > SMALL
 
 
-def _check_values(node: Node) -> None:
-    """The values of a node must be there, and be what they were."""
+def _prepare(node: Node) -> None:
+    """See that the values of a node are there, and what they were."""
+    if node.refill is not None:
+        node.refill()
     if node.is_spent:
         raise AutogradError(
             f"the graph at {node} was walked back already, and its values are gone: pass retain_graph=True "

@@ -26,6 +26,8 @@ class Modes(threading.local):
 
     recording: bool = True
     layer: Any = None  # the call of a layer of nn that is under way, if there is one
+    noted: list[Any] | None = None  # the nodes that are made, where somebody wants to know
+    refilling: bool = False  # a part of a graph is computed again, to have its values
 
 
 modes: Final = Modes()

@@ -320,8 +320,8 @@ _USED: Final = """
     nn.functional.avg_pool2d nn.functional.conv2d nn.functional.conv_transpose2d nn.functional.fold
     nn.functional.interpolate nn.functional.linear nn.functional.max_pool1d nn.functional.max_pool2d
     nn.functional.normalize nn.functional.pad nn.functional.unfold Generator Tensor bfloat16 bool
-    contiguous_format dtype finfo float16 float32 float64 channels_last get_default_dtype int64
-    __file__
+    contiguous_format dtype finfo float16 float32 float64 channels_last get_default_dtype get_rng_state int64
+    set_rng_state __file__
 """
 
 # What nn and optim stand on: layers that compute with our tensors, and steps that move them.

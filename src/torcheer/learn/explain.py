@@ -103,6 +103,9 @@ def _check(nodes: Sequence[Node]) -> None:
             f"{len(nodes):,} ops and parameters lead here, and a lesson has {MAX_NODES} at most: explain a "
             "smaller model, one item of the batch, or fewer steps of a loop."
         )
+    for node in nodes:
+        if node.refill is not None:
+            node.refill()  # the part of a checkpoint is computed once more
     gone = [node for node in nodes if node.rule is not None and len(node.inputs) != len(node.parents)]
     if gone:
         raise AutogradError(

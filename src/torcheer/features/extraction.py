@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 from torcheer import graph
 from torcheer.capture import tensors_in
 from torcheer.errors import CaptureError, InputError
-from torcheer.features.extraction_plan import Plan, PlannedLayer, plan_of
+from torcheer.features.extraction_plan import Plan, PlannedLayer, fit_transforms, plan_of
 from torcheer.features.identity import (
     machine_mark,
     refuse_other_marks,
@@ -217,8 +218,8 @@ def extract(
       `"modules"` for every module with weights of its own or without modules of its own, `"all"` for every
       op. `{layer: transform}` gives each transforms of its own, before those for all.
     - `to`: a folder, which gets one .npy file a layer; or a URL, or a path that ends in `.zarr`, for Zarr.
-    - `transform`: what is done to values on the way: `"pool"`, `"flatten"`, `"float16"`, `"project:512"`, a
-      function of a tensor, or several of these in a list.
+    - `transform`: what is done to values on the way: `"pool"`, `"flatten"`, `"float16"`, `"project:512"`,
+      `"pca:64"`, a function of a tensor, or several of these in a list.
     - `shapes`: where samples differ in shape: `"padded:128"`, `"ragged"` or `"pooled"`.
     - `ids`: what the samples are called: one for each, or the key of a batch. Else file names where the data
       set has them, or numbers.
@@ -279,6 +280,7 @@ class _Extraction:
         is_complete = features.is_complete
         if not is_complete:
             self._begin(manifest, plan, is_new=there is None)
+        fit_transforms(plan, self._store, partial(self._batches, plan), self.say)
         if features.progress.done:
             self._refuse_other_values(plan, features, samples, values)
         if is_complete:
@@ -355,14 +357,21 @@ class _Extraction:
             return
         done = next(iter(features.progress.done.values()))
         if done.batch:  # planning ran on another one
-            piece = next(self._task.source.pieces(done.batch.__eq__))
-            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
-            seed = batch_seed(self._task.seed, piece.number)
-            values = WantedLayers(self._task.model, plan.choices).values(samples, seed, piece.number)
+            samples, values, _ = next(self._batches(plan, done.batch.__eq__))
         again = plan.kept(values, samples, done.batch)
         refuse_other_values(again, self._store, done, is_exact=done.machine == self._machine != "")
 
     # --- doing it ------------------------------------------------------------------------------------------
+
+    def _batches(
+        self, plan: Plan, wanted: Callable[[int], bool]
+    ) -> Iterator[tuple[Samples, list[Tensor], int]]:
+        """The samples and values of some batches."""
+        layers = WantedLayers(self._task.model, plan.choices)
+        for piece in self._task.source.pieces(wanted):
+            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
+            seed = batch_seed(self._task.seed, piece.number)
+            yield samples, layers.values(samples, seed, piece.number), piece.number
 
     def _extract(self, plan: Plan, features: Features) -> None:
         progress = read_journals(self._store.journals())

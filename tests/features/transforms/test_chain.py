@@ -11,16 +11,17 @@ from typing import Any
 import numpy
 import pytest
 import torch
+from sklearn.decomposition import PCA
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
+from torcheer.features.dimension_reduction import Project, RunningPCA
 from torcheer.features.transforms import (
     BegunChain,
     Cast,
     Flatten,
     Function,
     Pool,
-    Project,
     Transform,
     begin_all,
     read_transforms,
@@ -42,6 +43,7 @@ def begun(*transforms: Transform, example: Tensor | None = None) -> BegunChain:
         ([Pool("max", 2), Cast("float16")], (6, 2, 2), "float16", IMAGE),
         ([Pool("max", 2), Flatten()], (24,), "float32", ("unit",)),
         ([Project(10), Cast("float64")], (10,), "float64", ("unit",)),
+        ([RunningPCA(3), Cast("float16")], (3,), "float16", ("component",)),
         ([Function(torch.Tensor.double)], (6, 5, 5), "float64", IMAGE),
     ],
 )
@@ -53,6 +55,9 @@ def test_it_is_known_what_comes_out(
     chain = begun(*transforms, example=values[:7] if has_example else None)
     assert (chain.shape, chain.dtype, chain.dims) == (shape, getattr(torch, dtype), dims)
     assert chain.words == tuple(transform.words for transform in transforms)
+    for _, part in chain.fitted:
+        chain.look(part, values)
+        part.finish()
     result = chain(values)
     assert result.shape == (20, *shape)
     assert result.dtype == chain.dtype
@@ -64,6 +69,28 @@ def test_parts_are_applied_in_their_order() -> None:
     values = torch.randn(4, 6, 5, 5)
     chain = begun(Pool("max"), Function(lambda each: each * 2, words="doubled"), Cast("float16"))
     assert torch.equal(chain(values), (values.amax((2, 3)) * 2).half())
+
+
+def test_two_fitted_parts_are_fitted_one_after_the_other() -> None:
+    values = torch.randn(150, 6, 5, 5) * torch.arange(1.0, 7).reshape(6, 1, 1)
+    chain = begun(Pool(), RunningPCA(6), RunningPCA(6, whiten=True))
+    assert [key for key, _ in chain.fitted] == ["1_runningpca", "2_runningpca"]
+    (_, one), _ = chain.fitted
+    for _, part in chain.fitted:
+        for batch in values.split(40):
+            chain.look(part, batch)
+        part.finish()
+    means = values.mean((2, 3)).double().numpy()
+    inner = PCA(6).fit(means)
+    assert numpy.allclose(one.state()["shares"], inner.explained_variance_ratio_)
+    arriving = one(torch.from_numpy(means)).numpy()
+    wanted = PCA(6, whiten=True).fit_transform(arriving)
+    assert numpy.allclose(numpy.abs(chain(values).numpy()), numpy.abs(wanted), atol=1e-4)
+
+    again = begun(Pool(), RunningPCA(6), RunningPCA(6, whiten=True))
+    for (_, part), (_, done) in zip(again.fitted, chain.fitted, strict=True):
+        part.restore(done.state())
+    assert torch.equal(again(values), chain(values))
 
 
 def quantised() -> Tensor:
@@ -158,6 +185,8 @@ def test_the_example_is_not_changed_by_what_is_not_done_in_place() -> None:
         (torch.float64, Cast("float64")),
         ("project:512", Project(512)),
         ("project:512:7", Project(512, seed=7)),
+        ("pca:64", RunningPCA(64)),
+        ("pca:64:whiten", RunningPCA(64, whiten=True)),
         (Pool("max"), Pool("max")),
         (torch.abs, Function(torch.abs)),
         ("torch:abs", Function(torch.abs)),
@@ -219,7 +248,9 @@ def test_an_own_transform_and_a_function_beside_the_user(
         ("project", "project:512"),
         ("project:many", "'many'"),
         ("project:1:2:3", "project:512"),
-        ("project:²", "'²'"),
+        ("pca", "pca:64"),
+        ("pca:64:white", "pca:64:whiten"),
+        ("pca:²", "'²'"),
         (torch.bfloat16, "cannot be kept as 'bfloat16'"),
         (Pool, r"Pool is a class: give an object of it, such as Pool\("),
         (3, "3 is no transform"),
@@ -232,7 +263,7 @@ def test_what_cannot_be_read_is_refused_with_what_can(given: object, message: st
 
 
 def test_transforms_can_be_sent_to_another_process() -> None:
-    every = read_transforms(["pool:max:2x3", "flatten", "float16", "project:5", torch.relu])
+    every = read_transforms(["pool:max:2x3", "flatten", "float16", "project:5", "pca:3", torch.relu])
     assert pickle.loads(pickle.dumps(every)) == every
 
 

@@ -358,7 +358,7 @@ class _Extraction:
         done = next(iter(features.progress.done.values()))
         if done.batch:  # planning ran on another one
             samples, values, _ = next(self._batches(plan, done.batch.__eq__))
-        again = plan.kept(values, samples, done.batch)
+        again = plan.kept(list(values), samples, done.batch)
         refuse_other_values(again, self._store, done, is_exact=done.machine == self._machine != "")
 
     # --- doing it ------------------------------------------------------------------------------------------
@@ -418,10 +418,7 @@ class _Extraction:
         samples = given.moved_to(self._task.device)
         seed = batch_seed(self._task.seed, piece.number)
         values = self._threads.values(wanted, samples, seed, piece.number)
-        kept: Kept = []
-        while values:  # what is done with is let go
-            layer = plan.layers[-len(values)]
-            kept.append((layer.spec, layer.kept(values.pop(0), samples, piece.number)))
+        kept: Kept = list(plan.kept(values, samples, piece.number))
         texts: dict[str, tuple[str, ...]] = {}
         for column in plan.columns:
             found = self._column(column, given, piece)

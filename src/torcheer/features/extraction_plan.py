@@ -47,7 +47,7 @@ from torcheer.features.options import Task
 from torcheer.features.samples import Samples, column_of
 from torcheer.features.sources import note_on_batches
 from torcheer.features.stores import Array, Store
-from torcheer.features.transforms import BegunChain, begin_all
+from torcheer.features.transforms import BegunChain
 
 _COLUMNS = ("labels", "ids", "lengths")
 Batches = Callable[[Callable[[int], bool]], Iterator[tuple[Samples, list[Tensor], int]]]
@@ -123,10 +123,10 @@ class Plan:
     def arrays(self) -> tuple[ArraySpec, ...]:
         return (*(layer.spec for layer in self.layers), *self.columns)
 
-    def kept(self, values: Sequence[Tensor], samples: Samples, batch: int) -> Iterator[Any]:
-        """The array of each layer, and what is written of it for a batch."""
-        for layer, value in zip(self.layers, values, strict=True):
-            yield layer.spec, layer.kept(value, samples, batch)
+    def kept(self, values: list[Tensor], samples: Samples, batch: int) -> Iterator[Any]:
+        """The array of each layer, and what is written of it for a batch. Empties `values` on the way."""
+        for layer in self.layers:
+            yield layer.spec, layer.kept(values.pop(0), samples, batch)
 
 
 def plan_of(task: Task) -> tuple[Plan, Samples, list[Tensor]]:
@@ -280,7 +280,7 @@ def _planned(
         names = tuple(name for place, name in enumerate(dims) if place not in varying)
     transforms = (*task.own_transforms.get(choice.key, ()), *task.transforms)
     arriving = tuple(example.shape[1:])
-    chain = begin_all(transforms, choice.name, example, names)
+    chain = BegunChain(transforms, choice.name, example, names)
     kept_shape = tuple(chain.shape)
     if isinstance(shapes, Ragged):
         if chain.fitted or kept_shape != arriving:

@@ -369,21 +369,45 @@ _KNOWN: Final = (
 
 
 class BegunChain:
-    """Does the work for one layer. Made by `begin_all`.
+    """Does the work for one layer.
 
     Parts that have to look at data first are fitted in their order, as a later one sees what the earlier ones
     give: `chain.look(part, values)` for the first batches, then `part.finish()`; or `part.restore(state)`.
     """
 
-    def __init__(self, layer: str, transforms: Sequence[Transform]) -> None:
+    def __init__(
+        self, transforms: Sequence[Transform], layer: str, example: Tensor, dims: tuple[str, ...]
+    ) -> None:
+        """`example`: a batch, whose first rows are sent through; `dims`: what a sample's dimensions are."""
+        values = open_values(example, layer)[:_TRIED_ROWS]
+        if transforms and not values.numel():
+            shape = tuple(values.shape[1:])
+            raise InputError(f"layer {layer!r}: a sample {shape} has no values that could be transformed.")
+        notes = ["sparse values are kept as dense ones."] if example.layout is not torch.strided else []
         self.layer = layer
         self.words = tuple(transform.words for transform in transforms)
-        self.shape: tuple[int, ...] = ()  # of a sample afterwards
-        self.dtype = torch.float32  # afterwards, one that NumPy has
-        self.dims: tuple[str, ...] = ()  # the names of the sample's dimensions afterwards
-        self.notes: tuple[str, ...] = ()  # for the user: what is kept in another way than it came
         self.fitted: list[tuple[str, RunningComponents]] = []  # with the names of what they find out
         self._parts: list[Applied] = []
+        for at, transform in enumerate(transforms):
+            with _named(transform.words, layer), torch.no_grad():
+                arriving = tuple(values.shape[1:])
+                part = transform.begin(layer, arriving, values.dtype, dims)
+                self._parts.append(part)
+                notes.append(getattr(part, "note", ""))
+                if isinstance(part, RunningComponents):
+                    self.fitted.append((f"{at}_{type(transform).__name__.lower()}", part))
+                    values = torch.zeros(len(values), *part.shape, dtype=part.dtype)
+                else:
+                    values = open_values(part(values), layer)
+                dims = transform.dims(dims, arriving, tuple(values.shape[1:]))
+        self.shape = tuple(values.shape[1:])  # of a sample afterwards
+        self.dims = dims  # their names afterwards
+        self.dtype = numpy_dtype(values.dtype, layer)  # afterwards, one that NumPy has
+        for given, kept in ((example.dtype, open_dtype(example.dtype)), (values.dtype, self.dtype)):
+            if given != kept:
+                words = f"{dtype_name(given)} is kept as {dtype_name(kept)}, exactly: NumPy has none of it."
+                notes.append(words)
+        self.notes = tuple(filter(None, notes))  # for the user: what is kept in another way than it came
 
     def __call__(self, values: Tensor) -> Tensor:
         """What is kept of a batch: dense, of `dtype`, with samples of `shape`."""
@@ -420,40 +444,6 @@ class BegunChain:
             with _named(words, self.layer), torch.no_grad():
                 values = open_values(part(values), self.layer)
         return values
-
-
-def begin_all(
-    transforms: Sequence[Transform], layer: str, example: Tensor, dims: tuple[str, ...]
-) -> BegunChain:
-    """For one layer, with a batch of it, whose first rows are sent through to learn what comes out.
-
-    - `dims`: the names of a sample's dimensions as it arrives.
-    """
-    values = open_values(example, layer)[:_TRIED_ROWS]
-    if transforms and not values.numel():
-        shape = tuple(values.shape[1:])
-        raise InputError(f"layer {layer!r}: a sample {shape} has no values that could be transformed.")
-    notes = ["sparse values are kept as dense ones."] if example.layout is not torch.strided else []
-    chain = BegunChain(layer, transforms)
-    for at, transform in enumerate(transforms):
-        with _named(transform.words, layer), torch.no_grad():
-            arriving = tuple(values.shape[1:])
-            part = transform.begin(layer, arriving, values.dtype, dims)
-            chain._parts.append(part)
-            notes.append(getattr(part, "note", ""))
-            if isinstance(part, RunningComponents):
-                chain.fitted.append((f"{at}_{type(transform).__name__.lower()}", part))
-                values = torch.zeros(len(values), *part.shape, dtype=part.dtype)
-            else:
-                values = open_values(part(values), layer)
-            dims = transform.dims(dims, arriving, tuple(values.shape[1:]))
-    chain.shape, chain.dims = tuple(values.shape[1:]), dims
-    chain.dtype = numpy_dtype(values.dtype, layer)
-    for given, kept in ((example.dtype, open_dtype(example.dtype)), (values.dtype, chain.dtype)):
-        if given != kept:
-            notes.append(f"{dtype_name(given)} is kept as {dtype_name(kept)}, exactly: NumPy has none of it.")
-    chain.notes = tuple(filter(None, notes))
-    return chain
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from torcheer.features.transforms import (
     Function,
     Pool,
     Transform,
-    begin_all,
     read_transforms,
 )
 
@@ -32,7 +31,7 @@ IMAGE = ("channel", "y", "x")
 
 def begun(*transforms: Transform, example: Tensor | None = None) -> BegunChain:
     example = torch.zeros(2, 6, 5, 5) if example is None else example
-    return begin_all(transforms, "conv", example, IMAGE)
+    return BegunChain(transforms, "conv", example, IMAGE)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +114,7 @@ def test_what_numpy_lacks_is_kept_in_what_it_has(
     change: Callable[[Tensor], Tensor], dtype: str, note: str
 ) -> None:
     values = change(torch.tensor([[0.5, 1.0]]))
-    chain = begin_all([], "fc", values, ("unit",))
+    chain = BegunChain([], "fc", values, ("unit",))
     result = chain(values).numpy()
     assert str(result.dtype) == dtype
     assert numpy.array_equal(result, numpy.array([[0.5, 1.0]]).astype(dtype))
@@ -124,18 +123,18 @@ def test_what_numpy_lacks_is_kept_in_what_it_has(
 
 @pytest.mark.filterwarnings("ignore")  # torch says that quantised tensors will go
 def test_quantised_values_are_dequantised() -> None:
-    chain = begin_all([], "fc", quantised(), ("unit",))
+    chain = BegunChain([], "fc", quantised(), ("unit",))
     assert chain(quantised()).tolist() == [[0.5, 1.0]]
     assert chain.notes == ("quint8 is kept as float32, exactly: NumPy has none of it.",)
 
 
 def test_bfloat16_that_was_cast_needs_no_note() -> None:
-    chain = begin_all([Cast("float16")], "fc", torch.zeros(2, 2, dtype=torch.bfloat16), ("unit",))
+    chain = BegunChain([Cast("float16")], "fc", torch.zeros(2, 2, dtype=torch.bfloat16), ("unit",))
     assert (chain.dtype, chain.notes) == (torch.float16, ())
 
 
 def test_a_part_that_left_the_layer_as_it_is_says_so() -> None:
-    chain = begin_all([Project(10)], "fc", torch.zeros(2, 4, dtype=torch.float32), ("unit",))
+    chain = BegunChain([Project(10)], "fc", torch.zeros(2, 4, dtype=torch.float32), ("unit",))
     assert "project 10 (seed 0): left as it is" in chain.notes[0]
 
 
@@ -151,16 +150,16 @@ def test_samples_that_change_their_shape_or_dtype_are_refused() -> None:
 @pytest.mark.filterwarnings("ignore:.*nested tensors")
 def test_what_cannot_begin_is_refused() -> None:
     with pytest.raises(InputError, match=r"a sample \(0,\) has no values"):
-        begin_all([Flatten()], "fc", torch.zeros(2, 0, dtype=torch.float32), ("unit",))
+        BegunChain([Flatten()], "fc", torch.zeros(2, 0, dtype=torch.float32), ("unit",))
     nested: Any = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
-    chain = begin_all([], "fc", torch.zeros(2, 3, dtype=torch.float32), ("unit",))
+    chain = BegunChain([], "fc", torch.zeros(2, 3, dtype=torch.float32), ("unit",))
     with pytest.raises(InputError, match="nested tensor"):
         chain(nested)
     with pytest.raises(InputError, match="nested tensor"):
-        begin_all([], "fc", nested, ("unit",))
+        BegunChain([], "fc", nested, ("unit",))
     bits = Function(functools.partial(torch.Tensor.view, dtype=torch.bits8), words="bits")
     with pytest.raises(InputError, match="bits8, which NumPy does not have"):
-        begin_all([bits], "fc", torch.zeros(2, 3, dtype=torch.uint8), ("unit",))
+        BegunChain([bits], "fc", torch.zeros(2, 3, dtype=torch.uint8), ("unit",))
 
 
 def test_the_example_is_not_changed_by_what_is_not_done_in_place() -> None:

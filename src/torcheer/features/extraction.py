@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from time import monotonic, sleep
 from typing import Any, Final
@@ -68,11 +68,9 @@ class Threads:
     def words(self) -> str:
         return "as one" if self._wanted is None else str(self._wanted)
 
-    @contextmanager
-    def set(self) -> Iterator[None]:
+    def set(self) -> AbstractContextManager[None]:
         """For all that is done; afterwards there are as many as before."""
-        with num_threads(1 if self._is_chosen else self._wanted or self._most):
-            yield
+        return num_threads(1 if self._is_chosen else self._wanted or self._most)
 
     def remember(self, values: list[Tensor]) -> None:
         """Of the first batch, from planning: it need not go through the model again."""
@@ -95,9 +93,8 @@ class Threads:
             many = [checksum_of(value) for value in wanted.values(copied, seed, number)]
         one = wanted.values(samples, seed, number) if known is None else known
         self._is_harmless[shapes] = many == [checksum_of(value) for value in one]
-        if (
-            not self._is_harmless[shapes] and len(self._is_harmless) == 1
-        ):  # the last batch alone is not worth it
+        # Of the last batch alone, which is shorter, it is not worth a line.
+        if not self._is_harmless[shapes] and len(self._is_harmless) == 1:
             self._say(
                 f"the last digits of this model depend on the number of threads: it runs with one, and not "
                 f"{self._most}. num_threads={self._most} is faster, and other processes must use as many."

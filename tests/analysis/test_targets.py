@@ -145,7 +145,7 @@ def test_a_sample_that_is_not_finite_is_named() -> None:
 
 def test_nothing_but_numpy_is_imported() -> None:
     code = (
-        "import sys, torcheer.analysis, torcheer.features; torcheer.features.analysis\n"
+        "import sys, torcheer.analysis, torcheer.features.analysis\n"
         "assert not {'torch', 'sklearn', 'scipy'} & set(sys.modules), sorted(sys.modules)"
     )
 

@@ -7,6 +7,7 @@ import gc
 import os
 import random
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from tests.features.hooking import NUM_PLANNED, StoppedError, batches_of, hooked, interrupted, stopping_at
-from torcheer.errors import InputError
+from torcheer.errors import FileFormatError, InputError
 from torcheer.features import extract, open_features
 from torcheer.features import extraction_plan as plan
 from torcheer.features.stores.folder import FolderStore
@@ -309,6 +310,23 @@ def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="is a file"):
         run(tmp_path / "f")
+
+
+def test_fitted_transforms_are_found_again(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole", layers=["0"], transform="pca:2")["0"][:]
+    interrupted(net(), (X, Y), tmp_path / "f", batch=8, layers=["0"], batch_size=4, transform="pca:2")
+
+    assert numpy.array_equal(run(tmp_path / "f", layers=["0"], transform="pca:2")["0"][:], whole)
+
+
+@pytest.mark.parametrize("change", [lambda content: b"", lambda content: content[:-40], lambda content: b"x"])
+def test_damaged_fitted_transforms_are_refused(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    run(tmp_path / "f", layers=["0"], transform="pca:2")
+    (state,) = (tmp_path / "f").glob("*.npz")
+    state.write_bytes(change(state.read_bytes()))
+
+    with pytest.raises(FileFormatError, match="what was fitted to 0 is damaged"):
+        run(tmp_path / "f", layers=["0"], transform="pca:2")
 
 
 @pytest.mark.parametrize("kind", ["folder", "set.zarr"])

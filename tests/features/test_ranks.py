@@ -70,12 +70,16 @@ def _stream(to: Path) -> Features:
     return extract(_linear(), Batches(), layers=["0"], to=to, progress=False)
 
 
+def _fitted(to: Path) -> Features:
+    return extract(_linear(), Named(), layers=["0"], transform="pca:2", to=to, batch_size=2, progress=False)
+
+
 def _linear() -> nn.Module:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(3, 4), nn.ReLU())
 
 
-KINDS = pytest.mark.parametrize("work", [_rows, _ragged, _stream])
+KINDS = pytest.mark.parametrize("work", [_rows, _ragged, _stream, _fitted])
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,12 @@
 
     python -m tests.features.torture --kills 50
 
-Four ranks under torchrun extract rows, rows projected on the way, samples of different shapes, a stream; to a
-folder and to Zarr. One or two of them are killed without warning: while the files are made, as soon as a
-journal grows; torchrun starts them again. Then all of it is killed, and another number of ranks goes on; some
-ranks outlive their torchrun and write beside the new ones. After each kill whatever is reported as done must
-be what an undisturbed process finds. In the end every file must be equal to that process's, and the same call
-once more must change nothing.
+Four ranks under torchrun extract rows, components fitted on the way, samples of different shapes, a stream;
+to a folder and to Zarr. One or two of them are killed without warning: while the files are made, while
+something is fitted, as soon as a journal grows; torchrun starts them again. Then all of it is killed, and
+another number of ranks goes on; some ranks outlive their torchrun and write beside the new ones. After each
+kill whatever is reported as done must be what an undisturbed process finds. In the end every file must be
+equal to that process's, and the same call once more must change nothing.
 
 The same with copies of this process instead of torchrun, which die and are replaced one by one; and with two
 torchruns in two network namespaces, where that is permitted. Ends at the first fault, and leaves the files.
@@ -54,7 +54,7 @@ class Torture:
         tally = Tally()
         for name, share, later in (
             ("rows", 0.16, [(3, 2), (1, 1), (2, 2)]),
-            ("projected", 0.16, [(2, 1)]),
+            ("pca", 0.16, [(2, 1)]),
             ("ragged", 0.12, [(3, 1)]),
             ("zarr", 0.12, [(1, 0)]),
             ("stream", 0.08, [(3, 1)]),

@@ -51,18 +51,19 @@ class Kind:
 
 _NET: Final = ("inner.0", "inner.4", "inner.5")
 _WORDS: Final = ("words", "mix")
-_PROJECTED: Final = {"transform": "project:5"}
+_PCA: Final = {"transform": f"{_TARGETS}:pca"}
 _RAGGED: Final = {"shapes": "ragged", "ids": "name"}
 
 KINDS: Final = {
     kind.name: kind
     for kind in (
         Kind(name="rows", target="model_and_data", layers=_NET, options={}),
-        Kind(name="projected", target="model_and_data", layers=("inner.0", "inner.5"), options=_PROJECTED),
+        Kind(name="pca", target="model_and_data", layers=("inner.0", "inner.5"), options=_PCA),
         Kind(name="ragged", target="texts", layers=_WORDS, options=_RAGGED),
         Kind(name="stream", target="stream", layers=_NET, options={}),
         Kind(name="few", target="few", layers=_NET, options={}),
         Kind(name="zarr", target="model_and_data", layers=_NET, options={}, ending=".zarr"),
+        Kind(name="zarr-pca", target="model_and_data", layers=("inner.5",), options=_PCA, ending=".zarr"),
         Kind(name="zarr-ragged", target="texts", layers=_WORDS, options=_RAGGED, ending=".zarr"),
         Kind(name="zarr-stream", target="stream", layers=_NET, options={}, ending=".zarr"),
     )
@@ -143,7 +144,7 @@ def _has_manifest(path: Path) -> bool:
 
 def _plain_files(path: Path) -> list[Path]:
     """Arrays and chunks; but no journals, nor what says in which part of them a ragged sample is."""
-    found = [*path.rglob("*.npy"), *path.rglob("c.*")]
+    found = [*path.rglob("*.npy"), *path.rglob("c.*"), *path.rglob("*.npz")]
     return [file for file in found if "places" not in file.relative_to(path).as_posix() and file.is_file()]
 
 
@@ -167,7 +168,7 @@ def leftovers(path: Path) -> list[str]:
 
 SLOW_SECONDS: Final = 0.25  # that a batch takes while there is killing
 _PATIENCE_SECONDS: Final = 240.0
-Moment = Literal["start", "making", "journal"]
+Moment = Literal["start", "making", "fitting", "journal"]
 
 
 @dataclass(slots=True)
@@ -295,6 +296,8 @@ class Round:
     def _moment(self) -> Moment:
         if not self.path.exists() and self._choices.random() < 0.7:
             return "making"
+        if "pca" in self._kind.name and not list(self.path.rglob("*.npz")):
+            return "fitting"
         return self._choices.choice(("start", "journal", "journal", "journal"))
 
     def _wait_for(self, launch: Launch, moment: Moment) -> None:
@@ -304,6 +307,9 @@ class Round:
         elif moment == "making":
             self._await(launch, self.path.exists, "nothing is made")
             time.sleep(self._choices.uniform(0.0, 0.1))
+        elif moment == "fitting":
+            self._await(launch, self.path.exists, "nothing is made")
+            time.sleep(self._choices.uniform(0.0, 12 * SLOW_SECONDS))
         else:
             before = self._journalled()
             self._await(launch, lambda: self._journalled() > before, "nothing is written")

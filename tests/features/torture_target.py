@@ -16,6 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
+from torcheer.features.dimension_reduction import RunningPCA
+
 PACE: Final = "TORTURE_PACE"  # names the file with the seconds that a batch takes
 DIES_AT: Final = "TORTURE_DIES_AT"  # "1:3": rank 1 kills itself in its third pass, the first time it runs
 NUM_SAMPLES: Final = 2_411  # a prime: no number of processes divides it
@@ -115,6 +117,9 @@ def texts() -> tuple[nn.Module, Any]:
 
 def stream() -> tuple[nn.Module, Any]:
     return _net(), Stream(NUM_SAMPLES // BATCH_SIZE)
+
+
+pca = RunningPCA(5, num_samples=20 * BATCH_SIZE)
 
 
 def wait() -> None:

@@ -280,7 +280,7 @@ def extract(
     transform: Annotated[
         list[str] | None,
         typer.Option(
-            "--transform", "-t", help="pool, flatten, float16, project:512, package.module:function."
+            "--transform", "-t", help="pool, flatten, float16, project:512, pca:64, package.module:function."
         ),
     ] = None,
     shapes: Annotated[

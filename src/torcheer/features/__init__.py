@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from torcheer.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
-    from torcheer import analysis
     from torcheer.analysis import (
         LayerComparison,
         Probe,
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
         probe_layers,
         rsa,
     )
+    from torcheer.features import analysis
+    from torcheer.features.dimension_reduction import Project, RunningPCA
     from torcheer.features.dimensions import Padded, Pooled, Ragged
     from torcheer.features.extraction import extract, layers_text
     from torcheer.features.journal import FOLDER
@@ -31,6 +32,6 @@ if TYPE_CHECKING:
     from torcheer.features.saved_features import Features, StoredLayer, StoredRagged, open_features
     from torcheer.features.stores import Store, store_at
     from torcheer.features.stores.folder import FolderStore
-    from torcheer.features.transforms import Cast, Flatten, Function, Pool, Project, Transform
+    from torcheer.features.transforms import Cast, Flatten, Function, Pool, Transform
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

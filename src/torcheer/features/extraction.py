@@ -6,7 +6,8 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 from torcheer import graph
 from torcheer.capture import tensors_in
 from torcheer.errors import CaptureError, InputError
-from torcheer.features.extraction_plan import Plan, PlannedLayer, plan_of
+from torcheer.features.extraction_plan import Plan, PlannedLayer, fit_transforms, plan_of
 from torcheer.features.identity import (
     machine_mark,
     refuse_other_marks,
@@ -67,11 +68,9 @@ class Threads:
     def words(self) -> str:
         return "as one" if self._wanted is None else str(self._wanted)
 
-    @contextmanager
-    def set(self) -> Iterator[None]:
+    def set(self) -> AbstractContextManager[None]:
         """For all that is done; afterwards there are as many as before."""
-        with num_threads(1 if self._is_chosen else self._wanted or self._most):
-            yield
+        return num_threads(1 if self._is_chosen else self._wanted or self._most)
 
     def remember(self, values: list[Tensor]) -> None:
         """Of the first batch, from planning: it need not go through the model again."""
@@ -94,9 +93,8 @@ class Threads:
             many = [checksum_of(value) for value in wanted.values(copied, seed, number)]
         one = wanted.values(samples, seed, number) if known is None else known
         self._is_harmless[shapes] = many == [checksum_of(value) for value in one]
-        if (
-            not self._is_harmless[shapes] and len(self._is_harmless) == 1
-        ):  # the last batch alone is not worth it
+        # Of the last batch alone, which is shorter, it is not worth a line.
+        if not self._is_harmless[shapes] and len(self._is_harmless) == 1:
             self._say(
                 f"the last digits of this model depend on the number of threads: it runs with one, and not "
                 f"{self._most}. num_threads={self._most} is faster, and other processes must use as many."
@@ -217,8 +215,8 @@ def extract(
       `"modules"` for every module with weights of its own or without modules of its own, `"all"` for every
       op. `{layer: transform}` gives each transforms of its own, before those for all.
     - `to`: a folder, which gets one .npy file a layer; or a URL, or a path that ends in `.zarr`, for Zarr.
-    - `transform`: what is done to values on the way: `"pool"`, `"flatten"`, `"float16"`, `"project:512"`, a
-      function of a tensor, or several of these in a list.
+    - `transform`: what is done to values on the way: `"pool"`, `"flatten"`, `"float16"`, `"project:512"`,
+      `"pca:64"`, a function of a tensor, or several of these in a list.
     - `shapes`: where samples differ in shape: `"padded:128"`, `"ragged"` or `"pooled"`.
     - `ids`: what the samples are called: one for each, or the key of a batch. Else file names where the data
       set has them, or numbers.
@@ -279,6 +277,7 @@ class _Extraction:
         is_complete = features.is_complete
         if not is_complete:
             self._begin(manifest, plan, is_new=there is None)
+        fit_transforms(plan, self._store, partial(self._batches, plan), self.say)
         if features.progress.done:
             self._refuse_other_values(plan, features, samples, values)
         if is_complete:
@@ -355,14 +354,21 @@ class _Extraction:
             return
         done = next(iter(features.progress.done.values()))
         if done.batch:  # planning ran on another one
-            piece = next(self._task.source.pieces(done.batch.__eq__))
-            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
-            seed = batch_seed(self._task.seed, piece.number)
-            values = WantedLayers(self._task.model, plan.choices).values(samples, seed, piece.number)
-        again = plan.kept(values, samples, done.batch)
+            samples, values, _ = next(self._batches(plan, done.batch.__eq__))
+        again = plan.kept(list(values), samples, done.batch)
         refuse_other_values(again, self._store, done, is_exact=done.machine == self._machine != "")
 
     # --- doing it ------------------------------------------------------------------------------------------
+
+    def _batches(
+        self, plan: Plan, wanted: Callable[[int], bool]
+    ) -> Iterator[tuple[Samples, list[Tensor], int]]:
+        """The samples and values of some batches."""
+        layers = WantedLayers(self._task.model, plan.choices)
+        for piece in self._task.source.pieces(wanted):
+            samples = self._task.caller.samples_of(piece.batch).moved_to(self._task.device)
+            seed = batch_seed(self._task.seed, piece.number)
+            yield samples, layers.values(samples, seed, piece.number), piece.number
 
     def _extract(self, plan: Plan, features: Features) -> None:
         progress = read_journals(self._store.journals())
@@ -409,10 +415,7 @@ class _Extraction:
         samples = given.moved_to(self._task.device)
         seed = batch_seed(self._task.seed, piece.number)
         values = self._threads.values(wanted, samples, seed, piece.number)
-        kept: Kept = []
-        while values:  # what is done with is let go
-            layer = plan.layers[-len(values)]
-            kept.append((layer.spec, layer.kept(values.pop(0), samples, piece.number)))
+        kept: Kept = list(plan.kept(values, samples, piece.number))
         texts: dict[str, tuple[str, ...]] = {}
         for column in plan.columns:
             found = self._column(column, given, piece)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +14,8 @@ import torch
 from torch import Tensor
 
 from torcheer.capture import ModelHistory, Op, PassRecord, Selection
-from torcheer.errors import InputError, LayerNotFoundError, TorcheerError
+from torcheer.errors import FileFormatError, InputError, LayerNotFoundError, TorcheerError
+from torcheer.features.dimension_reduction import RunningComponents
 from torcheer.features.dimensions import (
     Channels,
     Padded,
@@ -43,10 +46,11 @@ from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_name
 from torcheer.features.options import Task
 from torcheer.features.samples import Samples, column_of
 from torcheer.features.sources import note_on_batches
-from torcheer.features.stores import Array
-from torcheer.features.transforms import BegunChain, begin_all
+from torcheer.features.stores import Array, Store
+from torcheer.features.transforms import BegunChain
 
 _COLUMNS = ("labels", "ids", "lengths")
+Batches = Callable[[Callable[[int], bool]], Iterator[tuple[Samples, list[Tensor], int]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,6 +68,12 @@ class PlannedLayer:
 
     def kept(self, values: Tensor, samples: Samples, batch: int) -> Array | list[Array]:
         """What is written."""
+        found = self.before_transforms(values, samples, batch)
+        if isinstance(found, list):
+            return [_as_array(self.chain.as_it_comes(one[None])[0]) for one in found]
+        return _as_array(self.chain(found))
+
+    def before_transforms(self, values: Tensor, samples: Samples, batch: int) -> Tensor | list[Tensor]:
         rows = self._samples_first(values, samples.num_samples, batch)
         if self.shapes is None and tuple(rows.shape[1:]) != self.shape:
             raise InputError(
@@ -71,11 +81,7 @@ class PlannedLayer:
                 f"of {self.shape} in the first: say how they are to be kept, by "
                 "shapes=tl.features.Padded(128), 'ragged' or 'pooled' ('padded:128' in the shell)."
             )
-        mask = samples.mask_in(self.choice.scope)
-        found = _arranged(rows, self.shapes, mask, self.dims, self.choice.name)
-        if isinstance(found, list):
-            return [_as_array(self.chain.as_it_comes(one[None])[0]) for one in found]
-        return _as_array(self.chain(found))
+        return _arranged(rows, self.shapes, samples.mask_in(self.choice.scope), self.dims, self.choice.name)
 
     def _samples_first(self, values: Tensor, num_samples: int, batch: int) -> Tensor:
         shape = tuple(values.shape)
@@ -117,10 +123,10 @@ class Plan:
     def arrays(self) -> tuple[ArraySpec, ...]:
         return (*(layer.spec for layer in self.layers), *self.columns)
 
-    def kept(self, values: Sequence[Tensor], samples: Samples, batch: int) -> Iterator[Any]:
-        """The array of each layer, and what is written of it for a batch."""
-        for layer, value in zip(self.layers, values, strict=True):
-            yield layer.spec, layer.kept(value, samples, batch)
+    def kept(self, values: list[Tensor], samples: Samples, batch: int) -> Iterator[Any]:
+        """The array of each layer, and what is written of it for a batch. Empties `values` on the way."""
+        for layer in self.layers:
+            yield layer.spec, layer.kept(values.pop(0), samples, batch)
 
 
 def plan_of(task: Task) -> tuple[Plan, Samples, list[Tensor]]:
@@ -274,10 +280,10 @@ def _planned(
         names = tuple(name for place, name in enumerate(dims) if place not in varying)
     transforms = (*task.own_transforms.get(choice.key, ()), *task.transforms)
     arriving = tuple(example.shape[1:])
-    chain = begin_all(transforms, choice.name, example, names)
+    chain = BegunChain(transforms, choice.name, example, names)
     kept_shape = tuple(chain.shape)
     if isinstance(shapes, Ragged):
-        if kept_shape != arriving:
+        if chain.fitted or kept_shape != arriving:
             raise InputError(
                 f"{choice.name} is kept ragged, and transforms that change shapes need samples of one shape: "
                 "choose shapes='pooled' or Padded(…), or leave them out."
@@ -336,3 +342,56 @@ def _columns(task: Task, samples: Samples) -> tuple[tuple[ArraySpec, ...], list[
 def _as_array(values: Tensor) -> Array:
     found = values.detach().cpu().resolve_conj().resolve_neg()
     return found.numpy() if found.is_contiguous() else numpy.ascontiguousarray(found.numpy())
+
+
+# --- transforms that are fitted ----------------------------------------------------------------------------
+
+
+def fit_transforms(plan: Plan, store: Store, batches: Batches, say: Callable[[str], None]) -> None:
+    """Fit what looks at data first. What another process has found out already is taken from it.
+
+    `batches` gives the samples and values of those that are wanted by their numbers.
+    """
+    # One part of each layer at a time: the next one sees what it gives.
+    for level in range(max(len(layer.chain.fitted) for layer in plan.layers)):
+        parts = []
+        for place, layer in enumerate(plan.layers):
+            for key, part in layer.chain.fitted[level : level + 1]:
+                name = f"{layer.spec.file}.{key}.npz"
+                content = store.read(name)
+                if content is None:
+                    parts.append((place, layer, name, part))
+                else:
+                    _restore(part, content, layer)
+        if parts:
+            most = max(part.num_samples for _, _, _, part in parts)
+            say(f"fitting pca of {len(parts)} layers to the first {most:,} samples")
+            _look(parts, most, batches)
+        for _, layer, name, part in parts:
+            part.finish()
+            file = io.BytesIO()
+            numpy.savez(file, **part.state())  # type: ignore[arg-type]
+            _restore(part, store.write_new(name, file.getvalue()), layer)
+
+
+def _look(
+    parts: Sequence[tuple[int, PlannedLayer, str, RunningComponents]], num_samples: int, batches: Batches
+) -> None:
+    for samples, values, number in batches(lambda _: True):
+        for place, layer, _, part in parts:
+            rows = layer.before_transforms(values[place], samples, number)
+            assert isinstance(rows, Tensor)  # ragged layers take no such transform
+            layer.chain.look(part, rows)
+        num_samples -= samples.num_samples
+        if num_samples <= 0:
+            return
+
+
+def _restore(part: RunningComponents, content: bytes, layer: PlannedLayer) -> None:
+    try:
+        with numpy.load(io.BytesIO(content), allow_pickle=False) as state:
+            part.restore(dict(state))
+    except InputError:  # it says itself why it is not of this layer
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise FileFormatError(f"what was fitted to {layer.choice.name} is damaged: {error}.") from error

@@ -32,9 +32,8 @@ from torcheer.features.samples import checksum_of
 from torcheer.features.stores import Array, Store, raw_bytes
 from torcheer.models import named_root
 
-_TOLERANCE: Final = (
-    2e-2  # of the largest value: another machine rounds in another way, half precision coarsely
-)
+# Of the largest value: another machine rounds in another way, half precision coarsely.
+_TOLERANCE: Final = 2e-2
 _FEW: Final = 1e-2  # of whole numbers, which rounding may send to the next one
 _WAY_OUT: Final = "Extract to another place, or remove these features first."
 _WHY: Final = (
@@ -222,8 +221,7 @@ def refuse_other_plan(there: Manifest, asked: Manifest, where: str) -> None:
             old = before[array.file]
             raise InputError(
                 f"{where} holds {array.name!r} as {old.dtype} of the shape {old.shape}, and it is "
-                f"{array.dtype} of "
-                f"{array.shape} now. {_WAY_OUT}"
+                f"{array.dtype} of {array.shape} now. {_WAY_OUT}"
             )
     if len(before) != len(asked.arrays):
         files = {array.file for array in asked.arrays}

@@ -125,8 +125,7 @@ def read_manifest(content: bytes, where: str) -> Manifest:
     if head.get("version") != VERSION:
         raise FileFormatError(
             f"{where} is written in version {head.get('version')} of the format, and this torcheer reads "
-            f"{VERSION}: "
-            "use the torcheer that wrote it, or a newer one."
+            f"{VERSION}: use the torcheer that wrote it, or a newer one."
         )
     try:
         manifest = msgspec.json.decode(content, type=Manifest)

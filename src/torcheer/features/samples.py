@@ -141,8 +141,8 @@ class Caller:
         else:
             raise InputError(
                 f"a batch is a {type(batch).__name__}, and that can mean anything: let the loader give "
-                "(inputs, "
-                "labels), a dict of inputs by name, or a tensor. DataLoader(..., collate_fn=...) makes them."
+                "(inputs, labels), a dict of inputs by name, or a tensor. DataLoader(..., collate_fn=...) "
+                "makes them."
             )
         return self._made(args, {}, labels, None)
 
@@ -221,17 +221,12 @@ def _are_columns(values: Any, num_samples: int) -> bool:
 
 
 def checksum_of(tensor: Tensor, start: int = 0) -> int:
-    """Of its shape, dtype and bytes."""
-    head = f"{tuple(tensor.shape)} {tensor.dtype}".encode()
-    return zlib.crc32(bytes_of(tensor), zlib.crc32(head, start))
-
-
-def bytes_of(tensor: Tensor) -> Any:
-    """Its values as they lie in memory, one after the other, whatever their type."""
+    """Of its shape, dtype and bytes, whatever its type."""
+    start = zlib.crc32(f"{tuple(tensor.shape)} {tensor.dtype}".encode(), start)
     if tensor.layout is not torch.strided or tensor.is_quantized:
         tensor = tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
-    values = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
-    return raw_bytes(values.reshape(-1).view(torch.uint8).numpy()) if values.numel() else b""
+    values = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
+    return zlib.crc32(raw_bytes(values.view(torch.uint8).numpy()), start)
 
 
 # --- models that are spread over processes -----------------------------------------------------------------

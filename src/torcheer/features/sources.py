@@ -72,7 +72,6 @@ class IndexedSource:
         self.num_batches: int | None = len(self._firsts)
         self.batch_size = batch_size  # None: they differ
         self.notes: list[str] = []
-        self._marks: dict[str, str] | None = None
 
     def first(self) -> Any:
         with _told_what_to_do():
@@ -107,12 +106,10 @@ class IndexedSource:
 
     def marks(self) -> dict[str, str]:
         """By which other data are noticed."""
-        if self._marks is None:
-            order = numpy.asarray(self._order, dtype=numpy.int64)
-            self._marks = data_marks(self._dataset, order, self._looked_at)
-            if STEADY not in self._marks:
-                self.notes.append("a sample is another one each time it is read: changes go unnoticed.")
-        return self._marks
+        found = data_marks(self._dataset, numpy.asarray(self._order, dtype=numpy.int64), self._looked_at)
+        if STEADY not in found:
+            self.notes.append("a sample is another one each time it is read: changes go unnoticed.")
+        return found
 
     @property
     def _num_readers(self) -> int:
@@ -140,15 +137,13 @@ def _told_what_to_do() -> Iterator[None]:
         if "default_collate" in str(error):
             raise InputError(
                 "the samples are no tensors, and cannot be put together to a batch: give the data set a "
-                "transform "
-                "that makes them (for pictures torchvision.transforms.ToTensor(), or `lambda picture: "
-                "torch.tensor(numpy.array(picture)) / 255`), or a DataLoader with a collate_fn."
+                "transform that makes them (for pictures torchvision.transforms.ToTensor(), or `lambda "
+                "picture: torch.tensor(numpy.array(picture)) / 255`), or a DataLoader with a collate_fn."
             ) from error
         if "stack expects each tensor to be equal size" in str(error) or "of equal size" in str(error):
             raise InputError(
                 "the samples of a batch have different shapes: make them alike in a transform of the data "
-                "set, "
-                "such as a resize; or take batch_size=1, and say by shapes= how they are to be kept. "
+                "set, such as a resize; or take batch_size=1, and say by shapes= how they are to be kept. "
                 "Texts are padded by the collate_fn of a DataLoader, such as one that calls tokenizer.pad."
             ) from error
         raise
@@ -352,8 +347,7 @@ def _of_loader(loader: DataLoader[Any], batch_size: int | None) -> Source:
     if batch_size is not None and batch_size != loader.batch_size:
         raise InputError(
             f"batch_size={batch_size}, and the loader's is {loader.batch_size}: leave batch_size out, or "
-            "give the "
-            "data set itself."
+            "give the data set itself."
         )
     is_plain = type(loader).__iter__ is DataLoader.__iter__  # else it does more to batches than to make them
     if isinstance(loader.dataset, IterableDataset) or loader.batch_sampler is None or not is_plain:
@@ -399,8 +393,7 @@ def _of_stream(batches: Any) -> StreamSource:
     if isinstance(batches, Iterator):
         raise InputError(
             f"a {type(batches).__name__} can be gone through only once, and the first batch is looked at "
-            "before: give "
-            "something that begins anew each time, such as a DataLoader or a list."
+            "before: give something that begins anew each time, such as a DataLoader or a list."
         )
     dataset = getattr(batches, "dataset", None)
     return StreamSource(

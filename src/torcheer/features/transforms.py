@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import math
 import pkgutil
 import sys
 import types
@@ -20,15 +19,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
-import numpy
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from torcheer.errors import InputError
-
-Applied = Callable[[Tensor], Tensor]  # keeps the first dimension, that of samples
+from torcheer.features.dimension_reduction import (
+    Applied,
+    Project,
+    RunningComponents,
+    RunningPCA,
+    dtype_name,
+    working_dtype,
+)
 
 
 @runtime_checkable
@@ -47,31 +50,6 @@ class Transform(Protocol):
     def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
         """The names of a sample's dimensions afterwards, given its shape before and afterwards."""
         ...
-
-
-def working_dtype(dtype: torch.dtype, layer: str, what: str) -> torch.dtype:
-    """The dtype to compute in: float32, and float64 where float32 would lose digits."""
-    if dtype.is_complex:
-        raise InputError(
-            f"{what} of layer {layer!r}: its values are complex ({dtype_name(dtype)}). Turn them into real "
-            "ones first, with a function such as torch.abs."
-        )
-    return torch.float32 if dtype.itemsize <= (4 if dtype.is_floating_point else 2) else torch.float64
-
-
-def rows_of(values: Tensor, num_units: int, layer: str, what: str) -> Tensor:
-    """One row for each sample. Another number of units than at the beginning is refused."""
-    rows = values.reshape(len(values), -1) if values.numel() else values.reshape(len(values), num_units)
-    if rows.shape[1] != num_units:
-        raise InputError(
-            f"{what} of layer {layer!r}: it began with samples of {num_units:,} units, and now one has "
-            f"{rows.shape[1]:,}. Where samples differ in size, pool them first."
-        )
-    return rows
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 def open_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -380,141 +358,56 @@ def _to_size(
     return shrunk.reshape(*moved.shape[: len(others)], *sizes).permute(back)
 
 
-# --- projection --------------------------------------------------------------------------------------------
-
-# A projection is a very sparse random matrix. The units are cut into as many runs of neighbours as a column
-# has entries, and each column has one entry in each run, at a random place and with a random sign. So every
-# unit counts with the same weight on average, and none twice. A column is added up run by run, element by
-# element for all samples: the result for a sample is the same to the last bit whatever else is in the batch,
-# on any number of threads, and on any machine.
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """To `num_units` units, whatever the shape of a sample, with distances kept as well as they can be.
-
-    - `density`: the share of entries that are not zero; "auto" is 1/√units. Each of them is ±√(1/(density ×
-      num_units)).
-    - `seed`: with the number of units, it decides on the matrix: on every machine and in every version.
-
-    Computed in float32, or in float64 where values have more digits. A layer that has no more units than
-    asked for is only flattened: its distances are kept as they are.
-    """
-
-    num_units: int
-    density: float | Literal["auto"] = "auto"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if type(self.num_units) is not int or self.num_units < 1:
-            raise InputError(
-                f"Project takes the number of units to keep, such as Project(512), not {self.num_units!r}."
-            )
-        if self.density != "auto" and not (type(self.density) in (int, float) and 0 < self.density <= 1):
-            raise InputError(
-                f"density is {self.density!r}: it is a share above 0 and up to 1, or 'auto' for 1/√units."
-            )
-        if type(self.seed) is not int or self.seed < 0:
-            raise InputError(f"seed is {self.seed!r}: take a whole number from 0.")
-
-    @property
-    def words(self) -> str:
-        density = "" if self.density == "auto" else f"density {self.density!r}, "
-        return f"project {self.num_units} ({density}seed {self.seed})"
-
-    def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
-        return _Projection(self, layer, math.prod(shape), working_dtype(dtype, layer, self.words))
-
-    def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
-        return ("unit",)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SparseMatrix:
-    """One entry in each run of units for each column: where in the run, and its sign."""
-
-    edges: tuple[int, ...]  # of the runs: the first unit of each, and the number of units
-    places: NDArray[Any]  # runs by columns, counted from the start of the run
-    signs: NDArray[Any]  # runs by columns, 1 or -1
-
-    def scale(self, run: int) -> float:
-        """The size of each entry in a run: √(1/(density × columns)), with the density of that run."""
-        return math.sqrt((self.edges[run + 1] - self.edges[run]) / self.places.shape[1])
-
-
-def draw_matrix(
-    num_units: int, num_columns: int, *, density: float | Literal["auto"], seed: int
-) -> SparseMatrix:
-    """The same for the same numbers, always: only the raw bits of PCG64 and whole numbers go into it."""
-    wanted = math.sqrt(num_units) if density == "auto" else density * num_units
-    num_runs = min(num_units, max(1, round(wanted)))
-    edges = tuple(run * num_units // num_runs for run in range(num_runs + 1))
-    # NumPy promises the stream of a bit generator for good, but not what its distributions make of it.
-    bits = numpy.random.PCG64(numpy.random.SeedSequence([seed, num_units]))
-    drawn = bits.random_raw(num_columns * num_runs).reshape(num_columns, num_runs)
-    lengths, half = numpy.diff(numpy.array(edges)).astype(numpy.uint64), numpy.uint64(32)
-    places = ((drawn >> half) * lengths) >> half
-    return SparseMatrix(
-        edges=edges,
-        places=numpy.ascontiguousarray(places.T, dtype=numpy.int32),
-        signs=numpy.ascontiguousarray(1 - 2 * (drawn & numpy.uint64(1)).astype(numpy.int8).T),
-    )
-
-
-class _Projection:
-    """Of one layer; one that is small already is only flattened."""
-
-    def __init__(self, project: Project, layer: str, num_units: int, dtype: torch.dtype) -> None:
-        self._layer, self._words, self._num_units, self._dtype = layer, project.words, num_units, dtype
-        self.note = ""
-        self._matrix: SparseMatrix | None = None
-        if num_units <= project.num_units:
-            self.note = (
-                f"{project.words}: left as it is, flattened, as it has {num_units:,} units, no more than the "
-                f"{project.num_units:,} asked for."
-            )
-            return
-        self._matrix = draw_matrix(num_units, project.num_units, density=project.density, seed=project.seed)
-        self._places = torch.from_numpy(self._matrix.places)
-        self._signs = torch.from_numpy(self._matrix.signs).to(dtype)
-
-    def __call__(self, values: Tensor) -> Tensor:
-        rows = rows_of(values, self._num_units, self._layer, self._words)
-        if self._matrix is None:
-            return rows.to(self._dtype)
-        if self._places.device != rows.device:
-            self._places, self._signs = self._places.to(rows.device), self._signs.to(rows.device)
-        edges = self._matrix.edges
-        total = torch.zeros(self._places.shape[1], len(rows), dtype=self._dtype, device=rows.device)
-        for run in range(len(edges) - 1):
-            units = rows[:, edges[run] : edges[run + 1]].to(self._dtype)
-            units = (units * self._matrix.scale(run)).t().contiguous()
-            # The product with a sign is exact, so it does not matter whether it is fused with the sum.
-            total.addcmul_(self._signs[run, :, None], units.index_select(0, self._places[run]))
-        return total.t().contiguous()
-
-
 # --- several, one after the other --------------------------------------------------------------------------
 
 _TRIED_ROWS: Final = 2  # of an example: enough to tell the samples from the rest
-_NAMES: Final = ("pool", "flatten", "project", *CASTS)
+_NAMES: Final = ("pool", "flatten", "project", "pca", *CASTS)
 _KNOWN: Final = (
-    "There are pool, pool:max, pool:mean:2, pool:mean:2x3, flatten, project:512, project:512:7, "
-    f"{', '.join(CASTS)}, float16:saturate, and package.module:function."
+    "There are pool, pool:max, pool:mean:2, pool:mean:2x3, flatten, project:512, project:512:7, pca:64, "
+    f"pca:64:whiten, {', '.join(CASTS)}, float16:saturate, and package.module:function."
 )
 
 
 class BegunChain:
-    """Does the work for one layer. Made by `begin_all`."""
+    """Does the work for one layer.
 
-    def __init__(self, layer: str, transforms: Sequence[Transform]) -> None:
+    Parts that have to look at data first are fitted in their order, as a later one sees what the earlier ones
+    give: `chain.look(part, values)` for the first batches, then `part.finish()`; or `part.restore(state)`.
+    """
+
+    def __init__(
+        self, transforms: Sequence[Transform], layer: str, example: Tensor, dims: tuple[str, ...]
+    ) -> None:
+        """`example`: a batch, whose first rows are sent through; `dims`: what a sample's dimensions are."""
+        values = open_values(example, layer)[:_TRIED_ROWS]
+        if transforms and not values.numel():
+            shape = tuple(values.shape[1:])
+            raise InputError(f"layer {layer!r}: a sample {shape} has no values that could be transformed.")
+        notes = ["sparse values are kept as dense ones."] if example.layout is not torch.strided else []
         self.layer = layer
         self.words = tuple(transform.words for transform in transforms)
-        self.shape: tuple[int, ...] = ()  # of a sample afterwards
-        self.dtype = torch.float32  # afterwards, one that NumPy has
-        self.dims: tuple[str, ...] = ()  # the names of the sample's dimensions afterwards
-        self.notes: tuple[str, ...] = ()  # for the user: what is kept in another way than it came
+        self.fitted: list[tuple[str, RunningComponents]] = []  # with the names of what they find out
         self._parts: list[Applied] = []
+        for at, transform in enumerate(transforms):
+            with _named(transform.words, layer), torch.no_grad():
+                arriving = tuple(values.shape[1:])
+                part = transform.begin(layer, arriving, values.dtype, dims)
+                self._parts.append(part)
+                notes.append(getattr(part, "note", ""))
+                if isinstance(part, RunningComponents):
+                    self.fitted.append((f"{at}_{type(transform).__name__.lower()}", part))
+                    values = torch.zeros(len(values), *part.shape, dtype=part.dtype)
+                else:
+                    values = open_values(part(values), layer)
+                dims = transform.dims(dims, arriving, tuple(values.shape[1:]))
+        self.shape = tuple(values.shape[1:])  # of a sample afterwards
+        self.dims = dims  # their names afterwards
+        self.dtype = numpy_dtype(values.dtype, layer)  # afterwards, one that NumPy has
+        for given, kept in ((example.dtype, open_dtype(example.dtype)), (values.dtype, self.dtype)):
+            if given != kept:
+                words = f"{dtype_name(given)} is kept as {dtype_name(kept)}, exactly: NumPy has none of it."
+                notes.append(words)
+        self.notes = tuple(filter(None, notes))  # for the user: what is kept in another way than it came
 
     def __call__(self, values: Tensor) -> Tensor:
         """What is kept of a batch: dense, of `dtype`, with samples of `shape`."""
@@ -531,11 +424,7 @@ class BegunChain:
         """The same for a sample whose shape is its own."""
         if not values.is_nested and not len(values):
             return torch.empty(0, *self.shape, dtype=self.dtype, device=values.device)
-        result = open_values(values, self.layer)
-        for words, part in zip(self.words, self._parts, strict=True):
-            with _named(words, self.layer), torch.no_grad():
-                result = open_values(part(result), self.layer)
-        result = result.detach().resolve_conj().resolve_neg()
+        result = self._through(values, len(self._parts)).detach().resolve_conj().resolve_neg()
         result = result.to(numpy_dtype(result.dtype, self.layer))
         if result.dtype != self.dtype:
             raise InputError(
@@ -545,35 +434,16 @@ class BegunChain:
             )
         return result
 
+    def look(self, part: RunningComponents, values: Tensor) -> None:
+        """Show a batch of the first samples to a fitted part, through those before it, which are ready."""
+        part.look(self._through(values, self._parts.index(part)))
 
-def begin_all(
-    transforms: Sequence[Transform], layer: str, example: Tensor, dims: tuple[str, ...]
-) -> BegunChain:
-    """For one layer, with a batch of it, whose first rows are sent through to learn what comes out.
-
-    - `dims`: the names of a sample's dimensions as it arrives.
-    """
-    values = open_values(example, layer)[:_TRIED_ROWS]
-    if transforms and not values.numel():
-        shape = tuple(values.shape[1:])
-        raise InputError(f"layer {layer!r}: a sample {shape} has no values that could be transformed.")
-    notes = ["sparse values are kept as dense ones."] if example.layout is not torch.strided else []
-    chain = BegunChain(layer, transforms)
-    for transform in transforms:
-        with _named(transform.words, layer), torch.no_grad():
-            arriving = tuple(values.shape[1:])
-            part = transform.begin(layer, arriving, values.dtype, dims)
-            chain._parts.append(part)
-            notes.append(getattr(part, "note", ""))
-            values = open_values(part(values), layer)
-            dims = transform.dims(dims, arriving, tuple(values.shape[1:]))
-    chain.shape, chain.dims = tuple(values.shape[1:]), dims
-    chain.dtype = numpy_dtype(values.dtype, layer)
-    for given, kept in ((example.dtype, open_dtype(example.dtype)), (values.dtype, chain.dtype)):
-        if given != kept:
-            notes.append(f"{dtype_name(given)} is kept as {dtype_name(kept)}, exactly: NumPy has none of it.")
-    chain.notes = tuple(filter(None, notes))
-    return chain
+    def _through(self, values: Tensor, num_parts: int) -> Tensor:
+        values = open_values(values, self.layer)
+        for words, part in zip(self.words[:num_parts], self._parts[:num_parts], strict=True):
+            with _named(words, self.layer), torch.no_grad():
+                values = open_values(part(values), self.layer)
+        return values
 
 
 @contextmanager
@@ -592,8 +462,8 @@ def read_transforms(given: object) -> tuple[Transform, ...]:
     """None, one or several of: words, a transform, a dtype, any function of a tensor.
 
     Words are "pool", "pool:max", "pool:mean:2", "pool:mean:2x3", "flatten", "float16", "float16:saturate" and
-    other dtypes, "project:512", "project:512:7" with a seed, and "package.module:function" for a function or
-    transform of your own.
+    other dtypes, "project:512", "project:512:7" with a seed, "pca:64", "pca:64:whiten", and
+    "package.module:function" for a function or transform of your own.
     """
     if given is None:
         return ()
@@ -642,6 +512,8 @@ def _made(name: str, options: list[str]) -> Transform:
         return Pool(kind, None if not sizes else sizes[0] if len(sizes) == 1 else sizes)
     if name == "project" and len(options) <= 2:
         return Project(int(options[0]), seed=int(options[1]) if len(options) > 1 else 0)
+    if name == "pca" and options[1:] in ([], ["whiten"]):
+        return RunningPCA(int(options[0]), whiten=len(options) > 1)
     raise ValueError(f"{name} takes no {':'.join(options)}")
 
 

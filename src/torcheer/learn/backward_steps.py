@@ -49,8 +49,11 @@ def formula_of(
 ) -> str:
     """What the step does, as an equation; `names` are those of the inputs by their letter in the rule."""
     assert node.rule is not None
-    special = _SPECIAL.get((node.rule.name, symbol_of(node.rule, position)))
-    right = special(node) if special is not None else node.rule.way(position).formula
+    right = node.rule.way(position).formula
+    if node.rule.name == "pow" and position == 0 and isinstance(node.inputs[1], int | float):
+        right = _power(node.inputs[1])
+    elif node.rule.name == "mean":
+        right = rf"\frac{{\bar c}}{{{mean_count(node)}}} \cdot \mathbf{{1}}"
     letters = {letter: rf"\name{{{name}}}" for letter, name in names.items()}
     letters["c"] = rf"\name{{{output}}}"
     for letter, given in zip(node.rule.symbols, node.inputs, strict=False):
@@ -84,29 +87,15 @@ def number_text(value: Any) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _power(node: Node) -> str:
+def _power(exponent: float) -> str:
     """With the exponent that was written: 2 e, 3 x^2."""
-    exponent = node.inputs[1]
-    if isinstance(exponent, Tensor) or not isinstance(exponent, int | float):
-        return node.rule.ways[0].formula if node.rule is not None else ""
-    less = exponent - 1
-    above = "" if less == 1 else rf"^{{{f'{less:.4g}'}}}"
+    above = "" if exponent == 2 else rf"^{{{exponent - 1:.4g}}}"
     return rf"\bar c \cdot {number_text(exponent)}\,a{above}"
-
-
-def _mean(node: Node) -> str:
-    return rf"\frac{{\bar c}}{{{mean_count(node)}}} \cdot \mathbf{{1}}"
 
 
 def mean_count(node: Node) -> int:
     """Of how many elements each result is the mean."""
     return max(1, int(node.inputs[0].numel()) // max(1, node.value.numel()))
-
-
-_SPECIAL: Final[Mapping[tuple[str, str], Callable[[Node], str]]] = {
-    ("pow", "a"): _power,
-    ("mean", "a"): _mean,
-}
 
 
 class Display(NamedTuple):
@@ -194,12 +183,11 @@ DISPLAYS: Final[Mapping[str, Display]] = {
     "fold2d": _moved("its patches"),
 }
 # fmt: on
-_DEFAULT: Final = Display("general", {})
 
 
 def display_of(rule: str) -> Display:
     """That of a rule; of one that somebody added, what its Jacobian says."""
-    return DISPLAYS.get(rule, _DEFAULT)
+    return DISPLAYS.get(rule, _general())
 
 
 def form_of(node: Node, position: int) -> Form:

@@ -17,6 +17,7 @@ from torch import Tensor
 from torcheer.autograd import Node
 from torcheer.errors import AutogradError, InputError
 from torcheer.learn.expression_values import Values, new_nodes
+from torcheer.learn.language import text_of
 from torcheer.learn.lesson import lesson_of
 from torcheer.learn.lesson_document import Lesson, shape_text
 
@@ -121,7 +122,7 @@ def _read_lines(values: Values, nodes: Sequence[Node], source: SourceLines) -> N
         if following is not None and following.place == node.place:
             continue
         value = values.of_node(node)
-        name, text = assigned(source.text_of(value.line)) if value.line else ("", "")
+        name, text = assigned(source.text_of(value.line))
         value.text = value.text or text
         if name and not value.is_named:
             value.name, value.is_named = name, True
@@ -190,7 +191,6 @@ def _joined(address: str, name: str) -> str:
 
 
 _MAX_LINES: Final = 200
-_MAX_TEXT: Final = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,13 +237,8 @@ def assigned(line: str) -> tuple[str, str]:
         return "", ""
     statement = tree.body[0] if len(tree.body) == 1 else None
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target, value = statement.targets[0], ast.unparse(statement.value)
-        name = target.id if isinstance(target, ast.Name) else ""
-        return name, _short(value)
+        target = statement.targets[0]
+        return target.id if isinstance(target, ast.Name) else "", text_of(statement.value)
     if isinstance(statement, ast.Return | ast.Expr) and statement.value is not None:
-        return "", _short(ast.unparse(statement.value))
+        return "", text_of(statement.value)
     return "", ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

@@ -108,11 +108,10 @@ class Values:
         for value in self.all:
             if not value.is_named:
                 stem = value.rule or ("param" if value.kind == "parameter" else value.kind)
-                while True:
+                counts[stem] += 1
+                while f"{stem}_{counts[stem]}" in taken:
                     counts[stem] += 1
-                    if f"{stem}_{counts[stem]}" not in taken:
-                        break
-                value.name = _free(f"{stem}_{counts[stem]}", taken)
+                value.name = f"{stem}_{counts[stem]}"
         for value in self.all:
             value.text = value.text or written(value)
         return self.all

@@ -294,18 +294,15 @@ class Interpreter:
                 raise Fault(
                     f"more than {MAX_STATEMENTS} lines, with those of loops each time.", statement.lineno
                 )
-            self._read(statement)
+            self.value(statement)
 
-    def value(self, tree: ast.expr) -> Any:
-        """What an expression comes to."""
-        return self._read(tree)
-
-    def _read(self, tree: ast.stmt | ast.expr) -> Any:
+    def value(self, tree: ast.stmt | ast.expr) -> Any:
+        """What an expression comes to; of a statement None, once it is done."""
         read = getattr(self, f"_read_{type(tree).__name__.lower()}", None)
         if read is None:
             is_line = isinstance(tree, ast.stmt)
             what = f"is not used here: {_STATEMENTS}" if is_line else f"cannot be used here: {_ALLOWED}"
-            raise Fault(f"`{_text(tree)}` {what}.", tree.lineno)
+            raise Fault(f"`{text_of(tree)}` {what}.", tree.lineno)
         try:
             return read(tree)
         except Fault as fault:
@@ -445,9 +442,9 @@ class Interpreter:
 
     def _read_binop(self, tree: ast.BinOp) -> Any:
         if isinstance(tree.op, ast.BitXor):
-            raise Fault(f"a power is written with **: write {_text(tree.left)} ** {_text(tree.right)}.")
+            raise Fault(f"a power is written with **: write {text_of(tree.left)} ** {text_of(tree.right)}.")
         if type(tree.op) not in _OPERATORS:
-            raise Fault(f"`{_text(tree)}` cannot be used here: + - * / ** @ can, and & | on masks.")
+            raise Fault(f"`{text_of(tree)}` cannot be used here: + - * / ** @ can, and & | on masks.")
         return self._of_two(tree, tree.op, self.value(tree.left), self.value(tree.right))
 
     def _read_compare(self, tree: ast.Compare) -> Any:
@@ -479,7 +476,7 @@ class Interpreter:
         if is_number(value) and operate is not operator.invert:
             return operate(value)
         if not isinstance(value, Tensor):
-            raise Fault(f"`{_text(tree)}` wants a tensor or a number, not {described(value)}.")
+            raise Fault(f"`{text_of(tree)}` wants a tensor or a number, not {described(value)}.")
         return self._operate(tree, _name_of(operate), lambda x: operate(x), {"x": value})
 
     def _read_subscript(self, tree: ast.Subscript) -> Any:
@@ -510,9 +507,8 @@ class Interpreter:
             raise Fault(f"{tree.attr[:60]} is a function here: write it with brackets, if the page lists it.")
         value = self.value(tree.value)
         if not isinstance(value, Tensor) or tree.attr not in ATTRIBUTES:
-            raise Fault(
-                f".{tree.attr[:60]} is not used here: a tensor has {_listed(ATTRIBUTES)}, and methods."
-            )
+            known = ", ".join(f".{name}" for name in ATTRIBUTES)
+            raise Fault(f".{tree.attr[:60]} is not used here: a tensor has {known}, and methods.")
         read = ATTRIBUTES[tree.attr]
         if tree.attr in ("shape", "ndim"):
             return read(value)
@@ -548,7 +544,7 @@ class Interpreter:
                 f"a variable has the name {name} here: write {_NAMESPACE}.{name}(…) for the function."
             )
         inside = ", ".join(map(ast.unparse, tree.args))
-        raise Fault(f"write * between factors: {_text(tree.func)} * ({inside[:60]}).")
+        raise Fault(f"write * between factors: {text_of(tree.func)} * ({inside[:60]}).")
 
     def _call_function(
         self, tree: ast.Call, name: str, owner: list[Any], named: Mapping[str, ast.expr]
@@ -574,13 +570,13 @@ class Interpreter:
         try:
             leaf = made.run(self._maker, **bound)
         except _OF_AN_OP as error:
-            raise Fault(f"{_text(tree)}: {_first_sentence(error)}") from None
+            raise Fault(f"{text_of(tree)}: {_first_sentence(error)}") from None
         kind: NodeKind = "constant"
         if made.name == "param":
             kind = "parameter"
         elif made.name in ("tensor", "randn"):
             kind = "input"
-        self.values.add_leaf(leaf, kind, _text(tree), tree.lineno)
+        self.values.add_leaf(leaf, kind, text_of(tree), tree.lineno)
         return leaf
 
     def _size(self, value: Tensor, args: Sequence[Any]) -> Any:
@@ -608,13 +604,13 @@ class Interpreter:
             check_size(run, of)
             result = run(**of)
         except _OF_AN_OP as error:
-            raise Fault(f"{_text(tree)}: {_first_sentence(error)}") from None
+            raise Fault(f"{text_of(tree)}: {_first_sentence(error)}") from None
         if not isinstance(result, Tensor):
             raise Fault(f"{name} gives no tensor here.")
         check_shape(result.shape, "the result")
         if not isinstance(result, tracer):
             result = tracer(result)
-        self.values.add_result(result, list(tensors_in(tuple(of.values()))), name, _text(tree), tree.lineno)
+        self.values.add_result(result, list(tensors_in(tuple(of.values()))), name, text_of(tree), tree.lineno)
         return result
 
 
@@ -652,11 +648,11 @@ def _of_numbers(tree: ast.expr, operate: Callable[[Any, Any], Any], left: Any, r
     try:
         result = operate(left, right)
     except ZeroDivisionError:
-        raise Fault(f"{_text(tree)} divides by 0, and that gives no number.") from None
+        raise Fault(f"{text_of(tree)} divides by 0, and that gives no number.") from None
     except ArithmeticError:
-        raise Fault(f"{_text(tree)} is too large to be computed.") from None
+        raise Fault(f"{text_of(tree)} is too large to be computed.") from None
     if isinstance(result, complex):
-        raise Fault(f"{_text(tree)} is no real number.")
+        raise Fault(f"{text_of(tree)} is no real number.")
     check_number(result, "the result")
     return result
 
@@ -673,11 +669,7 @@ def _is_function(name: str) -> bool:
     return name in FUNCTIONS or name in MAKERS
 
 
-def _text(tree: ast.AST) -> str:
+def text_of(tree: ast.AST) -> str:
     """As it is written, in one line."""
     text = ast.unparse(tree).partition("\n")[0]
     return text if len(text) <= 120 else f"{text[:119]}…"
-
-
-def _listed(names: Mapping[str, Any]) -> str:
-    return ", ".join(f".{name}" for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -22,12 +22,8 @@ _STEP: Final = 1e-6
 _KINK: Final = 1e-3  # slopes from both sides that differ by more
 
 
-class Differences(NamedTuple):
-    """Slopes of the loss by each element of one tensor, from both sides of it."""
-
-    mean: Tensor
-    below: Tensor
-    above: Tensor
+# Of the loss by each element of one tensor, from below and from above.
+Slopes = tuple[Tensor, Tensor]
 
 
 def checks_of(loss: Node, values: Sequence[Value], gradients: Mapping[Node, Tensor]) -> list[LearnCheck]:
@@ -96,7 +92,7 @@ class _Replay:
                 plain(node.value).to(torch.float64) if node.rule is None else _again(node, self._values)
             )
 
-    def differences(self, node: Node) -> tuple[Differences | None, str]:
+    def differences(self, node: Node) -> tuple[Slopes | None, str]:
         """The slopes by one node, or why there are none."""
         size = node.value.numel()
         if size > MAX_DIFFERENCES:
@@ -111,9 +107,7 @@ class _Replay:
             step = _STEP * max(1.0, abs(float(value.reshape(-1)[place])))
             above[place] = (self._loss_with(node, after, place, step) - middle) / step
             below[place] = (middle - self._loss_with(node, after, place, -step)) / step
-        shape = value.shape
-        mean = ((below + above) / 2).reshape(shape)
-        return Differences(mean, below.reshape(shape), above.reshape(shape)), ""
+        return (below.reshape(value.shape), above.reshape(value.shape)), ""
 
     def _after(self, node: Node) -> list[Node]:
         """The ops that depend on it."""
@@ -163,15 +157,16 @@ def _check(
     name: str,
     ours: Tensor,
     of_torch: Tensor | None,
-    slopes: Differences | None,
+    slopes: Slopes | None,
     note: str,
     scale: float,
 ) -> LearnCheck:
     precision = torch.finfo(ours.dtype).eps
-    error, difference = None, None
+    error, difference, mean = None, None, None
     if slopes is not None:
-        kinks = (slopes.above - slopes.below).abs() > _KINK * scale
-        difference = _error(ours, slopes.mean, ~kinks)
+        below, above = slopes
+        mean, kinks = (below + above) / 2, (above - below).abs() > _KINK * scale
+        difference = _error(ours, mean, ~kinks)
         note = _kink_note(name, kinks, slopes) or note
     if of_torch is not None:
         error = _error(ours, of_torch, torch.ones_like(ours, dtype=torch.bool))
@@ -179,7 +174,7 @@ def _check(
         node=number,
         torch=None if of_torch is None else cells_of(of_torch),
         torch_error=error,
-        difference=None if slopes is None else cells_of(slopes.mean),
+        difference=None if mean is None else cells_of(mean),
         difference_error=difference,
         tolerance=_round_number(8 * precision * scale),
         difference_tolerance=_round_number(max(1e-5, 500 * precision) * scale),
@@ -187,12 +182,12 @@ def _check(
     )
 
 
-def _kink_note(name: str, kinks: Tensor, slopes: Differences) -> str:
+def _kink_note(name: str, kinks: Tensor, slopes: Slopes) -> str:
     places = kinks.reshape(-1).nonzero().reshape(-1).tolist()
     if not places:
         return ""
     element = element_names(name, tuple(kinks.shape))[places[0]]
-    below, above = (float(one.reshape(-1)[places[0]]) for one in (slopes.below, slopes.above))
+    below, above = (float(one.reshape(-1)[places[0]]) for one in slopes)
     more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
     if max(abs(below), abs(above)) > 1 / _KINK:
         return f"at {element}{more} the loss jumps: there is no slope to compare with."

@@ -315,7 +315,11 @@ class SlowStore(MemoryStore):
         await super().set(key, value, byte_range)
 
 
-def test_only_so_many_chunks_are_on_their_way() -> None:
+@pytest.mark.parametrize(("most_bytes", "number"), [(1 << 30, 8), (3 * BATCH * CONV.row_bytes, 3)])
+def test_only_so_many_chunks_and_bytes_are_on_their_way(
+    monkeypatch: pytest.MonkeyPatch, most_bytes: int, number: int
+) -> None:
+    monkeypatch.setattr(zarr_store, "_MOST_UPLOAD_BYTES", most_bytes)
     slow = SlowStore()
     store = ZarrStore("s3://slow", RemoteObjects(slow))
     store.make_room([CONV], 80, BATCH)
@@ -328,37 +332,14 @@ def test_only_so_many_chunks_are_on_their_way() -> None:
 
     thread = threading.Thread(target=put_all)
     thread.start()
-    for _ in range(8):
+    for _ in range(number):
         slow.begun.acquire()
-    assert slow.now == 8  # at once, and the others wait
+    assert slow.now == number  # at once, and the others wait
     slow.may_arrive.set()
     thread.join()
     writer.close()
 
-    assert (slow.now, slow.most) == (0, 8)
-
-
-def test_chunks_on_their_way_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zarr_store, "_MOST_UPLOAD_BYTES", 3 * BATCH * CONV.row_bytes)
-    slow = SlowStore()
-    store = ZarrStore("s3://slow", RemoteObjects(slow))
-    store.make_room([CONV], 80, BATCH)
-    writer = store.writer("one")
-
-    def put_all() -> None:
-        for first in range(0, 80, BATCH):
-            writer.put_rows(CONV, first, values_of(CONV, BATCH))
-        writer.commit([])
-
-    thread = threading.Thread(target=put_all)
-    thread.start()
-    for _ in range(3):
-        slow.begun.acquire()
-    slow.may_arrive.set()
-    thread.join()
-    writer.close()
-
-    assert slow.most == 3
+    assert (slow.now, slow.most) == (0, number)
 
 
 def _write_manifest(url: str, content: bytes, barrier: object, found: object) -> None:

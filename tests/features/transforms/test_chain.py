@@ -11,18 +11,18 @@ from typing import Any
 import numpy
 import pytest
 import torch
+from sklearn.decomposition import PCA
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
+from torcheer.features.dimension_reduction import Project, RunningPCA
 from torcheer.features.transforms import (
     BegunChain,
     Cast,
     Flatten,
     Function,
     Pool,
-    Project,
     Transform,
-    begin_all,
     read_transforms,
 )
 
@@ -31,7 +31,7 @@ IMAGE = ("channel", "y", "x")
 
 def begun(*transforms: Transform, example: Tensor | None = None) -> BegunChain:
     example = torch.zeros(2, 6, 5, 5) if example is None else example
-    return begin_all(transforms, "conv", example, IMAGE)
+    return BegunChain(transforms, "conv", example, IMAGE)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,7 @@ def begun(*transforms: Transform, example: Tensor | None = None) -> BegunChain:
         ([Pool("max", 2), Cast("float16")], (6, 2, 2), "float16", IMAGE),
         ([Pool("max", 2), Flatten()], (24,), "float32", ("unit",)),
         ([Project(10), Cast("float64")], (10,), "float64", ("unit",)),
+        ([RunningPCA(3), Cast("float16")], (3,), "float16", ("component",)),
         ([Function(torch.Tensor.double)], (6, 5, 5), "float64", IMAGE),
     ],
 )
@@ -53,6 +54,9 @@ def test_it_is_known_what_comes_out(
     chain = begun(*transforms, example=values[:7] if has_example else None)
     assert (chain.shape, chain.dtype, chain.dims) == (shape, getattr(torch, dtype), dims)
     assert chain.words == tuple(transform.words for transform in transforms)
+    for _, part in chain.fitted:
+        chain.look(part, values)
+        part.finish()
     result = chain(values)
     assert result.shape == (20, *shape)
     assert result.dtype == chain.dtype
@@ -64,6 +68,28 @@ def test_parts_are_applied_in_their_order() -> None:
     values = torch.randn(4, 6, 5, 5)
     chain = begun(Pool("max"), Function(lambda each: each * 2, words="doubled"), Cast("float16"))
     assert torch.equal(chain(values), (values.amax((2, 3)) * 2).half())
+
+
+def test_two_fitted_parts_are_fitted_one_after_the_other() -> None:
+    values = torch.randn(150, 6, 5, 5) * torch.arange(1.0, 7).reshape(6, 1, 1)
+    chain = begun(Pool(), RunningPCA(6), RunningPCA(6, whiten=True))
+    assert [key for key, _ in chain.fitted] == ["1_runningpca", "2_runningpca"]
+    (_, one), _ = chain.fitted
+    for _, part in chain.fitted:
+        for batch in values.split(40):
+            chain.look(part, batch)
+        part.finish()
+    means = values.mean((2, 3)).double().numpy()
+    inner = PCA(6).fit(means)
+    assert numpy.allclose(one.state()["shares"], inner.explained_variance_ratio_)
+    arriving = one(torch.from_numpy(means)).numpy()
+    wanted = PCA(6, whiten=True).fit_transform(arriving)
+    assert numpy.allclose(numpy.abs(chain(values).numpy()), numpy.abs(wanted), atol=1e-4)
+
+    again = begun(Pool(), RunningPCA(6), RunningPCA(6, whiten=True))
+    for (_, part), (_, done) in zip(again.fitted, chain.fitted, strict=True):
+        part.restore(done.state())
+    assert torch.equal(again(values), chain(values))
 
 
 def quantised() -> Tensor:
@@ -88,7 +114,7 @@ def test_what_numpy_lacks_is_kept_in_what_it_has(
     change: Callable[[Tensor], Tensor], dtype: str, note: str
 ) -> None:
     values = change(torch.tensor([[0.5, 1.0]]))
-    chain = begin_all([], "fc", values, ("unit",))
+    chain = BegunChain([], "fc", values, ("unit",))
     result = chain(values).numpy()
     assert str(result.dtype) == dtype
     assert numpy.array_equal(result, numpy.array([[0.5, 1.0]]).astype(dtype))
@@ -97,18 +123,18 @@ def test_what_numpy_lacks_is_kept_in_what_it_has(
 
 @pytest.mark.filterwarnings("ignore")  # torch says that quantised tensors will go
 def test_quantised_values_are_dequantised() -> None:
-    chain = begin_all([], "fc", quantised(), ("unit",))
+    chain = BegunChain([], "fc", quantised(), ("unit",))
     assert chain(quantised()).tolist() == [[0.5, 1.0]]
     assert chain.notes == ("quint8 is kept as float32, exactly: NumPy has none of it.",)
 
 
 def test_bfloat16_that_was_cast_needs_no_note() -> None:
-    chain = begin_all([Cast("float16")], "fc", torch.zeros(2, 2, dtype=torch.bfloat16), ("unit",))
+    chain = BegunChain([Cast("float16")], "fc", torch.zeros(2, 2, dtype=torch.bfloat16), ("unit",))
     assert (chain.dtype, chain.notes) == (torch.float16, ())
 
 
 def test_a_part_that_left_the_layer_as_it_is_says_so() -> None:
-    chain = begin_all([Project(10)], "fc", torch.zeros(2, 4, dtype=torch.float32), ("unit",))
+    chain = BegunChain([Project(10)], "fc", torch.zeros(2, 4, dtype=torch.float32), ("unit",))
     assert "project 10 (seed 0): left as it is" in chain.notes[0]
 
 
@@ -124,16 +150,16 @@ def test_samples_that_change_their_shape_or_dtype_are_refused() -> None:
 @pytest.mark.filterwarnings("ignore:.*nested tensors")
 def test_what_cannot_begin_is_refused() -> None:
     with pytest.raises(InputError, match=r"a sample \(0,\) has no values"):
-        begin_all([Flatten()], "fc", torch.zeros(2, 0, dtype=torch.float32), ("unit",))
+        BegunChain([Flatten()], "fc", torch.zeros(2, 0, dtype=torch.float32), ("unit",))
     nested: Any = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
-    chain = begin_all([], "fc", torch.zeros(2, 3, dtype=torch.float32), ("unit",))
+    chain = BegunChain([], "fc", torch.zeros(2, 3, dtype=torch.float32), ("unit",))
     with pytest.raises(InputError, match="nested tensor"):
         chain(nested)
     with pytest.raises(InputError, match="nested tensor"):
-        begin_all([], "fc", nested, ("unit",))
+        BegunChain([], "fc", nested, ("unit",))
     bits = Function(functools.partial(torch.Tensor.view, dtype=torch.bits8), words="bits")
     with pytest.raises(InputError, match="bits8, which NumPy does not have"):
-        begin_all([bits], "fc", torch.zeros(2, 3, dtype=torch.uint8), ("unit",))
+        BegunChain([bits], "fc", torch.zeros(2, 3, dtype=torch.uint8), ("unit",))
 
 
 def test_the_example_is_not_changed_by_what_is_not_done_in_place() -> None:
@@ -158,6 +184,8 @@ def test_the_example_is_not_changed_by_what_is_not_done_in_place() -> None:
         (torch.float64, Cast("float64")),
         ("project:512", Project(512)),
         ("project:512:7", Project(512, seed=7)),
+        ("pca:64", RunningPCA(64)),
+        ("pca:64:whiten", RunningPCA(64, whiten=True)),
         (Pool("max"), Pool("max")),
         (torch.abs, Function(torch.abs)),
         ("torch:abs", Function(torch.abs)),
@@ -219,7 +247,9 @@ def test_an_own_transform_and_a_function_beside_the_user(
         ("project", "project:512"),
         ("project:many", "'many'"),
         ("project:1:2:3", "project:512"),
-        ("project:²", "'²'"),
+        ("pca", "pca:64"),
+        ("pca:64:white", "pca:64:whiten"),
+        ("pca:²", "'²'"),
         (torch.bfloat16, "cannot be kept as 'bfloat16'"),
         (Pool, r"Pool is a class: give an object of it, such as Pool\("),
         (3, "3 is no transform"),
@@ -232,7 +262,7 @@ def test_what_cannot_be_read_is_refused_with_what_can(given: object, message: st
 
 
 def test_transforms_can_be_sent_to_another_process() -> None:
-    every = read_transforms(["pool:max:2x3", "flatten", "float16", "project:5", torch.relu])
+    every = read_transforms(["pool:max:2x3", "flatten", "float16", "project:5", "pca:3", torch.relu])
     assert pickle.loads(pickle.dumps(every)) == every
 
 

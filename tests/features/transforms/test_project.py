@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tests.copying import ROOT, run_copy
 from torcheer.errors import InputError
-from torcheer.features.transforms import Project, SparseMatrix, draw_matrix
+from torcheer.features.dimension_reduction import Project, SparseMatrix, draw_matrix
 
 
 def dense(matrix: SparseMatrix) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from torcheer.errors import InputError
-from torcheer.features.transforms import CASTS, Cast, Function, begin_all
+from torcheer.features.transforms import CASTS, BegunChain, Cast, Function
 
 WHOLE = ["int8", "int16", "int32", "int64", "uint8"]
 
@@ -196,7 +196,7 @@ def test_what_is_no_function_is_refused() -> None:
 def test_dims_keep_their_names_where_the_shape_stays(
     function: Callable[[Tensor], Tensor], dims: tuple[str, ...]
 ) -> None:
-    chain = begin_all([Function(function)], "conv", torch.zeros(2, 2, 3, 3), ("channel", "y", "x"))
+    chain = BegunChain([Function(function)], "conv", torch.zeros(2, 2, 3, 3), ("channel", "y", "x"))
     assert chain.dims == dims
 
 
@@ -205,5 +205,5 @@ def test_what_a_function_raises_goes_through_and_says_where_it_was() -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError) as caught:
-        begin_all([Function(fails, words="bad")], "conv", torch.zeros(2, 2), ("unit",))
+        BegunChain([Function(fails, words="bad")], "conv", torch.zeros(2, 2), ("unit",))
     assert caught.value.__notes__ == ["in the transform 'function bad' of layer 'conv'"]

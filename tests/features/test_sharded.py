@@ -102,6 +102,17 @@ def one_of_two() -> Iterator[Any]:
         dist.destroy_process_group()
 
 
+def _replicated(model: nn.Module, mesh: Any) -> nn.Module:
+    from torch.distributed.tensor import Replicate, distribute_tensor
+
+    for module in model.modules():
+        for name, weights in list(module._parameters.items()):
+            if weights is not None:
+                spread = distribute_tensor(weights.detach(), mesh, [Replicate()])
+                module.register_parameter(name, nn.Parameter(spread))
+    return model
+
+
 def _tensor_parallel(model: nn.Module, mesh: Any) -> nn.Module:
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
@@ -115,6 +126,22 @@ def _fully_sharded(model: nn.Module, mesh: Any) -> nn.Module:
     return fully_shard(model, mesh=mesh)  # type: ignore[no-any-return]
 
 
+@pytest.mark.parametrize("spread", [_replicated, _tensor_parallel])
+def test_weights_that_are_dtensors_of_one_process(spread: Any, one_process: Any, tmp_path: Path) -> None:
+    model, plain = spread(net(), one_process), net()
+
+    features = extracted(model, tmp_path / "f")
+
+    for layer, part in (("0", plain[:1]), ("2", plain)):
+        expected = torch.cat([part(one) for one in X.split(4)]).detach().numpy()
+        numpy.testing.assert_allclose(features[layer][:], expected, rtol=1e-5, atol=1e-6)
+    assert extracted(model, tmp_path / "f").is_complete
+    with torch.no_grad():
+        next(model.parameters()).mul_(2)
+    with pytest.raises(InputError, match="with other weights"):
+        extracted(model, tmp_path / "f")
+
+
 @pytest.mark.parametrize("spread", [_fully_sharded, _tensor_parallel])
 def test_a_model_that_is_spread_over_processes_is_refused(
     spread: Any, one_of_two: Any, tmp_path: Path
@@ -126,8 +153,6 @@ def test_a_model_that_is_spread_over_processes_is_refused(
     assert not (tmp_path / "f").exists()
 
 
-def test_so_it_is_on_one_process(one_process: Any, tmp_path: Path) -> None:
+def test_a_model_that_fsdp_manages_is_refused_on_one_process_too(one_process: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is managed by FSDP"):
         extracted(_fully_sharded(net(), one_process), tmp_path / "f")
-    with pytest.raises(InputError, match="is spread over the processes of"):
-        extracted(_tensor_parallel(net(), one_process), tmp_path / "f")

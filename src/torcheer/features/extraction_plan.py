@@ -44,7 +44,7 @@ from torcheer.features.layer_choice import (
 )
 from torcheer.features.manifest import ArraySpec, LayerOrigin, Role, file_name
 from torcheer.features.options import Task
-from torcheer.features.samples import Samples, column_of
+from torcheer.features.samples import Samples, column_of, whole
 from torcheer.features.sources import note_on_batches
 from torcheer.features.stores import Array, Store
 from torcheer.features.transforms import BegunChain
@@ -243,13 +243,13 @@ def _axis_of(few: Op | None, many: Any, num_few: int, num_many: int) -> SampleAx
         return f"its first dimension does not count the {num_many} samples"
     if not isinstance(few.tensor_contents, Tensor):
         return "it is no tensor"
-    return sample_axis(few.tensor_contents, many, num_few, num_many)
+    return sample_axis(whole(few.tensor_contents), many, num_few, num_many)
 
 
 def _is_mixed(axis: SampleAxis, few: Op, many: Tensor, num_few: int, num_many: int) -> bool:
     if num_few == num_many or not axis.fits(few.tensor_shape, num_few):
         return False
-    return not depends_on_own_sample(axis, few.tensor_contents, many, num_few, num_many)
+    return not depends_on_own_sample(axis, whole(few.tensor_contents), many, num_few, num_many)
 
 
 def _planned(

@@ -25,7 +25,7 @@ from torcheer.capture import (
     seed_everything,
 )
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
-from torcheer.features.samples import Samples
+from torcheer.features.samples import Samples, running, whole
 from torcheer.models import chosen_layers, named_root
 
 _MOST_NAMED = 16
@@ -372,7 +372,7 @@ class WantedLayers:
         for choice, index in zip(self._choices, indices_in(history, self._choices), strict=True):
             if index is None or now.get(choice.name, index) != index:
                 raise LayerNotFoundError(f"{choice.name} is elsewhere.")
-            found.append(PassRecord(history).op(index).tensor_contents)
+            found.append(whole(PassRecord(history).op(index).tensor_contents))
         return found, history
 
 
@@ -417,7 +417,7 @@ def captured(
     )
     # A batch draws the same random numbers whoever works on it, and whenever.
     seed_everything(seed)
-    with torch.no_grad():
+    with torch.no_grad(), running(model):
         return capture(model, ModelWalk(named_root(model)), order, samples.call)
 
 

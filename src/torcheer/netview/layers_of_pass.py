@@ -12,8 +12,6 @@
 from __future__ import annotations
 
 import difflib
-import fnmatch
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,7 +22,7 @@ from torch import Tensor, nn
 
 from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, undisturbed
 from torcheer.errors import InputError
-from torcheer.models import unwrapped
+from torcheer.models import choices_of, is_meant, unwrapped_model
 from torcheer.netview.connections import ConnectionFinder, fold_nonlinearities, input_of, weighted
 from torcheer.netview.flow import (
     COMBINING,
@@ -161,14 +159,17 @@ def chosen(model: nn.Module, layers: list[PlannedLayer], wanted: Any) -> list[Pl
     """The inputs are always among them."""
     if isinstance(wanted, str) and wanted == "all":
         return list(layers)
-    modules = dict(unwrapped(model).named_modules())
-    is_one = isinstance(wanted, str | re.Pattern | type | nn.Module) or callable(wanted)
-    choices = [wanted] if is_one else list(wanted) if isinstance(wanted, Iterable) else []
-    if not choices:
-        raise InputError(f"layers is {wanted!r}: give 'all', names, patterns such as 'features.*', or types.")
+    modules = dict(unwrapped_model(model).named_modules())
     found: set[str] = set()
-    for choice in choices:
-        matching = {layer.name for layer in layers if _answers(choice, layer, modules)}
+    for choice in choices_of(wanted):
+        # The name of a module with modules in it means all that is inside.
+        inside = f"{choice}." if isinstance(choice, str) else None
+        matching = {
+            layer.name
+            for layer in layers
+            for name in dict.fromkeys(layer.names)
+            if is_meant(choice, name, modules.get(name)) or (inside and name.startswith(inside))
+        }
         if not matching:
             names = [name for layer in layers for name in layer.names]
             near = difflib.get_close_matches(str(choice), names, 3) or [layer.name for layer in layers[:6]]
@@ -177,26 +178,6 @@ def chosen(model: nn.Module, layers: list[PlannedLayer], wanted: Any) -> list[Pl
             )
         found |= matching
     return [layer for layer in layers if layer.is_input or layer.name in found]
-
-
-def _answers(choice: Any, layer: PlannedLayer, modules: dict[str, nn.Module]) -> bool:
-    if isinstance(choice, str):
-        # The name of a module with modules in it means all that is inside.
-        inside = f"{choice}."
-        return any(
-            name == choice or name.startswith(inside) or fnmatch.fnmatchcase(name, choice)
-            for name in layer.names
-        )
-    if isinstance(choice, re.Pattern):
-        return any(choice.search(name) is not None for name in layer.names)
-    own = [(name, modules[name]) for name in dict.fromkeys(layer.names) if name in modules]
-    if isinstance(choice, type):
-        return any(isinstance(module, choice) for _, module in own)
-    if isinstance(choice, nn.Module):
-        return any(module is choice for _, module in own)
-    if callable(choice):
-        return any(bool(choice(name, module)) for name, module in own)
-    raise InputError(f"{choice!r} names no layer: give a name, a pattern, a type, a module or a rule.")
 
 
 MOST_PASSES: Final = 8  # of a layer that runs again and again; of more, the last is shown

@@ -305,14 +305,14 @@ def copy_of_input(value: Tensor, like: Tensor) -> Tensor:
     return copy if like.is_leaf else copy.clone()
 
 
-def call_with_copied_tensors(call: Call) -> Call:
+def call_with_copied_tensors(call: Call, make_copy: Callable[[Tensor], Tensor] | None = None) -> Call:
     """The same call with tensors of its own, for a pass that may write into them."""
     again = copied_call(call)
     copies: dict[int, Tensor] = {}  # a tensor that is given twice stays one tensor
 
     def copied(tensor: Tensor) -> Tensor:
         if id(tensor) not in copies:
-            copies[id(tensor)] = copy_of_input(tensor, tensor)
+            copies[id(tensor)] = make_copy(tensor) if make_copy else copy_of_input(tensor, tensor)
         return copies[id(tensor)]
 
     return Call(*map_tensors((again.args, again.kwargs), copied, into_objects=True))

@@ -18,12 +18,11 @@ from torcheer.capture import (
     INPUT,
     OUTPUT,
     OWN_TRAITS,
-    TENSOR,
     ModelHistory,
     PassRecord,
     Record,
     Scope,
-    map_leaves,
+    tensor_places,
     undisturbed,
 )
 
@@ -185,20 +184,9 @@ class Flow:
     def _slots(self, op: int) -> dict[int | str, int]:
         found = self._arguments.get(op)
         if found is None:
-            found = self._arguments[op] = {}
             record = self.records[op]
-            rest = iter(record.parents)
-            given: list[tuple[int | str, Any]] = [*enumerate(record.args), *(record.kwargs or {}).items()]
-            for place, value in given:
-                inside: list[int] = []
-
-                def see(leaf: Any, inside: list[int] = inside) -> None:
-                    if leaf is TENSOR:
-                        inside.append(next(rest, 0))
-
-                map_leaves(value, see)
-                if value is TENSOR and inside:
-                    found[place] = inside[0]
+            given = zip(tensor_places(record), record.parents, strict=False)
+            found = self._arguments[op] = {place[0]: parent for place, parent in given if len(place) == 1}
         return found
 
     @cached_property

@@ -18,9 +18,7 @@ from torcheer.capture import (
     call_with_copied_tensors,
     check_model,
     collect_tensors,
-    copied_call,
     log_forward_pass,
-    map_tensors,
     same_model_after,
     same_random_state_after,
 )
@@ -67,20 +65,16 @@ def looked_at(model: nn.Module, x: Any, loss: Loss | None) -> Look:
 
 def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:
     leaves: list[Tensor] = []
-    copies: dict[int, Tensor] = {}  # a tensor that is given twice stays one tensor
 
     def followed(tensor: Tensor) -> Tensor:
-        if id(tensor) not in copies:
-            copy = tensor.detach().clone()
-            if copy.is_floating_point() or copy.is_complex():
-                leaves.append(copy.requires_grad_())
-                copy = copy.clone()  # forward may write into what it is given, but not into a leaf
-            copies[id(tensor)] = copy
-        return copies[id(tensor)]
+        copy = tensor.detach().clone()
+        if copy.is_floating_point() or copy.is_complex():
+            leaves.append(copy.requires_grad_())
+            copy = copy.clone()  # forward may write into what it is given, but not into a leaf
+        return copy
 
-    call = copied_call(bind(model, x, None))
-    args, kwargs = map_tensors((call.args, call.kwargs), followed, into_objects=True)
-    history = log_forward_pass(model, list(args), kwargs, save_gradients=True)
+    call = call_with_copied_tensors(bind(model, x, None), followed)
+    history = log_forward_pass(model, list(call.args), call.kwargs, save_gradients=True)
     try:
         value = loss(history.output)
     except TypeError as error:  # most losses want targets, too

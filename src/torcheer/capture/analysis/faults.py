@@ -22,7 +22,17 @@ from torcheer.capture.analysis.plain_values import (
 from torcheer.capture.analysis.replay import as_recorded
 from torcheer.capture.inputs import map_leaves, tensors_in
 from torcheer.capture.op import Op, some_of
-from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Context, Record
+from torcheer.capture.tape import (
+    ALIAS,
+    BUFFER,
+    IDENTITY,
+    INPUT,
+    SOURCE,
+    UPDATED,
+    Context,
+    Record,
+    tensor_places,
+)
 from torcheer.errors import InputError
 from torcheer.graph import SourceLine, number_text, shape_text
 
@@ -462,13 +472,8 @@ def _read_parents(record: Record) -> list[int]:
         return parents[1:]
     if not record.kwargs or "out" not in record.kwargs:
         return parents
-    rest = iter(parents)
-    read: list[int] = []
-    for name, part in (("", record.args), *record.kwargs.items()):
-        given: list[int] = []
-        map_leaves(part, lambda leaf, to=given: to.append(next(rest)) if leaf is TENSOR else None)  # type: ignore[misc]
-        read += given if name != "out" else []
-    return read
+    places = zip(parents, tensor_places(record), strict=False)
+    return [parent for parent, place in places if place[0] != "out"]
 
 
 def _may_be_unwritten(record: Record, inputs: list[Seen]) -> bool:

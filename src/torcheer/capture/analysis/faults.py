@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
 
 What = Literal["nan", "inf"]
-Origin = Literal["op", "input", "buffer", "source", "parameter", "memory", "loss", "between", "unseen"]
+Origin = Literal[
+    "op", "input", "buffer", "source", "parameter", "memory", "edit", "loss", "between", "unseen"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +172,7 @@ _CAME = {
     ("backward", "loss"): "came in with the loss, in the {name}",
     ("backward", "unseen"): "first seen in the {name}; the gradients after it were not saved",
     ("forward", "parameter"): "came in with the parameter {name}, first used by {layer}",
+    ("forward", "edit"): "put in by the edit of {layer}",
     ("forward", "memory"): "came from memory that was never written, read by {layer}",
 }
 
@@ -348,7 +351,14 @@ class ForwardSearch:
             # Minus infinity that was written there on purpose is as good as written.
             mask = seen.has_only_minus_inf and any(i.num_inf and not i.is_unwritten for i in inputs)
             return seen._replace(is_unwritten=not mask), None
-        return seen, self._origin(record, seen, inputs)
+        origin = self._origin(record, seen, inputs)
+        return seen, "edit" if origin is not None and self._was_edited_in(index) else origin
+
+    def _was_edited_in(self, index: int) -> bool:
+        """True if an op was edited, and did not itself give what is not finite."""
+        tape = self._history._tape
+        own = as_plain(tape.unedited.get(index))
+        return index in tape.edited_at and (own is None or is_finite(own))
 
     def _is_deliberate(
         self, index: int, record: Record, value: Tensor, seen: Seen, inputs: list[Seen]

@@ -16,7 +16,6 @@ from torcheer.graph import (
     BranchEntry,
     Link,
     OpEntry,
-    OpKind,
     ParamEntry,
     PassDocument,
     ScopeEntry,
@@ -99,7 +98,7 @@ class _Describer:
             num_passes=op.layer_passes_total,
             type=op.layer_type,
             function=op.func_applied_name,
-            kind=_kind(record),
+            kind=record.trait.type if id(record.trait) in NOT_CALLS else "op",  # type: ignore[arg-type]
             scope=self._scope_numbers[id(record.scope)],
             parents=links,
             argument_order_matters=len({link.op for link in links}) > 1
@@ -220,11 +219,6 @@ def _backward_seconds(history: ModelHistory) -> dict[str, float]:
             if run.layer:
                 seconds[run.layer] = seconds.get(run.layer, 0.0) + run.seconds
     return seconds
-
-
-def _kind(record: Record) -> OpKind:
-    kind: OpKind = record.trait.type if id(record.trait) in NOT_CALLS else "op"  # type: ignore[assignment]
-    return kind
 
 
 def _links(record: Record) -> list[Link]:

@@ -97,14 +97,14 @@ class PlannedLayer:
     def item_shape(self) -> tuple[int, ...]:
         return self.shape[1:] if self.has_items else self.shape
 
-    def in_scene(self, variables: list[str]) -> NetLayer:
+    def in_scene(self) -> NetLayer:
         shape = list(self.item_shape)
         return NetLayer(
             name=self.name,
             module=self.module,
             shape=shape,
             grid=grid_of(shape, is_picture=self.is_input),
-            variables=variables,
+            variables=list(self.values),
             place=Place(),
             is_input=self.is_input,
             has_items=self.has_items,
@@ -380,9 +380,7 @@ class _Planner:
         shown.sort(key=lambda layer: (layer.op, layer.module != ATTENTION))
         connections = finder.between({layer.name for layer in shown})
         return NetPlan(
-            scene=NetScene(
-                layers=[layer.in_scene(list(layer.values)) for layer in shown], connections=connections
-            ),
+            scene=NetScene(layers=[layer.in_scene() for layer in shown], connections=connections),
             layers=tuple(shown),
             signature=signature_of(self.flow),
         )
@@ -394,6 +392,7 @@ class _Planner:
         made_by = self.sweep.moved_from.get(op, op)
         name, address, note = self._name(made_by, site)
         shape = flow.shape(op)
+        function = "" if flow.is_input(made_by) else flow.records[made_by].trait.name.strip("_")
         values: dict[str, Reader] = {"Act": partial(_value_of, op)}
         if site is not None and len(shape) == 3:  # one head
             shape = (shape[0], 1, *shape[1:])
@@ -404,7 +403,7 @@ class _Planner:
             op=made_by,
             name=self._unique(name),
             names=(name, address or self._inside(made_by, name)),
-            module=flow.class_of(address) if address else _function(flow, made_by),
+            module=flow.class_of(address) if address else function,
             address=address,
             shape=shape,
             has_items=self._has_items(shape),
@@ -543,7 +542,3 @@ def _name_of_pass(name: str, number: int, num_passes: int) -> str:
 
 def _note_on_passes(num_passes: int) -> str:
     return f"it ran {num_passes} times: this is the last" if num_passes > MOST_PASSES else ""
-
-
-def _function(flow: Flow, op: int) -> str:
-    return "" if flow.is_input(op) else flow.records[op].trait.name.strip("_")

@@ -80,7 +80,9 @@ def _extent(reader: RunReader, name: str) -> tuple[int, ...]:
     extent: tuple[int, ...] = ()
     for entry in reader.records("tensor", name):
         if isinstance(entry.head, TensorHead):
-            extent = _larger(extent, tuple(entry.head.shape))
+            shape = tuple(entry.head.shape)
+            # Of different numbers of dimensions, the one that came last.
+            extent = tuple(map(max, extent, shape)) if len(extent) == len(shape) else shape or extent
     return extent
 
 
@@ -198,11 +200,6 @@ def _piece_note(shape: Sequence[int], whole: Sequence[int]) -> str:
     if tuple(shape) == tuple(whole):
         return ""
     return f"a piece of {shape_text(tuple(whole))}, every so many-th in each dimension"
-
-
-def _larger(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Room for both; of different numbers of dimensions, the one that came last."""
-    return tuple(map(max, one, other)) if len(one) == len(other) else other or one
 
 
 Array = NDArray[Any]

@@ -340,10 +340,6 @@ class _Still(NamedTuple):
         return 0 if self.record.context is None else self.record.context.num_targets
 
 
-def _is_empty(still: _Still) -> bool:
-    return still.value.numel() == 0 or all(out.numel() == 0 for out in still.outputs)
-
-
 def _is_written_over(still: _Still) -> bool:
     is_first, has_out = still.parent in still.record.parents[:1], "out" in (still.record.kwargs or {})
     overwrites = is_first and still.record.trait.name not in _ARITHMETIC
@@ -372,7 +368,7 @@ def _is_part_of_a_block_mask(still: _Still) -> bool:
 
 # The first that holds is the reason; the costly one comes late.
 _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
-    (_is_empty, "there is nothing in it"),
+    (lambda s: not s.value.numel() or not any(out.numel() for out in s.outputs), "there is nothing in it"),
     (lambda s: s.record.trait.name in _SHAPE_ONLY, "only its shape, type or device is used"),
     (_is_written_over, "its old value is written over"),
     (_writes_nothing, "nothing is written"),

@@ -167,7 +167,9 @@ def scene_from_series(
         main = series[name, in_order(its)[0]]
         recorded = extent_of(main)
         has_items = len(recorded) > 1
-        shape = item_shape(recorded, has_items)
+        shape, watched = (item_shape(one, has_items) for one in (recorded, whole.get(main, recorded)))
+        is_piece = shape != watched
+        note = f"a piece of {shape_text(watched)}, every so many-th in each dimension" if is_piece else ""
         layers.append(
             NetLayer(
                 name=name,
@@ -177,7 +179,7 @@ def scene_from_series(
                 variables=its,
                 place=Place(),
                 has_items=has_items,
-                note=_piece_note(shape, item_shape(whole.get(main, recorded), has_items)),
+                note=note,
             )
         )
     return NetScene(layers=layers, connections=[])
@@ -194,12 +196,6 @@ def item_shape(shape: Sequence[int], has_items: bool) -> tuple[int, ...]:
 
 def _layer_name(row: WatchedRow) -> str:
     return row.layer or _MODEL
-
-
-def _piece_note(shape: Sequence[int], whole: Sequence[int]) -> str:
-    if tuple(shape) == tuple(whole):
-        return ""
-    return f"a piece of {shape_text(tuple(whole))}, every so many-th in each dimension"
 
 
 Array = NDArray[Any]

@@ -345,7 +345,7 @@ class PassComparison:
             ops = Op(self._a, left), Op(self._b, right)
             is_misfit = self._a._tape.meta(left).shape != self._b._tape.meta(right).shape
             if is_misfit:
-                alignment.part(left)
+                del alignment.partner[left]
             elif any(op.grad_contents is not None for op in ops):
                 rows.append(self._row(left, right))
             params = ([param.address for param in op.parent_params] for op in ops)

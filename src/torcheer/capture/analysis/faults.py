@@ -19,7 +19,7 @@ from torcheer.capture.analysis.plain_values import (
     kept_value,
     param_value,
 )
-from torcheer.capture.analysis.replay import as_recorded
+from torcheer.capture.analysis.replay import UNDEFINED, as_recorded
 from torcheer.capture.inputs import map_leaves, tensors_in
 from torcheer.capture.op import Op, some_of
 from torcheer.capture.tape import (
@@ -246,10 +246,6 @@ def _with_later(fault: Fault, layers: Iterable[str]) -> Fault:
 
 
 _CAME_IN: dict[int, Origin] = {id(INPUT): "input", id(BUFFER): "buffer", id(SOURCE): "source"}
-# Their output is whatever the memory held before.
-_UNDEFINED = frozenset(
-    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_ new".split()
-)
 # They write every element of their first argument, so what it held does not matter.
 _WRITE_ALL = frozenset(
     "copy_ fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_ "
@@ -488,7 +484,7 @@ def _read_parents(record: Record) -> list[int]:
 
 def _may_be_unwritten(record: Record, inputs: list[Seen]) -> bool:
     trait = record.trait
-    if trait.name in _UNDEFINED:
+    if trait.name in UNDEFINED or trait.name == "new":
         return True
     writes_some = record.context is not None and record.context.num_targets > 0
     passes_on = writes_some or trait.type in _PASS_ON or trait in (ALIAS, IDENTITY, UPDATED)

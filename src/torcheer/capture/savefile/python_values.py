@@ -156,12 +156,9 @@ def unpacked(data: Any, unpack_tensor: UnpackTensor | None = None, depth: int = 
     read = _READERS.get(word) if type(word) is str else None
     if read is None:
         raise ValueError(f"an argument is of an unknown kind, {str(word)[:40]!r}")
-    return _read(read, word, [unpacked(item, unpack_tensor, depth + 1) for item in items])
-
-
-def _read(read: Callable[..., Any], word: str, items: list[Any]) -> Any:
+    values = [unpacked(item, unpack_tensor, depth + 1) for item in items]
     try:
-        return read(*items)
+        return read(*values)
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError) as error:
         raise ValueError(f"an argument of the kind {word!r} makes no sense ({str(error)[:80]})") from None
 

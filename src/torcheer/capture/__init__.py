@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         BUFFER,
         INPUT,
         OUTPUT,
-        OWN_TRAITS,
         SOURCE,
         Record,
         Scope,

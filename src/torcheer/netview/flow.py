@@ -17,7 +17,6 @@ from torch import Tensor
 from torcheer.capture import (
     INPUT,
     OUTPUT,
-    OWN_TRAITS,
     ModelHistory,
     PassRecord,
     Record,
@@ -146,9 +145,6 @@ class Flow:
 
     def is_output(self, op: int) -> bool:
         return self.records[op].trait is OUTPUT
-
-    def is_call(self, op: int) -> bool:
-        return self.records[op].trait not in OWN_TRAITS
 
     def value(self, op: int) -> Tensor | None:
         """Of an op, or of a parameter as it was when the pass read it."""

@@ -44,7 +44,8 @@ class ValidationReport:
     num_inexact: int = 0  # replayed alike to rounding, not bitwise
     failures: list[Finding] = field(default_factory=list)
     exemptions: list[Finding] = field(default_factory=list)  # not checked, or unmoved, and why that is right
-    forward_checked: bool = False
+    forward_checked: bool = False  # a plain forward was run
+    num_outputs: int = 0  # tensors that it gave, to compare
 
     def __bool__(self) -> bool:
         return not self.failures
@@ -57,11 +58,10 @@ class ValidationReport:
 
     def __str__(self) -> str:
         verdict = "valid" if self else f"{len(self.failures)} failures"
-        forward = (
-            "the output equals a plain forward"
-            if self.forward_checked
-            else "no output was compared with a plain forward"
-        )
+        forward = "no plain forward was run"
+        if self.forward_checked:
+            equal, none = "the output equals a plain forward", "the output has no tensors to compare"
+            forward = equal if self.num_outputs else none
         lines = [
             f"{verdict}: {self.num_replayed} of {self.num_ops} ops replayed, "
             f"{self.num_disturbed} parents disturbed; {forward if self else 'see below'}."
@@ -140,9 +140,7 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
     with as_before_the_pass(history, model) as call, IdleMode():
         result = model(*call.args, **call.kwargs)
     plain = [tensor for _, tensor in tensors_in(result, into_objects=True)]
-    report.forward_checked = bool(plain or saved)
-    if not report.forward_checked:
-        report.exempt("plain forward", "there is no tensor in the output to compare")
+    report.forward_checked, report.num_outputs = True, len(plain)
     if len(plain) != len(saved):
         report.fail("plain forward", f"a plain forward gives {len(plain)} tensors, the pass {len(saved)}")
         return

@@ -18,9 +18,9 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 import torcheer as tl
 from tests.browser.pages import place_of, two_frames
 from tests.browser.screen import number_in
+from tests.netview.grid_cells import cell_of
 from torcheer.app.server import Serving
 from torcheer.netview import plate_size
-from torcheer.netview.scene import cell_of
 from torcheer.run import NetLayer
 
 Pixels = NDArray[np.uint8]

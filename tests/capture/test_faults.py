@@ -829,3 +829,32 @@ def test_a_mask_that_makes_the_loss_infinite_is_named() -> None:
 
     assert torch.isinf(history.output)
     assert (fault.layer, fault.reaches_output) == ("maskedfill_1_2", True)
+
+
+@pytest.mark.parametrize("layers_to_save", ["all", ["relu_1", "add_1"]])
+@pytest.mark.parametrize("layer", ["relu_1", "input_1"])
+def test_what_an_edit_put_in_is_not_blamed_on_the_op(layer: str, layers_to_save: Any) -> None:
+    spoil = lambda tensor: tensor * NAN  # noqa: E731
+    history = tl.log_forward_pass(
+        Of(lambda m, x: x.relu() + 1),
+        torch.ones(2, 3),
+        edit={layer: spoil},
+        layers_to_save=layers_to_save if layers_to_save == "all" else [layer, *layers_to_save],
+    )
+
+    fault = history.first_nonfinite()
+
+    assert fault is not None
+    assert (fault.op.layer_label_short, fault.origin, fault.count) == (layer, "edit", 6)
+    assert str(fault).startswith(f"NaN put in by the edit of {fault.layer}: 6 of 6")
+
+
+def test_an_edit_is_not_blamed_for_what_the_op_made() -> None:
+    history = tl.log_forward_pass(
+        Of(lambda m, x: x.log() + 1), torch.zeros(2, 3), edit={"log_1": lambda tensor: tensor * 2}
+    )
+
+    fault = history.first_nonfinite()
+
+    assert fault is not None
+    assert (fault.op.layer_type, fault.origin) == ("log", "op")

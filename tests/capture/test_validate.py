@@ -282,3 +282,14 @@ def test_a_model_that_fsdp_spreads_is_no_failure(num_ranks: int, tmp_path: Path)
     said = [rank.communicate() for rank in ranks]
 
     assert all("all is well" in words for words, _ in said), said
+
+
+def test_an_output_without_tensors_is_not_said_to_equal_a_plain_forward() -> None:
+    model = Written(lambda m, x: m.net(x).sum().item())
+
+    report = tl.log_forward_pass(model, torch.randn(2, 4)).validate()
+
+    assert report
+    assert report.num_outputs == 0
+    assert "the output has no tensors to compare." in str(report)
+    assert "equals a plain forward" not in str(report)

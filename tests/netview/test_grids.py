@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.netview.grid_cells import cell_of
 from torcheer.errors import InputError
 from torcheer.netview import grid_of, plate_size
-from torcheer.netview.scene import cell_of, manual_grid, near_square
+from torcheer.netview.scene import manual_grid, near_square
 from torcheer.run import Grid
 
 SHAPES = st.lists(st.integers(1, 12), max_size=4)

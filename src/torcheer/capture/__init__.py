@@ -31,8 +31,6 @@ if TYPE_CHECKING:
         call_with_copied_tensors,
         check_model,
         collect_tensors,
-        copied_call,
-        map_leaves,
         map_tensors,
         tensors_in,
     )
@@ -52,12 +50,11 @@ if TYPE_CHECKING:
         BUFFER,
         INPUT,
         OUTPUT,
-        OWN_TRAITS,
         SOURCE,
-        TENSOR,
         Record,
         Scope,
         is_call,
+        tensor_places,
     )
     from torcheer.capture.to_document import document_of
 else:

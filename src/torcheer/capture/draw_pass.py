@@ -163,7 +163,9 @@ class Summary:
         titles = ["Module", "Class", "Output shape", "Params", "FLOPs", "MACs", "Memory", "Time"]
         cells = [
             [
-                "  " * row.depth + (row.address.rpartition(".")[2] if row.depth else "") + _times(row),
+                "  " * row.depth
+                + (row.address.rpartition(".")[2] if row.depth else "")
+                + (f" (×{row.num_passes})" if row.num_passes > 1 else ""),
                 row.class_name,
                 "–" if row.output_shape is None else "×".join(map(str, row.output_shape)) or "scalar",
                 f"{row.num_params:,}" if row.num_params else "–",
@@ -184,10 +186,6 @@ class Summary:
         return format_table(titles, cells, [False, False, *[True] * 6]) + "\n" + foot
 
     __repr__ = __str__
-
-
-def _times(row: ModuleRow) -> str:
-    return f" (×{row.num_passes})" if row.num_passes > 1 else ""
 
 
 def summary(model: nn.Module, input_args: Any, input_kwargs: Mapping[str, Any] | None = None) -> Summary:

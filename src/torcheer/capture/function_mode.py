@@ -365,9 +365,9 @@ def _site(frame: Any) -> Site:
     return tuple(pairs)
 
 
-def site_of_module_call(depth: int = 3) -> Site:
+def site_of_module_call() -> Site:
     """Where the module is being called that a hook was told of: under that hook, and the one it lies in."""
-    frame: Any = _getframe(depth)
+    frame: Any = _getframe(3)
     while frame is not None and id(frame.f_code) in _STOPS:
         frame = frame.f_back
     return _site(frame)

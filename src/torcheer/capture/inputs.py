@@ -33,16 +33,10 @@ def tensors_in(value: Any, path: str = "", *, into_objects: bool = False) -> Ite
     yield from _walk(value, path, into_objects, set(), 0, None)
 
 
-class _Owner(NamedTuple):
-    """An object that keeps things in a private place, and what it is called."""
-
-    thing: Any
-    path: str
-
-
 def _walk(
-    value: Any, path: str, into_objects: bool, seen: set[int], depth: int, owner: _Owner | None
+    value: Any, path: str, into_objects: bool, seen: set[int], depth: int, owner: tuple[Any, str] | None
 ) -> Iterator[tuple[str, Tensor]]:
+    """`owner` is the object that keeps the value in a private place, with the path of that object."""
     if isinstance(value, Tensor):
         yield path, value
         return
@@ -54,10 +48,10 @@ def _walk(
         if type(item) in ATOMS:
             continue
         # `data.x` rather than `data._store.x`, where the object gives it by that name.
-        base = owner.path if owner is not None and _gives(owner.thing, name, item) else path
+        base = owner[1] if owner is not None and _gives(owner[0], name, item) else path
         place = f"{base}.{_text(name)}" if base else _text(name)
         is_private = is_object and isinstance(name, str) and name.startswith("_")
-        inner = _Owner(value, path) if is_private else None
+        inner = (value, path) if is_private else None
         yield from _walk(item, place, into_objects, seen, depth + 1, inner)
 
 
@@ -305,14 +299,14 @@ def copy_of_input(value: Tensor, like: Tensor) -> Tensor:
     return copy if like.is_leaf else copy.clone()
 
 
-def call_with_copied_tensors(call: Call) -> Call:
+def call_with_copied_tensors(call: Call, make_copy: Callable[[Tensor], Tensor] | None = None) -> Call:
     """The same call with tensors of its own, for a pass that may write into them."""
     again = copied_call(call)
     copies: dict[int, Tensor] = {}  # a tensor that is given twice stays one tensor
 
     def copied(tensor: Tensor) -> Tensor:
         if id(tensor) not in copies:
-            copies[id(tensor)] = copy_of_input(tensor, tensor)
+            copies[id(tensor)] = make_copy(tensor) if make_copy else copy_of_input(tensor, tensor)
         return copies[id(tensor)]
 
     return Call(*map_tensors((again.args, again.kwargs), copied, into_objects=True))

@@ -240,10 +240,6 @@ def _write_dict(base: type[dict[Any, Any]], thing: dict[Any, Any], before: Pairs
             base.__setitem__(thing, key, value)
 
 
-def _set_of(thing: set[Any]) -> set[Any]:
-    return set(set.__iter__(thing))
-
-
 def _write_set(thing: set[Any], before: set[Any]) -> None:
     set.intersection_update(thing, before)
     set.update(thing, before)
@@ -283,7 +279,7 @@ _CONTENTS: list[tuple[type, _Content]] = [
         list,
         _Content(list.copy, lambda t, before: list.__setitem__(t, slice(None), before), _same_items, _itself),
     ),
-    (set, _Content(_set_of, _write_set, operator.eq, _itself)),
+    (set, _Content(lambda t: set(set.__iter__(t)), _write_set, operator.eq, _itself)),
     (deque, _Content(lambda t: list(deque.__iter__(t)), _write_deque, _same_items, _itself)),
     (
         bytearray,
@@ -401,11 +397,12 @@ def _is_gathered(sharded: nn.Module) -> bool:
     return any(not hasattr(param, "_local_tensor") for param in params)
 
 
-def _write_shards(module: Any, was_gathered: bool) -> None:
-    module.unshard() if was_gathered else module.reshard()
-
-
-_SHARDS = _Content(_is_gathered, _write_shards, operator.eq, name="the shards of a {}")
+_SHARDS = _Content(
+    _is_gathered,
+    lambda module, was_gathered: module.unshard() if was_gathered else module.reshard(),
+    operator.eq,
+    name="the shards of a {}",
+)
 
 
 # --- tensors ----------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 _MAX_DENSE_BYTES = 1 << 30  # of a sparse tensor that is written out to be looked at
 _RAW_VIEWS = {1: torch.uint8, 2: torch.int16}  # by their size
-_numbers = itertools.count(1)
 
 
 # --- the way up ------------------------------------------------------------------------------------
@@ -62,15 +60,10 @@ class HistorySource:
         self._history = history
         self._document: tuple[int, PassDocument] | None = None
         self._figures: dict[tuple[str, int], tuple[Any, Figures]] = {}
-        self.id = f"pass-{next(_numbers)}"
 
     @property
     def name(self) -> str:
         return self._history.model_name
-
-    @property
-    def detail(self) -> str:
-        return f"{self._history.num_tensors_total:,} ops"
 
     def document(self) -> PassDocument:
         num_passes = self._history.num_backward_passes

@@ -427,7 +427,7 @@ def _profile(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call" and not _begin():
             sys.setprofile(others)
     # While the mode handles a call torch keeps it aside, and puts it back: then a later event takes it off.
-    elif not held[0].is_open and _is_on_top(held[1]):
+    elif not held[0].is_open and overrides._get_current_function_mode() is held[1]:  # type: ignore[no-untyped-call]
         held[1].__exit__(None, None, None)
         _local.held = None
         sys.setprofile(others)
@@ -444,10 +444,6 @@ def _begin() -> bool:
     _local.held = (recording, mode)
     mode.__enter__()
     return True
-
-
-def _is_on_top(mode: TorchFunctionMode) -> bool:
-    return overrides._get_current_function_mode() is mode  # type: ignore[no-untyped-call]
 
 
 def _starter() -> _Recording | None:
@@ -532,7 +528,8 @@ def uses_scripted_functions(modules: list[tuple[str, nn.Module]]) -> bool:
 
 
 def _names_scripted(func: FunctionType, seen: set[int], depth: int) -> bool:
-    if id(func.__code__) in seen or depth > 3 or _is_torchs_own(func):
+    is_torchs = (func.__module__ or "").split(".")[0] == "torch"
+    if id(func.__code__) in seen or depth > 3 or is_torchs:
         return False
     seen.add(id(func.__code__))
     if not _HIDDEN.isdisjoint(_all_names(func.__code__)):
@@ -553,10 +550,6 @@ def _all_names(code: CodeType) -> set[str]:
         if isinstance(constant, CodeType):
             names |= _all_names(constant)
     return names
-
-
-def _is_torchs_own(func: FunctionType) -> bool:
-    return (func.__module__ or "").split(".")[0] == "torch"
 
 
 def _is_filled(cell: Any) -> bool:

@@ -183,6 +183,28 @@ OWN_TRAITS = (INPUT, OUTPUT, BUFFER, SOURCE, IDENTITY, UPDATED, ALIAS)  # made b
 NOT_CALLS = frozenset(id(t) for t in (INPUT, OUTPUT, BUFFER, SOURCE))
 
 
+def tensor_places(record: Record) -> list[tuple[int | str, ...]]:
+    """Where each tensor stood among the arguments: `(0,)`, `("input",)`, `(1, 2)` inside of a list."""
+    found: list[tuple[int | str, ...]] = []
+
+    def look(value: Any, *place: int | str) -> None:
+        items: Any = ()
+        if value is TENSOR:
+            found.append(place)
+        elif isinstance(value, list | tuple):
+            items = enumerate(value)
+        elif isinstance(value, dict):
+            items = value.items()
+        elif isinstance(value, slice):
+            items = (("start", value.start), ("stop", value.stop), ("step", value.step))
+        for name, item in items:
+            look(item, *place, name)
+
+    look(record.args)
+    look(record.kwargs)
+    return found
+
+
 def is_call(record: Record) -> bool:
     """Whether a torch call made it, or a module that does nothing; not so an input, a buffer, a constant…"""
     return record.trait.func is not _nothing

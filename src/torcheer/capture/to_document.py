@@ -10,13 +10,12 @@ from torch import Tensor
 
 from torcheer.capture.aliasing import plain_size
 from torcheer.capture.op import Op, is_torchs, own_frames
-from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope, site_key
+from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope, site_key, tensor_places
 from torcheer.graph import (
     DOCUMENT_VERSION,
     BranchEntry,
     Link,
     OpEntry,
-    OpKind,
     ParamEntry,
     PassDocument,
     ScopeEntry,
@@ -99,7 +98,7 @@ class _Describer:
             num_passes=op.layer_passes_total,
             type=op.layer_type,
             function=op.func_applied_name,
-            kind=_kind(record),
+            kind=record.trait.type if id(record.trait) in NOT_CALLS else "op",  # type: ignore[arg-type]
             scope=self._scope_numbers[id(record.scope)],
             parents=links,
             argument_order_matters=len({link.op for link in links}) > 1
@@ -222,33 +221,13 @@ def _backward_seconds(history: ModelHistory) -> dict[str, float]:
     return seconds
 
 
-def _kind(record: Record) -> OpKind:
-    kind: OpKind = record.trait.type if id(record.trait) in NOT_CALLS else "op"  # type: ignore[assignment]
-    return kind
-
-
 def _links(record: Record) -> list[Link]:
     """The ops that it was given, each with the argument that it was."""
     if record.trait in OWN_TRAITS:
         return [Link(parent, str(i)) for i, parent in enumerate(record.parents) if parent >= 0]
-    names: list[str] = []
-    for i, value in enumerate(record.args):
-        _name_slots(value, str(i), names)
-    for name, value in (record.kwargs or {}).items():
-        _name_slots(value, name, names)
+    names = [".".join(map(str, place)) for place in tensor_places(record)]
     pairs = zip(record.parents, [*names, *map(str, range(len(names), len(record.parents)))], strict=False)
     return [Link(parent, name) for parent, name in pairs if parent >= 0]
-
-
-def _name_slots(value: Any, name: str, names: list[str]) -> None:
-    if value is TENSOR:
-        names.append(name)
-    elif isinstance(value, list | tuple):
-        for i, item in enumerate(value):
-            _name_slots(item, f"{name}.{i}", names)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _name_slots(item, f"{name}.{key}", names)
 
 
 def _arguments(record: Record) -> str:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from torcheer.models.layers import (
         WatchableLayer,
         begin_eager,
+        choices_of,
         chosen_layers,
         end_eager,
+        is_meant,
         named_root,
         same_modes_after,
         trackable,

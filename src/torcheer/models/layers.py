@@ -8,7 +8,7 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -57,11 +57,40 @@ def chosen_layers(model: nn.Module, layers: Any) -> dict[str, nn.Module]:
         return {layer.name: layer.module for layer in trackable(model)}
     _checked(model)
     modules = dict(unwrapped_model(model).named_modules())
-    wanted = [layers] if _is_one(layers) else _listed(layers)
-    if not wanted:
-        raise InputError("layers is empty: give 'all', names, patterns such as 'features.*', or types.")
-    names = {name for choice in wanted for name in _matching(modules, choice)}
+    names: set[str] = set()
+    for choice in choices_of(layers):
+        found = [name for name, module in modules.items() if is_meant(choice, name, module)]
+        if not found:
+            near = difflib.get_close_matches(choice, modules, 3) if isinstance(choice, str) else []
+            hint = f" The nearest: {', '.join(near)}." if near else ""
+            raise InputError(f"no layer answers to {choice!r}.{hint} tl.trackable(model) lists them all.")
+        names.update(found)
     return {name: module for name, module in modules.items() if name in names}
+
+
+def choices_of(layers: Any) -> list[Any]:
+    """One choice or several, as a list."""
+    is_one = isinstance(layers, str | re.Pattern | type | nn.Module) or callable(layers)
+    choices = [layers] if is_one else list(layers) if isinstance(layers, Iterable) else []
+    if not choices:
+        what = "empty" if isinstance(layers, Iterable) else repr(layers)
+        raise InputError(f"layers is {what}: give 'all', names, patterns such as 'features.*', or types.")
+    return choices
+
+
+def is_meant(choice: Any, name: str, module: nn.Module | None) -> bool:
+    """True if a name, pattern, type, module or rule means the layer. `module` is None if it is no module."""
+    if isinstance(choice, str):
+        return name == choice or fnmatch.fnmatchcase(name, choice)
+    if isinstance(choice, re.Pattern):
+        return choice.search(name) is not None
+    if isinstance(choice, type):
+        return isinstance(module, choice)
+    if isinstance(choice, nn.Module):
+        return module is choice
+    if callable(choice):
+        return module is not None and bool(choice(name, module))
+    raise InputError(f"{choice!r} names no layer: give a name, a pattern, a type, a module or a rule.")
 
 
 def unwrapped_model(model: nn.Module) -> nn.Module:
@@ -81,39 +110,6 @@ unwrapped = named_root = unwrapped_model  # as rooms call it that are yet to be 
 def _checked(model: Any) -> None:
     if not isinstance(model, nn.Module):
         raise InputError(f"a {type(model).__name__} is no model: give a torch.nn.Module.")
-
-
-def _is_one(layers: Any) -> bool:
-    return isinstance(layers, str | re.Pattern | type | nn.Module) or callable(layers)
-
-
-def _listed(layers: Any) -> list[Any]:
-    if not isinstance(layers, Iterable):
-        raise InputError(f"layers is {layers!r}: give 'all', names, patterns such as 'features.*', or types.")
-    return list(layers)
-
-
-def _matching(modules: dict[str, nn.Module], choice: Any) -> list[str]:
-    found = [name for name, module in modules.items() if _test_of(choice)(name, module)]
-    if not found:
-        near = difflib.get_close_matches(choice, modules, 3) if isinstance(choice, str) else []
-        hint = f" The nearest: {', '.join(near)}." if near else ""
-        raise InputError(f"no layer answers to {choice!r}.{hint} tl.trackable(model) lists them all.")
-    return found
-
-
-def _test_of(choice: Any) -> Callable[[str, nn.Module], bool]:
-    if isinstance(choice, str):
-        return lambda name, _: name == choice or fnmatch.fnmatchcase(name, choice)
-    if isinstance(choice, re.Pattern):
-        return lambda name, _: choice.search(name) is not None
-    if isinstance(choice, type):
-        return lambda _, module: isinstance(module, choice)
-    if isinstance(choice, nn.Module):
-        return lambda _, module: module is choice
-    if callable(choice):
-        return lambda name, module: bool(choice(name, module))
-    raise InputError(f"{choice!r} names no layer: give a name, a pattern, a type, a module or a rule.")
 
 
 # --- modes ---------------------------------------------------------------------------------------------

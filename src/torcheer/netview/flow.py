@@ -17,13 +17,11 @@ from torch import Tensor
 from torcheer.capture import (
     INPUT,
     OUTPUT,
-    OWN_TRAITS,
-    TENSOR,
     ModelHistory,
     PassRecord,
     Record,
     Scope,
-    map_leaves,
+    tensor_places,
     undisturbed,
 )
 
@@ -148,9 +146,6 @@ class Flow:
     def is_output(self, op: int) -> bool:
         return self.records[op].trait is OUTPUT
 
-    def is_call(self, op: int) -> bool:
-        return self.records[op].trait not in OWN_TRAITS
-
     def value(self, op: int) -> Tensor | None:
         """Of an op, or of a parameter as it was when the pass read it."""
         return self.record.value_of(op)
@@ -185,20 +180,9 @@ class Flow:
     def _slots(self, op: int) -> dict[int | str, int]:
         found = self._arguments.get(op)
         if found is None:
-            found = self._arguments[op] = {}
             record = self.records[op]
-            rest = iter(record.parents)
-            given: list[tuple[int | str, Any]] = [*enumerate(record.args), *(record.kwargs or {}).items()]
-            for place, value in given:
-                inside: list[int] = []
-
-                def see(leaf: Any, inside: list[int] = inside) -> None:
-                    if leaf is TENSOR:
-                        inside.append(next(rest, 0))
-
-                map_leaves(value, see)
-                if value is TENSOR and inside:
-                    found[place] = inside[0]
+            given = zip(tensor_places(record), record.parents, strict=False)
+            found = self._arguments[op] = {place[0]: parent for place, parent in given if len(place) == 1}
         return found
 
     @cached_property

@@ -19,7 +19,7 @@ from torcheer.analysis import Array, labels_of
 from torcheer.capture import map_tensors, same_model_after, same_random_state_after, tensors_in
 from torcheer.errors import InputError
 from torcheer.graph import Progress, readable_bytes
-from torcheer.models import chosen_device, chosen_layers, same_modes_after, unwrapped, without_compiler
+from torcheer.models import chosen_device, chosen_layers, same_modes_after, unwrapped_model, without_compiler
 from torcheer.netview.analysis import Responses
 
 _LABELS: Final = ("labels", "label")  # as dictionaries name them
@@ -77,7 +77,7 @@ def responses(
     with ExitStack() as stack:
         stack.enter_context(without_compiler())  # compiled code would not call the hooks
         stack.enter_context(same_random_state_after())
-        stack.enter_context(same_model_after(unwrapped(model)))
+        stack.enter_context(same_model_after(unwrapped_model(model)))
         stack.enter_context(same_modes_after(model))
         stack.enter_context(torch.no_grad())
         model.eval()

@@ -12,8 +12,6 @@
 from __future__ import annotations
 
 import difflib
-import fnmatch
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,7 +22,7 @@ from torch import Tensor, nn
 
 from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, undisturbed
 from torcheer.errors import InputError
-from torcheer.models import unwrapped
+from torcheer.models import choices_of, is_meant, unwrapped_model
 from torcheer.netview.connections import ConnectionFinder, fold_nonlinearities, input_of, weighted
 from torcheer.netview.flow import (
     COMBINING,
@@ -99,14 +97,14 @@ class PlannedLayer:
     def item_shape(self) -> tuple[int, ...]:
         return self.shape[1:] if self.has_items else self.shape
 
-    def in_scene(self, variables: list[str]) -> NetLayer:
+    def in_scene(self) -> NetLayer:
         shape = list(self.item_shape)
         return NetLayer(
             name=self.name,
             module=self.module,
             shape=shape,
             grid=grid_of(shape, is_picture=self.is_input),
-            variables=variables,
+            variables=list(self.values),
             place=Place(),
             is_input=self.is_input,
             has_items=self.has_items,
@@ -161,14 +159,17 @@ def chosen(model: nn.Module, layers: list[PlannedLayer], wanted: Any) -> list[Pl
     """The inputs are always among them."""
     if isinstance(wanted, str) and wanted == "all":
         return list(layers)
-    modules = dict(unwrapped(model).named_modules())
-    is_one = isinstance(wanted, str | re.Pattern | type | nn.Module) or callable(wanted)
-    choices = [wanted] if is_one else list(wanted) if isinstance(wanted, Iterable) else []
-    if not choices:
-        raise InputError(f"layers is {wanted!r}: give 'all', names, patterns such as 'features.*', or types.")
+    modules = dict(unwrapped_model(model).named_modules())
     found: set[str] = set()
-    for choice in choices:
-        matching = {layer.name for layer in layers if _answers(choice, layer, modules)}
+    for choice in choices_of(wanted):
+        # The name of a module with modules in it means all that is inside.
+        inside = f"{choice}." if isinstance(choice, str) else None
+        matching = {
+            layer.name
+            for layer in layers
+            for name in dict.fromkeys(layer.names)
+            if is_meant(choice, name, modules.get(name)) or (inside and name.startswith(inside))
+        }
         if not matching:
             names = [name for layer in layers for name in layer.names]
             near = difflib.get_close_matches(str(choice), names, 3) or [layer.name for layer in layers[:6]]
@@ -177,26 +178,6 @@ def chosen(model: nn.Module, layers: list[PlannedLayer], wanted: Any) -> list[Pl
             )
         found |= matching
     return [layer for layer in layers if layer.is_input or layer.name in found]
-
-
-def _answers(choice: Any, layer: PlannedLayer, modules: dict[str, nn.Module]) -> bool:
-    if isinstance(choice, str):
-        # The name of a module with modules in it means all that is inside.
-        inside = f"{choice}."
-        return any(
-            name == choice or name.startswith(inside) or fnmatch.fnmatchcase(name, choice)
-            for name in layer.names
-        )
-    if isinstance(choice, re.Pattern):
-        return any(choice.search(name) is not None for name in layer.names)
-    own = [(name, modules[name]) for name in dict.fromkeys(layer.names) if name in modules]
-    if isinstance(choice, type):
-        return any(isinstance(module, choice) for _, module in own)
-    if isinstance(choice, nn.Module):
-        return any(module is choice for _, module in own)
-    if callable(choice):
-        return any(bool(choice(name, module)) for name, module in own)
-    raise InputError(f"{choice!r} names no layer: give a name, a pattern, a type, a module or a rule.")
 
 
 MOST_PASSES: Final = 8  # of a layer that runs again and again; of more, the last is shown
@@ -399,9 +380,7 @@ class _Planner:
         shown.sort(key=lambda layer: (layer.op, layer.module != ATTENTION))
         connections = finder.between({layer.name for layer in shown})
         return NetPlan(
-            scene=NetScene(
-                layers=[layer.in_scene(list(layer.values)) for layer in shown], connections=connections
-            ),
+            scene=NetScene(layers=[layer.in_scene() for layer in shown], connections=connections),
             layers=tuple(shown),
             signature=signature_of(self.flow),
         )
@@ -413,6 +392,7 @@ class _Planner:
         made_by = self.sweep.moved_from.get(op, op)
         name, address, note = self._name(made_by, site)
         shape = flow.shape(op)
+        function = "" if flow.is_input(made_by) else flow.records[made_by].trait.name.strip("_")
         values: dict[str, Reader] = {"Act": partial(_value_of, op)}
         if site is not None and len(shape) == 3:  # one head
             shape = (shape[0], 1, *shape[1:])
@@ -423,7 +403,7 @@ class _Planner:
             op=made_by,
             name=self._unique(name),
             names=(name, address or self._inside(made_by, name)),
-            module=flow.class_of(address) if address else _function(flow, made_by),
+            module=flow.class_of(address) if address else function,
             address=address,
             shape=shape,
             has_items=self._has_items(shape),
@@ -562,7 +542,3 @@ def _name_of_pass(name: str, number: int, num_passes: int) -> str:
 
 def _note_on_passes(num_passes: int) -> str:
     return f"it ran {num_passes} times: this is the last" if num_passes > MOST_PASSES else ""
-
-
-def _function(flow: Flow, op: int) -> str:
-    return "" if flow.is_input(op) else flow.records[op].trait.name.strip("_")

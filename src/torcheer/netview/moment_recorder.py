@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 from torcheer.capture import has_data, undisturbed
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
-from torcheer.models import unwrapped
+from torcheer.models import unwrapped_model
 from torcheer.netview.flow import are_same_numbers
 from torcheer.netview.network_reader import is_known, last_scene, written_scenes
 from torcheer.netview.scene import Arrangement
@@ -126,7 +126,7 @@ def check_settings(weights: Any, optimizer: Any) -> None:
 
 def parameters_of(model: nn.Module) -> dict[str, Tensor]:
     """By the name that torch gives; one that is shared has its first."""
-    return {name: param for name, param in unwrapped(model).named_parameters() if not is_lazy(param)}
+    return {name: param for name, param in unwrapped_model(model).named_parameters() if not is_lazy(param)}
 
 
 def _kept(params: Mapping[str, Tensor], weights: str | None) -> list[str]:

@@ -80,7 +80,9 @@ def _extent(reader: RunReader, name: str) -> tuple[int, ...]:
     extent: tuple[int, ...] = ()
     for entry in reader.records("tensor", name):
         if isinstance(entry.head, TensorHead):
-            extent = _larger(extent, tuple(entry.head.shape))
+            shape = tuple(entry.head.shape)
+            # Of different numbers of dimensions, the one that came last.
+            extent = tuple(map(max, extent, shape)) if len(extent) == len(shape) else shape or extent
     return extent
 
 
@@ -165,7 +167,9 @@ def scene_from_series(
         main = series[name, in_order(its)[0]]
         recorded = extent_of(main)
         has_items = len(recorded) > 1
-        shape = item_shape(recorded, has_items)
+        shape, watched = (item_shape(one, has_items) for one in (recorded, whole.get(main, recorded)))
+        is_piece = shape != watched
+        note = f"a piece of {shape_text(watched)}, every so many-th in each dimension" if is_piece else ""
         layers.append(
             NetLayer(
                 name=name,
@@ -175,7 +179,7 @@ def scene_from_series(
                 variables=its,
                 place=Place(),
                 has_items=has_items,
-                note=_piece_note(shape, item_shape(whole.get(main, recorded), has_items)),
+                note=note,
             )
         )
     return NetScene(layers=layers, connections=[])
@@ -192,17 +196,6 @@ def item_shape(shape: Sequence[int], has_items: bool) -> tuple[int, ...]:
 
 def _layer_name(row: WatchedRow) -> str:
     return row.layer or _MODEL
-
-
-def _piece_note(shape: Sequence[int], whole: Sequence[int]) -> str:
-    if tuple(shape) == tuple(whole):
-        return ""
-    return f"a piece of {shape_text(tuple(whole))}, every so many-th in each dimension"
-
-
-def _larger(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Room for both; of different numbers of dimensions, the one that came last."""
-    return tuple(map(max, one, other)) if len(one) == len(other) else other or one
 
 
 Array = NDArray[Any]

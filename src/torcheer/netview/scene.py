@@ -222,7 +222,7 @@ def grid_of(shape: Sequence[int], *, is_picture: bool = False) -> Grid:
         return _tiled(num_units, 1, rows, columns)
     *front, rows, columns = sizes
     num_tiles = math.prod(front)
-    if num_tiles == 1 and _is_narrow(rows, columns):
+    if num_tiles == 1 and columns > _NARROW * rows and rows > 1:
         inner = near_square(columns)
         if inner[0] * inner[1] == columns:  # else the numbers of units would not run on from tile to tile
             return _tiled(rows * columns, rows, *inner)
@@ -268,19 +268,6 @@ def plate_size(grid: Grid) -> tuple[int, int]:
     across = grid.tiles_across * grid.columns + (grid.tiles_across - 1) * grid.gap
     down = grid.tiles_down * grid.rows + (grid.tiles_down - 1) * grid.gap
     return across, down
-
-
-def cell_of(grid: Grid, unit: int) -> tuple[int, int]:
-    """Column and row of a unit on its plate."""
-    in_tile = grid.rows * grid.columns
-    tile, inside = divmod(unit % in_tile if grid.is_colour else unit, in_tile)
-    row, column = divmod(inside, grid.columns)
-    down, across = divmod(tile, grid.tiles_across)
-    return across * (grid.columns + grid.gap) + column, down * (grid.rows + grid.gap) + row
-
-
-def _is_narrow(rows: int, columns: int) -> bool:
-    return columns > _NARROW * rows and rows > 1
 
 
 def _tiled(num_units: int, num_tiles: int, rows: int, columns: int) -> Grid:

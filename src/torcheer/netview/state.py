@@ -16,7 +16,7 @@ from torch.utils.hooks import RemovableHandle
 
 from torcheer.capture import collect_tensors, undisturbed
 from torcheer.errors import InputError
-from torcheer.models import unwrapped
+from torcheer.models import unwrapped_model
 from torcheer.netview.connections import fits, front_padding
 from torcheer.netview.layers_of_pass import checked_items
 from torcheer.netview.moment_recorder import NetRecorder, WeightKeeper, check_settings
@@ -126,8 +126,8 @@ class ModuleMatcher:
     def start(self, model: nn.Module) -> None:
         if self._handles:
             return
-        self._names = {id(param): name for name, param in unwrapped(model).named_parameters()}
-        for address, module in unwrapped(model).named_modules():
+        self._names = {id(param): name for name, param in unwrapped_model(model).named_parameters()}
+        for address, module in unwrapped_model(model).named_modules():
             if not isinstance(module, torch.jit.ScriptModule) and not any(True for _ in module.children()):
                 hook = _Hook(weakref.ref(self), address)
                 self._handles.append(module.register_forward_hook(hook))

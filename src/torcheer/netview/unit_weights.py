@@ -36,11 +36,8 @@ class UnitWeights(NamedTuple):
     is_connected: NDArray[numpy.bool_]
 
 
-class Laid(NamedTuple):
-    """Units at the other end, and the weight of each; both may have any shape, if it is the same."""
-
-    units: Values
-    weights: Values
+# Units at the other end, and the weight of each; both may have any shape, if it is the same.
+Laid = tuple[Values, Values]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,7 +72,7 @@ def _linear(ends: Ends, unit: int, *, is_received: bool) -> Laid:
     matrix = _matrix(ends) if is_received else _matrix(ends).T
     num_here, num_there = matrix.shape
     row, column = divmod(unit, num_here)
-    return Laid(row * num_there + numpy.arange(num_there), matrix[column])
+    return row * num_there + numpy.arange(num_there), matrix[column]
 
 
 def _matrix(ends: Ends) -> Values:
@@ -127,8 +124,8 @@ def _embedding(ends: Ends, unit: int, *, is_received: bool) -> Laid:
         )
     row: Values = ends.weight[int(token)]
     if is_received:
-        return Laid(numpy.array([place]), row[[feature]])
-    return Laid(unit * num_features + numpy.arange(num_features), row)
+        return numpy.array([place]), row[[feature]]
+    return unit * num_features + numpy.arange(num_features), row
 
 
 _MOST: Final = 2**31  # for a stride and the like: beyond it, a run is damaged
@@ -162,7 +159,7 @@ def _convolution(ends: Ends, unit: int, *, is_received: bool) -> Laid:
         units.append(at)
         taps.append(tap)
     numbers = numpy.ravel_multi_index(numpy.ix_(*units), there)
-    return Laid(numpy.asarray(numbers), kernel[numpy.ix_(*taps)])
+    return numpy.asarray(numbers), kernel[numpy.ix_(*taps)]
 
 
 def _reached(ends: Ends, axis: int, index: int, size: int, *, is_of_narrow: bool) -> tuple[Values, Values]:
@@ -213,13 +210,13 @@ def _attention(ends: Ends, unit: int, *, is_received: bool) -> Laid:
     if is_received:
         head, query, feature = outputs.find(unit)
         units = values.units(head // values.group, numpy.arange(num_keys), feature)
-        return Laid(units, ends.weight[head, query])
+        return units, ends.weight[head, query]
     value_head, key, feature = values.find(unit)
     if not 0 <= value_head < values.num_heads:  # a query, or a key
-        return Laid(numpy.zeros(0, numpy.int64), ends.weight[:0, 0, 0])
+        return numpy.zeros(0, numpy.int64), ends.weight[:0, 0, 0]
     heads = numpy.arange(value_head * values.group, (value_head + 1) * values.group)
     units = outputs.units(heads[:, None], numpy.arange(num_queries), feature)
-    return Laid(units, ends.weight[heads, :, key])
+    return units, ends.weight[heads, :, key]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,9 +321,9 @@ def weights_of_unit(
         there, here, layer = here, there, connection.source
     if not 0 <= unit < here:
         raise InputError(f"the layer {layer!r} has {here:,} units, numbered from 0: there is no {unit}.")
-    laid = _FORMS[connection.form](ends, unit, is_received=is_received)
-    values = numpy.zeros(there, laid.weights.dtype)
+    units, weights = _FORMS[connection.form](ends, unit, is_received=is_received)
+    values = numpy.zeros(there, weights.dtype)
     is_connected = numpy.zeros(there, numpy.bool_)
-    values[laid.units] = laid.weights
-    is_connected[laid.units] = True
+    values[units] = weights
+    is_connected[units] = True
     return UnitWeights(values, is_connected)

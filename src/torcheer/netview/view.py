@@ -18,14 +18,12 @@ from torcheer.capture import (
     call_with_copied_tensors,
     check_model,
     collect_tensors,
-    copied_call,
     log_forward_pass,
-    map_tensors,
     same_model_after,
     same_random_state_after,
 )
 from torcheer.errors import InputError
-from torcheer.models import named_root
+from torcheer.models import unwrapped_model
 from torcheer.netview.flow import Flow
 from torcheer.netview.layers_of_pass import NetPlan, checked_items, gradient_of, plan_of, signature_of
 from torcheer.netview.moment_recorder import NetRecorder, WeightKeeper
@@ -52,11 +50,11 @@ class Look(NamedTuple):
 
 def looked_at(model: nn.Module, x: Any, loss: Loss | None) -> Look:
     """A pass, and with a loss its gradients. Buffers, generators, gradients and flags stay as they were."""
-    if any(is_lazy(param) for param in named_root(model).parameters()):
+    if any(is_lazy(param) for param in unwrapped_model(model).parameters()):
         raise InputError("the model has lazy parameters: run it once before it is looked at.")
     if any(tensor.is_nested for tensor in collect_tensors(x)):
         raise InputError("a nested tensor has no shape to be shown in: give x.to_padded_tensor(0.0).")
-    with same_random_state_after(), same_model_after(named_root(model)):
+    with same_random_state_after(), same_model_after(unwrapped_model(model)):
         if loss is None:
             call = call_with_copied_tensors(bind(model, x, None))
             return Look(log_forward_pass(model, list(call.args), call.kwargs), {})
@@ -67,20 +65,16 @@ def looked_at(model: nn.Module, x: Any, loss: Loss | None) -> Look:
 
 def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:
     leaves: list[Tensor] = []
-    copies: dict[int, Tensor] = {}  # a tensor that is given twice stays one tensor
 
     def followed(tensor: Tensor) -> Tensor:
-        if id(tensor) not in copies:
-            copy = tensor.detach().clone()
-            if copy.is_floating_point() or copy.is_complex():
-                leaves.append(copy.requires_grad_())
-                copy = copy.clone()  # forward may write into what it is given, but not into a leaf
-            copies[id(tensor)] = copy
-        return copies[id(tensor)]
+        copy = tensor.detach().clone()
+        if copy.is_floating_point() or copy.is_complex():
+            leaves.append(copy.requires_grad_())
+            copy = copy.clone()  # forward may write into what it is given, but not into a leaf
+        return copy
 
-    call = copied_call(bind(model, x, None))
-    args, kwargs = map_tensors((call.args, call.kwargs), followed, into_objects=True)
-    history = log_forward_pass(model, list(args), kwargs, save_gradients=True)
+    call = call_with_copied_tensors(bind(model, x, None), followed)
+    history = log_forward_pass(model, list(call.args), call.kwargs, save_gradients=True)
     try:
         value = loss(history.output)
     except TypeError as error:  # most losses want targets, too
@@ -94,7 +88,7 @@ def _with_gradients(model: nn.Module, x: Any, loss: Loss) -> Look:
             f"the loss gave {shape}: it must make one number of what the model returns, which hangs on it "
             "and is not detached."
         )
-    params = {name: p for name, p in named_root(model).named_parameters() if p.requires_grad}
+    params = {name: p for name, p in unwrapped_model(model).named_parameters() if p.requires_grad}
     # Not backward(): nothing is added to any .grad, and no hook of an optimizer runs.
     found = torch.autograd.grad(value.reshape(()), [*params.values(), *leaves], allow_unused=True)
     grads = dict(zip(params, found, strict=False))

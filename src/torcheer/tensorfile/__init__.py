@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         MAX_DIMS,
         MAX_HEADER_BYTES,
         MAX_WINDOW_VALUES,
-        PASS,
         FileKind,
         HeaderEntry,
         NamedTwice,

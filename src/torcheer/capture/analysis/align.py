@@ -143,27 +143,25 @@ _REACH = 12  # loose ops of the other pass, on either side, that an op is tried 
 
 @dataclass(slots=True)
 class Alignment:
-    """Pairs of ops, and those that have no partner. Filled by structure, then mended by values."""
+    """Pairs of ops. Filled by structure, then mended by values."""
 
+    left: frozenset[int]  # all ops of the first pass that may have a partner
+    right: frozenset[int]
     partner: dict[int, int]  # op of the first pass -> op of the second
-    only_left: set[int]
-    only_right: set[int]
+
+    @property
+    def only_left(self) -> frozenset[int]:
+        return self.left - self.partner.keys()
+
+    @property
+    def only_right(self) -> frozenset[int]:
+        return self.right.difference(self.partner.values())
 
     def pair(self, left: int, right: int) -> None:
         """Make two ops partners; those that they had before lose theirs."""
-        if left in self.partner:
-            self.part(left)
-        rival = next((op for op, other in self.partner.items() if other == right), None)
-        if rival is not None:
-            self.part(rival)
+        for op in [op for op, other in self.partner.items() if op == left or other == right]:
+            del self.partner[op]
         self.partner[left] = right
-        self.only_left.discard(left)
-        self.only_right.discard(right)
-
-    def part(self, left: int) -> None:
-        right = self.partner.pop(left)
-        self.only_left.add(left)
-        self.only_right.add(right)
 
 
 # --- by structure --------------------------------------------------------------------------------
@@ -186,9 +184,9 @@ def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
     partner = {ops_left[i]: ops_right[j] for i, j in pairs} | _paired_ends(left, right)
     one, other = left._structure, right._structure
     return Alignment(
+        left=frozenset([*ops_left, *one.inputs, *one.outputs]),
+        right=frozenset([*ops_right, *other.inputs, *other.outputs]),
         partner=partner,
-        only_left={*ops_left, *one.inputs, *one.outputs} - partner.keys(),
-        only_right={*ops_right, *other.inputs, *other.outputs} - set(partner.values()),
     )
 
 
@@ -339,7 +337,7 @@ def mend(alignment: Alignment, left: Structure, right: Structure, judge: Judge) 
     _part_misfits(alignment, left, right, judge)
 
 
-def _free_below(op: int, structure: Structure, free: set[int]) -> list[int]:
+def _free_below(op: int, structure: Structure, free: frozenset[int]) -> list[int]:
     """The ops without a partner that follow, one after the other."""
     found: list[int] = []
     while len(found) < _MOST_STEPS:
@@ -365,6 +363,6 @@ def _part_misfits(alignment: Alignment, left: Structure, right: Structure, judge
         verdict = judge(op, other)
         if verdict == "other shape" and op not in ends:
             if outputs_agree or next_agrees:
-                alignment.part(op)
+                del partner[op]
         elif verdict != "unseen":
             next_agrees = verdict == "close"

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.testing._comparison import default_tolerances
 
 from torcheer.capture.analysis.align import Alignment, Verdict, align_passes, mend, pair_by_name
 from torcheer.capture.analysis.plain_values import as_plain, kept_value
@@ -36,24 +37,14 @@ class Tolerance(NamedTuple):
     atol: float
 
 
-# Those of torch.testing.assert_close.
-_TOLERANCES = {
-    torch.float16: Tolerance(1e-3, 1e-5),
-    torch.bfloat16: Tolerance(1.6e-2, 1e-5),
-    torch.float32: Tolerance(1.3e-6, 1e-5),
-    torch.float64: Tolerance(1e-7, 1e-7),
-    torch.complex32: Tolerance(1e-3, 1e-5),
-    torch.complex64: Tolerance(1.3e-6, 1e-5),
-    torch.complex128: Tolerance(1e-7, 1e-7),
-}
 _EXACT = Tolerance(0.0, 0.0)  # whole numbers and truth values
 
 
 def usual_tolerance(dtype: torch.dtype) -> Tolerance:
-    """What torch.testing allows for a type."""
-    if dtype.is_floating_point and dtype not in _TOLERANCES:  # eight-bit types: torch.testing has none
+    """What torch.testing.assert_close allows for a type."""
+    if dtype.is_floating_point and dtype.itemsize == 1:  # torch.testing has none for these
         return Tolerance(torch.finfo(dtype).eps, 1e-5)
-    return _TOLERANCES.get(dtype, _EXACT)
+    return Tolerance(*default_tolerances(dtype))
 
 
 def wider(one: Tolerance, other: Tolerance) -> Tolerance:
@@ -354,7 +345,7 @@ class PassComparison:
             ops = Op(self._a, left), Op(self._b, right)
             is_misfit = self._a._tape.meta(left).shape != self._b._tape.meta(right).shape
             if is_misfit:
-                alignment.part(left)
+                del alignment.partner[left]
             elif any(op.grad_contents is not None for op in ops):
                 rows.append(self._row(left, right))
             params = ([param.address for param in op.parent_params] for op in ops)

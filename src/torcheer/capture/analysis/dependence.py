@@ -48,12 +48,11 @@ class Call(NamedTuple):
     """One call of the pass with all its outputs."""
 
     record: Record
+    name: str  # without leading and trailing underscores
     ops: range
+    shapes: list[torch.Size]  # of all outputs
     data: tuple[int, ...]  # the parents that are data, each once
-
-    @property
-    def name(self) -> str:
-        return self.record.trait.name.strip("_")
+    dtypes: frozenset[torch.dtype]  # that the data had in the pass
 
 
 class Dependence:
@@ -97,7 +96,9 @@ class Dependence:
             first -= 1
         while last + 1 < len(records) and is_same_call(records[last], records[last + 1]):
             last += 1
-        return Call(record, range(first, last + 1), data)
+        ops = range(first, last + 1)
+        shapes, dtypes = [self.shape(each) for each in ops], frozenset(map(self._dtype, data))
+        return Call(record, record.trait.name.strip("_"), ops, shapes, data, dtypes)
 
     def backward(self, call: Call, masks: Masks) -> Masks:
         """The elements of each parent that the marked elements of the outputs depend on."""
@@ -159,7 +160,7 @@ class Dependence:
         if record.trait is OUTPUT or record.trait is IDENTITY:
             return leaves
         if data == {0} and (name in _SHAPE_ONLY or name.startswith("new_") or name.endswith("_like")):
-            return [torch.zeros(self.shape(op)) for op in call.ops]
+            return [torch.zeros(shape) for shape in call.shapes]
         reason = why_not_replayable(self._tape, record)
         if reason:
             raise UndecidedError(reason)
@@ -168,13 +169,6 @@ class Dependence:
             return [self._moved(record, of_parent)]
         if namespace_of(record) not in ("", "aten", "prims"):
             raise UndecidedError("there is no rule for it")
-        about = About(
-            name=call.name,
-            call=record.trait.func,
-            shapes=[self.shape(op) for op in call.ops],
-            dtypes=frozenset(self._dtype(record.parents[slot]) for slot in data),
-            data=data,
-        )
         rule = rule_for(call.name)
         writes = bool(record.context and record.context.num_targets) or bool(record.trait.side_writes)
         tensors = [
@@ -186,7 +180,7 @@ class Dependence:
             tensors = [tensor.clone() for tensor in tensors]
 
         def call_rule(*args: Any, out: Any = None, inplace: Any = None, **kwargs: Any) -> Any:
-            return rule(about, *args, **kwargs)
+            return rule(call, *args, **kwargs)
 
         return called(record, tensors, call_rule, _in_double)
 
@@ -364,17 +358,7 @@ def _dwarfing(value: Tensor) -> Tensor:
 # --- rules -------------------------------------------------------------------------------------
 
 
-class About(NamedTuple):
-    """What a rule may know of the call besides its arguments."""
-
-    name: str  # without leading and trailing underscores
-    call: Callable[..., Any]  # the function itself
-    shapes: list[torch.Size]  # of all outputs
-    dtypes: frozenset[torch.dtype]  # that the data had in the pass
-    data: frozenset[int]  # which tensors of the call are data, by position
-
-
-Rule = Callable[..., Any]
+Rule = Callable[..., Any]  # of a Call and its arguments
 
 
 class UndecidedError(Exception):
@@ -386,7 +370,7 @@ def rule_for(name: str) -> Rule:
         return _RULES[name]
     if name not in _ITSELF and not name.startswith(("fft_", "linalg_")):
         raise UndecidedError("there is no rule for it")
-    return lambda about, *args, **kwargs: about.call(*args, **kwargs)
+    return lambda call, *args, **kwargs: call.record.trait.func(*args, **kwargs)
 
 
 # Their own derivative shows everything, at values that are positive and random.
@@ -431,28 +415,28 @@ def is_data(index: Any) -> bool:
 # --- element by element -------------------------------------------------------------------------
 
 
-def _same(about: About, *args: Any, **kwargs: Any) -> Tensor:
+def _same(call: Call, *args: Any, **kwargs: Any) -> Tensor:
     return collect_tensors((args, kwargs))[0]
 
 
-def _pointwise(about: About, *args: Any, **kwargs: Any) -> Any:
+def _pointwise(call: Call, *args: Any, **kwargs: Any) -> Any:
     # Of one tensor given twice both must count, also in `x != x`.
     tensors = collect_tensors((args, kwargs))
     return sum((1 + 0.37 * i) * number(tensor) for i, tensor in enumerate(tensors))
 
 
-def _and(about: About, a: Any, b: Any, **_: Any) -> Any:
+def _and(call: Call, a: Any, b: Any, **_: Any) -> Any:
     return number(a) * number(b)  # a constant False, or 0, decides
 
 
-def _or(about: About, a: Any, b: Any, **_: Any) -> Any:
+def _or(call: Call, a: Any, b: Any, **_: Any) -> Any:
     a, b = number(a), number(b)
-    return a + b - a * b if about.dtypes <= {torch.bool} else a + b
+    return a + b - a * b if call.dtypes <= {torch.bool} else a + b
 
 
-def _view(about: About, x: Tensor, *shape: Any, **kwargs: Any) -> Tensor:
+def _view(call: Call, x: Tensor, *shape: Any, **kwargs: Any) -> Tensor:
     if any(isinstance(value, torch.dtype) for value in (*shape, *kwargs.values())):
-        return x  # the same bits as another type: of the same width, each in its place
+        return x  # the same bits as another type, through which torch does not differentiate
     return x.view(*shape, **kwargs)
 
 
@@ -466,11 +450,11 @@ def _choose(condition: Tensor, a: Any, b: Any) -> Tensor:
     return torch.where(condition == 1, a, torch.where(condition == 0, b, mixed))
 
 
-def _where(about: About, *args: Any, **kwargs: Any) -> Tensor:
+def _where(call: Call, *args: Any, **kwargs: Any) -> Tensor:
     given = (*args, *(kwargs[name] for name in ("condition", "input", "self", "other") if name in kwargs))
     if len(given) != 3:
         raise UndecidedError("its output has as many rows as the data decides")
-    if about.call is torch.Tensor.where:
+    if call.record.trait.func is torch.Tensor.where:
         return _choose(given[1], given[0], given[2])
     return _choose(*given)
 
@@ -489,20 +473,20 @@ _DIMENSIONS: dict[str, tuple[int, int | None]] = {
 }
 
 
-def _along(about: About, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+def _along(call: Call, x: Tensor, *args: Any, **kwargs: Any) -> Any:
     if any(isinstance(value, Tensor) for value in (*args, *kwargs.values())):
-        return _pointwise(about, x, *args, **kwargs)  # max(a, b)
-    place, default = _DIMENSIONS[about.name]
+        return _pointwise(call, x, *args, **kwargs)  # max(a, b)
+    place, default = _DIMENSIONS[call.name]
     dim = kwargs.get("dim", kwargs.get("axis", args[place] if len(args) > place else default))
     dims = tuple(range(x.dim())) if dim is None or dim == () or dim == [] else dim
     total = number(x).sum(dims, keepdim=True) if x.dim() else number(x)
     return [
-        (total if total.dim() == len(shape) else total.reshape(shape)).expand(shape) for shape in about.shapes
+        (total if total.dim() == len(shape) else total.reshape(shape)).expand(shape) for shape in call.shapes
     ]
 
 
 def _max_pool(
-    about: About,
+    call: Call,
     x: Tensor,
     kernel_size: Any,
     stride: Any = None,
@@ -515,30 +499,23 @@ def _max_pool(
     """The mean of each window."""
     if dilation != 1 and any(gap != 1 for gap in dilation):
         raise UndecidedError("its windows have gaps")
-    mean = getattr(F, f"avg_pool{about.name.partition('pool')[2][0]}d")
-    return [mean(x, kernel_size, stride or None, padding, ceil_mode)] * len(about.shapes)
+    mean = getattr(F, f"avg_pool{call.name.partition('pool')[2][0]}d")
+    return [mean(x, kernel_size, stride or None, padding, ceil_mode)] * len(call.shapes)
 
 
 # --- places that the data may choose --------------------------------------------------------------
 
 
-def _embedding(about: About, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
-    if not is_data(indices):
-        return F.embedding(indices, weight)
-    table = weight.sum(0) if 0 in about.data else torch.zeros(weight.shape[1:], dtype=indices.dtype)
-    return indices.unsqueeze(-1) + table
-
-
-def _getitem(about: About, x: Tensor, key: Any) -> Any:
+def _getitem(call: Call, x: Tensor, key: Any) -> Any:
     if not any(is_data(each) for each in (key if isinstance(key, tuple) else (key,))):
         return x[key]
-    if not isinstance(key, Tensor) or torch.bool in about.dtypes:
+    if not isinstance(key, Tensor) or torch.bool in call.dtypes:
         raise UndecidedError("its data decides which elements it takes")
     return number(x).sum(0) + key.reshape(*key.shape, *[1] * (x.dim() - 1))
 
 
-def _setitem(about: About, x: Tensor, key: Any, value: Any) -> Tensor:
-    if is_data(key) and torch.bool in about.dtypes:
+def _setitem(call: Call, x: Tensor, key: Any, value: Any) -> Tensor:
+    if is_data(key) and torch.bool in call.dtypes:
         if isinstance(value, Tensor) and value.dim():
             raise UndecidedError("its data decides which elements it writes")
         return _choose(key.reshape(*key.shape, *[1] * (x.dim() - key.dim())), value, x)
@@ -551,7 +528,7 @@ def _setitem(about: About, x: Tensor, key: Any, value: Any) -> Tensor:
 
 
 def _attention(
-    about: About,
+    call: Call,
     q: Tensor,
     k: Tensor,
     v: Tensor,
@@ -560,10 +537,10 @@ def _attention(
     *args: Any,
     **kw: Any,
 ) -> Any:
-    if is_data(attn_mask) and torch.bool in about.dtypes:
+    if is_data(attn_mask) and torch.bool in call.dtypes:
         attn_mask = torch.where(attn_mask == 0, -torch.inf, attn_mask)
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        return about.call(q, k, v, attn_mask, 0.0, *args, **kw)
+        return call.record.trait.func(q, k, v, attn_mask, 0.0, *args, **kw)
 
 
 _RULES: dict[str, Rule] = {
@@ -595,28 +572,28 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys("logical_and bitwise_and and iand rand".split(), _and),
     **dict.fromkeys("logical_or bitwise_or or ior ror".split(), _or),
     "view": _view,
-    "data": lambda about, *args: collect_tensors(args)[-1],  # `x.data = y` is y
+    "data": lambda call, *args: collect_tensors(args)[-1],  # `x.data = y` is y
     "where": _where,
-    "masked_fill": lambda about, x, mask, value: _choose(mask, value, x),
+    "masked_fill": lambda call, x, mask, value: _choose(mask, value, x),
     **dict.fromkeys(_DIMENSIONS, _along),
-    **dict.fromkeys("cummax cummin".split(), lambda about, x, dim: [x.cumsum(dim)] * 2),
+    **dict.fromkeys("cummax cummin".split(), lambda call, x, dim: [x.cumsum(dim)] * 2),
     **dict.fromkeys([f"max_pool{n}d{end}" for n in (1, 2, 3) for end in ("", "_with_indices")], _max_pool),
     **{
-        f"adaptive_max_pool{n}d": lambda about, x, size, *_, n=n, **__: (
-            [getattr(F, f"adaptive_avg_pool{n}d")(x, size)] * len(about.shapes)
+        f"adaptive_max_pool{n}d": lambda call, x, size, *_, n=n, **__: (
+            [getattr(F, f"adaptive_avg_pool{n}d")(x, size)] * len(call.shapes)
         )
         for n in (1, 2, 3)
     },
-    "embedding": _embedding,
-    "one_hot": lambda about, index, *_, **__: index.unsqueeze(-1).expand(about.shapes[0]),
-    "isin": lambda about, x, others, **_: number(x) + number(others).sum(),
-    "bucketize": lambda about, x, steps, **_: number(x) + number(steps).sum(),
-    "index_select": lambda about, x, dim, index: _getitem(about, x.movedim(dim, 0), index).movedim(0, dim),
+    "embedding": lambda call, weight, index, *_, **__: _getitem(call, weight, index),
+    "one_hot": lambda call, index, *_, **__: index.unsqueeze(-1).expand(call.shapes[0]),
+    "isin": lambda call, x, others, **_: number(x) + number(others).sum(),
+    "bucketize": lambda call, x, steps, **_: number(x) + number(steps).sum(),
+    "index_select": lambda call, x, dim, index: _getitem(call, x.movedim(dim, 0), index).movedim(0, dim),
     "getitem": _getitem,
     "setitem": _setitem,
     "scaled_dot_product_attention": _attention,
     **dict.fromkeys(
         "lstm gru rnn_tanh rnn_relu".split(),
-        lambda about, *args: about.call(*(0.0 if type(arg) is float else arg for arg in args)),
+        lambda call, *args: call.record.trait.func(*(0.0 if type(arg) is float else arg for arg in args)),
     ),
 }

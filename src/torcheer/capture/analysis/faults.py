@@ -19,10 +19,20 @@ from torcheer.capture.analysis.plain_values import (
     kept_value,
     param_value,
 )
-from torcheer.capture.analysis.replay import as_recorded
+from torcheer.capture.analysis.replay import UNDEFINED, as_recorded
 from torcheer.capture.inputs import map_leaves, tensors_in
 from torcheer.capture.op import Op, some_of
-from torcheer.capture.tape import ALIAS, BUFFER, IDENTITY, INPUT, SOURCE, TENSOR, UPDATED, Context, Record
+from torcheer.capture.tape import (
+    ALIAS,
+    BUFFER,
+    IDENTITY,
+    INPUT,
+    SOURCE,
+    UPDATED,
+    Context,
+    Record,
+    tensor_places,
+)
 from torcheer.errors import InputError
 from torcheer.graph import SourceLine, number_text, shape_text
 
@@ -30,7 +40,9 @@ if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
 
 What = Literal["nan", "inf"]
-Origin = Literal["op", "input", "buffer", "source", "parameter", "memory", "loss", "between", "unseen"]
+Origin = Literal[
+    "op", "input", "buffer", "source", "parameter", "memory", "edit", "loss", "between", "unseen"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +172,7 @@ _CAME = {
     ("backward", "loss"): "came in with the loss, in the {name}",
     ("backward", "unseen"): "first seen in the {name}; the gradients after it were not saved",
     ("forward", "parameter"): "came in with the parameter {name}, first used by {layer}",
+    ("forward", "edit"): "put in by the edit of {layer}",
     ("forward", "memory"): "came from memory that was never written, read by {layer}",
 }
 
@@ -233,10 +246,6 @@ def _with_later(fault: Fault, layers: Iterable[str]) -> Fault:
 
 
 _CAME_IN: dict[int, Origin] = {id(INPUT): "input", id(BUFFER): "buffer", id(SOURCE): "source"}
-# Their output is whatever the memory held before.
-_UNDEFINED = frozenset(
-    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_ new".split()
-)
 # They write every element of their first argument, so what it held does not matter.
 _WRITE_ALL = frozenset(
     "copy_ fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_ "
@@ -338,7 +347,14 @@ class ForwardSearch:
             # Minus infinity that was written there on purpose is as good as written.
             mask = seen.has_only_minus_inf and any(i.num_inf and not i.is_unwritten for i in inputs)
             return seen._replace(is_unwritten=not mask), None
-        return seen, self._origin(record, seen, inputs)
+        origin = self._origin(record, seen, inputs)
+        return seen, "edit" if origin is not None and self._was_edited_in(index) else origin
+
+    def _was_edited_in(self, index: int) -> bool:
+        """True if an op was edited, and did not itself give what is not finite."""
+        tape = self._history._tape
+        own = as_plain(tape.unedited.get(index))
+        return index in tape.edited_at and (own is None or is_finite(own))
 
     def _is_deliberate(
         self, index: int, record: Record, value: Tensor, seen: Seen, inputs: list[Seen]
@@ -462,18 +478,13 @@ def _read_parents(record: Record) -> list[int]:
         return parents[1:]
     if not record.kwargs or "out" not in record.kwargs:
         return parents
-    rest = iter(parents)
-    read: list[int] = []
-    for name, part in (("", record.args), *record.kwargs.items()):
-        given: list[int] = []
-        map_leaves(part, lambda leaf, to=given: to.append(next(rest)) if leaf is TENSOR else None)  # type: ignore[misc]
-        read += given if name != "out" else []
-    return read
+    places = zip(parents, tensor_places(record), strict=False)
+    return [parent for parent, place in places if place[0] != "out"]
 
 
 def _may_be_unwritten(record: Record, inputs: list[Seen]) -> bool:
     trait = record.trait
-    if trait.name in _UNDEFINED:
+    if trait.name in UNDEFINED or trait.name == "new":
         return True
     writes_some = record.context is not None and record.context.num_targets > 0
     passes_on = writes_some or trait.type in _PASS_ON or trait in (ALIAS, IDENTITY, UPDATED)

@@ -17,6 +17,7 @@ from torcheer.capture.model_state import same_random_state_after
 from torcheer.capture.op import Op, some_of
 from torcheer.capture.search import ops_between
 from torcheer.errors import InputError, LayerNotFoundError
+from torcheer.graph import reach
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
@@ -182,19 +183,9 @@ def _settled(
     part. That makes them twins.
     """
     structure = history._structure
-    above: set[int] = set()
-    queue = list(ends)
-    while queue:
-        op = queue.pop()
-        if op not in above:
-            above.add(op)
-            queue.extend(() if op in starts else structure.parents[op])
-    reached = set(starts)
-    for op in sorted(above):
-        if not reached.isdisjoint(structure.parents[op]):
-            reached.add(op)
-    dependence = Dependence(history, [*structure.inputs, *starts], sorted(above))
-    return dependence, sorted((above & reached).difference(starts))
+    above = reach(ends, [() if op in starts else parents for op, parents in enumerate(structure.parents)])
+    way = (above & reach(starts, structure.children)).difference(starts)
+    return Dependence(history, [*structure.inputs, *starts], sorted(above)), sorted(way)
 
 
 def _go_back(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:

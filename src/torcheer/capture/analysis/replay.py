@@ -18,13 +18,12 @@ from torcheer.capture.tape import ALIAS, NOT_CALLS, OWN_TRAITS, TENSOR, UPDATED,
 Values = Callable[[int], Tensor | None]
 SlotValues = dict[int, Tensor]  # other values for single arguments, by the position of the tensor in the call
 
+# Their output is whatever the memory held before.
+UNDEFINED = frozenset(
+    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_".split()
+)
 _CANNOT = {
-    **dict.fromkeys(
-        (
-            "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_"
-        ).split(),
-        "its output is undefined until it is written",
-    ),
+    **dict.fromkeys(UNDEFINED, "its output is undefined until it is written"),
     **dict.fromkeys(
         ["_make_dual", "_unpack_dual", "make_dual", "unpack_dual"], "it belongs to a torch.func transform"
     ),

@@ -44,7 +44,8 @@ class ValidationReport:
     num_inexact: int = 0  # replayed alike to rounding, not bitwise
     failures: list[Finding] = field(default_factory=list)
     exemptions: list[Finding] = field(default_factory=list)  # not checked, or unmoved, and why that is right
-    forward_checked: bool = False
+    forward_checked: bool = False  # a plain forward was run
+    num_outputs: int = 0  # tensors that it gave, to compare
 
     def __bool__(self) -> bool:
         return not self.failures
@@ -57,7 +58,10 @@ class ValidationReport:
 
     def __str__(self) -> str:
         verdict = "valid" if self else f"{len(self.failures)} failures"
-        forward = "the output equals a plain forward" if self.forward_checked else "no plain forward was run"
+        forward = "no plain forward was run"
+        if self.forward_checked:
+            equal, none = "the output equals a plain forward", "the output has no tensors to compare"
+            forward = equal if self.num_outputs else none
         lines = [
             f"{verdict}: {self.num_replayed} of {self.num_ops} ops replayed, "
             f"{self.num_disturbed} parents disturbed; {forward if self else 'see below'}."
@@ -136,7 +140,7 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
     with as_before_the_pass(history, model) as call, IdleMode():
         result = model(*call.args, **call.kwargs)
     plain = [tensor for _, tensor in tensors_in(result, into_objects=True)]
-    report.forward_checked = True
+    report.forward_checked, report.num_outputs = True, len(plain)
     if len(plain) != len(saved):
         report.fail("plain forward", f"a plain forward gives {len(plain)} tensors, the pass {len(saved)}")
         return
@@ -334,10 +338,6 @@ class _Still(NamedTuple):
         return 0 if self.record.context is None else self.record.context.num_targets
 
 
-def _is_empty(still: _Still) -> bool:
-    return still.value.numel() == 0 or all(out.numel() == 0 for out in still.outputs)
-
-
 def _is_written_over(still: _Still) -> bool:
     is_first, has_out = still.parent in still.record.parents[:1], "out" in (still.record.kwargs or {})
     overwrites = is_first and still.record.trait.name not in _ARITHMETIC
@@ -366,7 +366,7 @@ def _is_part_of_a_block_mask(still: _Still) -> bool:
 
 # The first that holds is the reason; the costly one comes late.
 _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
-    (_is_empty, "there is nothing in it"),
+    (lambda s: not s.value.numel() or not any(out.numel() for out in s.outputs), "there is nothing in it"),
     (lambda s: s.record.trait.name in _SHAPE_ONLY, "only its shape, type or device is used"),
     (_is_written_over, "its old value is written over"),
     (_writes_nothing, "nothing is written"),

@@ -69,8 +69,7 @@ class BackwardGraph(list[GradNode]):
         return format_table(titles, rows, (False, False, False, False, True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRun:
+class NodeRun(NamedTuple):
     """One node, as it ran in one backward pass."""
 
     node: GradNode
@@ -210,16 +209,7 @@ def _as_seen(
         number=number,
         kind=one.kind,
         elapsed_seconds=one.ended - one.started,
-        nodes=tuple(
-            NodeRun(
-                node=nodes[node],
-                seconds=seconds,
-                grad_output_shapes=given,
-                grad_input_shapes=made,
-                aten_calls=calls,
-            )
-            for node, seconds, given, made, calls in one.runs
-        ),
+        nodes=tuple(NodeRun(nodes[run[0]], *run[1:]) for run in one.runs),
         grads=GradsOfPass(log, one, grads),
         param_grads=GradsOfPass(log, one, params),
     )

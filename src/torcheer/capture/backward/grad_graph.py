@@ -96,7 +96,6 @@ class GradGraph:
         self.notes: list[NodeNote] = []
         self.index_of: dict[Node, int] = {}
         self.ops_at: dict[tuple[int, int], list[int]] = {}  # (node, which output): ops whose gradient it is
-        self.outputs_of: dict[int, list[int]] = {}  # by node: which of its outputs are ops'
         self._params = {id(param): address for address, param in tape.params}
         self._param_keys = {storage_key(param): address for address, param in tape.params}
         self._saved_names: dict[Any, list[str]] = {}
@@ -116,11 +115,7 @@ class GradGraph:
             index = self.index_of.get(node)
             if index is None:
                 index = self._add_with_all_behind(node, self._owner.get(node, op))
-            slot = (index, output_nr)
-            if slot not in self.ops_at:
-                self.ops_at[slot] = []
-                self.outputs_of.setdefault(index, []).append(output_nr)
-            self.ops_at[slot].append(op)
+            self.ops_at.setdefault((index, output_nr), []).append(op)
         # Inside of a reentrant checkpoint parameters hang on no node of the forward.
         for _, param in tape.params:
             edge = edge_of_tensor(param)

@@ -141,14 +141,11 @@ class GradientLog:
 
     def _watch(self, nodes: Iterable[int]) -> list[Any]:
         """Hook nodes of the graph, and decide which of their gradients are kept."""
-        nodes = list(nodes)
-        for node in nodes:
-            if self.graph.notes[node].param:
-                self._slots[node] = [0]
-                continue
-            for output_nr in self.graph.outputs_of.get(node, ()):
-                if any(map(self._wanted, self.graph.ops_at[node, output_nr])):
-                    self._slots.setdefault(node, []).append(output_nr)
+        nodes = dict.fromkeys(nodes)
+        self._slots |= {node: [0] for node in nodes if self.graph.notes[node].param}
+        for (node, output_nr), ops in self.graph.ops_at.items():
+            if node in nodes and not self.graph.notes[node].param and any(map(self._wanted, ops)):
+                self._slots.setdefault(node, []).append(output_nr)
         return [handle for node in nodes for handle in self._hook(node)]
 
     def _hook(self, node: int) -> tuple[Any, Any]:

@@ -112,16 +112,12 @@ def _pack_keys(word: str, value: Any, items: list[Any]) -> Any:
     return [word, *items]
 
 
-def _pack_float(value: float, _: Callable[[Any], Any]) -> Any:
-    return ["float", "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"]
-
-
 Write = Callable[[Any, Callable[[Any], Any]], Any]
 _WRITERS: dict[type, Write] = {
     int: lambda v, _: (
         ["int", hex(v)] if v.bit_length() <= _MAX_BITS else ["unkept", "a number of many digits"]
     ),
-    float: _pack_float,
+    float: lambda v, _: ["float", str(v)],  # nan, inf or -inf
     complex: lambda v, pack: ["complex", pack(v.real), pack(v.imag)],
     bytes: lambda v, _: ["bytes", base64.b64encode(v).decode()],
     EllipsisType: lambda v, _: ["ellipsis"],
@@ -160,12 +156,9 @@ def unpacked(data: Any, unpack_tensor: UnpackTensor | None = None, depth: int = 
     read = _READERS.get(word) if type(word) is str else None
     if read is None:
         raise ValueError(f"an argument is of an unknown kind, {str(word)[:40]!r}")
-    return _read(read, word, [unpacked(item, unpack_tensor, depth + 1) for item in items])
-
-
-def _read(read: Callable[..., Any], word: str, items: list[Any]) -> Any:
+    values = [unpacked(item, unpack_tensor, depth + 1) for item in items]
     try:
-        return read(*items)
+        return read(*values)
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError) as error:
         raise ValueError(f"an argument of the kind {word!r} makes no sense ({str(error)[:80]})") from None
 

@@ -139,7 +139,9 @@ class _Builder:
         tape.reads = reads
         tape.edits = [(op, DoneEdit(key, name)) for op, key, name in structure.edits]
         tape.addresses = {op: row.address for op, row in enumerate(structure.ops) if row.address is not None}
-        tape.params = [(row.address, _param(row)) for row in structure.params]
+        for row in structure.params:
+            empty = torch.empty(row.shape, dtype=row.dtype, device="meta")
+            tape.params.append((row.address, nn.Parameter(empty, requires_grad=row.requires_grad)))
         tape.warnings = list(structure.warnings)
         tape.aten = None if structure.aten is None else dict(structure.aten)
         tape.unedited = LazyDict(dict(structure.unedited), self._reader.value)
@@ -260,11 +262,6 @@ def _call(row: schema.StoredCall) -> tuple[int, tuple[Any, ...], dict[str, Any] 
     slots: list[None] = []
     map_leaves((args, kwargs or {}), lambda leaf: slots.append(None) if leaf is TENSOR else None)
     return row.trait, args, kwargs, len(slots)
-
-
-def _param(row: schema.StoredParam) -> Tensor:
-    empty = torch.empty(row.shape, dtype=row.dtype, device="meta")
-    return nn.Parameter(empty, requires_grad=row.requires_grad)
 
 
 def _decision(row: schema.StoredRead, read: Read) -> Decision:
@@ -458,7 +455,7 @@ class StoredTape(Tape):
         # Not the tape's own: that one gets ready to record.
         self.file = reader.file
         self.values = self._stored = StoredValues(values, reader)  # type: ignore[assignment]
-        self.param_values, self.param_versions = {}, []
+        self.params, self.param_values, self.param_versions = [], {}, []
         self.input_tensors = {}
         self.private = set()
         self.aten = None

@@ -22,8 +22,6 @@ from torcheer.tensorfile import (
     CHUNK_BYTES,
     ITEM_BYTES,
     MAX_HEADER_BYTES,
-    PASS,
-    FileKind,
     HeaderEntry,
     TensorBytes,
     checksum,
@@ -142,20 +140,11 @@ def chunks_of(flat: Tensor) -> Iterator[Tensor]:
 # --- reading ---------------------------------------------------------------------------------
 
 
-class TensorFile:
-    """The tensors of an open file. Closed when nobody needs it any more."""
+class TensorFile(TensorBytes):
+    """The tensors of an open file."""
 
-    def __init__(self, path: str, kind: FileKind = PASS) -> None:
-        self._bytes = TensorBytes(path, kind)
-        self.path, self.broken = path, self._bytes.broken
-        self.metadata, self.types, self.names = self._bytes.metadata, self._bytes.types, self._bytes.names
-        self.num_bytes, self.check_sums = self._bytes.num_bytes, self._bytes.check_sums
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._bytes
-
-    def read(self, name: str) -> Tensor:
+    def read(self, name: str) -> Tensor:  # type: ignore[override]  # in memory of torch's own
         """The bytes of one tensor, in memory of their own."""
         flat = torch.empty(self.num_bytes(name), dtype=torch.uint8, device="cpu")
-        self._bytes.read_into(name, flat.numpy())
+        self.read_into(name, flat.numpy())
         return flat

@@ -34,14 +34,17 @@ if TYPE_CHECKING:
     )
     from torcheer.run.read.part_rows import HeadRow, Slice
     from torcheer.run.read.run_folders import (
+        FolderEntries,
         FoundRun,
         FoundRuns,
         LinkRule,
+        entries_in,
         find_runs,
         folder_of,
         is_event_file,
         is_part,
         is_run,
+        is_shown_folder,
         links_note,
         links_within,
     )

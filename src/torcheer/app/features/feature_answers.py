@@ -156,8 +156,9 @@ async def _ordered(
 ) -> tuple[Chosen, Order]:
     """The samples that are taken, and what is wanted of the process."""
     chosen = await opened.turns.take(choose, opened, most)
+    features = await opened.turns.take(opened.features)
     for layer in layers:
-        await opened.turns.take(layer_name, opened, layer)  # refused where there is none
+        layer_name(features, layer)  # refused where there is none
     samples = chosen.samples.tolist()
     return chosen, Order(place=opened.place.place, task=task, layers=list(layers), samples=samples, **options)
 

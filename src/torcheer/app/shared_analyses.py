@@ -232,7 +232,6 @@ class Reductions:
     async def follow(
         self, run: OpenRun, question: ReduceQuestion, page: object
     ) -> AsyncGenerator[bytes, None]:
-        """How far it is, and in the end the points."""
         order, logged_at = await run.slow_turns.take(_order, run, question)
         key = (run, question.record, logged_at, order)
 
@@ -246,7 +245,7 @@ class Reductions:
     async def reduced(
         self, key: Hashable, order: Order, read: Reader, number: int, page: object
     ) -> AsyncGenerator[bytes, None]:
-        """The same for points from anywhere: `number` is that of the question."""
+        """How far it is, and in the end the points. `number` is that of the question."""
         async with aclosing(self._processes.results(key, order, page, read)) as results:
             async for report, places in results:
                 yield _frame(number, order, report, places)

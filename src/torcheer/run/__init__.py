@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         links_note,
         links_within,
     )
-    from torcheer.run.read.run_reader import Cursor, RunReader, RunStatus, record_id
+    from torcheer.run.read.run_reader import Cursor, RunReader, RunStatus, losses_of, record_id
     from torcheer.run.read.saved_records import HistogramRecord, ImageRecord, TensorRecord
     from torcheer.run.read.saved_run import ReadMethods, SavedRun, open_run, reader_of
     from torcheer.run.read.scalars import (

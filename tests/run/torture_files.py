@@ -91,7 +91,7 @@ def list_runs(folder: Path) -> None:
 
 def show_in_app(folder: Path) -> None:
     """As a page asks: the list, the series of a run, its records."""
-    from torcheer.app.runs import feeds
+    from torcheer.app.runs import run_answers
     from torcheer.app.runs.run_messages import RecordQuestion, RecordsQuestion
     from torcheer.app.runs.run_records import answer_record, answer_records
     from torcheer.app.server import shelves
@@ -109,7 +109,7 @@ def show_in_app(folder: Path) -> None:
         if summary.listing.note == "this run cannot be read: the server's log says why.":
             raise AssertionError("the app could not read it, and nobody knows why")
         run = summary.run
-        looked = feeds._new_series(run, None)
+        looked = run_answers._new_series(run, None)
         listings = [] if looked is None else [one for index in looked.found for one in index.series]
         for listing in listings[:50]:
             as_json(listing)

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -98,6 +99,7 @@ class _Column:
     times: array[float] = field(default_factory=lambda: array("d"))
     values: array[float] = field(default_factory=lambda: array("d"))
     highest: int = _BEFORE_ALL  # of its steps
+    is_rising: bool = True
     num_bad: int = 0
     first_bad_step: int | None = None
 
@@ -105,22 +107,35 @@ class _Column:
         self.steps.append(step)
         self.times.append(time)
         self.values.append(value)
-        self.highest = max(step, self.highest)
+        if step >= self.highest:
+            self.highest = step
+        else:
+            self.is_rising = False
         if not math.isfinite(value):
             self.num_bad += 1
             if self.first_bad_step is None:
                 self.first_bad_step = step
 
+    @property
+    def is_cut_easily(self) -> bool:
+        return self.is_rising and not self.num_bad
+
     def take_back(self, from_step: int) -> None:
-        """Drop the points from that step on."""
-        steps, times, values = map(numpy.array, (self.steps, self.times, self.values))
-        kept = steps < from_step
-        bad = steps[kept & ~numpy.isfinite(values)]
-        self.steps = array("q", steps[kept].tobytes())
-        self.times = array("d", times[kept].tobytes())
-        self.values = array("d", values[kept].tobytes())
-        self.highest = int(steps[kept].max(initial=_BEFORE_ALL))
-        self.num_bad, self.first_bad_step = len(bad), int(bad[0]) if len(bad) else None
+        """Drop the points from that step on, of which there is one at least."""
+        if self.is_rising:
+            place = bisect_left(self.steps, from_step)
+            for column in (self.steps, self.times, self.values):
+                del column[place:]
+        else:
+            kept = numpy.array(self.steps) < from_step
+            self.steps = array("q", numpy.array(self.steps)[kept].tobytes())
+            self.times = array("d", numpy.array(self.times)[kept].tobytes())
+            self.values = array("d", numpy.array(self.values)[kept].tobytes())
+        self.highest = max(self.steps[-1:] if self.is_rising else self.steps, default=_BEFORE_ALL)
+        if self.num_bad:
+            bad = numpy.flatnonzero(~numpy.isfinite(numpy.array(self.values)))
+            self.num_bad = len(bad)
+            self.first_bad_step = self.steps[int(bad[0])] if len(bad) else None
 
 
 class _Place(NamedTuple):
@@ -280,11 +295,13 @@ class EventsPart:
     def _take_back(self, from_step: int) -> None:
         """A session began anew: what was logged before for this step and later is no longer meant.
 
-        Looking at all series is paid for, and so is copying the points of those that are affected.
+        Looking at all series is paid for, and so is copying points that are not in the order of their steps.
+        What is in order is cut off, which costs no more than logging it did.
         """
         affected = [column for column in self._columns.values() if column.highest >= from_step]
         work = (len(self._columns) + len(self._of_number)) // LOOKED_AT
-        work += sum(COPY_WORK + len(column.steps) // POINTS_COPIED for column in affected)
+        for column in affected:
+            work += 0 if column.is_cut_easily else COPY_WORK + len(column.steps) // POINTS_COPIED
         self._room.take(0, work)
         for column in affected:
             column.take_back(from_step)

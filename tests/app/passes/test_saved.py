@@ -1,5 +1,6 @@
 """A saved pass opened without torch gives the same answers as the history."""
 
+import asyncio
 import subprocess
 import sys
 import textwrap
@@ -12,8 +13,10 @@ from torch import nn
 
 import torcheer as tl
 from tests.app.many_types import many_types, values_of
+from torcheer.app.dispatch import Answers
 from torcheer.app.passes import pass_values
-from torcheer.app.passes.saved import open_pass_file
+from torcheer.app.passes.saved import SavedPasses, open_pass_file
+from torcheer.app.passes.source import DocumentQuestion
 from torcheer.capture.page_source import HistorySource
 from torcheer.errors import InputError
 from torcheer.tensorfile import default_window
@@ -185,3 +188,11 @@ def test_rows_have_the_places_that_the_writer_gives_them() -> None:
         assert fields == theirs.__struct_fields__[: len(fields)]
     assert pass_values.StoredNode.__struct_fields__ == stored.NodeNote._fields[:3]
     assert pass_values.StoredTensor.__struct_fields__ == stored.StoredTensor.__struct_fields__
+
+
+def test_ids_of_passes_that_are_not_there_leave_nothing_behind() -> None:
+    answers = Answers(SavedPasses(()))
+    for number in range(20):
+        answer = asyncio.run(answers.answer(DocumentQuestion(id=number, pass_id=f"none {number}")))
+        assert "no longer here" in str(answer)
+    assert not answers._turns

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from torcheer import cli
-from torcheer.cli.commands import split_names
+from torcheer.cli import split_names
 from torcheer.features import open_features
 
 SOURCE = """

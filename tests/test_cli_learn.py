@@ -13,7 +13,7 @@ import pytest
 
 from tests.app.serving import PATIENCE_SECONDS
 from torcheer import cli
-from torcheer.cli.commands import read_own
+from torcheer.cli import read_own
 from torcheer.errors import InputError
 
 

@@ -26,7 +26,7 @@ from torcheer.app import control as controls_module
 from torcheer.app.control import ControlQuestion, Controls
 from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.server import serve_runs_in_background, with_folders_of
-from torcheer.cli.commands import read_settings
+from torcheer.cli import read_settings
 from torcheer.errors import InputError
 from torcheer.training.control import Control, Counters
 from torcheer.training.control import controller as process_module

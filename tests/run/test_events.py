@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import sqlite3
 import struct
 from pathlib import Path
 from typing import Any
@@ -368,14 +369,28 @@ def test_a_folder_with_event_files_is_not_written_into(everything: Path) -> None
         tl.open_run(everything).export_tensorboard(everything)
 
 
-def test_a_video_becomes_its_first_picture(tmp_path: Path) -> None:
+def test_a_video_becomes_a_picture_that_moves(tmp_path: Path) -> None:
+    video = torch.zeros(3, 3, 5, 6)
+    video[:, 0] = torch.tensor([0.0, 0.5, 1.0])[:, None, None]
     with tl.Run(tmp_path / "run") as run:
-        run.log_video(3, "film", torch.rand(4, 3, 5, 6))
-    saved = tl.open_run(tmp_path / "run")
-    saved.export_tensorboard(tmp_path / "events")
+        run.log_video(3, "film", video, frames_per_second=5)
+    tl.open_run(tmp_path / "run").export_tensorboard(tmp_path / "events")
     (event,) = theirs(tmp_path / "events").Images("film")
     assert (event.step, event.width, event.height) == (3, 6, 5)
-    assert event.encoded_image_string == saved.videos("film")[0].frames[0]
+    moving = Image.open(io.BytesIO(event.encoded_image_string))
+    assert (moving.format, moving.n_frames, moving.info["duration"]) == ("GIF", 3, 200)  # type: ignore[attr-defined]
+    for number, shade in enumerate((0, 127, 255)):
+        moving.seek(number)
+        assert moving.convert("RGB").getpixel((1, 1)) == (shade, 0, 0)
+
+
+def test_a_video_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "run") as run:
+        run.log_video(3, "film", torch.rand(4, 3, 5, 6))
+    with sqlite3.connect(tmp_path / "run" / "rank-0.sqlite") as connection:
+        connection.execute("UPDATE data SET bytes = zeroblob(length(bytes))")
+    tl.open_run(tmp_path / "run").export_tensorboard(tmp_path / "events")
+    assert not theirs(tmp_path / "events").Tags()["images"]
 
 
 def test_the_graph_of_a_pass_can_be_read_by_them(tmp_path: Path) -> None:

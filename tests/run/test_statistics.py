@@ -109,9 +109,9 @@ def test_many_small_blocks_become_few() -> None:
         for steps in stretches([1] * 2000):
             part.add(table_at(steps))
 
-    of_step = table_at([0]).num_bytes
+    of_step = len(table_at([0]).data())
     assert len(part.tables()) <= 2000 * of_step / 40_000 + 8 * 5
-    assert max(table.num_bytes for table in part.tables()) < 2 * 40_000
+    assert max(len(table.data()) for table in part.tables()) < 2 * 40_000
 
 
 @settings(max_examples=examples(40))
@@ -158,7 +158,7 @@ def test_plans_that_take_turns_stay_apart(turns: list[tuple[str, int]], most: in
 def test_thinning_holds_the_budget_and_keeps_first_and_last(
     lengths: list[int], num_kept: int, num_plans: int
 ) -> None:
-    of_step = table_at([0]).num_bytes
+    of_step = len(table_at([0]).data())
     part = Part(max_bytes=4 * num_kept * of_step)
     all_steps = []
     for number, steps in enumerate(stretches(lengths)):
@@ -170,11 +170,11 @@ def test_thinning_holds_the_budget_and_keeps_first_and_last(
         assert (kept[0], kept[-1]) == (all_steps[0], all_steps[-1])
         assert len(kept) <= max(num_kept, 4)
         assert len(kept) == len(all_steps) - part.num_thinned
-        assert part.writer.num_bytes == sum(table.num_bytes for table in part.tables())
+        assert part.writer.num_bytes == sum(len(table.data()) for table in part.tables())
 
 
 def test_the_newest_stand_densest_and_the_old_are_not_forgotten() -> None:
-    of_step = table_at([0]).num_bytes
+    of_step = len(table_at([0]).data())
     part = Part(max_bytes=4 * 1000 * of_step)
     for steps in stretches([16] * 6_250):
         part.add(table_at(steps))
@@ -193,7 +193,7 @@ def test_the_newest_stand_densest_and_the_old_are_not_forgotten() -> None:
 
 
 def test_thinning_goes_on_after_the_part_was_opened_again() -> None:
-    of_step = table_at([0]).num_bytes
+    of_step = len(table_at([0]).data())
     part = Part(max_bytes=4 * 100 * of_step)
     for session in range(20):
         part.open()

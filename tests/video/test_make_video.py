@@ -23,7 +23,7 @@ from PIL import Image as Pillow
 from typer.testing import CliRunner, Result
 
 import torcheer as tl
-from torcheer.cli.commands import video
+from torcheer.cli import video
 from torcheer.errors import FileFormatError, InputError
 from torcheer.video import make_video
 from torcheer.video.recorder import decode_picture

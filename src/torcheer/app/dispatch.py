@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import reduce
@@ -11,6 +10,7 @@ from importlib.metadata import version
 from operator import or_
 from types import ModuleType
 from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
@@ -60,7 +60,6 @@ from torcheer.tensorfile import num_values
 
 _LOG: Final = logging.getLogger("torcheer.app")
 _MAX_OPEN_PASSES: Final = 16
-_SHELF: Final = ""  # no pass has this id
 _GONE: Final = (
     "this pass is no longer here: it was removed, or saved anew. Choose one from the list of passes."
 )
@@ -110,7 +109,8 @@ class Answers:
         self._runs = runs
         self._learning = learning or Learning()
         self._open: Cache[PassSource] = Cache(_MAX_OPEN_PASSES)
-        self._turns: defaultdict[str, Turns] = defaultdict(Turns)
+        self._shelf_turns = Turns()
+        self._turns: WeakKeyDictionary[PassSource, Turns] = WeakKeyDictionary()  # of passes in use
         self._single: dict[type[Question], Single] = {
             PassesQuestion: self._passes,
             DocumentQuestion: self._of_pass(_document),
@@ -137,7 +137,7 @@ class Answers:
     async def listing(self) -> Sequence[PassListing]:
         """The passes that are there now; none where they could not be looked for."""
         try:
-            passes = await self._turns[_SHELF].take(self._shelf.listing)
+            passes = await self._shelf_turns.take(self._shelf.listing)
             return passes if self._runs is None else [*passes, *await self._runs.passes()]
         except Exception:
             _LOG.exception("the passes could not be listed")
@@ -173,14 +173,14 @@ class Answers:
     def _of_pass(self, answer: Callable[[PassSource, Any], Frame]) -> Single:
         async def handler(question: Any) -> Frame:
             source = await self._source(question.pass_id)
-            return await self._turns[question.pass_id].take(answer, source, question)
+            return await self._turns.setdefault(source, Turns()).take(answer, source, question)
 
         return handler
 
     async def _source(self, pass_id: str) -> PassSource:
         source = self._open.get(pass_id)
         if source is None:
-            source = await self._turns[_SHELF].take(self._shelf.source, pass_id)
+            source = await self._shelf_turns.take(self._shelf.source, pass_id)
             if source is None and self._runs is not None:
                 source = await self._runs.pass_source(pass_id)
             if source is None:

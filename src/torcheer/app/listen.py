@@ -183,17 +183,13 @@ def _is_literal(host: str) -> bool:
 
 def _bind_first(host: str, address: str, ports: Sequence[int]) -> socket.socket:
     """At the first port that is not taken."""
-    *preferred, last = ports
-    for port in preferred:
+    for port in ports:
         try:
             return _bind(address, port)
         except OSError as error:
-            if error.errno not in _TAKEN:
+            if error.errno not in _TAKEN or port == ports[-1]:
                 raise _cannot_listen(host, port, error) from error
-    try:
-        return _bind(address, last)
-    except OSError as error:
-        raise _cannot_listen(host, last, error) from error
+    raise ValueError("no port to try")
 
 
 def _bind(address: str, port: int) -> socket.socket:

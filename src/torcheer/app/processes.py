@@ -14,8 +14,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 import anyio
 import msgspec
 
+from torcheer.app.cache import Cache
 from torcheer.errors import InputError
 
 _SAYS_SECONDS: Final = 0.2  # at least, between two words on how far it is
@@ -87,28 +88,51 @@ AT_A_TIME: Final = 2
 _LINE_BYTES: Final = 8 << 20
 _PIECE_BYTES: Final = 1 << 20
 _MAX_BYTES: Final = 1 << 28  # of a result
+_REPORT_BYTES: Final = 4096  # of a report that is kept, besides its data
 WAITING: Final = "It waits for another one to end."
 _LOG: Final = logging.getLogger("torcheer.app")
 _PACKAGES: Final = str(Path(__file__).parents[2])  # what is found here is found there, too
 _PATIENT: Final = {"OMP_WAIT_POLICY": "passive"}  # threads that wait take no time from a training
 
 
-def command_of(module: str) -> tuple[str, ...]:
+def command_of(module: str) -> Sequence[str]:
     # -P: no module is taken from the folder that one happens to be in.
     return sys.executable, "-P", "-m", module
 
 
 class Processes(Generic[AnyReport]):
-    """A process for each piece of work: a few at a time, and one for each page."""
+    """A process for each piece of work: a few at a time, and one for each page. Last results are kept."""
 
-    def __init__(self, reports: type[AnyReport], failed: str) -> None:
+    def __init__(self, module: str, reports: type[AnyReport], failed: str, kept_bytes: int) -> None:
+        self._module = module
         self._type = reports
         self._failed = failed  # what a page is told where a process ends before it is done
+        self._kept: Cache[tuple[AnyReport, bytes]] = Cache(kept_bytes)
         self._turns = asyncio.Semaphore(AT_A_TIME)
         self._turns_of_page: WeakKeyDictionary[object, asyncio.Semaphore] = WeakKeyDictionary()
 
+    def kept(self, key: Hashable) -> tuple[AnyReport, bytes] | None:
+        return self._kept.get(key)
+
+    def keep(self, key: Hashable, report: AnyReport, data: bytes = b"") -> None:
+        self._kept.put(key, (report, data), _REPORT_BYTES + len(data))
+
+    async def results(
+        self, key: Hashable, order: msgspec.Struct, page: object, read: Reader | None = None
+    ) -> AsyncGenerator[tuple[AnyReport, bytes], None]:
+        """As `reports`; the last word alone where it is kept under this key."""
+        kept = self.kept(key)
+        if kept is not None:
+            yield kept
+            return
+        async with aclosing(self.reports(order, page, read)) as reports:
+            async for report, data in reports:
+                if report.is_done:
+                    self.keep(key, report, data)
+                yield report, data
+
     async def reports(
-        self, command: Sequence[str], order: msgspec.Struct, page: object, read: Reader | None = None
+        self, order: msgspec.Struct, page: object, read: Reader | None = None
     ) -> AsyncGenerator[tuple[AnyReport, bytes], None]:
         """What a process says to an order, each with its bytes, the last word included.
 
@@ -117,7 +141,11 @@ class Processes(Generic[AnyReport]):
         turns_of_page = self._turns_of_page.setdefault(page, asyncio.Semaphore(1))
         if turns_of_page.locked() or self._turns.locked():
             yield self._type(progress=0.0, note=WAITING), b""
-        async with turns_of_page, self._turns, _own_process(command) as (process, complaints):
+        async with (
+            turns_of_page,
+            self._turns,
+            _own_process(command_of(self._module)) as (process, complaints),
+        ):
             assert process.stdout is not None
             await _give(process, order, memoryview(b"") if read is None else await read())
             while line := await process.stdout.readline():

@@ -20,8 +20,7 @@ import numpy
 from numpy.typing import NDArray
 
 from torcheer.analysis import Array, SimilarityMatrix, label_contrast, principal_components
-from torcheer.app.cache import Cache
-from torcheer.app.processes import Processes, Reader, Report, begin_reports, command_of, end_with_input
+from torcheer.app.processes import Processes, Reader, Report, begin_reports, end_with_input
 from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_messages import ReduceQuestion, ReductionAnswer
 from torcheer.app.runs.run_records import data_of, entry_of
@@ -221,20 +220,18 @@ def main() -> None:
 MAX_POINTS: Final = {"pca": 1_000_000, "tsne": 20_000, "umap": 100_000}
 _MAX_BYTES: Final = 1 << 30
 _KEPT_BYTES: Final = 64 << 20
-_COMMAND: Final = command_of("torcheer.app.shared_analyses")
+_MODULE: Final = "torcheer.app.shared_analyses"
 _DAMAGED: Final = "the embedding is damaged: its bytes do not fit its points and dimensions."
 _FAILED: Final = "the points could not be brought to fewer dimensions: the server's log says why."
 
 
 class Reductions:
     def __init__(self) -> None:
-        self._processes = Processes(Report, _FAILED)
-        self._kept: Cache[tuple[Report, bytes]] = Cache(_KEPT_BYTES)
+        self._processes = Processes(_MODULE, Report, _FAILED, _KEPT_BYTES)
 
     async def follow(
         self, run: OpenRun, question: ReduceQuestion, page: object
     ) -> AsyncGenerator[bytes, None]:
-        """How far it is, and in the end the points."""
         order, logged_at = await run.slow_turns.take(_order, run, question)
         key = (run, question.record, logged_at, order)
 
@@ -248,15 +245,9 @@ class Reductions:
     async def reduced(
         self, key: Hashable, order: Order, read: Reader, number: int, page: object
     ) -> AsyncGenerator[bytes, None]:
-        """The same for points from anywhere: `number` is that of the question."""
-        kept = self._kept.get(key)
-        if kept is not None:
-            yield _frame(number, order, *kept)
-            return
-        async with aclosing(self._processes.reports(_COMMAND, order, page, read)) as reports:
-            async for report, places in reports:
-                if report.is_done:
-                    self._kept.put(key, (report, places), len(places))
+        """How far it is, and in the end the points. `number` is that of the question."""
+        async with aclosing(self._processes.results(key, order, page, read)) as results:
+            async for report, places in results:
                 yield _frame(number, order, report, places)
 
 

@@ -99,12 +99,10 @@ def binary_frame(answer: Answer, values: bytes) -> bytes:
 CHUNK_BYTES: Final = 1 << 20  # of one answer, about
 
 
-def encoded_bytes(item: object) -> int:
-    return len(as_json(item))
-
-
 def chunks(
-    items: Sequence[Item], size_of: Callable[[Item], float] = encoded_bytes, most: float | None = None
+    items: Sequence[Item],
+    size_of: Callable[[Item], float] = lambda item: len(as_json(item)),
+    most: float | None = None,
 ) -> Iterator[Sequence[Item]]:
     """As many at a time as fit into an answer; at least one, which may be empty."""
     first, size = 0, 0.0

@@ -30,6 +30,7 @@ from torcheer.run import (
     links_note,
     links_within,
     loss_of,
+    losses_of,
     sparkline,
 )
 
@@ -219,12 +220,8 @@ def _differing(of_runs: Sequence[Mapping[str, Plain]]) -> dict[str, list[str]]:
 
 
 def _remarks(row: Row) -> list[str]:
-    remarks = [plain(row["reason"])] if row["reason"] else []
-    if row["num_dropped"]:
-        remarks.append(f"{row['num_dropped']:,} dropped: what could not be kept was told when it happened")
-    if row["num_thinned"]:
-        remarks.append(f"{row['num_thinned']:,} old records thinned, to keep within max_bytes")
-    return [*remarks, plain(row["note"])] if row["note"] else remarks
+    losses = losses_of(row["num_dropped"], row["num_thinned"])
+    return [remark for remark in (plain(row["reason"]), *losses, plain(row["note"])) if remark]
 
 
 def plain(text: str) -> str:

@@ -34,18 +34,21 @@ if TYPE_CHECKING:
     )
     from torcheer.run.read.part_rows import HeadRow, Slice
     from torcheer.run.read.run_folders import (
+        FolderEntries,
         FoundRun,
         FoundRuns,
         LinkRule,
+        entries_in,
         find_runs,
         folder_of,
         is_event_file,
         is_part,
         is_run,
+        is_shown_folder,
         links_note,
         links_within,
     )
-    from torcheer.run.read.run_reader import Cursor, RunReader, RunStatus, record_id
+    from torcheer.run.read.run_reader import Cursor, RunReader, RunStatus, losses_of, record_id
     from torcheer.run.read.saved_records import HistogramRecord, ImageRecord, TensorRecord
     from torcheer.run.read.saved_run import ReadMethods, SavedRun, open_run, reader_of
     from torcheer.run.read.scalars import (

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torcheer.errors import InputError
 from torcheer.run.part_storage import delete_records, insert
 from torcheer.run.records import (
-    FIGURE_BYTES,
     MOST_SECONDS,
     STEP_BYTES,
     EncodedRecord,
@@ -41,10 +40,6 @@ class FigureTable:
     @property
     def num_steps(self) -> int:
         return len(self.steps)
-
-    @property
-    def num_bytes(self) -> int:
-        return STEP_BYTES * self.num_steps + FIGURE_BYTES * self.values.size
 
     def head(self) -> StatisticsHead:
         num_columns, num_rows, num_steps = self.values.shape
@@ -380,10 +375,11 @@ def purge_statistics(connection: sqlite3.Connection, purge_step: int) -> None:
             delete_records(connection, [block.id])
             continue
         left = table.only(kept, stride=table.stride)
-        connection.execute("UPDATE data SET bytes = ? WHERE record = ?", (left.data(), block.id))
+        data = left.data()
+        connection.execute("UPDATE data SET bytes = ? WHERE record = ?", (data, block.id))
         connection.execute(
             "UPDATE records SET step = ?, head = ?, num_bytes = ? WHERE id = ?",
-            (int(left.steps[0]), encode_head(left.head()), left.num_bytes, block.id),
+            (int(left.steps[0]), encode_head(left.head()), len(data), block.id),
         )
 
 

@@ -24,8 +24,6 @@ class RunWarning(UserWarning):
 class WarningsOnce:
     """What was told already, and how many events were lost."""
 
-    __slots__ = ("_guard", "_series_told", "_told", "num_dropped")
-
     def __init__(self) -> None:
         self._guard = threading.RLock()  # not a plain lock: the handler of a signal may log, too
         self._told: set[str] = set()

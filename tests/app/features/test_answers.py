@@ -309,7 +309,7 @@ def test_probes_come_layer_by_layer_and_at_once_the_second_time(
     assert np.array(good["confusion"]).sum(axis=1).tolist() == [20, 20, 20]
     assert np.trace(good["confusion"]) / 60 == pytest.approx(good["mean"])
 
-    monkeypatch.setattr(feature_answers, "_COMMAND", ("/no/such/program",))
+    monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: ("/no/such/program",))
     (only,) = followed(page, "feature_probes", **probe_question(page))
     assert [probe["mean"] for probe in only.answer["probes"]] == [noise["mean"], good["mean"]]
 
@@ -328,7 +328,7 @@ def test_features_that_are_extracted_anew_are_analysed_anew(folder: Path) -> Non
 def test_a_process_that_fails_is_said_to_have_failed(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(feature_answers, "_COMMAND", FAILING)
+    monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: FAILING)
     said = page.refused("feature_similarity", set_id=set_id(page), layer=0, metric="cosine", most=60)
     assert "the server's log says why" in said
     assert "a secret reason" in caplog.text
@@ -338,7 +338,7 @@ def test_an_analysis_ends_when_the_page_no_longer_wants_it(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes = started_processes(monkeypatch)
-    monkeypatch.setattr(feature_answers, "_COMMAND", ENDLESS)
+    monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: ENDLESS)
     number = page.begin("feature_similarity", set_id=set_id(page), layer=0, metric="cosine", most=60)
     assert page.hear(number).answer["progress"] == 0.25
     page.stop(number)

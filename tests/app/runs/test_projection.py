@@ -149,7 +149,7 @@ def test_points_come_back_in_fewer_dimensions_and_at_once_the_second_time(
     expected, _ = principal_places(points_of(50, 8), 3)
     assert np.allclose(places, expected, atol=1e-3)
 
-    monkeypatch.setattr(projection, "_COMMAND", ("/no/such/program",))
+    monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: ("/no/such/program",))
     assert heard_until_done(page, page.begin("reduce", **question))[1] == data
 
 
@@ -181,7 +181,7 @@ def test_a_process_that_fails_is_said_to_have_failed(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     question = reduce_question(page)
-    monkeypatch.setattr(projection, "_COMMAND", FAILING)
+    monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: FAILING)
     assert "the server's log says why" in page.refused("reduce", **question)
     assert "a secret reason" in caplog.text
 
@@ -190,7 +190,7 @@ def test_a_reduction_ends_when_it_is_stopped_and_others_wait_for_it(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes = started_processes(monkeypatch)
-    monkeypatch.setattr(projection, "_COMMAND", ENDLESS)
+    monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: ENDLESS)
     question = reduce_question(page)
     first = page.begin("reduce", **question)
     assert page.hear(first).answer["progress"] == 0.25

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from torcheer.app.cache import Cache
-from torcheer.app.runs.scalar_buckets import Columns, SeriesArrays, is_rising, order_along, show
+from torcheer.app.runs.scalar_buckets import SeriesArrays, is_rising, order_along, show
 from torcheer.run import Points, RunReader
 
 VALUES = st.floats(width=64) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.7e308, -1.7e308, 5e-324])
@@ -19,9 +19,9 @@ PLACES = st.floats(-1e6, 1e6) | st.integers(-5, 5).map(float)
 ENDS = st.none() | st.floats(-1e7, 1e7) | st.floats(allow_nan=False, allow_infinity=False)
 
 
-def columns_of(places: list[float], values: list[float]) -> Columns:
+def columns_of(places: list[float], values: list[float]) -> Points:
     steps = np.array(places, dtype=float)
-    return Columns(steps, 1.7e9 + np.arange(len(places)), np.array(values, dtype=float))
+    return Points(steps, 1.7e9 + np.arange(len(places)), np.array(values, dtype=float))
 
 
 @given(
@@ -56,7 +56,7 @@ def test_every_point_of_a_window_is_counted_once(
     assert (shown.form == "points") == (len(inside) <= num_buckets)
 
 
-def check_buckets(buckets: tuple[np.ndarray, ...], points: Columns) -> None:
+def check_buckets(buckets: tuple[np.ndarray, ...], points: Points) -> None:
     """What each bucket says, found again one bucket at a time."""
     ends = np.cumsum(buckets[5]).astype(int)
     for index, (start, end) in enumerate(zip(np.r_[0, ends[:-1]], ends, strict=True)):
@@ -78,7 +78,7 @@ def check_buckets(buckets: tuple[np.ndarray, ...], points: Columns) -> None:
 
 def test_buckets_are_equally_wide_and_empty_ones_are_left_out() -> None:
     steps = np.r_[np.arange(100), np.arange(900, 1001)].astype(float)
-    columns = Columns(steps, steps, steps)
+    columns = Points(steps, steps, steps)
     shown = show(columns, steps, 0.0, 1000.0, 10)
 
     assert shown.columns[5].tolist() == [100.0, 101.0]
@@ -87,7 +87,7 @@ def test_buckets_are_equally_wide_and_empty_ones_are_left_out() -> None:
 
 def test_the_neighbours_of_a_window_come_along() -> None:
     steps = np.arange(0.0, 1000.0, 10.0)
-    columns = Columns(steps, steps, steps)
+    columns = Points(steps, steps, steps)
 
     assert show(columns, steps, 101.0, 109.0, 50).columns[0].tolist() == [100.0, 110.0]
     assert show(columns, steps, 100.0, 130.0, 50).columns[0].tolist() == [

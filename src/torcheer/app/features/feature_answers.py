@@ -13,7 +13,6 @@ import msgspec
 import numpy
 
 from torcheer.app.background_threads import Turns, in_thread
-from torcheer.app.cache import Cache
 from torcheer.app.features import feature_messages as messages
 from torcheer.app.features.feature_sets import FeatureShelf, OpenSet
 from torcheer.app.features.feature_values import (
@@ -30,7 +29,7 @@ from torcheer.app.features.feature_values import (
     set_answer,
 )
 from torcheer.app.features.features_analysis import Finding, Order
-from torcheer.app.processes import Processes, command_of
+from torcheer.app.processes import Processes
 from torcheer.app.runs.run_messages import ReductionAnswer
 from torcheer.app.shared_analyses import Order as ReductionOrder
 from torcheer.app.shared_analyses import Reductions, check_method
@@ -39,7 +38,7 @@ from torcheer.errors import InputError
 from torcheer.run import EmbeddingHead
 
 _KEPT_BYTES: Final = 128 << 20  # of what was found last
-_COMMAND: Final = command_of("torcheer.app.features.features_analysis")
+_MODULE: Final = "torcheer.app.features.features_analysis"
 _FAILED: Final = "this could not be computed: the server's log says why."
 _READING: Final = "The samples are read."
 _NO_LABELS: Final = (
@@ -54,8 +53,7 @@ class FeatureAnalyses:
     """For all pages of a server. What was found is kept in memory."""
 
     def __init__(self) -> None:
-        self._kept: Cache[tuple[Finding, bytes]] = Cache(_KEPT_BYTES)
-        self._processes = Processes(Finding, _FAILED)
+        self._processes = Processes(_MODULE, Finding, _FAILED, _KEPT_BYTES)
         self._reductions = Reductions()
 
     async def similarity(
@@ -92,7 +90,7 @@ class FeatureAnalyses:
             opened, question.most, "probes", question.layers, kind=question.kind, folds=question.folds
         )
         keys = {layer: _key(opened, msgspec.structs.replace(order, layers=[layer])) for layer in order.layers}
-        kept = [found[0].probe for key in keys.values() if (found := self._kept.get(key))]
+        kept = [found[0].probe for key in keys.values() if (found := self._processes.kept(key))]
         known = [probe for probe in kept if probe is not None]
         left = [layer for layer in keys if layer not in {probe.layer for probe in known}]
         share = len(known) / len(keys)
@@ -100,12 +98,12 @@ class FeatureAnalyses:
         if not left:
             return
         order = msgspec.structs.replace(order, layers=left)
-        async with aclosing(self._processes.reports(_COMMAND, order, page)) as findings:
+        async with aclosing(self._processes.reports(order, page)) as findings:
             async for finding, _ in findings:
                 new = [] if finding.probe is None else [finding.probe]
                 for probe in new:
                     if not probe.why:
-                        self._kept.put(keys[probe.layer], (finding, b""), 4096)
+                        self._processes.keep(keys[probe.layer], finding)
                 progress = share + (1 - share) * finding.progress
                 yield _probes_answer(question, msgspec.structs.replace(finding, progress=progress), new)
 
@@ -149,18 +147,8 @@ class FeatureAnalyses:
             async for frame in frames:
                 yield frame
 
-    async def _found(self, opened: OpenSet, order: Order, page: object) -> Findings:
-        """How far it is, and in the end what was found: kept from before, else computed now."""
-        key = _key(opened, order)
-        kept = self._kept.get(key)
-        if kept is not None:
-            yield kept
-            return
-        async with aclosing(self._processes.reports(_COMMAND, order, page)) as findings:
-            async for finding, data in findings:
-                if finding.is_done:
-                    self._kept.put(key, (finding, data), 4096 + len(data))
-                yield finding, data
+    def _found(self, opened: OpenSet, order: Order, page: object) -> Findings:
+        return self._processes.results(_key(opened, order), order, page)
 
 
 async def _ordered(
@@ -168,8 +156,9 @@ async def _ordered(
 ) -> tuple[Chosen, Order]:
     """The samples that are taken, and what is wanted of the process."""
     chosen = await opened.turns.take(choose, opened, most)
+    features = await opened.turns.take(opened.features)
     for layer in layers:
-        await opened.turns.take(layer_name, opened, layer)  # refused where there is none
+        layer_name(features, layer)  # refused where there is none
     samples = chosen.samples.tolist()
     return chosen, Order(place=opened.place.place, task=task, layers=list(layers), samples=samples, **options)
 

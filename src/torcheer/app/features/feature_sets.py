@@ -20,11 +20,9 @@ from torcheer.app.background_threads import Turns
 from torcheer.app.runs.open_run import RunFolders
 from torcheer.errors import FileFormatError, InputError
 from torcheer.features import FOLDER, FORMAT, NAME, Features, Store, read_manifest, store_at
-from torcheer.run import FoundRun, FoundRuns, LinkRule, links_within
+from torcheer.run import FolderEntries, FoundRuns, LinkRule, entries_in, find_runs, is_shown_folder
 from torcheer.tensorfile import open_file
 
-_MAX_DEPTH: Final = 8
-_MAX_FOLDERS: Final = 10_000
 _HEAD_BYTES: Final = 4096  # the format stands at the beginning
 _SIGN: Final = f'"{FORMAT}"'.encode()
 
@@ -43,43 +41,18 @@ def is_place_elsewhere(place: str) -> bool:
 
 
 def find_features(root: Path, links: LinkRule | None = None) -> FoundRuns:
-    """All sets in a folder, by name. Hidden folders are left out, and what is inside a set.
-
-    Links are followed that stay within the folder, or as the rule says; a set with others in it is left out.
-    """
-    found = FoundRuns()
-    links = links or links_within(root)
-    known: set[tuple[int, int]] = set()  # folders, so that links cannot lead round in circles
-    for place, folders, files in os.walk(root, followlinks=True):
-        path = Path(place)
-        status = _status(path)
-        if status is None or status in known or len(known) >= _MAX_FOLDERS:
-            folders.clear()
-            continue
-        known.add(status)
-        is_set = NAME in files and is_feature_folder(path)
-        plain = [name for name in folders if not name.startswith(".")]
-        links_out = {
-            name
-            for name in (folders + files if is_set else plain)
-            if (path / name).is_symlink() and not links.allows(path / name)
-        }
-        found.num_links_out += len(links_out)
-        name = path.relative_to(root).as_posix()
-        if is_set and not links_out:
-            found.append(FoundRun(name=name, path=path))
-        is_deep = len(path.relative_to(root).parts) >= _MAX_DEPTH
-        folders[:] = [] if is_set or is_deep else [one for one in plain if one not in links_out]
-    found.sort(key=lambda one: one.name)
-    return found
+    """All sets in a folder, by name. What is inside a set is left out, and so is a set with links out."""
+    return find_runs(root, links, _look_into)
 
 
-def _status(path: Path) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:  # it has gone, or may not be read
-        return None
-    return status.st_dev, status.st_ino
+def _look_into(folder: Path, links: LinkRule) -> FolderEntries:
+    entries = list(entries_in(folder))
+    is_set = any(entry.name == NAME for entry in entries) and is_feature_folder(folder)
+    followed = entries if is_set else [entry for entry in entries if is_shown_folder(entry)]
+    allowed = [entry.name for entry in followed if links.allows_entry(entry)]
+    num_links_out = len(followed) - len(allowed)
+    manifests = [NAME] if is_set and not num_links_out else []
+    return FolderEntries(manifests, False, [] if is_set else sorted(allowed), len(entries), num_links_out)
 
 
 # --- one set --------------------------------------------------------------------------------------
@@ -225,7 +198,10 @@ class FeatureShelf:
         """By id. For a thread."""
         with self._lock:
             if time.monotonic() - self._scanned_at >= _SCAN_SECONDS:
-                found = {place.id: place for place in (*self._found(), *self._urls)}
+                try:
+                    found = {place.id: place for place in (*self._found(), *self._urls)}
+                except OSError:  # no more files can be opened: what was there is likely to be there still
+                    return dict(self._sets)
                 kept = {one: old for one, old in self._sets.items() if found.get(one) == old.place}
                 self._sets = {one: kept.get(one) or OpenSet(place) for one, place in found.items()}
                 self._scanned_at = time.monotonic()

@@ -192,8 +192,8 @@ _MAX_SAMPLE_VALUES: Final = 1 << 18
 _MAX_SAMPLE_BYTES: Final = 1 << 30
 
 
-def layer_name(opened: OpenSet, number: int) -> str:
-    layers = opened.features().manifest.layers
+def layer_name(features: Features, number: int) -> str:
+    layers = features.manifest.layers
     if number >= len(layers):
         raise InputError(f"this set has {len(layers):,} layers, and not one with the number {number:,}.")
     return layers[number].name
@@ -201,7 +201,7 @@ def layer_name(opened: OpenSet, number: int) -> str:
 
 def even_layer(features: Features, number: int) -> StoredLayer:
     """One whose samples all have the same shape."""
-    layer = features[features.manifest.layers[number].name]
+    layer = features[layer_name(features, number)]
     if isinstance(layer, StoredRagged):
         raise InputError(
             f"the samples of {clipped(layer.name, MAX_NAME)} have different shapes, so they cannot be put "
@@ -237,13 +237,8 @@ def read_rows(
     return values
 
 
-def _even_layer(opened: OpenSet, number: int) -> StoredLayer:
-    layer_name(opened, number)  # refused where there is none
-    return even_layer(opened.features(), number)
-
-
 def answer_map(opened: OpenSet, question: messages.FeatureMapQuestion) -> bytes:
-    layer = _even_layer(opened, question.layer)
+    layer = even_layer(opened.features(), question.layer)
     num_units = math.prod(layer.shape[1:])
     row_bytes = num_units * layer.dtype.itemsize
     # What lies wide apart on the disk is read in whole rows.
@@ -267,7 +262,7 @@ def answer_map(opened: OpenSet, question: messages.FeatureMapQuestion) -> bytes:
 
 
 def answer_unit(opened: OpenSet, question: messages.FeatureUnitQuestion) -> bytes:
-    layer = _even_layer(opened, question.layer)
+    layer = even_layer(opened.features(), question.layer)
     num_units = math.prod(layer.shape[1:])
     if question.unit >= num_units:
         raise InputError(f"this layer has {num_units:,} units: give a number from 0 to {num_units - 1:,}.")
@@ -280,7 +275,8 @@ def answer_unit(opened: OpenSet, question: messages.FeatureUnitQuestion) -> byte
 
 
 def answer_sample(opened: OpenSet, question: messages.FeatureSampleQuestion) -> bytes:
-    layer = opened.features()[layer_name(opened, question.layer)]
+    features = opened.features()
+    layer = features[layer_name(features, question.layer)]
     _check_real(layer)
     if question.sample >= len(layer):
         raise InputError(f"there is no sample {question.sample:,}: there are {len(layer):,}.")

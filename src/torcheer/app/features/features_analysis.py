@@ -204,13 +204,11 @@ def probes_task(features: Features, order: Order, reports: Reports) -> None:
     count = len(order.layers)
     for place, number in enumerate(order.layers):
         reports.write(Finding(progress=place / count, at=number))
-        found = probed(features, order, number, partial(_say_part, reports, place, count))
+        found = probed(
+            features, order, number, partial(lambda place, share: reports.say((place + share) / count), place)
+        )
         is_last = place == count - 1
         reports.write(Finding(progress=(place + 1) / count, is_done=is_last, probe=found, at=number))
-
-
-def _say_part(reports: Reports, place: int, count: int, share: float) -> None:
-    reports.say((place + share) / count)
 
 
 def probed(features: Features, order: Order, number: int, says: Callable[[float], None]) -> FeatureProbe:

@@ -43,7 +43,7 @@ from torcheer.app.netview.net_reader import (
     weight_series,
 )
 from torcheer.app.netview.net_values import look_at_scene, moments_of
-from torcheer.app.passes.pass_page import escaped
+from torcheer.app.passes.pass_page import escaped, joined
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
 from torcheer.app.runs.run_messages import RunListing
 from torcheer.app.runs.run_shelf import Summary
@@ -384,9 +384,9 @@ class _Chosen:
         }
         return [
             escaped(as_json(head))[:-1],
-            *_joined(b',"frames":[', self._frames),
-            *_joined(b'],"weight_frames":[', self._weights),
-            *_joined(b'],"pieces":[', self._texts),
+            *joined(b',"frames":[', self._frames),
+            *joined(b'],"weight_frames":[', self._weights),
+            *joined(b'],"pieces":[', self._texts),
             b"]}",
         ]
 
@@ -422,10 +422,6 @@ class _Chosen:
 def _frame_bytes(entries: Sequence[object]) -> int:
     whys = [one for one in entries if isinstance(one, str)]
     return _FRAME_BYTES + _NUMBER_BYTES * len(entries) + (len(escaped(as_json(whys))) if whys else 0)
-
-
-def _joined(before: bytes, parts: Sequence[bytes]) -> list[bytes]:
-    return [before, *(b"," + part if at else part for at, part in enumerate(parts))]
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -55,12 +55,6 @@ _CHUNK: Final = 20_000  # moments of one answer
 _MAX_COUNTERS: Final = 32  # names
 
 
-def steps_of(net: RankNet) -> list[int]:
-    """At which there are values of a layer, rising."""
-    steps: list[int] = _steps_and_times(net)[0].tolist()
-    return steps
-
-
 def moments_of(nets: Nets, run: OpenRun, question: messages.NetMomentsQuestion) -> messages.NetMomentsAnswer:
     """Those of one rank, by step. The time of one is that of its first value."""
     with run.lock:
@@ -264,7 +258,7 @@ def _block(layer: str, found: Found | str, numbers: Array | None) -> tuple[messa
 def answer_raster(nets: Nets, run: OpenRun, question: messages.NetRasterQuestion) -> bytes:
     with run.lock:
         net = nets.look(run, question.rank)
-        steps = steps_of(net)
+        steps = _steps_and_times(net)[0].tolist()
         last = bisect_right(steps, question.step)
         num_units = sum(
             net.net.layers[layer].grid.num_units for layer in question.layers if layer in net.net.layers

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torcheer.app.html_page import (
@@ -144,7 +144,7 @@ def embedded(
         on_read(one.num_bytes)
     notes = _notes(wanted, left_out, max_bytes)
     tail = as_json({"figures": shares, "reasons": reasons, "notes": notes})
-    return [*_joined(head, parts), b"," + escaped(tail)[1:]]
+    return [*joined(head + b',"tensors":[', parts), b"]," + escaped(tail)[1:]]
 
 
 def _add_shares(shares: dict[str, list[float | None]], num_ops: int, op: int, view: TensorView) -> None:
@@ -154,11 +154,9 @@ def _add_shares(shares: dict[str, list[float | None]], num_ops: int, op: int, vi
         its[op] = count / view.num_elements if view.num_elements else None
 
 
-def _joined(head: bytes, parts: list[bytes]) -> Iterator[bytes]:
-    yield head + b',"tensors":['
-    for i, part in enumerate(parts):
-        yield b"," + part if i else part
-    yield b"]"
+def joined(before: bytes, parts: Sequence[bytes]) -> list[bytes]:
+    """The items of a JSON list after what stands before them."""
+    return [before, *(b"," + part if at else part for at, part in enumerate(parts))]
 
 
 def _looked_at(source: PassSource, one: Wanted, num_bytes: int) -> tuple[TensorView, bytes] | str:

@@ -31,7 +31,7 @@ from torcheer.app.runs.run_passes import RunPass, answer_op_series, find_pass, l
 from torcheer.app.runs.run_records import Distributions, RunTensors, answer_record, answer_records
 from torcheer.app.runs.run_shelf import RunShelf
 from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, Window, is_rising
-from torcheer.app.runs.watched_figures import follow_row, follow_watched
+from torcheer.app.runs.watched_figures import follow_figures, look_at_row, look_at_watched
 from torcheer.app.shared_analyses import Reductions
 from torcheer.app.wire import (
     CHUNK_BYTES,
@@ -361,8 +361,8 @@ class RunAnswers:
             messages.RunsQuestion: partial(follow_runs, watch),
             messages.IndexQuestion: partial(follow_index, watch),
             messages.SeriesQuestion: partial(follow_series, watch),
-            messages.WatchedQuestion: partial(follow_watched, watch),
-            messages.WatchedRowQuestion: partial(follow_row, watch),
+            messages.WatchedQuestion: partial(follow_figures, watch, look_at_watched),
+            messages.WatchedRowQuestion: partial(follow_figures, watch, look_at_row),
             messages.EventsQuestion: partial(follow_events, watch),
             net_messages.NetSceneQuestion: partial(net_values.follow_net, nets, watch),
             net_messages.NetMomentsQuestion: partial(net_values.follow_moments, nets, watch),

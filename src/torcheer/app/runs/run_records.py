@@ -163,11 +163,16 @@ class Distributions:
         with run.lock:
             entries = run.look().records(question.kind, question.name)
         chosen = affordable(entries, question.num_steps)
-        rows = self._rows_of(run, chosen, question.num_bins)
-        kept = [(entry, row) for entry, row in zip(chosen, rows[0], strict=True) if row is not None]
+        sources = list(_histograms(run, chosen))
+        spans = [_span(entry, source) for entry, source in zip(chosen, sources, strict=True)]
+        low, high = span = _widened([one for one in spans if one is not None])
+        rows = [
+            None if its_span is None else self._row(run, entry, source, span, question.num_bins)
+            for entry, source, its_span in zip(chosen, sources, spans, strict=True)
+        ]
+        kept = [(entry, row) for entry, row in zip(chosen, rows, strict=True) if row is not None]
         if not kept:
             raise InputError(_NONE)
-        low, high = rows[1]
         answer = messages.HistogramsAnswer(
             id=question.id,
             steps=[countable(entry.step) or 0 for entry, _ in kept],
@@ -178,18 +183,6 @@ class Distributions:
             num_all=len(entries),
         )
         return binary_frame(answer, b"".join(row.astype("<f8").tobytes() for _, row in kept))
-
-    def _rows_of(
-        self, run: OpenRun, entries: Sequence[RecordEntry], num_bins: int
-    ) -> tuple[Sequence[Floats | None], Span]:
-        sources = list(_histograms(run, entries))
-        spans = [_span(entry, source) for entry, source in zip(entries, sources, strict=True)]
-        span = _widened([one for one in spans if one is not None])
-        rows = [
-            None if its_span is None else self._row(run, entry, source, span, num_bins)
-            for entry, source, its_span in zip(entries, sources, spans, strict=True)
-        ]
-        return rows, span
 
     def _row(
         self, run: OpenRun, entry: RecordEntry, source: Source | None, span: Span, num_bins: int

@@ -42,6 +42,7 @@ from torcheer.run import (
     SeriesKey,
     by_interest,
     loss_of,
+    losses_of,
 )
 
 SPARK_VALUES: Final = 64
@@ -95,6 +96,7 @@ def listing_of(
         Metric(name=name, value=finite(scalars[name].last_value))
         for name in by_interest(name for name in scalars if len(name) <= _LONGEST_NAME)[:MAX_METRICS]
     ]
+    losses = [f"{one}." for one in losses_of(status.num_dropped, status.num_thinned)]
     return copied(
         RunListing,
         status,
@@ -110,7 +112,7 @@ def listing_of(
         num_series=len(series),
         num_alarms=sum(entry.count for entry in series.values() if entry.kind == "alarm"),
         has_network=any(entry.kind == "netview" for entry in series.values()),
-        note=clipped(" ".join(filter(None, (_losses_note(status), status.note)))),
+        note=clipped(" ".join([*losses, *filter(None, [status.note])])),
     )
 
 
@@ -139,19 +141,6 @@ def _what_is_wrong(scalars: Iterable[SeriesEntry], spark: Spark) -> str:
     name = spark.name if spark.name in steps else min(steps, key=lambda one: steps[one])
     what = spark.first_bad if name == spark.name and spark.first_bad else "NaN or infinity"
     return f"{what} in {clipped(name, 80)} at step {steps[name]}"
-
-
-def _losses_note(status: RunStatus) -> str:
-    notes = []
-    if status.num_dropped:
-        values = "1 value was" if status.num_dropped == 1 else f"{status.num_dropped:,} values were"
-        notes.append(f"{values} dropped: what could not be kept was told when it happened.")
-    if status.num_thinned:
-        records = (
-            "1 old record was" if status.num_thinned == 1 else f"{status.num_thinned:,} old records were"
-        )
-        notes.append(f"{records} thinned out to keep to the byte budget.")
-    return " ".join(notes)
 
 
 # --- what is remembered of a run ------------------------------------------------------------------

@@ -18,18 +18,7 @@ Floats = NDArray[numpy.float64]
 Places = NDArray[numpy.intp]
 
 
-class Columns(NamedTuple):
-    """Points of a scalar as the page gets them."""
-
-    steps: Floats
-    times: Floats  # seconds since 1970
-    values: Floats
-
-    def taken(self, which: slice | Places) -> Columns:
-        return Columns(self.steps[which], self.times[which], self.values[which])
-
-
-NOTHING: Final = Columns(*(numpy.empty(0) for _ in Columns._fields))
+NOTHING: Final = Points(*(numpy.empty(0) for _ in Points._fields))
 
 
 class Shown(NamedTuple):
@@ -56,7 +45,7 @@ def order_along(places: Floats) -> Places:
     return finite[numpy.argsort(places[finite], kind="stable")]
 
 
-def show(points: Columns, places: Floats, low: float | None, high: float | None, num_buckets: int) -> Shown:
+def show(points: Points, places: Floats, low: float | None, high: float | None, num_buckets: int) -> Shown:
     """Points that rise along an axis, between two places of it.
 
     The nearest point before the window and the nearest after it come too: lines run on to the edge.
@@ -77,7 +66,7 @@ def show(points: Columns, places: Floats, low: float | None, high: float | None,
     return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before))
 
 
-def _buckets(points: Columns, starts: Places) -> tuple[Floats, ...]:
+def _buckets(points: Points, starts: Places) -> tuple[Floats, ...]:
     """Means, extremes and counts of what stands from each start to the next."""
     values = points.values
     counts = numpy.diff(starts, append=len(values))
@@ -153,21 +142,21 @@ class SeriesArrays:
     def add(self, points: Points) -> None:
         if not len(points.values):
             return
-        new = Columns(points.steps.astype(numpy.float64), points.times, points.values)
+        new = Points(points.steps.astype(numpy.float64), points.times, points.values)
         start, end = self.count, self.count + len(new.values)
         self.count = end
         if not start:
             self._columns = new  # not copied: most series grow no more
             return
         if end > len(self._columns.values):
-            larger = Columns(*(numpy.empty(end + end // _SPARE) for _ in Columns._fields))
+            larger = Points(*(numpy.empty(end + end // _SPARE) for _ in Points._fields))
             for column, former in zip(larger, self._columns, strict=True):
                 column[:start] = former[:start]
             self._columns = larger
         for column, added in zip(self._columns, new, strict=True):
             column[start:end] = added
 
-    def points(self, start: int = 0) -> Columns:
+    def points(self, start: int = 0) -> Points:
         """In the order in which they were logged, from the `start`-th on. Not copied."""
         return self._columns.taken(slice(start, self.count))
 
@@ -188,7 +177,7 @@ class SeriesArrays:
         return float(numpy.max(places, where=numpy.isfinite(places), initial=-numpy.inf))
 
 
-def _holding(points: Columns, resumptions: tuple[float, ...]) -> NDArray[numpy.bool_]:
+def _holding(points: Points, resumptions: tuple[float, ...]) -> NDArray[numpy.bool_]:
     """Which points still hold by their step.
 
     A training that goes back to a checkpoint logs some steps anew; those of the session before are then left

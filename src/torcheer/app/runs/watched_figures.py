@@ -264,17 +264,10 @@ def _countable(steps: Sequence[int]) -> list[int]:
 _PUSH_SECONDS: Final = 1.0  # between two answers
 
 
-def follow_watched(watch: Watch, question: WatchedQuestion) -> AsyncGenerator[bytes, None]:
-    return _follow(watch, question, look_at_watched)
-
-
-def follow_row(watch: Watch, question: WatchedRowQuestion) -> AsyncGenerator[bytes, None]:
-    return _follow(watch, question, look_at_row)
-
-
-def _follow(
-    watch: Watch, question: Any, look: Callable[[OpenRun, Any, Hashable], Answered | None]
+def follow_figures(
+    watch: Watch, look: Callable[[OpenRun, Any, Hashable], Answered | None], question: Any
 ) -> AsyncGenerator[bytes, None]:
+    """The answers of a look, those that differ from the one before."""
     sent = b""  # a digest of it: it may be large
 
     def look_for_news(run: OpenRun, seen: Hashable) -> Looked[bytes, Hashable] | None:

@@ -217,14 +217,5 @@ def _encode(copied: Copied) -> Encoded:
 
 def tensor_head(shape: Sequence[int], dtype: str, figures: Any) -> TensorHead:
     """`figures` are those of `torcheer.tensorfile`, or have the same fields."""
-    return TensorHead(
-        shape=list(shape),
-        dtype=dtype,
-        mean=figures.mean,
-        std=figures.std,
-        min=figures.min,
-        max=figures.max,
-        num_zeros=figures.num_zeros,
-        num_nan=figures.num_nan,
-        num_inf=figures.num_inf,
-    )
+    names = ("mean", "std", "min", "max", "num_zeros", "num_nan", "num_inf")
+    return TensorHead(shape=list(shape), dtype=dtype, **{name: getattr(figures, name) for name in names})

@@ -194,13 +194,9 @@ def _counts(known: _Known, bins: str | int | Floats) -> tuple[Floats, Floats]:
     try:
         if isinstance(bins, str):
             bins = _number_by(bins, known)
-        if isinstance(bins, int):
-            ends = (known.low, known.high)
-            edges = numpy.histogram_bin_edges(numpy.zeros(0), bins, ends)
-            found = [times * numpy.histogram(piece, bins, ends)[0] for piece, times in known.pieces()]
-        else:
-            edges = bins
-            found = [times * numpy.histogram(piece, bins)[0] for piece, times in known.pieces()]
+        ends = (known.low, known.high)  # of no use where edges are given
+        edges = numpy.histogram_bin_edges(numpy.zeros(0), bins, ends)
+        found = [times * numpy.histogram(piece, bins, ends)[0] for piece, times in known.pieces()]
     except InputError:
         raise
     except ValueError:  # the range is too wide, or too narrow, to be divided by floats

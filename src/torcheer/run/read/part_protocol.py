@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy
 from numpy.typing import NDArray
@@ -36,9 +36,12 @@ class SeriesKey(NamedTuple):
 class Points(NamedTuple):
     """Points of a scalar, in the order in which they were logged."""
 
-    steps: NDArray[numpy.int64]
+    steps: NDArray[Any]  # int64; float64 where a page gets them
     times: NDArray[numpy.float64]  # seconds since 1970
     values: NDArray[numpy.float64]
+
+    def taken(self, which: slice | NDArray[Any]) -> Points:
+        return Points(self.steps[which], self.times[which], self.values[which])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +145,7 @@ def merged_points(of_parts: Sequence[Points]) -> Points:
     whole = joined(some)
     if len(some) < 2 or bool(numpy.all(whole.times[1:] >= whole.times[:-1])):
         return whole
-    order = numpy.argsort(whole.times, kind="stable")
-    return Points(whole.steps[order], whole.times[order], whole.values[order])
+    return whole.taken(numpy.argsort(whole.times, kind="stable"))
 
 
 def merged_series(of_parts: Iterable[Mapping[SeriesKey, SeriesEntry]]) -> dict[SeriesKey, SeriesEntry]:

@@ -45,11 +45,14 @@ class FoundRuns(list[FoundRun]):
     num_links_out = 0
 
 
-def find_runs(root: str | os.PathLike[str], links: LinkRule | None = None) -> FoundRuns:
+def find_runs(
+    root: str | os.PathLike[str], links: LinkRule | None = None, look: Look | None = None
+) -> FoundRuns:
     """All runs in a folder, by name. Hidden folders, and those that may not be read, are left out.
 
-    Links are followed that stay within the folder, or as the rule says.
+    Links are followed that stay within the folder, or as the rule says. `look` may find other things.
     """
+    look = look or look_into
     found = FoundRuns()
     links = links or links_within(root)
     budget = _MAX_ENTRIES
@@ -59,7 +62,7 @@ def find_runs(root: str | os.PathLike[str], links: LinkRule | None = None) -> Fo
         path, name, depth = waiting.popleft()
         if not _is_new(path, known):
             continue
-        seen = look_into(path, links)
+        seen = look(path, links)
         budget -= seen.num_entries
         found.num_links_out += seen.num_links_out
         if seen.is_run:
@@ -89,14 +92,16 @@ class FolderEntries(NamedTuple):
         return bool(self.parts) or self.has_events
 
 
+Look = Callable[[Path, "LinkRule"], FolderEntries]
+
+
 def look_into(folder: Path, links: LinkRule) -> FolderEntries:
     parts, folders, has_events = [], [], False
     num_entries = num_links_out = 0
-    for entry in _entries(folder):
+    for entry in entries_in(folder):
         num_entries += 1
         is_ours, is_event = is_part(entry.name), is_event_file(entry.name)
-        is_hidden = entry.name.startswith(".")
-        if not (_is(entry.is_file) if is_ours or is_event else not is_hidden and _is(entry.is_dir)):
+        if not (_is(entry.is_file) if is_ours or is_event else is_shown_folder(entry)):
             continue
         if not links.allows_entry(entry) or (is_ours and not _has_own_journals(entry, links)):
             num_links_out += 1
@@ -116,7 +121,11 @@ def _has_own_journals(entry: os.DirEntry[str], links: LinkRule) -> bool:
     return all(links.allows(other) for other in others if os.path.islink(other))
 
 
-def _entries(path: Path) -> Iterator[os.DirEntry[str]]:
+def is_shown_folder(entry: os.DirEntry[str]) -> bool:
+    return not entry.name.startswith(".") and _is(entry.is_dir)
+
+
+def entries_in(path: Path) -> Iterator[os.DirEntry[str]]:
     """What is in a folder; nothing where it has gone or may not be read.
 
     Raises OSError where no more files can be opened: that says nothing of the folder.

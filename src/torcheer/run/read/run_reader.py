@@ -60,6 +60,18 @@ class RunStatus:
     note: str
 
 
+def losses_of(num_dropped: int, num_thinned: int) -> list[str]:
+    """What is said of events that are not in a run."""
+    losses = []
+    if num_dropped:
+        values = "1 value was" if num_dropped == 1 else f"{num_dropped:,} values were"
+        losses.append(f"{values} dropped: what could not be kept was told when it happened")
+    if num_thinned:
+        records = "1 old record was" if num_thinned == 1 else f"{num_thinned:,} old records were"
+        losses.append(f"{records} thinned out to keep to the byte budget")
+    return losses
+
+
 class Place(NamedTuple):
     """How far a scalar was read in one part."""
 

@@ -38,37 +38,24 @@ R = TypeVar("R", bound="SavedRecord[Any]")
 class SavedRecord(Generic[H]):
     """A record of a series. `head` says what it is, `raw` are its bytes."""
 
-    __slots__ = ("_entry", "_reader", "name")
+    __slots__ = ("_id", "_reader", "head", "name", "num_bytes", "step", "time")
     _ABOUT = "{record.num_bytes:,} bytes"
 
     def __init__(self, name: str, entry: RecordEntry, reader: RunReader) -> None:
         self.name = name
-        self._entry = entry
+        self.step = entry.step
+        self.time = entry.time  # seconds since 1970
+        self.num_bytes = entry.num_bytes
+        self.head = cast(H, entry.head)
+        self._id = record_id(entry)
         self._reader = reader
-
-    @property
-    def step(self) -> int:
-        return self._entry.step
-
-    @property
-    def time(self) -> float:
-        """Seconds since 1970."""
-        return self._entry.time
-
-    @property
-    def num_bytes(self) -> int:
-        return self._entry.num_bytes
-
-    @property
-    def head(self) -> H:
-        return cast(H, self._entry.head)
 
     @property
     def raw(self) -> bytes:
         """Its bytes, read now. `torcheer.run.records` says what they are for each kind."""
         if not self.num_bytes:
             return b""
-        data = self._reader.data(record_id(self._entry))
+        data = self._reader.data(self._id)
         if data is None:
             raise InputError(
                 f"{self.name!r} at step {self.step} is not there any more: a run that grows beyond its "

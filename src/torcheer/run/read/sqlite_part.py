@@ -453,8 +453,7 @@ class SqlitePart:
                 continue
             points = self._columns(tables, piece.block)
             if points is not None:
-                part = slice(piece.skip, piece.skip + take)
-                found.append(Points(points.steps[part], points.times[part], points.values[part]))
+                found.append(points.taken(slice(piece.skip, piece.skip + take)))
             elif piece.block.id in self._unreadable:
                 self._is_sure = False  # its points were counted: begin again without them
             else:

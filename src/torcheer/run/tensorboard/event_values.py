@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -43,6 +44,7 @@ from torcheer.tensorfile import as_numbers, figures_of
 
 _TEXT_ENDING: Final = "/text_summary"
 _ENCODINGS: Final = ((b"\x89PNG", "png"), (b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
+_MOST_NESTING: Final = 16  # of lists in a hyperparameter
 _PARTS: Final = (1, 2, 4, 5, 6, 8, 9)  # of a value: the fields that say something to us
 # Shared, since there may be very many pictures without any.
 _NO_BOXES: Final[list[list[float]]] = []
@@ -303,11 +305,18 @@ def _hparams(content: pb.Buffer, room: Room) -> Iterator[FoundRecord]:
         if number == 1:
             entry = pb.chosen_fields(pb.inner(value), 1, 2)
             room.take(ENTRY_BYTES)
-            found[_paid_text(entry.get(1, b""), room)] = _plain(pb.inner(entry.get(2, b"")), room)
+            plain = _plain(pb.inner(entry.get(2, b"")), room)
+            is_list = isinstance(plain, list)
+            found[_paid_text(entry.get(1, b""), room)] = (
+                json.dumps(plain, ensure_ascii=False) if is_list else plain
+            )
     yield FoundRecord("hparams", "hparams", HparamsHead(hparams=found, metrics={}), 0, bytes)
 
 
-def _plain(message: pb.Buffer, room: Room) -> Plain:
+def _plain(message: pb.Buffer, room: Room, depth: int = 0) -> Any:
+    """A number, a text, a truth, or a list of these."""
+    if depth > _MOST_NESTING:
+        raise TooLargeError(f"lists in lists, more than {_MOST_NESTING} deep")
     for number, _, value in pb.fields(message):
         if number == 2:
             return pb.double(value)
@@ -315,6 +324,13 @@ def _plain(message: pb.Buffer, room: Room) -> Plain:
             return _paid_text(value, room)
         if number == 4:
             return bool(value)
+        if number == 6:
+            items = []
+            for key, _, item in pb.fields(pb.inner(value)):
+                if key == 1:
+                    room.take(ITEM_BYTES)
+                    items.append(_plain(pb.inner(item), room, depth + 1))
+            return items
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import math
 import os
 import re
@@ -63,8 +65,8 @@ _BUFFER_BYTES: Final = 1 << 20
 def export_tensorboard(run: RunReader, folder: str | Path) -> Path:
     """Write everything that TensorBoard can show into a folder, which must not have event files yet.
 
-    Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video its
-    first picture, the last pass of a model its graph. Statistics, alarms and gaps of an inspector are left
+    Scalars become simple values, which have four bytes. A confusion matrix becomes a tensor, a video an
+    animated GIF, the last pass of a model its graph. Statistics, alarms and gaps of an inspector are left
     out. Returns the event file.
     """
     target = Path(folder)
@@ -215,6 +217,7 @@ _SCALAR_CLASS: Final = 1
 _LARGEST_SINGLE: Final = float(numpy.finfo(numpy.float32).max)
 _SUCCESS: Final = 1
 _MAX_TENSOR_BYTES: Final = 1 << 30
+_MOST_VIDEO_PIXELS: Final = 1 << 28  # of all frames; a larger video becomes its first picture
 
 
 def is_wide(values: NDArray[numpy.float64]) -> bool:
@@ -263,8 +266,31 @@ def _image(name: str, head: ImageHead, data: bytes) -> Sequence[bytes]:
 
 
 def _video(name: str, head: VideoHead, data: bytes) -> Sequence[bytes]:
-    first = data[: head.frame_bytes[0]] if head.frame_bytes else b""
-    return [_picture(name, head.width, head.height, 3, first)]
+    ends = list(itertools.accumulate(head.frame_bytes, initial=0))
+    frames = [data[start:end] for start, end in itertools.pairwise(ends)]
+    is_large = head.width * head.height * len(frames) > _MOST_VIDEO_PIXELS
+    picture = b"".join(frames[:1]) if is_large else _animated(frames, head)
+    return [_picture(name, head.width, head.height, 3, picture)] if picture else []
+
+
+def _animated(frames: Sequence[bytes], head: VideoHead) -> bytes:
+    """The frames as an animated GIF; empty where they cannot be read."""
+    from PIL import Image
+
+    def read(frame: bytes) -> Image.Image:
+        with Image.open(io.BytesIO(frame), formats=["PNG"]) as picture:
+            if picture.size != (head.width, head.height):
+                raise ValueError("a frame of another size")
+            return picture.convert("RGB")
+
+    file = io.BytesIO()
+    with suppress(OSError, ValueError, ArithmeticError, IndexError, Image.DecompressionBombError):
+        # Pillow writes hundredths of a second, and browsers play what is faster than two of them slowly.
+        duration = min(max(1000 / head.frames_per_second, 20), 60_000)
+        rest = map(read, frames[1:])
+        read(frames[0]).save(file, "GIF", save_all=True, append_images=rest, duration=duration, loop=0)
+        return file.getvalue()
+    return b""
 
 
 def _picture(name: str, width: int, height: int, channels: int, data: bytes) -> bytes:

@@ -56,22 +56,6 @@ Item = Call | Observation | Bulk | Mark
 class Queue:
     """What is logged and not yet taken by the writer."""
 
-    __slots__ = (
-        "_waited_at",
-        "is_forced",
-        "is_running",
-        "is_short_of_room",
-        "is_stuck",
-        "items",
-        "last_described",
-        "news",
-        "num_bytes",
-        "num_records",
-        "progress",
-        "wake",
-        "weight",
-    )
-
     def __init__(self) -> None:
         self.renew()
 

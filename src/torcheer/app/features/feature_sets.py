@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -50,13 +51,14 @@ def find_features(root: Path, links: LinkRule | None = None) -> FoundRuns:
     found = FoundRuns()
     links = links or links_within(root)
     known: set[tuple[int, int]] = set()  # folders, so that links cannot lead round in circles
-    for place, folders, files in os.walk(root, followlinks=True):
-        path = Path(place)
+    waiting = deque([Path(root)])  # the nearest first: a folder with very many others hides none beside it
+    while waiting and len(known) < _MAX_FOLDERS:
+        path = waiting.popleft()
         status = _status(path)
-        if status is None or status in known or len(known) >= _MAX_FOLDERS:
-            folders.clear()
+        if status is None or status in known:
             continue
         known.add(status)
+        _, folders, files = next(os.walk(path), ("", [], []))
         is_set = NAME in files and is_feature_folder(path)
         plain = [name for name in folders if not name.startswith(".")]
         links_out = {
@@ -68,8 +70,8 @@ def find_features(root: Path, links: LinkRule | None = None) -> FoundRuns:
         name = path.relative_to(root).as_posix()
         if is_set and not links_out:
             found.append(FoundRun(name=name, path=path))
-        is_deep = len(path.relative_to(root).parts) >= _MAX_DEPTH
-        folders[:] = [] if is_set or is_deep else [one for one in plain if one not in links_out]
+        if not is_set and len(path.relative_to(root).parts) < _MAX_DEPTH:
+            waiting.extend(path / one for one in sorted(plain) if one not in links_out)
     found.sort(key=lambda one: one.name)
     return found
 

@@ -255,6 +255,14 @@ def test_modules_by_name() -> None:
         modules["c"] = torch.nn.ReLU()
 
 
+@pytest.mark.parametrize("name", ["Softmax", "LogSoftmax", "Softmin"])
+def test_a_softmax_is_over_the_last_dimension_unless_it_is_said(name: str) -> None:
+    x = torch.rand(2, 3, 4)
+
+    for given, dim in (((), -1), ((1,), 1)):
+        assert torch.equal(getattr(nn, name)(*given)(x).detach(), getattr(torch.nn, name)(dim)(x))
+
+
 def test_a_pass_of_a_model_can_be_captured() -> None:
     model, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.LayerNorm(4)), torch.rand(2, 3)
 

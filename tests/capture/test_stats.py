@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import torcheer as tl
 from tests.capture.outcomes import Does
@@ -439,3 +440,39 @@ def test_figures_of_gradients() -> None:
         assert_is_as_torch_says(table[key], history[key].grad_contents)
     assert table["linear_1"].dead == 1  # no gradient reaches a dead unit
     assert all(row.saturated is None for row in table)
+
+
+class Sizes(TorchDispatchMode):
+    """Notes how large the tensors are that are made for the time being; views do not count."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.largest = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        is_new = isinstance(result, Tensor) and not any(
+            isinstance(one, Tensor) and one.untyped_storage()._cdata == result.untyped_storage()._cdata
+            for one in args
+        )
+        self.largest = max(self.largest, result.untyped_storage().nbytes() if is_new else 0)
+        return result
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda one, other: one.stats(),
+        lambda one, other: tl.compare(one, other),
+        lambda one, other: one.first_nonfinite(),
+    ],
+    ids=["stats", "compare", "first_nonfinite"],
+)
+def test_to_look_at_large_tensors_takes_little_memory(look: Any) -> None:
+    x = torch.randn(1 << 22)
+    one, other = (tl.log_forward_pass(Does(lambda a: a * 2), x + shift) for shift in (0.0, 1e-9))
+
+    with Sizes() as sizes:
+        look(one, other)
+
+    assert sizes.largest <= x.nbytes // 4

@@ -437,6 +437,11 @@ def test_weights_that_need_not_move_are_not_stuck(others: Callable[[int], Any]) 
     assert raised == []
 
 
+def test_a_weight_with_next_to_no_gradient_is_not_stuck_where_updates_are_not_watched() -> None:
+    still = {"b_weight": STILL, "b_weight_Grad": normal((4, 4), 1e-9)}
+    assert Watching(plan_of(WEIGHTS[:4])).see_often(60, lambda step: moving(step, **still)) == []
+
+
 def test_a_learning_rate_that_begins_at_zero_is_no_alarm() -> None:
     still = {"a_weight_Delta": NOTHING, "b_weight_Delta": NOTHING}
     watching = Watching(plan_of(WEIGHTS))

@@ -270,6 +270,8 @@ def of_torch(torchs: type[torch.nn.Module]) -> type[Module]:
         torchs.__init__(self, *args, **kwargs)
         if getattr(self, "inplace", False):
             self.inplace = False  # there is always a new tensor
+        if getattr(self, "dim", 0) is None:
+            self.dim = -1  # of a softmax, unless it is said
         for one in self.modules():
             _adopt(one)
 

@@ -661,12 +661,14 @@ class StuckWeight(Kind):
         is_moved = (updates > 0) | (is_known & (weights != self._before))
         is_equal = (weights == self._before) & sight.is_sampled_whole(self._weights)
         is_same = ~is_moved & ((updates == 0) | is_equal)
+        # Where updates are not watched, a norm says how much a weight changed at least.
+        changes = numpy.where(numpy.isfinite(updates), updates, numpy.abs(weights - self._before))
         self._before = weights
         self._num_unmoved[is_moved] = 0
         is_odd = is_same & (norms > _SMALL * self._largest)
         if is_moved.any():
             self._num_all_unmoved = 0
-            expected = _expected_changes(norms, updates, weights, is_moved)
+            expected = _expected_changes(norms, changes, weights, is_moved)
             self._num_unmoved[is_odd & (expected > _LEAST_CHANGE)] += 1
         elif is_odd.any():
             self._num_all_unmoved += 1
@@ -681,13 +683,13 @@ def _watched_steps(count: int, sight: FrameFigures) -> str:
     return f"{_counted(count, 'watched step')} up to step {sight.frame.step:,}"
 
 
-def _expected_changes(gradients: _Floats, updates: _Floats, weights: _Floats, is_moved: _Marks) -> _Floats:
+def _expected_changes(gradients: _Floats, changes: _Floats, weights: _Floats, is_moved: _Marks) -> _Floats:
     """By how much of itself each weight should have changed, judged by those that moved; all are norms.
 
     Some optimizers change a weight by its gradient, and some make all changes alike. This is right for the
     first, and good enough for the others. Infinite where nothing says how much would be little.
     """
-    rates = (updates / gradients)[is_moved]
+    rates = (changes / gradients)[is_moved]
     rates = rates[numpy.isfinite(rates)]
     rate = numpy.median(rates) if len(rates) else numpy.inf
     return numpy.where(weights > 0, rate * gradients / weights, numpy.inf)

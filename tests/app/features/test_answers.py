@@ -84,6 +84,16 @@ def matrix(data: bytes, side: int) -> np.ndarray:
 # --- what is there -----------------------------------------------------------------------------------------
 
 
+def test_a_folder_with_very_many_others_hides_no_set_beside_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "_MAX_FOLDERS", 10)
+    for number in range(20):
+        (folder / "data" / "images" / f"class-{number}").mkdir(parents=True)
+
+    assert [one.name for one in shelf.find_features(folder)] == ["deep/vgg"]
+
+
 def test_sets_are_found_below_a_folder_and_told_with_how_far_they_are(folder: Path) -> None:
     made_features(folder / "second", {"fc": FLAT}, num_done=32)
     (folder / "broken").mkdir()

@@ -45,6 +45,9 @@ def matches(glob: str, text: str) -> bool:
         ("layer[0-2]/w", ["layer[0-2]/w"], ["layer0/w*", "layer1/w*", "layer2/w*"]),
         (r"a\.b\*", [r"a\.b\*"], [r"a.b\**"]),
         ("a.b", ["a.b"], ["a?b*"]),
+        (re.escape("my loss-1 #2"), [re.escape("my loss-1 #2")], ["my loss-1 #2*"]),
+        (r"[_+-]x[\d\-]", [r"[_+-]x[\d\-]"], [f"{a}x{b}*" for a in "_+-" for b in "0123456789-"]),
+        ("(?P<part>a|b){x}]", ["(?P<part>a|b){x}]"], ["a{x}]*", "b{x}]*"]),
     ],
 )
 def test_an_expression_that_means_globs_comes_as_globs(

@@ -75,8 +75,8 @@ Row = tuple[str, ...]  # a glob in tokens: `*`, `?`, or a character, with a back
 _WILD: Final = frozenset("*?")
 # What is understood of an expression; no other quantifier than `?` and that of any text.
 _TOKENS: Final = re.compile(
-    r"\.[*+]\??(?![*+?{])|\?\??(?![*+?{])|\((?:\?:)?|\[(?:\w-\w|[\w./: ])+\]|\\d|\\[^\w\s]"
-    r"|[\^$](?!\?)|[.|)]|[^.^$*+?{}\[\]\\|()]"
+    r"\.[*+]\??(?![*+?{])|\?\??(?![*+?{])|\((?:\?:|\?P<\w+>)?|\[(?:\w-\w|\\[\Wd]|[\w./:,;+* ])+-?\]|\\[\W_d]"
+    r"|[\^$](?!\?)|[.|)]|\{(?![\d,])|[^.^$*+?{\[\\|()]"
 )
 
 
@@ -144,7 +144,9 @@ def _ways(token: str) -> list[Row]:
 
 def _members(inside: str) -> list[str]:
     """Those of `[a-c_]`."""
-    spans = [(ord(one[0]), ord(one[-1])) for one in re.findall(r"\w-\w|.", inside)]
+    pieces = re.findall(r"\w-\w|\\?.", inside, re.DOTALL)
+    ends = ["09" if one == r"\d" else one.removeprefix("\\") for one in pieces]
+    spans = [(ord(one[0]), ord(one[-1])) for one in ends]
     if any(not 0 <= last - first < _MAX_GLOBS for first, last in spans):
         raise ValueError("a span is empty, or too wide")
     return list(dict.fromkeys(chr(code) for first, last in spans for code in range(first, last + 1)))

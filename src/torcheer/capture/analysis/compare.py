@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.testing._comparison import default_tolerances
 
 from torcheer.capture.analysis.align import Alignment, Verdict, align_passes, mend, pair_by_name
-from torcheer.capture.analysis.plain_values import as_plain, kept_value
+from torcheer.capture.analysis.plain_values import CHUNK, as_plain, kept_value
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import tensors_in
 from torcheer.capture.op import Op, some_of
@@ -72,41 +72,52 @@ def difference(a: Tensor | None, b: Tensor | None, tolerance: Tolerance) -> Diff
     for dim in range(a.dim()):
         if a.size(dim) > 1 and a.stride(dim) == 0 and b.stride(dim) == 0:
             a, b = a.narrow(dim, 0, 1), b.narrow(dim, 0, 1)  # expanded: the rest are copies of the first
-    with torch.no_grad():
-        return _figures(a.flatten().cpu(), b.flatten().cpu(), tolerance) if a.numel() else Difference("close")
+    if not a.numel():
+        return Difference("close")
+    with torch.no_grad():  # piece by piece: doubles of all elements would take many times their memory
+        pieces = zip(torch.split(a.flatten(), CHUNK), torch.split(b.flatten(), CHUNK), strict=True)
+        found = [_figures(one.cpu(), other.cpu(), tolerance) for one, other in pieces]
+    sums, maxima = ([*zip(*figures, strict=True)] for figures in zip(*found, strict=True))
+    num_far, num_odd, num_both, num_one, sum_abs, product, square_a, square_b = map(sum, sums)
+    max_abs, max_rel, largest = map(max, maxima)
+    max_abs = math.inf if num_odd else max_abs
+    note = f"{num_both} NaN in the same places" if num_both else ""
+    norms = math.sqrt(square_a) * math.sqrt(square_b)
+    return Difference(
+        verdict="far" if num_far or num_odd else "close",
+        note=f"{num_one} NaN in one of the two only" if num_one else note,
+        max_abs=max_abs,
+        max_rel=None if max_rel < 0 else max_rel,
+        relative=max_abs if not max_abs or num_odd else max_abs / largest if largest else math.inf,
+        mean_abs=math.inf if num_odd else sum_abs / a.numel(),
+        cosine=min(1.0, max(-1.0, product / norms)) if norms else None,
+    )
 
 
-def _figures(a: Tensor, b: Tensor, tolerance: Tolerance) -> Difference:
+def _figures(a: Tensor, b: Tensor, tolerance: Tolerance) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of a piece: those that are added up over all pieces, and those of which the largest holds."""
     are_whole = not any(t.is_floating_point() or t.is_complex() for t in (a, b))
-    num, same = a.numel(), a == b  # before whole numbers lose digits
+    same = a == b  # before whole numbers lose digits
     wide = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
     a, b = a.to(wide), b.to(wide)
     distance = (a - b).abs()
     if are_whole:
         distance = torch.where(same, 0.0, distance.clamp(min=1.0))
-    is_odd, note = False, ""
+    num_odd = num_both = num_one = 0
     if not bool(distance.isfinite().all()):
         finite, nan_a, nan_b = a.isfinite() & b.isfinite(), a.isnan(), b.isnan()
         # The same Inf is equal; beside any other value it is infinitely far.
-        is_odd = bool((~finite & ~(nan_a & nan_b) & (a != b)).any())
+        num_odd = int((~finite & ~(nan_a & nan_b) & (a != b)).sum())
         num_both, num_one = int((nan_a & nan_b).sum()), int((nan_a ^ nan_b).sum())
-        note = f"{num_both} NaN in the same places" if num_both else ""
-        note = f"{num_one} NaN in one of the two only" if num_one else note
         a, b, distance = a[finite], b[finite], distance[finite]
     size = b.abs()
-    max_abs = math.inf if is_odd else _largest(distance)
-    largest = max(_largest(a.abs()), _largest(size))
-    is_far = is_odd or bool((distance > tolerance.atol + tolerance.rtol * size).any())
-    norms = torch.linalg.vector_norm(a).item() * torch.linalg.vector_norm(b).item()
-    product = torch.vdot(a, b).real.item() if norms else 0.0
-    return Difference(
-        verdict="far" if is_far else "close",
-        note=note,
-        max_abs=max_abs,
-        max_rel=_largest(distance[size > 0] / size[size > 0]) if bool((size > 0).any()) else None,
-        relative=max_abs if not max_abs or is_odd else max_abs / largest if largest else math.inf,
-        mean_abs=math.inf if is_odd else distance.sum().item() / num,
-        cosine=min(1.0, max(-1.0, product / norms)) if norms else None,
+    num_far = int((distance > tolerance.atol + tolerance.rtol * size).sum())
+    products = [torch.vdot(*pair).real.item() for pair in ((a, b), (a, a), (b, b))]
+    usable = size > 0
+    max_rel = _largest(distance[usable] / size[usable]) if bool(usable.any()) else -1.0
+    return (
+        (num_far, num_odd, num_both, num_one, distance.sum().item(), *products),
+        (_largest(distance), max_rel, max(_largest(a.abs()), _largest(size))),
     )
 
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.analysis.plain_values import (
+    CHUNK,
     as_plain,
     condensed,
     is_finite,
@@ -443,10 +444,13 @@ class ForwardSearch:
 
 def seen_in(value: Tensor) -> Seen:
     """Of a plain tensor. An infinite complex number counts as positive."""
-    part, times = condensed(value)
-    inf = torch.isinf(part)
-    positive = inf if part.is_complex() else inf & (part > 0)
-    num_nan, num_inf, num_positive = (times * int(each.sum()) for each in (part.isnan(), inf, positive))
+    numbers, times = condensed(value)
+    num_nan = num_inf = num_positive = 0
+    for part in torch.split(numbers, CHUNK):
+        inf = torch.isinf(part)
+        num_nan += times * int(part.isnan().sum())
+        num_inf += times * int(inf.sum())
+        num_positive += times * int((inf if part.is_complex() else inf & (part > 0)).sum())
     return Seen(num_nan, num_inf, num_positive)
 
 

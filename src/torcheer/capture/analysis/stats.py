@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torcheer.capture.analysis.plain_values import as_plain, condensed
+from torcheer.capture.analysis.plain_values import CHUNK, as_plain, condensed
 from torcheer.capture.op import Op
 from torcheer.capture.tape import Record
 from torcheer.errors import InputError, LayerNotFoundError
@@ -109,7 +109,9 @@ class Running:
         if shape not in self._shapes:
             self._shapes.append(shape)
         zeros_before = self._num_zeros
-        self._add_numbers(*condensed(value))
+        numbers, times = condensed(value)
+        for part in torch.split(numbers, CHUNK):
+            self._add_numbers(part, times)
         if self._has_units:
             as_made = shape == self._op.tensor_shape  # a postfunc may have changed it
             dim = unit_dim if unit_dim is not None and as_made else usual_unit_dim(shape)

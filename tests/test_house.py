@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -20,6 +21,7 @@ INNER_DOORS: Final = frozenset(
     (
         "torcheer.autograd.nn",
         "torcheer.autograd.optim",
+        "torcheer.features.analysis",
         "torcheer.netview.analysis",
         "torcheer.training.control",
         "torcheer.training.lightning",
@@ -72,6 +74,40 @@ def test_rooms_import_each_other_by_the_door() -> None:
     }
 
     assert past == set()
+
+
+def test_few_modules_have_a_single_importer_and_each_has_a_reason() -> None:
+    """A name that comes through a door counts for the module behind it."""
+    users: defaultdict[str, set[str]] = defaultdict(set)
+    for name in nodes():
+        for module, _ in imported_by(name):
+            users[module].add(name)
+    single = [
+        name
+        for name, path in modules()
+        if path.name != "__init__.py" and len(users[name]) == 1 and name not in INNER_DOORS
+    ]
+    page = (SOURCE.parent / "docs" / "design" / "house.md").read_text()
+    reasons = page.partition("## Modules with a single importer")[2]
+
+    assert [name for name in single if not re.search(rf"\b{name.rpartition('.')[2]}\b", reasons)] == []
+    assert len(single) <= 30
+
+
+def imported_by(name: str, wanted: str = "") -> Iterator[tuple[str, str]]:
+    """The modules that a module imports from, each with the name there; behind doors, those that have it."""
+    for node in nodes()[name]:
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("torcheer"):
+            continue
+        for alias in node.names:
+            if wanted not in ("", alias.asname or alias.name):
+                continue
+            if (inner := f"{node.module}.{alias.name}") in nodes():
+                yield inner, ""
+            elif (SOURCE / node.module.replace(".", "/")).is_dir() and node.module != name:
+                yield from imported_by(node.module, alias.name)
+            elif node.module != name:
+                yield node.module, alias.name
 
 
 def test_rooms_without_torch_can_be_imported_where_it_is_missing() -> None:

@@ -48,7 +48,7 @@ from torcheer.capture.model_state import (
 )
 from torcheer.capture.model_walk import ModelWalk, Selection, num_elements, num_param_bytes, select
 from torcheer.capture.op import Op, is_torchs
-from torcheer.capture.recorder import Recorder, is_scripted
+from torcheer.capture.module_scopes import Recorder, is_scripted
 from torcheer.capture.saver import Saver, StopPass
 from torcheer.capture.tape import BUFFER, Tape
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError

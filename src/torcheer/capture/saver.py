@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torcheer.capture.layer_numbers import Numbering
 from torcheer.capture.model_walk import Selection
-from torcheer.capture.recorder import muted
+from torcheer.capture.module_scopes import muted
 from torcheer.capture.tape import Tape
 
 if TYPE_CHECKING:

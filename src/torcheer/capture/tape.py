@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from torcheer.capture.analysis.edits import Editor
     from torcheer.capture.backward.grad_graph import Edge, EdgesTaken
     from torcheer.capture.model_walk import ModelWalk
-    from torcheer.capture.recorder import OtherThreads
+    from torcheer.capture.module_scopes import OtherThreads
 
 
 @dataclass(slots=True, eq=False)

@@ -87,7 +87,7 @@ def matrix(data: bytes, side: int) -> np.ndarray:
 def test_a_folder_with_very_many_others_hides_no_set_beside_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "_MAX_FOLDERS", 10)
+    monkeypatch.setattr("torcheer.run.read.run_folders._MAX_FOLDERS", 10)
     for number in range(20):
         (folder / "data" / "images" / f"class-{number}").mkdir(parents=True)
 

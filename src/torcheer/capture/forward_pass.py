@@ -47,8 +47,8 @@ from torcheer.capture.model_state import (
     under,
 )
 from torcheer.capture.model_walk import ModelWalk, Selection, num_elements, num_param_bytes, select
-from torcheer.capture.op import Op, is_torchs
 from torcheer.capture.module_scopes import Recorder, is_scripted
+from torcheer.capture.op import Op, is_torchs
 from torcheer.capture.saver import Saver, StopPass
 from torcheer.capture.tape import BUFFER, Tape
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError

@@ -15,8 +15,8 @@ from torcheer.capture.aliasing import Write, has_data, private_copy, shape_of
 from torcheer.capture.backward.grad_graph import is_checkpointed
 from torcheer.capture.inputs import swap_tensors
 from torcheer.capture.model_walk import Selection, select
-from torcheer.capture.op import Op
 from torcheer.capture.module_scopes import is_in_script, muted
+from torcheer.capture.op import Op
 from torcheer.capture.tape import IDENTITY, TENSOR, Use, is_call
 from torcheer.errors import CaptureError, InputError
 

@@ -118,6 +118,14 @@ class Copy:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """It is killed where it takes too long: a script that was left behind would slow down all others."""
+        try:
+            return self._communicate(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def _communicate(self, timeout: float | None) -> tuple[str, str]:
         end = None if timeout is None else time.monotonic() + timeout
         self.stdin.close()
         found: dict[IO[str], str] = {}

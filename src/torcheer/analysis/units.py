@@ -178,9 +178,6 @@ def _checked_units(units: Sequence[int] | NDArray[numpy.integer], num_units: int
     return numbers.astype(numpy.int64)
 
 
-# --- principal components --------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Components:
     """The first directions, the one with the most variance first."""

@@ -48,9 +48,6 @@ async def in_thread(
             raise
 
 
-# --- one at a time --------------------------------------------------------------------------------
-
-
 _GLANCE_SECONDS: Final = 0.15
 _PATIENCE_SECONDS: Final = 0.05  # between two looks whether anybody still waits
 

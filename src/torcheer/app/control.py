@@ -43,9 +43,6 @@ class Abort(Struct, frozen=True, kw_only=True, tag="abort"):
 Action = Init | RunOn | Step | Stop | TestItem | TestAll | SetLive | Abort
 
 
-# --- what a page asks ------------------------------------------------------------------------
-
-
 class ControlsQuestion(Question, frozen=True, tag="controls"):
     """Which trainings can be controlled, and how do they go? Followed."""
 
@@ -61,9 +58,6 @@ class ControlDoQuestion(Question, frozen=True, tag="control_do"):
 
     control_id: Name
     action: Action
-
-
-# --- what the server answers -----------------------------------------------------------------
 
 
 class ControlListing(Struct, frozen=True, kw_only=True):
@@ -97,9 +91,6 @@ class ControlAnswer(Answer, frozen=True, tag="control"):
 
 class ControlDoneAnswer(Answer, frozen=True, tag="control_done"):
     pass
-
-
-# --- answers --------------------------------------------------------------------------------------
 
 
 MAX_RUN_IDS: Final = 256  # of one list: as many as a page can ask about at a time

@@ -229,9 +229,6 @@ def _refusal(question: Question, error: Exception) -> str:
     return as_text(Refusal(id=question.id, message=message))
 
 
-# --- reading questions ---------------------------------------------------------------------------
-
-
 class _Numbered(Struct):
     """All that is needed to say which question is refused."""
 

@@ -66,9 +66,6 @@ def write_file(
     return write_atomically(path, "a page", lambda file: file.writelines(pieces()), default_name)
 
 
-# --- the file -------------------------------------------------------------------------------------
-
-
 MAX_BYTES = 20_000_000
 MAX_NOTEBOOK_BYTES = 4_000_000  # a notebook keeps what it shows in its own file
 _MARKUP = re.compile(r"<(/script|/style|!--)", re.IGNORECASE)

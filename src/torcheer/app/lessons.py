@@ -93,9 +93,6 @@ class ExerciseAnswer(Answer, frozen=True, tag="exercise"):
     verdicts: Sequence[Verdict]
 
 
-# --- answers --------------------------------------------------------------------------------------
-
-
 _NO_TORCH: Final = "torch is not installed here, and expressions are computed with it: pip install torch."
 _FILE: Final = "learn.json"
 
@@ -174,9 +171,6 @@ def _place() -> Path | None:
 def _of(name: str) -> Any:
     # Asked for when needed: the app itself must not need torch, and these do.
     return getattr(importlib.import_module("torcheer.learn"), name)
-
-
-# --- a lesson as a file ---------------------------------------------------------------------------
 
 
 _FRONT_END: Final = "learnfile"

@@ -104,9 +104,6 @@ class ListeningSocket(socket.socket):
             raise BlockingIOError from error
 
 
-# --- addresses ------------------------------------------------------------------------------------
-
-
 # Tried in this order, so that a server that is started again is found where it was.
 PREFERRED_PORTS: Final = range(6180, 6190)
 _TAKEN: Final = (errno.EADDRINUSE, errno.EACCES)

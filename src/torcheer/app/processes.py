@@ -81,9 +81,6 @@ def end_with_input(given: IO[bytes]) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-# --- the side of the server -----------------------------------------------------------------------
-
-
 AT_A_TIME: Final = 2
 _LINE_BYTES: Final = 8 << 20
 _PIECE_BYTES: Final = 1 << 20

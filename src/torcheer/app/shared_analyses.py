@@ -199,9 +199,6 @@ class _Listening(io.StringIO):
         return len(text)
 
 
-# --- the process -----------------------------------------------------------------------------------------
-
-
 def main() -> None:
     reports = begin_reports()
     given = sys.stdin.buffer

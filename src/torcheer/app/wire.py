@@ -93,9 +93,6 @@ def binary_frame(answer: Answer, values: bytes) -> bytes:
     return b"".join((start, bytes(-len(start) % 8), values))
 
 
-# --- what a page can hold --------------------------------------------------------------------
-
-
 CHUNK_BYTES: Final = 1 << 20  # of one answer, about
 
 

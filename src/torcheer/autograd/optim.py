@@ -88,9 +88,6 @@ class Adam(Optimizer, torch.optim.Adam):
         param.addcdiv_(mean, size, value=-lr / (1 - beta1**step))
 
 
-# --- all others, which are torch's -----------------------------------------------------------------------
-
-
 def of_torch(torchs: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
     """An optimizer of torch's that moves tracers: inside of a step they are ordinary tensors."""
 

@@ -67,7 +67,6 @@ conv_weight: Callable[..., tracer]
 fold: Callable[..., tracer]
 
 # fmt: off
-# --- arithmetic ------------------------------------------------------------------------------------------
 
 add = row("add", torch.add,
     a=(lambda g, c, a, b: g, r"\bar c"),
@@ -99,7 +98,6 @@ power = row("pow", torch.pow, also="__pow__",
     b=(lambda g, c, a, b: g * c * maths.log_of_base(a, b), r"\bar c \cdot c\, \ln a"),
     words="The exponent comes down as a factor, and is one less above.")
 
-# --- functions of one number -----------------------------------------------------------------------------
 
 exp = row("exp", torch.exp,
     a=(lambda g, c, a: g * c, r"\bar c \cdot c"),
@@ -167,7 +165,6 @@ rounded = row("round", lambda a, *, decimals: torch.round(a, decimals=decimals),
     a=(lambda g, c, a, *, decimals: torch.zeros_like(g), r"0"),
     words="Flat between its steps: nothing goes back.")
 
-# --- choosing --------------------------------------------------------------------------------------------
 
 maximum = row("maximum", torch.maximum,
     a=(lambda g, c, a, b: g * is_largest(a, b), r"\bar c \cdot \left( [a > b] + \frac{1}{2} [a = b] \right)"),
@@ -184,7 +181,6 @@ where = row("where", lambda a, b, *, mask: torch.where(mask, a, b),
     b=(lambda g, c, a, b, *, mask: torch.where(mask, 0.0, g), r"\bar c \cdot [\neg m]"),
     words="Each element goes back to the one that it was taken from.")
 
-# --- sums ------------------------------------------------------------------------------------------------
 
 total = row("sum", lambda a, *, dim, keepdim: torch.sum(a, dim, keepdim=keepdim),
     a=(lambda g, c, a, *, dim, keepdim: spread(g, a, dim, keepdim), r"\bar c \cdot \mathbf{1}"),
@@ -221,7 +217,6 @@ log_softmax = row("log_softmax", lambda a, *, dim: torch.log_softmax(a, dim),
        r"\bar c - e^{c} \sum_j \bar c_j"),
     words="The gradient minus the share that each had.")
 
-# --- other shapes, the same numbers ----------------------------------------------------------------------
 
 reshape = row("reshape", lambda a, *, shape: torch.reshape(a, shape),
     a=(lambda g, c, a, *, shape: g.reshape(a.shape), r"\operatorname{reshape}(\bar c)"),
@@ -251,7 +246,6 @@ cat = row("cat", lambda *parts, dim: torch.cat(parts, dim), takes_many=True,
     a=(lambda g, c, which, *parts, dim: maths.piece_of(g, which, parts, dim), r"\bar c_{a}"),
     words="Each part gets the piece of the gradient that lies where it lies.")
 
-# --- some of the numbers ---------------------------------------------------------------------------------
 
 index = row("index", lambda a, *, key: a[key],
     a=(lambda g, c, a, *, key: place(g, shape=tuple(a.shape), key=key), r"\bar c \rightarrow a_{k}"),
@@ -274,7 +268,6 @@ scatter = row("scatter",
     a=(lambda g, c, a, *, shape, dim, index: torch.gather(g, dim, index), r"\bar c_{k}"),
     words="Back from the places where it was put.")
 
-# --- products of matrices --------------------------------------------------------------------------------
 
 matmul = row("matmul", torch.matmul,
     a=(lambda g, c, a, b: g @ b.mT, r"\bar c\, b^{\top}",
@@ -300,7 +293,6 @@ einsum = row("einsum", lambda *parts, terms, output: torch.einsum(f"{','.join(te
        r"\operatorname{einsum}(\bar c, \ldots)"),
     words="The gradient is multiplied with all other factors, and summed over what {a} does not have.")
 
-# --- convolutions: three ops, each the gradient of the others --------------------------------------------
 
 conv2d = row("conv2d", F.conv2d,
     x=(lambda g, c, x, w, b, **how: conv_transpose2d(g, w, None, **how, size=tuple(x.shape[-2:])),

@@ -133,9 +133,6 @@ def _asked(color_by: Callable[[Op], Any], op: Op) -> Figure:
         ) from None
 
 
-# --- a table -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleRow:
     """One module of a summary; its figures include what it contains."""

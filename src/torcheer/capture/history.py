@@ -238,8 +238,6 @@ class ModelHistory:
             return tape.unedited.get(parent)
         return tape.values[parent]
 
-    # --- gradients -------------------------------------------------------------------------
-
     @property
     def num_backward_passes(self) -> int:
         return 0 if self._gradients is None else len(self._gradients.passes)
@@ -535,8 +533,6 @@ class ModelHistory:
     def aten_calls(self) -> list[AtenCall]:
         """All ATen calls of the forward pass, in order. Needs `level='aten'`."""
         return [call for _, calls in sorted((self._tape.aten or {}).items()) for call in calls]
-
-    # --- edits -------------------------------------------------------------------------------
 
     @property
     def edits(self) -> list[Edit]:

@@ -41,16 +41,10 @@ _MAX_DENSE_BYTES = 1 << 30  # of a sparse tensor that is written out to be looke
 _RAW_VIEWS = {1: torch.uint8, 2: torch.int16}  # by their size
 
 
-# --- the way up ------------------------------------------------------------------------------------
-
-
 def page() -> Any:
     # The one call that points up: capture knows nothing of the app, which stands above it. By name, and only
     # when it is asked for, so that nothing of the app is loaded with a capture.
     return importlib.import_module("torcheer.app")
-
-
-# --- the source ------------------------------------------------------------------------------------
 
 
 class HistorySource:
@@ -151,9 +145,6 @@ class HistorySource:
 
 def _version(value: Any) -> int | None:
     return None if not isinstance(value, Tensor) or value.is_inference() else value._version
-
-
-# --- tensors as arrays -------------------------------------------------------------------------------
 
 
 def _as_array(value: Any) -> tuple[Array, str, str] | str:

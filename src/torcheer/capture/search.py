@@ -48,9 +48,6 @@ def find_ops(
     return [op for op in history.layer_list if all(test(op) for test in tests)]
 
 
-# --- tests ------------------------------------------------------------------------------
-
-
 def _is_of_type(history: ModelHistory, wanted: str | Iterable[str]) -> Test:
     """Its own type; or, for a name that no op has, a torch function that it ran inside, as cross_entropy."""
     try:
@@ -143,9 +140,6 @@ def _lies_in(scope: Scope, addresses: frozenset[str]) -> bool:
             return False
         name = name.rpartition(".")[0]
     return True
-
-
-# --- ways ---------------------------------------------------------------------------------
 
 
 def ops_between(history: ModelHistory, start: int | str, end: int | str) -> list[Op]:

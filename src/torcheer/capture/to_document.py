@@ -82,8 +82,6 @@ class _Describer:
             sources=[_source_entry(line, with_context=not self._tape.was_loaded) for line in self._sources],
         )
 
-    # --- ops -----------------------------------------------------------------------------------
-
     def _op(self, index: int) -> OpEntry:
         op = Op(self._history, index)
         record = op._record
@@ -121,8 +119,6 @@ class _Describer:
             grad_fn=meta.grad_fn_name or "",
             backward_seconds=self._backward.get(op.layer_label),
         )
-
-    # --- scopes ----------------------------------------------------------------------------------
 
     def _all_scopes(self) -> list[Scope]:
         """In the order in which they began, the model first, with those that ran no op."""

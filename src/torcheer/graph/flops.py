@@ -252,8 +252,6 @@ def _interpolate(x: Sequence[Shape], out: Shape, arguments: Arguments) -> int:
     return _INTERPOLATIONS[mode] * prod(out)
 
 
-# --- the table: a rule, and the ops that it holds for ------------------------------------------------
-
 _TABLE: list[tuple[_Rule, str]] = [
     (_macs(_convolution, bias_at=2), "conv1d conv2d conv3d"),
     (_macs(_transposed_convolution, bias_at=2), "convtranspose1d convtranspose2d convtranspose3d"),

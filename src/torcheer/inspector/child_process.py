@@ -226,9 +226,6 @@ def _signals_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# --- the life of a process ------------------------------------------------------------------------------
-
-
 class Life:
     """One process and the channel to it. Raises InputError or InspectorError where it cannot be started."""
 

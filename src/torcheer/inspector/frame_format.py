@@ -19,9 +19,6 @@ from numpy.typing import NDArray
 
 from torcheer.run import ESTIMATES, NUM_VALUES
 
-# --- figures --------------------------------------------------------------------------------------------
-
-
 QUANTILES: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 # Mean to norm, and the quantiles, are of the finite values; shares are from 0 to 1. NaN: it has no meaning.

@@ -446,8 +446,6 @@ class FrameWriter:
                 pieces.excerpt_targets[which] = target
         return target
 
-    # --- from another device ------------------------------------------------------------------------
-
     def _put_remote(
         self, row: int, pieces: Pieces, tensor: Tensor, shift: int, unit_dim: int | None = None
     ) -> None:
@@ -492,9 +490,6 @@ def _looking_at(slot: memoryview, dtype: torch.dtype, shape: Sequence[int], plac
     if not count:
         return torch.empty(shape, dtype=dtype)
     return torch.frombuffer(slot, dtype=dtype, count=count, offset=place).view(shape)
-
-
-# --- copies from another device -------------------------------------------------------------------------
 
 
 class Transfers:

@@ -242,9 +242,6 @@ def _outside_of_modes() -> AbstractContextManager[None]:
     return _NO_MODES
 
 
-# --- hooks that are not copied --------------------------------------------------------------------------
-
-
 class Hook:
     """Calls a function with some arguments before those of the hook.
 

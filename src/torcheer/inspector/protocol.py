@@ -147,9 +147,6 @@ class Idle(Message, frozen=True, tag="idle"):
 ToParent = Ready | Raised | Told | Flushed | Failed | Idle | Lost
 
 
-# --- the channel ----------------------------------------------------------------------------------------
-
-
 _LENGTH = struct.Struct("<I")
 _PIECE_BYTES = 1 << 16
 _MOST_BYTES = 1 << 30
@@ -257,9 +254,6 @@ class Channel(Generic[Heard]):
         self._socket.close()
 
 
-# --- thresholds of alarms -------------------------------------------------------------------------------
-
-
 # What a threshold must be above, and the most that it can be.
 _LIMITS: Final[dict[str, tuple[float, float]]] = {
     "exploding_gradient": (1, math.inf),
@@ -301,9 +295,6 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
                 raise InputError(f"{name} is {value!r}: give a whole number from 1 on.")
 
 
-# --- callbacks of the user ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callbacks:
     """`on_run(name, step, tensor)` for each tensor that is seen, `on_closing()` when nothing more comes.
@@ -318,9 +309,6 @@ class Callbacks:
         for name, function in (("callback", self.on_run), ("on_closing", self.on_closing)):
             if function is not None and not callable(function):
                 raise InputError(f"{name} is a {type(function).__name__}: give a function.")
-
-
-# --- waiting --------------------------------------------------------------------------------------------
 
 
 def wait_for(descriptor: int, seconds: float, *, reading: bool = True, writing: bool = False) -> bool:

@@ -206,8 +206,6 @@ class WatchedShare:
             self.child_seconds = _MEMORY * (self.child_seconds or each) + (1 - _MEMORY) * each
             self._counted = (frames, seconds)
 
-    # --- what is known only after a step --------------------------------------------------------------
-
     def _learn(self, look: Look, state_of: StateOf) -> None:
         """The order of the layers, sizes, and the optimizer's tensors."""
         rows = look.planned.plan.rows

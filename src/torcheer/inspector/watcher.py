@@ -447,8 +447,6 @@ class Watcher:
             part.abandon()
         end_eager(self)
 
-    # --- with the children --------------------------------------------------------------------------
-
     def _attend(self, now: float) -> None:
         """Hear what the children say, and tell them what they cannot see."""
         self._attended_at = now

@@ -220,9 +220,6 @@ def _power_title(base: str, exponent: Any) -> str:
     return f"pow: {digits(exponent)}·{base}^{digits(exponent - 1)}"
 
 
-# --- factors of a product of matrices ----------------------------------------------------------------------
-
-
 def _rows(value: Tensor) -> Tensor:
     return value.reshape(-1, value.shape[-1]) if value.dim() else value
 

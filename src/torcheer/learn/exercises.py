@@ -349,7 +349,6 @@ TASKS: Final[Sequence[Task]] = (
 )
 # fmt: on
 
-# --- expressions to begin with, from one product to a head of attention ------------------------------------
 
 _IMPORT: Final = "import torcheer.autograd as T\n\n"
 

@@ -343,7 +343,6 @@ def _conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, **how: Any) -> Any:
 
 
 # fmt: off
-# --- tensors ---------------------------------------------------------------------------------------------
 
 _maker("tensor", "values:numbers requires_grad:flag=False", Maker.tensor)
 _maker("param", "sizes:param seed:count=None", Maker.param)
@@ -353,7 +352,6 @@ _maker("ones", "sizes:sizes requires_grad:flag=False", partial(Maker.filled, val
 _maker("eye", "n:sizes requires_grad:flag=False", Maker.eye)
 _maker("arange", "start:number end:number=None step:number=1", Maker.arange)
 
-# --- element by element ----------------------------------------------------------------------------------
 
 _row("element by element", "abs exp expm1 log log1p sqrt rsqrt square reciprocal neg sign floor ceil sin cos "
      "tan atan asin tanh sigmoid relu silu gelu softplus logsigmoid erf", "x:tensor")
@@ -366,7 +364,6 @@ _row("element by element", "masked_fill", "x:tensor mask:mask value:number")
 _row("element by element", "float", "x:tensor", lambda x: x.to(torch.float32))
 _row("element by element", "detach clone", "x:tensor")
 
-# --- sums and their like ---------------------------------------------------------------------------------
 
 _row("sums", "sum mean", "x:tensor dim:dims=None keepdim:flag=False")
 _row("sums", "amax amin", "x:tensor dim:dims=() keepdim:flag=False")
@@ -376,7 +373,6 @@ _row("sums", "logsumexp", "x:tensor dim:dims keepdim:flag=False")
 _row("sums", "cumsum softmax log_softmax", "x:tensor dim:dim")
 _row("sums", "argmax", "x:tensor dim:dim=None")
 
-# --- shapes ----------------------------------------------------------------------------------------------
 
 _row("shapes", "reshape view", "x:tensor sizes:sizes", lambda x, sizes: x.reshape(sizes))
 _row("shapes", "flatten", "x:tensor start_dim:dim=0")
@@ -391,13 +387,11 @@ _row("shapes", "cat", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.ca
 _row("shapes", "stack", "tensors:tensors dim:dim=0", lambda tensors, dim: torch.stack(floats(*tensors), dim))
 _row("shapes", "tril", "x:tensor diagonal:dim=0")
 
-# --- some of the numbers ---------------------------------------------------------------------------------
 
 _row("picking", "gather", "x:tensor dim:dim index:index")
 _row("picking", "embedding", "index:index weight:tensor")
 _row("picking", "one_hot", "index:index num_classes:count")
 
-# --- products and layers ---------------------------------------------------------------------------------
 
 _row("layers", "matmul dot", "a:tensor b:tensor", lambda a, b: torch.matmul(*floats(a, b)))
 _row("layers", "linear", "x:tensor weight:tensor bias:tensor=None",

@@ -91,9 +91,6 @@ def _drawn(shape: tuple[int, ...], source: torch.Generator) -> Tensor:
     return torch.where(rounded == 0, 0.5, rounded)
 
 
-# --- the verdict -------------------------------------------------------------------------------------------
-
-
 def judge_one(task: Task, symbol: str, answer: str, trials: list[Trial]) -> Verdict:
     """What is said of one answer, with the numbers of the first trial that it fails."""
     first = None

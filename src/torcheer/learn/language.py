@@ -590,8 +590,6 @@ class Interpreter:
     def _is_namespace(self, tree: ast.expr) -> bool:
         return isinstance(tree, ast.Name) and tree.id in self._namespaces and tree.id not in self.variables
 
-    # --- doing it --------------------------------------------------------------------------------------
-
     def _count(self) -> None:
         self._num_ops += 1
         if self._num_ops > MAX_OPS:

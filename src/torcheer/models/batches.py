@@ -146,8 +146,6 @@ def _listed(batch: Mapping[Any, Any]) -> str:
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
 
 
-# --- devices ------------------------------------------------------------------------------------------
-
 AUTOMATIC = "auto"
 
 

@@ -112,9 +112,6 @@ def _checked(model: Any) -> None:
         raise InputError(f"a {type(model).__name__} is no model: give a torch.nn.Module.")
 
 
-# --- modes ---------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def same_modes_after(model: nn.Module) -> Iterator[None]:
     """Whatever is done to the modes inside, each layer has its own again: some may be kept from training."""
@@ -125,8 +122,6 @@ def same_modes_after(model: nn.Module) -> Iterator[None]:
         for module, mode in modes:
             module.training = mode
 
-
-# --- without the compiler ---------------------------------------------------------------------------------
 
 # torch has one stance for the whole process, and whoever sets it puts back the one that was there. Two that
 # overlap, as passes of two threads do, would leave it changed: here it is taken once and given back once.

@@ -267,8 +267,6 @@ class ConnectionFinder:
         with undisturbed():
             return held.dim() == 3 and are_same_numbers(held, value)
 
-    # --- connections ------------------------------------------------------------------------------------
-
     def between(self, names: set[str]) -> list[Connection]:
         """All connections between layers that are shown; what is not shown is passed through."""
         found: dict[tuple[str, str], Connection] = {}

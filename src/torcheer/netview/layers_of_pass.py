@@ -262,8 +262,6 @@ class Sweep:
         layers = self.flow.record.layers
         return _is_shown(layers.pass_of[op], layers.num_passes[layers.layer_of[op]])
 
-    # --- the op that has the weights ---------------------------------------------------------------
-
     def work_of(self, layer: int) -> int | None:
         """The one op of a layer whose form is known, if all that the layer gives is what this op gives."""
         op = self.moved_from.get(layer, layer)

@@ -463,8 +463,6 @@ class LogMethods:
         )
         self._keep_now("gap", WATCH, first_step, time, head, b"")
 
-    # --- what a NetView shows -------------------------------------------------------------------------
-
     def log_netview(self, step: int, scene: NetScene, *, time: float | None = None) -> None:
         """Say which layers there are, how they lie and what connects them. The last one holds."""
         if not isinstance(scene, NetScene):

@@ -149,8 +149,6 @@ class _Sums:
         for piece, times in pieces_of(self._array):
             yield as_real(as_numbers(piece, self._dtype)), times
 
-    # --- first time: range and counts -----------------------------------------------------------
-
     def _see_range(self, numbers: Array, times: int) -> None:
         self._num_zeros += times * int(numpy.count_nonzero(numbers == 0))
         low, high = numbers.min(), numbers.max()
@@ -173,8 +171,6 @@ class _Sums:
             return COMPLEX_NOTE
         is_whole = isinstance(self._low, int)
         return ROUNDED_NOTE if is_whole and max(-self._low, self._high) > _LARGEST_EXACT else ""
-
-    # --- second time: mean, spread, histogram -----------------------------------------------------
 
     def _spread(self) -> tuple[float | None, float | None, NDArray[numpy.int64], float, float]:
         exponent = self._scale()

@@ -25,9 +25,6 @@ NO_CLASS: Final = -1
 Transform = Callable[[Any], Any]
 
 
-# --- digits ----------------------------------------------------------------------------------------------
-
-
 class Digits(Dataset[tuple[Tensor, int]]):
     """Pictures of 8 by 8 pixels from 0 to 1, as tensors of shape (1, 8, 8), and which digit each is.
 
@@ -73,9 +70,6 @@ def load_digits(*, num_test: int = 360, seed: int = 0) -> tuple[Digits, Digits]:
     return Digits(images[num_test:], labels[num_test:]), Digits(images[:num_test], labels[:num_test])
 
 
-# --- CIFAR -----------------------------------------------------------------------------------------------
-
-
 def CIFAR10(root: str | PathLike[str], *options: Any, **named: Any) -> Any:  # noqa: N802 - as the class
     """torchvision's `CIFAR10`: pictures of 32 by 32 pixels in ten classes, from `root/cifar-10-batches-py`.
 
@@ -107,9 +101,6 @@ def _cifar(name: str, root: str | PathLike[str], options: Any, named: Any) -> An
             f"there is no {name} in {folder.resolve()}, or not all of it: {error}. Say download=True; where "
             f"there is no network, put {made_by.url} there first, as it is."
         ) from error
-
-
-# --- a folder of pictures --------------------------------------------------------------------------------
 
 
 class ImageFolder(Dataset[tuple[Any, Any]]):

@@ -21,9 +21,6 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-# --- who is who -------------------------------------------------------------------------------------------
-
-
 def rank() -> int:
     """Of this process: as the process group says it, or torchrun's environment before there is one."""
     return rank_of()
@@ -46,9 +43,6 @@ def names_of_rank(values: Mapping[str, V]) -> dict[str, V]:
     """
     number = rank()
     return dict(values) if number == 0 else {f"rank-{number}/{name}": value for name, value in values.items()}
-
-
-# --- who has which data -----------------------------------------------------------------------------------
 
 
 def set_epoch(loader: Any, epoch: int) -> None:
@@ -96,9 +90,6 @@ def _samplers(loader: Any) -> list[Any]:
         for number, one in enumerate(found)
         if one is not None and not any(one is other for other in found[:number])
     ]
-
-
-# --- what all agree on ------------------------------------------------------------------------------------
 
 
 def summed(values: Sequence[float] | Tensor) -> Tensor:

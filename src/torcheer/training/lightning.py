@@ -26,8 +26,6 @@ from torcheer.run import Run, folder_of
 from torcheer.training.distributed import names_of_rank
 from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 
-# --- Lightning's own classes --------------------------------------------------------------------------------
-
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
 
@@ -207,8 +205,6 @@ class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
         self._is_at_beginning = True  # of a step, which may take several batches
         self._loss: Any = None  # of the batches of this step
 
-    # --- the beginning --------------------------------------------------------------------------------------
-
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if trainer.fast_dev_run:
             return
@@ -294,8 +290,6 @@ class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
     def _end(self, error: BaseException | None) -> None:
         self._own_run = self._loss = None
         super()._end(error)
-
-    # --- in checkpoints -------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         return {} if self._folder is None else {"run": self._folder}

@@ -28,8 +28,6 @@ from torcheer.training.evaluation.predictions import (
 )
 from torcheer.training.trainer.fit_arguments import LossFunction, LossKind, kind_of
 
-# --- numbers of any device ----------------------------------------------------------------------------------
-
 
 def numbers_of(values: Sequence[float | Tensor]) -> list[float]:
     """As plain numbers. To read one from a GPU means to wait for it, so they are read together."""
@@ -47,8 +45,6 @@ def numbers_of(values: Sequence[float | Tensor]) -> list[float]:
 def array_of(values: Sequence[float | Tensor]) -> NDArray[numpy.float64]:
     return numpy.array(numbers_of(values), dtype=numpy.float64)
 
-
-# --- metrics ------------------------------------------------------------------------------------------------
 
 _TOP = re.compile(r"top-?([1-9][0-9]*)")
 

@@ -34,9 +34,6 @@ def _bars(num_bars: int) -> Bars:
     return TerminalBars(num_bars) if is_terminal() else Bars()
 
 
-# --- tl.fit ----------------------------------------------------------------------------------------------
-
-
 def fit_progress(wanted: bool) -> FitBars | None:
     """What shows the progress here; None where nobody wants to see it."""
     if not wanted or not distributed.is_main():
@@ -110,9 +107,6 @@ def _epoch_line(training: Training) -> str:
     return "  ".join([title, *figures, f"{history[SECONDS][-1]:.1f} s"])
 
 
-# --- tl.training_run -------------------------------------------------------------------------------------
-
-
 class StepBar:
     """Counts steps: a bar on a terminal, a line for each epoch everywhere."""
 
@@ -145,9 +139,6 @@ def _number_texts(values: Mapping[str, Any]) -> list[str]:
         except (TypeError, ValueError, RuntimeError):
             continue
     return texts
-
-
-# --- tl.Loop ---------------------------------------------------------------------------------------------
 
 
 class LoopBars:

@@ -198,8 +198,6 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._end(error)
 
-    # --- in checkpoints -------------------------------------------------------------------------------------
-
     def state(self) -> dict[str, Any]:
         """How it was made, and where the run is, so that a training that goes on finds it."""
         return {"args": _as_json(self._arguments), "attributes": {"_folder": self._folder}}

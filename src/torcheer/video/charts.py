@@ -513,9 +513,6 @@ class HistogramChart:
             canvas.text(number_text(value), "caption", x, bottom + canvas.px(5), TEXT_3, "middle")
 
 
-# --- a logged image -------------------------------------------------------------------------------------
-
-
 class ImageChart:
     """A picture that was logged as one: whole, sharp where it is small."""
 

@@ -84,8 +84,6 @@ class FilmMaker:
         return PngFilm(path)
 
 
-# --- names ----------------------------------------------------------------------------------------------
-
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 _MOST_LETTERS: Final = 120
 
@@ -343,8 +341,6 @@ class PngFilm:
         """There is nothing to finish."""
 
 
-# --- a film of a whole training -------------------------------------------------------------------------
-
 _THIN_BY: Final = 3  # an odd number: see the marks of `Encoder`
 
 Film = Mp4Film | GifFilm | PngFilm
@@ -390,9 +386,6 @@ class SpanningFilm:
             self._film.append(draw(), step)
             self._waiting = None
         self._film.finish()
-
-
-# --- recorder -----------------------------------------------------------------------------------------
 
 
 _LEAST_PIXELS, _MOST_PIXELS = 16, 4096  # of a side

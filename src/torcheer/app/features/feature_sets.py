@@ -55,9 +55,6 @@ def _look_into(folder: Path, links: LinkRule) -> FolderEntries:
     return FolderEntries(manifests, False, [] if is_set else sorted(allowed), len(entries), num_links_out)
 
 
-# --- one set --------------------------------------------------------------------------------------
-
-
 Indices = NDArray[numpy.int64]
 Array = NDArray[Any]
 
@@ -172,9 +169,6 @@ class OpenSet:
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size
-
-
-# --- all sets -------------------------------------------------------------------------------------
 
 
 MAX_SETS: Final = 1000

@@ -193,9 +193,6 @@ class NetWeightsAnswer(Answer, frozen=True, tag="net_weights"):
     num_weights: int  # that really connect
 
 
-# --- analysis -------------------------------------------------------------------------------------
-
-
 MAX_ITEMS: Final = 1024  # every one is compared with every other
 MAX_COMPARED: Final = 64  # layers, each with every other
 

@@ -81,9 +81,6 @@ def tensors_of(document: PassDocument) -> list[Wanted]:
     ]
 
 
-# --- sharing out ---------------------------------------------------------------------------------------
-
-
 def share_out(wanted: Sequence[Wanted], budget: int) -> list[int]:
     """How many bytes of values each of them may have; those for which nothing is left are not in the list.
 
@@ -106,9 +103,6 @@ def level_of(sizes: Sequence[int], budget: int, most: int) -> int:
             return share
         left -= min(size, most)
     return most
-
-
-# --- writing -------------------------------------------------------------------------------------------
 
 
 def embedded(
@@ -202,9 +196,6 @@ def _notes(wanted: list[Wanted], left_out: list[Wanted], max_bytes: int) -> list
         f"not in this file, which was limited to {max_bytes:,} bytes: {', '.join(counts)}. "
         "history.to_html(path, max_bytes=…) puts more in, and torcheer view shows all that history.save kept."
     ]
-
-
-# --- the page ------------------------------------------------------------------------------------------
 
 
 def one_file_page(source: PassSource, *, max_bytes: int = MAX_BYTES, bundle: Bundle | None = None) -> str:

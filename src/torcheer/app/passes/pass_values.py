@@ -92,9 +92,6 @@ def _reach(stored: StoredTensor) -> int:
     return stored.offset + sum((size - 1) * step for size, step in steps) + 1
 
 
-# --- making, when a value is asked for -----------------------------------------------------------------
-
-
 def make_array(stored: StoredTensor, file: TensorBytes) -> Array | str:
     """A value that has been checked as an array, or why it cannot be looked at."""
     if stored.kind == "meta":

@@ -17,9 +17,6 @@ MAX_VALUE_BYTES: Final = 8 * MAX_WINDOW_VALUES
 MAX_DIMS: Final = 64  # torch's own
 
 
-# --- what a page asks ------------------------------------------------------------------------
-
-
 class PassesQuestion(Question, frozen=True, tag="passes"):
     """Which passes are there now?"""
 
@@ -44,9 +41,6 @@ class FiguresQuestion(Question, frozen=True, tag="figures"):
 
     pass_id: Name
     name: Name
-
-
-# --- what the server answers -----------------------------------------------------------------
 
 
 class PassListing(Struct, frozen=True, kw_only=True):
@@ -110,9 +104,6 @@ def window_fault(window: Window) -> str:
     if num_values > MAX_WINDOW_VALUES:
         return f"a window of {num_values:,} values is too large: {MAX_WINDOW_VALUES:,} is the most."
     return ""
-
-
-# --- sources --------------------------------------------------------------------------------------
 
 
 class PassSource(Protocol):

@@ -67,9 +67,6 @@ def _shown_chart(chart: LayoutChart, translation: _Translation) -> ShownLayoutCh
     )
 
 
-# --- regular expressions as globs ------------------------------------------------------------------------
-
-
 Row = tuple[str, ...]  # a glob in tokens: `*`, `?`, or a character, with a backslash where it needs one
 
 _WILD: Final = frozenset("*?")

@@ -117,9 +117,6 @@ def traces_of(folder: Path) -> Traces:
     return frozenset(files)
 
 
-# --- one run --------------------------------------------------------------------------------------
-
-
 _LOG: Final = logging.getLogger("torcheer.app")
 Result = TypeVar("Result")
 Opener = Callable[[Path], RunReader]

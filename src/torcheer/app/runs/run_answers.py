@@ -56,9 +56,6 @@ _FIRST_SECONDS: Final = 0.4  # for runs to be summed up before the first answer
 Series = Mapping[SeriesKey, SeriesEntry]
 
 
-# --- runs --------------------------------------------------------------------------------------
-
-
 async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGenerator[str, None]:
     shelf = watch.shelf
     sent: Mapping[str, messages.RunListing] = {}
@@ -318,9 +315,6 @@ class _SeriesLook:
 
 def _size_of_block(block: Block) -> int:
     return len(block[1])
-
-
-# --- all answers ----------------------------------------------------------------------------------
 
 
 _GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."

@@ -316,9 +316,6 @@ def _changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News
             yield run
 
 
-# --- one run that is followed ---------------------------------------------------------------------
-
-
 _GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
 
 Frame = TypeVar("Frame", str, bytes)

@@ -158,9 +158,6 @@ def figures_of(run: OpenRun, entry: RecordEntry) -> NDArray[numpy.float64] | Non
     return numpy.frombuffer(data, dtype="<f8").reshape(head.num_ops, len(head.figures))
 
 
-# --- an op over the run ----------------------------------------------------------------------------------
-
-
 def answer_op_series(source: RunPass, question: OpSeriesQuestion) -> str:
     """The figures of an op in all passes of its run: by its label, as the model may have changed."""
     ops = source.document().ops

@@ -258,9 +258,6 @@ def _short(value: Plain) -> Plain:
     return clipped(value) if isinstance(value, str) else value
 
 
-# --- the shelf ------------------------------------------------------------------------------------
-
-
 _ARRAY_BYTES: Final = 1 << 30  # of points of scalars that are kept in memory
 _MAX_OPEN: Final = 64  # readers: each has a few files open
 _SCAN_SECONDS: Final = 0.5  # a search that was made so lately is good enough

@@ -106,9 +106,6 @@ def _means_from_nearby(column: Floats, starts: Places, counts: NDArray[numpy.int
         return firsts + _means(column - numpy.repeat(firsts, counts), starts, counts)
 
 
-# --- all points of a scalar -----------------------------------------------------------------------
-
-
 _SPARE: Final = 8  # one part in so many is kept free for points to come
 
 

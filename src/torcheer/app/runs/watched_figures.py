@@ -258,9 +258,6 @@ def _countable(steps: Sequence[int]) -> list[int]:
     return [countable(step) or 0 for step in steps]
 
 
-# --- answers that go on ---------------------------------------------------------------------------
-
-
 _PUSH_SECONDS: Final = 1.0  # between two answers
 
 

@@ -156,9 +156,6 @@ def _without_repeats(tensor: Any, term: str) -> tuple[Any, str]:
     return tensor, term
 
 
-# --- looking up ------------------------------------------------------------------------------------------
-
-
 @call("embedding")
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
@@ -411,9 +408,6 @@ def _row(value: Any, beside: int = 1) -> tuple[int, int]:
 
 def _single(value: Any) -> int:
     return value if isinstance(value, int) else int(value[0])
-
-
-# --- the largest: a choice of elements -------------------------------------------------------------------
 
 
 def _largest(

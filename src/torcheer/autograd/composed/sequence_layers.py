@@ -33,9 +33,6 @@ class Weights(NamedTuple):
 Step = Callable[[Any, tuple[Any, ...], Weights], tuple[Any, ...]]
 
 
-# --- the kinds -------------------------------------------------------------------------------------------
-
-
 def _tanh_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
     """h' = tanh(x wᵀ + h uᵀ + b), the simplest one: what is far back fades."""
     return (torch.tanh(linear(state[0], weights.of_state, prepared)),)
@@ -66,9 +63,6 @@ def _prepared(step: Step, x: Tensor, weights: Weights) -> Any:
     return linear(x, weights.of_input, bias)
 
 
-# --- as torch calls them ---------------------------------------------------------------------------------
-
-
 def _enter(name: str, step: Step) -> None:
     """A layer and its cell. Both have several states where a step has: torch gives them one by one."""
 
@@ -91,9 +85,6 @@ _enter("rnn_tanh", _tanh_step)
 _enter("rnn_relu", _relu_step)
 _enter("lstm", _lstm_step)
 _enter("gru", _gru_step)
-
-
-# --- reading ---------------------------------------------------------------------------------------------
 
 
 def _through_layers(
@@ -143,9 +134,6 @@ def _read(step: Step, x: Tensor, state: Any, weights: Weights, *, backwards: boo
     if backwards:
         shown.reverse()
     return torch.cat(shown).reshape(num_steps, num_items, -1), state
-
-
-# --- attention: each item asks all of another sequence, and takes the mean of what they have to say ---------
 
 
 @call("scaled_dot_product_attention")

@@ -27,8 +27,6 @@ from torcheer.autograd.torch_calls import (
 )
 from torcheer.errors import InputError
 
-# --- the same numbers in another order of dimensions, or in another shape -----------------------------------
-
 
 @call(*"transpose swapaxes swapdims t T numpy_T mT adjoint mH H movedim moveaxis".split(), asks=True)
 def permuted(function: Callable[..., Tensor], a: Tensor, *args: Any, **named: Any) -> Any:
@@ -82,9 +80,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
 def broadcast_tensors(*tensors: Any) -> Any:
     shape = broadcast(*[one.shape for one in tensors])
     return tuple(one.expand(shape) for one in tensors)
-
-
-# --- numbers that are carried to other places ---------------------------------------------------------------
 
 
 _CARRYING: Final = """
@@ -186,9 +181,6 @@ def _at(a: Tensor, dim: int, part: Any) -> tuple[Any, ...]:
     return (*[slice(None)] * place_of(dim, len(a.shape)), part)
 
 
-# --- together and apart -------------------------------------------------------------------------------------
-
-
 @call("stack")
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Any:
     dim = place_of(dim if axis is None else axis, len(tensors[0].shape) + 1)
@@ -221,9 +213,6 @@ def split(function: Callable[..., Any], a: Tensor, *args: Any, **named: Any) -> 
         pieces.append(rules.index(a, key=_at(a, dim, slice(ends, ends + length))))
         ends += length
     return tuple(pieces)
-
-
-# --- windows ------------------------------------------------------------------------------------------------
 
 
 @call("unfold", "im2col")

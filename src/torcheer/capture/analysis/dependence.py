@@ -524,9 +524,6 @@ def _setitem(call: Call, x: Tensor, key: Any, value: Any) -> Tensor:
     return x
 
 
-# --- the function itself, without its chance or its fused kernels -----------------------------------
-
-
 def _attention(
     call: Call,
     q: Tensor,

@@ -118,9 +118,6 @@ def _check_parameters(history: ModelHistory, report: ValidationReport) -> None:
             report.fail(f"parameter {address}", why)
 
 
-# --- a plain forward ---------------------------------------------------------------------
-
-
 def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
     model = None if history._model is None else history._model()
     facts = history._facts

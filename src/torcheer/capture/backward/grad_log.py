@@ -251,8 +251,6 @@ class GradientLog:
                 return "grad"
         return "grad"
 
-    # --- for log_backward ----------------------------------------------------------------
-
     @contextmanager
     def following(self, loss: Tensor) -> Iterator[None]:
         """Also see the nodes between the pass and this loss."""

@@ -195,9 +195,6 @@ class StoredPass(Row, frozen=True):
     activation_bytes: Count | None = None
 
 
-# --- rows and JSON -------------------------------------------------------------------------------
-
-
 def _name_of(value: Any) -> Any:
     """How a type or a device of torch is written; what is JSON already stays as it is."""
     if isinstance(value, msgspec.Raw):

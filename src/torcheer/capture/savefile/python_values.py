@@ -64,9 +64,6 @@ def described(value: Any) -> str:
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 
-# --- to JSON ---------------------------------------------------------------------------------
-
-
 def packed(value: Any, pack_tensor: PackTensor | None = None, depth: int = 0) -> Any:
     """A value as JSON. Tensors are packed by the function given; without one they are described."""
     kind = type(value)
@@ -137,9 +134,6 @@ _WRITERS: dict[type, Write] = {
     Geometry: lambda v, pack: ["geometry", pack(v.shape), pack(v.stride), v.offset],
     Unkept: lambda v, _: ["unkept", v.what],
 }
-
-
-# --- from JSON -------------------------------------------------------------------------------
 
 
 def unpacked(data: Any, unpack_tensor: UnpackTensor | None = None, depth: int = 0) -> Any:

@@ -63,9 +63,6 @@ class Piece:
     make: Callable[[], Tensor]  # contiguous, on the CPU
 
 
-# --- writing ---------------------------------------------------------------------------------
-
-
 def write_tensors(
     file: BinaryIO,
     pieces: Sequence[Piece],
@@ -135,9 +132,6 @@ def chunks_of(flat: Tensor) -> Iterator[Tensor]:
         return
     for start in range(0, flat.numel(), CHUNK_BYTES):
         yield flat[start : start + CHUNK_BYTES]
-
-
-# --- reading ---------------------------------------------------------------------------------
 
 
 class TensorFile(TensorBytes):

@@ -150,8 +150,6 @@ class TensorPlan:
         self._by_storage.setdefault((tensor.device, storage_key(tensor)), []).append(item)
         return item
 
-    # --- sharing -----------------------------------------------------------------------------
-
     def _share(self, items: list[_Dense]) -> None:
         """Go along one storage: an item is inside another if the one that reaches furthest so far goes on."""
         owner: _Dense | None = None

@@ -417,9 +417,6 @@ def _chunk_rows_of(content: bytes, array: ArraySpec) -> int | None:
     return grid[0]
 
 
-# --- writing -----------------------------------------------------------------------------------------------
-
-
 class ZarrWriter:
     """One process that writes batches. Each chunk is written by it alone, whole."""
 
@@ -510,9 +507,6 @@ class ZarrWriter:
             upload.result()
         self._uploads.clear()
         self._upload_bytes = 0
-
-
-# --- reading -----------------------------------------------------------------------------------------------
 
 
 class ZarrRows:

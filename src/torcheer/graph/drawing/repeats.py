@@ -185,8 +185,6 @@ class Folder:
                         outside.add((place, "elsewhere", source, link.argument))
         return inside, outside
 
-    # --- folding -------------------------------------------------------------------------------
-
     def _merged(self, units: Sequence[Unit]) -> Part:
         """The first unit, standing for all."""
         self._carry(units)

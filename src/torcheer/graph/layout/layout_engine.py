@@ -203,8 +203,6 @@ class _Layout:
     def _size(self, width: float, height: float) -> Size:
         return (height, width) if self.is_sideways else (width, height)
 
-    # --- wires ---------------------------------------------------------------------------------
-
     def _cut(self, wires: Sequence[Wire]) -> list[_Way]:
         """Divide the wires at the borders that they cross; a label stays with the last link.
 
@@ -227,8 +225,6 @@ class _Layout:
                 way[-1][1].label = self.labels[number] or way[-1][1].label
             ways.append(way)
         return ways
-
-    # --- groups --------------------------------------------------------------------------------
 
     def _measure(self, nest: _Nest) -> None:
         nest.width, nest.height = self._size(nest.box.width, nest.box.height)
@@ -268,8 +264,6 @@ class _Layout:
         half = nest.width / 2
         vertex = nest.vertex
         vertex.left, vertex.right, vertex.height, vertex.body = half, half, nest.height, nest.height
-
-    # --- the whole -----------------------------------------------------------------------------
 
     def placement(self) -> Placement:
         """All places, with the picture turned as it was asked for."""

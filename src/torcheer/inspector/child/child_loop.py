@@ -321,9 +321,6 @@ def _most_elements(plan: Plan) -> int:
     return max(_PIECE_ELEMENTS, plan.sample_elements)
 
 
-# --- losses in the run ----------------------------------------------------------------------------------
-
-
 _SECONDS: Final = 0.5
 _MOST_SHARE: Final = 0.01  # of the time may be spent on it
 _MOST_POINTS: Final = 2000  # at a time, the latest ones
@@ -504,8 +501,6 @@ def tensor_of(excerpt: numpy.ndarray[Any, Any], code: int) -> Tensor:
     # Types that NumPy has not: their bytes go to torch as whole numbers of the same size.
     return torch.from_numpy(whole.view("<i2") if whole.dtype == "<u2" else whole).view(dtype)
 
-
-# --- the loop -------------------------------------------------------------------------------------------
 
 _BUSY_SECONDS: Final = 0.03  # between two looks at a ring that fills up fast
 _CALM_SECONDS: Final = 0.3  # the same otherwise: several frames at a time cost less than one by one
@@ -739,9 +734,6 @@ class Loop:
             "missing.",
             cause=f"fault {type(error).__name__}",
         )
-
-
-# --- the ring as the child sees it ----------------------------------------------------------------------
 
 
 class Source:

@@ -155,9 +155,6 @@ def end_within(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-# --- the beginning --------------------------------------------------------------------------------------
-
-
 _JOB_SECONDS: Final = 120.0
 _SHUTDOWN_SECONDS: Final = 10.0
 _NICENESS: Final = 10

@@ -640,8 +640,6 @@ def _bins(finite: NDArray[numpy.float64], largest: float) -> tuple[NDArray[Any],
     return edges[first : last + 2], counts[first : last + 1].astype(numpy.float64)
 
 
-# --- a disk with little room left -----------------------------------------------------------------------
-
 _LEFT_BYTES: Final = 256 << 20  # which tensors leave to all else
 _LEFT_SHARE: Final = 4  # of a small disk: one part in so many
 _HEAD_BYTES: Final = 512  # of a record, beside its data

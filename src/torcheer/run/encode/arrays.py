@@ -90,9 +90,6 @@ def _stacked(parts: Sequence[Copied]) -> Copied:
     return _owned(_array(numpy.stack([part.numbers() for part in parts])))
 
 
-# --- arrays ------------------------------------------------------------------------------------------
-
-
 def _array(value: Any) -> Copied:
     try:
         array = numpy.asarray(value)
@@ -130,9 +127,6 @@ def check_size(num_bytes: int) -> None:
             f"it takes {readable_bytes(num_bytes)}, and one record has at most "
             f"{readable_bytes(MAX_RECORD_BYTES)}: log a part of it, x[:1000], or a histogram."
         )
-
-
-# --- tensors -----------------------------------------------------------------------------------------
 
 
 def _torch() -> Any:

@@ -81,8 +81,6 @@ def _counted_curve(
     return numpy.stack((true_positives, false_positives, true_negatives, false_negatives, precision, recall))
 
 
-# --- confusion matrices ---------------------------------------------------------------------------------
-
 _MOST_CLASSES = 2048
 
 

@@ -37,9 +37,6 @@ def default_edges() -> Floats:
     return edges_of_both
 
 
-# --- in the training -----------------------------------------------------------------------------------
-
-
 def histogram_record(values: Any, bins: Any, max_bins: Any) -> Pending:
     copied = real_numbers(values, most_bytes=MOST_COPIED)
     if not copied.array.size:
@@ -114,9 +111,6 @@ def edges_of(upper: Floats, counts: Floats, low: float | None, high: float | Non
     if edges[0] < -_FARTHEST:
         edges[0] = edges[1] if low is None else min(low, edges[1])
     return edges, counts
-
-
-# --- in the encoder's thread ---------------------------------------------------------------------------
 
 
 def _encoded(edges: Floats, counts: Floats, *, num_nan: int = 0, num_inf: int = 0, **known: Any) -> Encoded:

@@ -78,9 +78,6 @@ def _digest(document: PassDocument) -> str:
     return hashlib.blake2b(encode_json(timeless), digest_size=16).hexdigest()
 
 
-# --- the way up to capture ------------------------------------------------------------------------------
-
-
 def is_history(value: Any) -> bool:
     """True for a ModelHistory. Imports nothing."""
     return any(

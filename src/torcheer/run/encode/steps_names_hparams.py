@@ -68,17 +68,11 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-# --- texts ----------------------------------------------------------------------------------------------
-
-
 def text_record(value: Any) -> Pending:
     """What somebody wants to read: text, or bytes that are text, or anything that can be written."""
     is_bytes = isinstance(value, bytes | bytearray)
     text = bytes(value).decode("utf-8", "backslashreplace") if is_bytes else plain_text(value)
     return Pending(len(text), lambda: Encoded(TextHead(num_characters=len(text)), text.encode()))
-
-
-# --- numbers --------------------------------------------------------------------------------------------
 
 
 NOT_A_NUMBER = object()  # says: look at it as something else
@@ -151,8 +145,6 @@ def _event_after(device: Any) -> Any:
     except (AttributeError, RuntimeError, ValueError, TypeError, NotImplementedError):
         return None  # this kind of device has one stream, and no events
 
-
-# --- hyperparameters and layouts ------------------------------------------------------------------------
 
 _MAX_CHARACTERS = 1000  # of one value, where it is no number
 _MARGIN_NAMES = 3  # value, lower, upper

@@ -160,9 +160,6 @@ def _is(check: Callable[[], bool]) -> bool:
         return False
 
 
-# --- symbolic links -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkRule:
     """Which links are followed: those that stay within some folders, or all."""
@@ -195,9 +192,6 @@ def links_note(count: int) -> str:
     if count == 1:
         return "1 link leads out of the folder, and is not followed"
     return f"{count:,} links lead out of the folder, and are not followed"
-
-
-# --- the folder of a new run ----------------------------------------------------------------------------
 
 
 def folder_of(path: str | os.PathLike[str] | None) -> Path:

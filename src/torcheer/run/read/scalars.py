@@ -103,8 +103,6 @@ def sparkline(values: NDArray[numpy.float64], width: int = 24) -> str:
     )
 
 
-# --- tables of scalars ----------------------------------------------------------------------------------
-
 _CHUNK: Final = 10_000
 
 
@@ -162,8 +160,6 @@ def _long_rows(name: str, points: Points) -> Iterator[tuple[str, int, float, flo
         steps, times, values = (column[start : start + _CHUNK].tolist() for column in points)
         yield from zip([name] * len(steps), steps, times, values, strict=True)
 
-
-# --- which scalars come first ---------------------------------------------------------------------------
 
 _WORDS = re.compile(r"f1|top[0-9]|[a-z]+|[0-9]+")
 _LONGEST = 1000

@@ -549,9 +549,6 @@ def _num_steps(part: SqlitePart) -> int:
     return sum(block.head.num_steps for block in part.statistics() if isinstance(block.head, StatisticsHead))
 
 
-# --- many blocks as one table ---------------------------------------------------------------------------
-
-
 def _assembled(pieces: Sequence[tuple[BlockFigures, NDArray[numpy.intp]]], num_lines: int) -> BlockFigures:
     """Rising steps. A piece says to which line each of its own belongs; those below 0 are left out.
 

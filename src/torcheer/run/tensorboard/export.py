@@ -136,8 +136,6 @@ class _Export:
             summary = b"".join(pb.bytes_field(1, value) for value in values)
             self._file.write(framed(_event(step, moment) + pb.bytes_field(5, summary)))
 
-    # --- what does not stand in summaries ------------------------------------------------------------
-
     def _write_last_graph(self, names: Sequence[str]) -> None:
         # They show one graph of a run.
         entries = [entry for name in names for entry in self._run.records("pass", name)]

@@ -28,9 +28,6 @@ class DamagedMessageError(ValueError):
     """The bytes are no message."""
 
 
-# --- reading -----------------------------------------------------------------------------------------
-
-
 def fields(data: Buffer) -> Iterator[tuple[int, int, Any]]:
     """Number, form and value of each field: a whole number for varints, bytes for all else."""
     for number, form, value, _ in placed_fields(data):
@@ -145,9 +142,6 @@ def varints(data: Buffer) -> Iterator[NDArray[numpy.uint64]]:
         parts = (block & 0x7F).astype(numpy.uint64) << (7 * places).astype(numpy.uint64)
         yield numpy.add.reduceat(parts, starts)
         start += len(block)
-
-
-# --- writing -----------------------------------------------------------------------------------------
 
 
 def varint(value: int) -> bytes:

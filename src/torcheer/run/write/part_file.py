@@ -635,8 +635,6 @@ def _take_back_in(path: Path, purge_step: int) -> str:
     return ""
 
 
-# --- room on the disk -----------------------------------------------------------------------------------
-
 _KEPT_BYTES = 16 << 20
 _KEPT_SHARE = 8  # of a small disk: one part in so many
 

@@ -370,9 +370,6 @@ class Checkpoints(Callback):
         }
 
 
-# --- arguments ----------------------------------------------------------------------------------------------
-
-
 def _seconds_of(every: Any) -> float | None:
     """None where it is no time."""
     if every == EPOCH or (isinstance(every, int) and not isinstance(every, bool) and every > 0):

@@ -27,9 +27,6 @@ State = Literal[
 ]
 
 
-# --- what a training is -------------------------------------------------------------------------
-
-
 class FormField(Struct, frozen=True, kw_only=True):
     """A parameter, as a form shows it."""
 
@@ -89,9 +86,6 @@ class Fault(Struct, frozen=True, kw_only=True):
     trace: str  # the whole traceback, or the last lines that the process wrote
 
 
-# --- commands -----------------------------------------------------------------------------------
-
-
 class Init(Struct, frozen=True, kw_only=True, tag="init"):
     """Begin anew, with these parameters over those of the code."""
 
@@ -127,9 +121,6 @@ class SetLive(Struct, frozen=True, kw_only=True, tag="set_live"):
 
 
 Command = Init | RunOn | Step | Stop | TestItem | TestAll | SetLive
-
-
-# --- reports ------------------------------------------------------------------------------------
 
 
 class AboutReport(Struct, frozen=True, kw_only=True, tag="about"):
@@ -170,8 +161,6 @@ REPORTS: Final[msgspec.json.Decoder[Report]] = msgspec.json.Decoder(Report)
 def line_of(message: Command | Report) -> bytes:
     return msgspec.json.encode(message) + b"\n"
 
-
-# --- when a command makes sense -----------------------------------------------------------------------------
 
 # `Stop` is for any state: what it is to end may just have ended.
 _STATES: Final[Mapping[type, tuple[State, ...]]] = {

@@ -26,7 +26,6 @@ from torcheer.training.control.user_code import chosen_values, have_changed, pla
 if TYPE_CHECKING:
     from torcheer.training.loop.loop import Loop
 
-# --- what a process printed last ----------------------------------------------------------------------------
 
 _KEPT_BYTES: Final = 1 << 15
 _MAX_LINES: Final = 80
@@ -439,9 +438,6 @@ def close_all(controls: Sequence[Control]) -> None:
         if not process.is_over.is_set():
             process.terminate()
     wait_for_all(processes, _CLOSE_SECONDS)
-
-
-# --- tl.control ---------------------------------------------------------------------------------------------
 
 
 def control(

@@ -141,8 +141,6 @@ class Executor:
         loop.shows_progress = False
         threading.Thread(target=self._report_counters, name="torcheer reports", daemon=True).start()
 
-    # --- in the thread that reads --------------------------------------------------------------------
-
     def take(self, command: commands.Command) -> None:
         """Accept a command, or refuse it at once. It is carried out in the main thread."""
         with self._lock:
@@ -263,8 +261,6 @@ class Executor:
         if self._is_stop_wanted:  # it may have come before the loop began
             self._loop.stop()
         self._news.set()
-
-    # --- reports -------------------------------------------------------------------------------------
 
     def _tell(self) -> None:
         parameters = self._first if self._is_new else self._loop.parameters

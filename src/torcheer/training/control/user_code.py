@@ -57,8 +57,6 @@ def read_target(text: str) -> Target:
     return target
 
 
-# --- the target of a function -------------------------------------------------------------------------------
-
 _WHY: Final = "the training runs in a process of its own, which has to find it by name"
 
 
@@ -186,9 +184,6 @@ def place_of(frames: Sequence[tuple[str, int | None, str]]) -> str:
 def _is_ours(file: str) -> bool:
     """Also what leads from us to a module that is imported."""
     return file.startswith((_PACKAGE, "<frozen importlib", "<frozen runpy"))
-
-
-# --- files of the user's ------------------------------------------------------------------------------------
 
 
 def imported_sources() -> dict[str, int]:

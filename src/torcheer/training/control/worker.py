@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from torcheer.training.control.executor import Executor
     from torcheer.training.loop.loop import Loop
 
-# --- pipes --------------------------------------------------------------------------------------------------
 
 _END_SECONDS: Final = 10.0  # for a trial to end and files to be closed, once there are no more commands
 
@@ -126,8 +125,6 @@ def exit_within(seconds: float) -> None:
     timer.daemon = True
     timer.start()
 
-
-# --- the process --------------------------------------------------------------------------------------------
 
 FAILED: Final = 3  # the exit code after an exception of the training, which was reported
 _CLOSING_SECONDS: Final = 10.0

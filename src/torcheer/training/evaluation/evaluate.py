@@ -30,8 +30,6 @@ from torcheer.training.random_state import keeping_random_state
 from torcheer.training.trainer import fit_arguments
 from torcheer.training.trainer.fit_arguments import LossFunction, LossKind, is_sum, kind_of, loss_in, name_of
 
-# --- scores as chances --------------------------------------------------------------------------------------
-
 Floats = NDArray[numpy.float64]
 _TOLERANCE = 1e-3  # by which the chances of an item may miss 1, in half precision
 _MOST_KEPT = 20_000_000  # scores whose softmax is kept for all classes; of more it is computed for each

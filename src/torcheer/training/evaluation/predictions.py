@@ -104,8 +104,6 @@ def said_yes_or_no(scores: Tensor, kind: LossKind | None) -> Tensor:
     return (scores > (0.5 if are_chances else 0.0)).long().masked_fill(scores.isnan(), NOTHING)
 
 
-# --- scores of all items ------------------------------------------------------------------------------------
-
 Whole = NDArray[numpy.int64]
 
 

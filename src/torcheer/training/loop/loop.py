@@ -29,7 +29,6 @@ from torcheer.training.training_progress import LoopBars
 
 P = TypeVar("P", bound=Parameters)
 
-# --- random numbers -----------------------------------------------------------------------------------------
 
 _MOST = 2**32  # what NumPy takes, and what a page can hold exactly
 _READABLE = 100_000  # below this a new seed is easily read and typed
@@ -41,13 +40,9 @@ def checked_seed(seed: Any) -> int:
     return seed
 
 
-# --- plots --------------------------------------------------------------------------------------------------
-
 # `epoch/loss` is that of training, over an epoch; `train/loss` that of each trial.
 _LABELS: Final = {"epoch": "train", "train": "trial", "test": "test"}
 
-
-# --- the loop -----------------------------------------------------------------------------------------------
 
 _FLUSH_SECONDS: Final = 5.0  # for a disk that is slow
 
@@ -105,8 +100,6 @@ class Loop(Generic[P]):
         self._epochs: list[list[Row]] = []  # by run
         self._test_epochs: list[list[Row]] = []
         self._run_rows: list[Row] = []
-
-    # --- the training ---------------------------------------------------------------------------------------
 
     def _all_runs(self) -> Iterator[Level]:
         """The training itself. Gives, after each trial, the outermost level that has just ended.

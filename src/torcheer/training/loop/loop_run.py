@@ -29,8 +29,6 @@ from torcheer.training.trainer.fit_arguments import Scheduling, loss_in, num_bat
 from torcheer.training.trainer.stepper import Stepper
 from torcheer.training.training_warning import warn
 
-# --- on disk ------------------------------------------------------------------------------------------------
-
 EPOCHS: Final = "train epochs"
 TRIALS: Final = "test trials"
 ITEMS: Final = "test items"
@@ -220,8 +218,6 @@ def _all_schedulers(scheduler: Any) -> Iterator[Any]:
         for inner in getattr(scheduler, "_schedulers", ()):
             yield from _all_schedulers(inner)
 
-
-# --- how often ----------------------------------------------------------------------------------------------
 
 NEVER: Final = "never"
 _EVERY: Final = re.compile(r"([1-9][0-9]{0,8}) (trial|epoch)s?")

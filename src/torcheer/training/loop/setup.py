@@ -297,8 +297,6 @@ def _numbers(rows: Sequence[Row], column: str) -> list[float]:
     return [row[column] for row in rows if row.get(column) is not None]
 
 
-# --- setup --------------------------------------------------------------------------------------------------
-
 Statistic = Callable[[Any, Any], Any]
 ErrorFunction = Callable[[Any, Any], Any]
 

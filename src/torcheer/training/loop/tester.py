@@ -467,8 +467,6 @@ class Tester:
             columns["error"] = judged.wrong.long().cpu()
         return columns | _each(setup.statistics, outputs, batch)
 
-    # --- batches side by side ----------------------------------------------------------------------------
-
     def _joined(self, parts: list[Part]) -> Part:
         """Columns over all batches: those that all of them have, in one shape, as far as there is room."""
         if not parts:

@@ -86,8 +86,6 @@ class Recorder:
             came = {name: float(history[name][-1]) for name in history.names}
             self._run.log_hparams({}, came, step=self._training.step)
 
-    # --- steps ---------------------------------------------------------------------------------------------
-
     def after_step(self, stepped: Stepped) -> None:
         training = self._training
         training.stepped = stepped

@@ -22,8 +22,6 @@ from torcheer.errors import InputError
 from torcheer.models import Batch, chosen_device, detached, place, split
 from torcheer.training.trainer.fit_arguments import LossFunction, check_loss, checked_function, loss_in
 
-# --- gradients ----------------------------------------------------------------------------------------------
-
 
 def parameters_of(optimizer: Optimizer) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -32,8 +30,6 @@ def parameters_of(optimizer: Optimizer) -> list[Tensor]:
 def gradients_of(optimizer: Optimizer) -> list[Tensor]:
     return [one.grad for one in parameters_of(optimizer) if one.grad is not None]
 
-
-# --- half precision -----------------------------------------------------------------------------------------
 
 _DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -212,8 +208,6 @@ class Stepper:
                 f"{type(self.optimizer).__name__} computes the loss several times a step to find its way, "
                 f"and {what} would lead it astray: leave {what} out, or take another optimizer."
             )
-
-    # --- for checkpoints -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """What is gathered of an accumulation. Empty where none is under way."""

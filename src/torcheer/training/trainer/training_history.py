@@ -17,8 +17,6 @@ from torcheer.errors import InputError
 from torcheer.graph import readable_seconds
 from torcheer.run import needed_pandas, sparkline
 
-# --- columns of numbers -------------------------------------------------------------------------------------
-
 _NAN = float("nan")
 
 
@@ -86,8 +84,6 @@ class Columns:
         }
 
 
-# --- which figure is better ---------------------------------------------------------------------------------
-
 Mode = Literal["min", "max"]
 
 _WORD = re.compile(r"[a-z]+[0-9]*")
@@ -112,9 +108,6 @@ def named_mode(name: str) -> Mode | None:
     if words & _LOW:
         return "min"
     return "max" if words & _HIGH else None
-
-
-# --- the history --------------------------------------------------------------------------------------------
 
 
 SECONDS, STEP = "seconds", "step"  # of an epoch: how long it took, and its last step

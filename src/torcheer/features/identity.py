@@ -30,7 +30,7 @@ from torcheer.features.journal import Done
 from torcheer.features.manifest import STEADY, ArraySpec, Fingerprints, Manifest
 from torcheer.features.samples import checksum_of
 from torcheer.features.stores import Array, Store, raw_bytes
-from torcheer.models import named_root
+from torcheer.models import unwrapped_model
 
 # Of the largest value: another machine rounds in another way, half precision coarsely.
 _TOLERANCE: Final = 2e-2
@@ -52,7 +52,7 @@ _HASH: Final = re.compile(r" #[0-9a-f]{12}\b")  # of what a function does, in wo
 
 def weight_marks(model: nn.Module) -> dict[str, str]:
     """Of every parameter and buffer, by name."""
-    root = named_root(model)
+    root = unwrapped_model(model)
     found = {}
     for name, tensor in itertools.chain(root.named_parameters(), root.named_buffers()):
         if tensor.is_meta:
@@ -68,7 +68,7 @@ def weight_marks(model: nn.Module) -> dict[str, str]:
 def steady_weights(model: nn.Module, before: dict[str, str]) -> dict[str, str]:
     """After some passes: a buffer that they changed has no mark."""
     found = dict(before)
-    for name, buffer in named_root(model).named_buffers():
+    for name, buffer in unwrapped_model(model).named_buffers():
         if f"{checksum_of(buffer):08x}" != before.get(name):
             found[name] = ""
     return found
@@ -78,7 +78,7 @@ def structure_mark(model: nn.Module) -> str:
     """Of its modules: their names and types."""
     words = [
         f"{name}: {getattr(module, 'original_name', '') or type(module).__qualname__}"
-        for name, module in named_root(model).named_modules()
+        for name, module in unwrapped_model(model).named_modules()
     ]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 

@@ -26,7 +26,7 @@ from torcheer.capture import (
 )
 from torcheer.errors import CaptureError, InputError, LayerNotFoundError
 from torcheer.features.samples import Samples, running, whole
-from torcheer.models import chosen_layers, named_root
+from torcheer.models import chosen_layers, unwrapped_model
 
 _MOST_NAMED = 16
 
@@ -418,7 +418,7 @@ def captured(
     # A batch draws the same random numbers whoever works on it, and whenever.
     seed_everything(seed)
     with torch.no_grad(), running(model):
-        return capture(model, ModelWalk(named_root(model)), order, samples.call)
+        return capture(model, ModelWalk(unwrapped_model(model)), order, samples.call)
 
 
 def batch_seed(seed: int, number: int) -> int:

@@ -21,7 +21,7 @@ from torcheer.features.samples import Caller, check_whole
 from torcheer.features.sources import Source, StreamSource, source_of
 from torcheer.features.stores import Array, raw_bytes
 from torcheer.features.transforms import Transform, read_transforms
-from torcheer.models import AUTOMATIC, chosen_device, place, same_modes_after, unwrapped
+from torcheer.models import AUTOMATIC, chosen_device, place, same_modes_after, unwrapped_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,7 +80,7 @@ def set_up(
     """With the model on its device and in evaluation mode; afterwards it and all chance are as they were."""
     check_model(model)
     check_whole(model)
-    model = unwrapped(model)
+    model = unwrapped_model(model)
     if type(seed) is not int or seed < 0:
         raise InputError(f"seed={seed!r}: give a whole number from 0 on.")
     with same_random_state_after():

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torcheer.capture import Call, map_tensors, tensors_in
 from torcheer.errors import InputError
 from torcheer.features.stores import Array, raw_bytes
-from torcheer.models import TARGET_NAMES, moved, named_root, num_items_of
+from torcheer.models import TARGET_NAMES, moved, num_items_of, unwrapped_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,7 +114,7 @@ class Caller:
         self._by_place: tuple[str, ...] = ()
         self._required: frozenset[str] = frozenset()  # of these
         try:
-            parameters = inspect.signature(named_root(model).forward).parameters.values()
+            parameters = inspect.signature(unwrapped_model(model).forward).parameters.values()
         except (TypeError, ValueError):
             return
         if all(one.kind is not one.VAR_KEYWORD for one in parameters):

@@ -15,7 +15,7 @@ from torcheer.inspector.watch_api import callbacks_of, room_of, run_folder, tens
 from torcheer.inspector.watched_share import WatchedShare, observed
 from torcheer.inspector.watched_steps import ForwardSteps, parse_rate
 from torcheer.inspector.watcher import Announcer, Watcher
-from torcheer.models import WatchableLayer, rank_of, trackable, unwrapped
+from torcheer.models import WatchableLayer, rank_of, trackable, unwrapped_model
 
 
 class _Tracked(NamedTuple):
@@ -101,7 +101,7 @@ class ParallelHandler:
 
     def track_layer(self, process_id: int, layers: Mapping[str, nn.Module]) -> int:
         """Track single layers, by name: `track_layer(-1, {'first': model.features[0]})`."""
-        found = {name: unwrapped(layer) for name, layer in _checked(layers, nn.Module).items()}
+        found = {name: unwrapped_model(layer) for name, layer in _checked(layers, nn.Module).items()}
         return self._track(process_id, found, {}, [])
 
     def track_tensor(self, process_id: int, tensors: Mapping[str, Tensor]) -> int:

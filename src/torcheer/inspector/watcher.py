@@ -6,7 +6,6 @@ import atexit
 import os
 import sys
 import time
-import warnings
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +24,7 @@ from torcheer.inspector.watch_names import WatchName
 from torcheer.inspector.watched_share import WatchedShare, wait_until
 from torcheer.inspector.watched_steps import Every, OptimizerSteps, Pace, Steps
 from torcheer.models import begin_eager, end_eager
-from torcheer.run import Ending, Run, RunAccess, at_end_of_child, ending_of, ending_of_program
+from torcheer.run import Ending, Run, RunAccess, at_end_of_child, ending_of, ending_of_program, warn_caller
 
 WhenFull = Literal["drop", "block", "thin"]
 # Threads wait for the last of them at each operation: what a child takes from one of them, all of them lose.
@@ -71,8 +70,7 @@ class Announcer:
         if cause in self._told:
             return
         self._told.add(cause)
-        with suppress(Exception):  # warnings are errors in this process: ours must not end a training
-            warnings.warn(message, InspectorWarning, stacklevel=2)
+        warn_caller(message, InspectorWarning)
 
     def report(self, error: Exception, name: str = "") -> None:
         """Something cannot be watched; `name` of the row, where it is one."""

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
         chosen_layers,
         end_eager,
         is_meant,
-        named_root,
         same_modes_after,
         trackable,
-        unwrapped,
         unwrapped_model,
         without_compiler,
     )

@@ -104,9 +104,6 @@ def unwrapped_model(model: nn.Module) -> nn.Module:
         model = inner
 
 
-unwrapped = named_root = unwrapped_model  # as rooms call it that are yet to be changed
-
-
 def _checked(model: Any) -> None:
     if not isinstance(model, nn.Module):
         raise InputError(f"a {type(model).__name__} is no model: give a torch.nn.Module.")

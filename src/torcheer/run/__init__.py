@@ -117,7 +117,7 @@ if TYPE_CHECKING:
     from torcheer.run.tables import Cells, Table, TableRecord, cells_of, table_fault
     from torcheer.run.tensorboard.export import KINDS_NOT_EXPORTED
     from torcheer.run.tensorboard.summary_writer import SummaryWriter
-    from torcheer.run.warnings_once import RunWarning, WarningsOnce
+    from torcheer.run.warnings_once import RunWarning, WarningsOnce, warn_caller
     from torcheer.run.write.process_end import Ending, at_end_of_child, ending_of, ending_of_program
     from torcheer.run.write.queue import Mark
 else:

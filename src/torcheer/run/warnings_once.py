@@ -51,7 +51,7 @@ class WarningsOnce:
                     f"{cause}: there are more series of which something cannot be kept; from here on it is "
                     "only counted (run.num_dropped)."
                 )
-        _warn(message)
+        warn_caller(message, RunWarning)
 
     def drop(self, count: int) -> None:
         with self._guard:
@@ -63,13 +63,14 @@ class WarningsOnce:
         self.num_dropped = 0
 
 
-def _warn(message: str) -> None:
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """With the line of whoever called torcheer."""
     try:
         level = _outside()
         if level is None:
-            warnings.warn_explicit(message, RunWarning, threading.current_thread().name, 1)
+            warnings.warn_explicit(message, category, threading.current_thread().name, 1)
         else:
-            warnings.warn(message, RunWarning, stacklevel=level)
+            warnings.warn(message, category, stacklevel=level)
     except Exception:
         # Warnings are errors in this process, or what shows them is broken; ours must not end a training.
         with suppress(Exception):

@@ -16,7 +16,7 @@ from torcheer.capture import log_forward_pass, same_model_after, same_random_sta
 from torcheer.errors import InputError
 from torcheer.inspector import Watcher, parse_rate
 from torcheer.inspector import watch as watch_training
-from torcheer.models import num_ranks, unwrapped
+from torcheer.models import num_ranks, unwrapped_model
 from torcheer.netview import NetView
 from torcheer.run import (
     NOT_A_NUMBER,
@@ -336,7 +336,7 @@ class RecordingCallback:
         self._recording = recording
         recording._begin_watching(self._watch, model, optimizer, first_step=first_step, rank=rank)
         if rank == 0 and any(self._often.values()):
-            self._model = unwrapped(model)
+            self._model = unwrapped_model(model)
 
     def _before_step(self, step: int, *, is_first_of_epoch: bool) -> None:
         if self._model is None:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import sys
-import warnings
-from pathlib import Path
-
-_LOG = logging.getLogger("torcheer")
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+from torcheer.run import warn_caller
 
 
 class TrainingWarning(UserWarning):
@@ -16,11 +10,4 @@ class TrainingWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """With the line of whoever called torcheer."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    try:
-        warnings.warn(message, TrainingWarning, stacklevel=level + 1)
-    except TrainingWarning:  # warnings are errors in this process; this one must not end a training
-        _LOG.warning("%s", message)
+    warn_caller(message, TrainingWarning)

@@ -21,7 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from torcheer.errors import InputError
 from torcheer.graph import Column, RowTable
-from torcheer.models import Batch, chosen_device, place, same_modes_after, split, unwrapped
+from torcheer.models import Batch, chosen_device, place, same_modes_after, split, unwrapped_model
 from torcheer.run import Run, whole_number_of
 from torcheer.training import distributed
 from torcheer.training.evaluation.predictions import NOTHING, ScoreKeeper, Scores
@@ -609,7 +609,7 @@ def evaluate(
     if kept is not None and chances is not None:
         counts = kept.counts(chances.num_classes)
     evaluation = Evaluation(
-        model=type(unwrapped(model)).__name__,
+        model=type(unwrapped_model(model)).__name__,
         num_items=num_items,
         loss=found,
         loss_name=name,

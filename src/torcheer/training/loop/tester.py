@@ -26,7 +26,7 @@ from torch.utils.data import DataLoader, IterableDataset, RandomSampler, Sequent
 
 from torcheer.capture import ModelHistory, same_model_after
 from torcheer.errors import InputError
-from torcheer.models import Batch, detached, named_root, split
+from torcheer.models import Batch, detached, split, unwrapped_model
 from torcheer.netview import Flow, NetPlan, check_name, looked_at, plan_of, signature_of
 from torcheer.run import reason_of
 from torcheer.training.evaluation.predictions import IGNORED, class_dim_of, scores_in
@@ -195,7 +195,7 @@ class Tally:
 @contextmanager
 def as_it_was_after(setup: Setup) -> Iterator[None]:
     """Random numbers, also those of the loaders; mode, buffers and gradients of the model: all put back."""
-    with keeping_random_state(setup.train, setup.test), same_model_after(named_root(setup.model)):
+    with keeping_random_state(setup.train, setup.test), same_model_after(unwrapped_model(setup.model)):
         yield
 
 

@@ -5,6 +5,7 @@ import os
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers and timm are imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
+os.environ["NUMBA_NUM_THREADS"] = "1"  # read when umap imports it; it sets torch's threads as well
 
 import asyncio
 import gc
@@ -81,9 +82,13 @@ def seeded() -> None:
 
 
 @pytest.fixture(autouse=True)
-def compiled_as_before() -> Iterator[None]:
-    """The compiler is on or off for the whole process: who leaves it off changes what later tests see."""
+def process_as_before() -> Iterator[None]:
+    """The compiler is on or off for the whole process: who leaves it off changes what later tests see.
+
+    A copy of a process in which torch has used several threads hangs as soon as it wants to use them.
+    """
     yield
+    assert torch.get_num_threads() == 1
     if "torch._dynamo" in sys.modules:
         assert sys.modules["torch._dynamo.eval_frame"]._stance.stance == "default"
 

@@ -33,6 +33,7 @@ TORTURE: Final = {  # the short forms: modules, with what they are given
     "torture: killed ranks": ("tests.features.torture", "--kills", "5"),
     "torture: damaged files": ("tests.run.torture_files", "--inputs", "5000"),
 }
+_FORKS: Final = ("-p", "tests.forks", "--forks", str(WORKERS))
 COVERED: Final = ("--cov=torcheer", "--cov-branch", "--cov-report=json:build/coverage.json")
 
 
@@ -106,11 +107,9 @@ def _tests(more: list[str]) -> list[Done]:
     """Runs pytest; a row for each kind of test."""
     SUMMARY.unlink(missing_ok=True)
     began = time.monotonic()
-    pytest = [sys.executable, "-m", "pytest"]
-    if not any((ROOT / "tests" / "__pycache__").glob("conftest*.pyc")):
-        # Once for all: each worker would take as long to read the tests for the first time.
-        subprocess.run([*pytest, "-q", "--collect-only"], stdout=subprocess.DEVNULL, cwd=ROOT, check=False)
-    command = [*pytest, "-n", str(WORKERS), "--dist", "worksteal", *more]
+    # pytest-cov knows xdist's workers, and not copies of a process.
+    workers = ["-n", str(WORKERS), "--dist", "worksteal"] if COVERED[0] in more else _FORKS
+    command = [sys.executable, "-m", "pytest", *workers, *more]
     code = subprocess.run(command, cwd=ROOT, check=False).returncode
     by_kind = json.loads(SUMMARY.read_text()) if SUMMARY.exists() else {}
     rows = [

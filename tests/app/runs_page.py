@@ -89,8 +89,11 @@ class RunsPage(Page):
         question = {"axis": "step", "low": None, "high": None, "num_buckets": 100, "wanted": wanted}
         return self.begin("series", **(question | changes))
 
-    def blocks(self, number: int) -> list[tuple[dict[str, Any], np.ndarray]]:
-        """The blocks of the next answer, each with its columns."""
+    def blocks(self, number: int, count: int = 0) -> list[tuple[dict[str, Any], np.ndarray]]:
+        """The blocks of the next answer, each with its columns; and of later ones, until there are `count`.
+
+        A look that takes long sends what it has and goes on.
+        """
         answer, data = self.hear(number)
         assert answer["type"] == "series", answer
         found, numbers = [], np.frombuffer(data)
@@ -100,7 +103,7 @@ class RunsPage(Page):
             found.append((block, numbers[:size].reshape(num_columns, -1)))
             numbers = numbers[size:]
         assert not len(numbers)
-        return found
+        return found if len(found) >= count else found + self.blocks(number, count - len(found))
 
 
 def _is_read(run: dict[str, Any]) -> bool:

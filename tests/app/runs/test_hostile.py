@@ -49,7 +49,7 @@ def test_names_with_anything_in_them_arrive_and_can_be_asked_for(tmp_path: Path)
         assert {metric["name"] for metric in listed["metrics"]} == set(NAMES)
         (entry,) = page.once("index", run_ids=[listed["id"]]).answer["runs"]
         assert {one["name"] for one in entry["series"] if one["kind"] == "text"} == set(NAMES)
-        blocks = page.blocks(page.series(listed["id"], *NAMES))
+        blocks = page.blocks(page.series(listed["id"], *NAMES), len(NAMES))
         assert {block["name"] for block, _ in blocks} == set(NAMES)
         for name in NAMES:
             question = {"run_id": listed["id"], "kind": "text", "name": name, "most": 5}

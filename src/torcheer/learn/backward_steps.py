@@ -51,7 +51,9 @@ def formula_of(
     assert node.rule is not None
     right = node.rule.way(position).formula
     if node.rule.name == "pow" and position == 0 and isinstance(node.inputs[1], int | float):
-        right = _power(node.inputs[1])
+        exponent = node.inputs[1]  # that was written: 2 e, 3 x^2
+        above = "" if exponent == 2 else rf"^{{{exponent - 1:.4g}}}"
+        right = rf"\bar c \cdot {number_text(exponent)}\,a{above}"
     elif node.rule.name == "mean":
         right = rf"\frac{{\bar c}}{{{mean_count(node)}}} \cdot \mathbf{{1}}"
     letters = {letter: rf"\name{{{name}}}" for letter, name in names.items()}
@@ -85,12 +87,6 @@ def symbol_of(rule: Rule, position: int) -> str:
 def number_text(value: Any) -> str:
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return f"({text})" if text.startswith("-") else text
-
-
-def _power(exponent: float) -> str:
-    """With the exponent that was written: 2 e, 3 x^2."""
-    above = "" if exponent == 2 else rf"^{{{exponent - 1:.4g}}}"
-    return rf"\bar c \cdot {number_text(exponent)}\,a{above}"
 
 
 def mean_count(node: Node) -> int:
@@ -206,18 +202,15 @@ def title_of(node: Node, position: int, names: Mapping[str, str]) -> str:
     assert node.rule is not None
     rule = node.rule.name
     if rule == "pow" and position == 0 and not isinstance(node.inputs[1], Tensor):
-        return _power_title(names["a"], node.inputs[1])
+        base, exponent = names["a"], node.inputs[1]
+        if exponent == 2:
+            return f"square: 2·{base}"
+        return f"pow: {digits(exponent)}·{base}^{digits(exponent - 1)}"
     template = display_of(rule).titles.get(symbol_of(node.rule, position))
     if template is None:
         return rule
     count = str(mean_count(node)) if rule == "mean" else ""
     return f"{rule}: {template.format_map({**names, 'n': count})}"
-
-
-def _power_title(base: str, exponent: Any) -> str:
-    if exponent == 2:
-        return f"square: 2·{base}"
-    return f"pow: {digits(exponent)}·{base}^{digits(exponent - 1)}"
 
 
 def _rows(value: Tensor) -> Tensor:
@@ -234,8 +227,6 @@ _FACTORS: Final[Mapping[tuple[str, str], Callable[[Tensor, Any, Mapping[str, str
     ),
 }
 
-
-# --- the steps ---------------------------------------------------------------------------------------------
 
 MAX_JACOBIAN: Final = 16  # elements on either side
 _MAX_JACOBIANS: Final = 200  # of one lesson
@@ -385,18 +376,15 @@ def sums_of(raw: Tensor, contribution: Tensor, name: str) -> list[SumOver]:
     """Over which dimensions the raw contribution is summed, and why."""
     shape = tuple(contribution.shape)
     num_new = raw.dim() - len(shape)
+    described = f"the shape {shape_text(shape)}" if shape else "a single number"
     found = []
     for dim, size in enumerate(raw.shape):
         is_new = dim < num_new
         if is_new or (shape[dim - num_new] == 1 and size != 1):
-            has = f"has {_described(shape)} and was" if is_new else "has one entry along this dimension,"
+            has = f"has {described} and was" if is_new else "has one entry along this dimension,"
             reason = f"{name} {has} used for each of {size}: what arrives at all of them is added."
             found.append(SumOver(dim=dim, size=size, reason=reason))
     return found
-
-
-def _described(shape: tuple[int, ...]) -> str:
-    return f"the shape {shape_text(shape)}" if shape else "a single number"
 
 
 def jacobian_of(node: Node, position: int) -> Tensor | None:

@@ -87,8 +87,6 @@ def given(task: Task) -> list[str]:
     return lines
 
 
-# --- how far a student has come: one small file ----------------------------------------------------------
-
 _VERSION: Final = 1
 _MAX_BYTES: Final = 1_000_000  # a larger file is none of ours
 
@@ -145,9 +143,6 @@ def _read(path: Path) -> Answers:
         return {}
     except OSError:
         return {}
-
-
-# --- the exercises ----------------------------------------------------------------------------------------
 
 
 def _task(

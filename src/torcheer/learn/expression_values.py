@@ -88,9 +88,10 @@ class Values:
                 operands.append(self._constant(given, line))
         kind: NodeKind = "op" if node.rule is not None else "parameter"
         rule = "" if node.rule is None else node.rule.name
-        return self._add(
-            Value(plain(node.value), kind, node, operands, rule, line=line, layer=self._layer(node))
-        )
+        # The address of the layer that the op happened in, or what it is.
+        around = getattr(node.layer, "layer", node.layer)
+        layer = "" if around is None else self._layers.get(id(around)) or type(around).__name__
+        return self._add(Value(plain(node.value), kind, node, operands, rule, line=line, layer=layer))
 
     def name(self, tensor: Any, name: str) -> None:
         """Call it so, unless it has a name already: `b = a` makes nothing new."""
@@ -124,11 +125,6 @@ class Values:
             self._by_id[id(value.keeps)] = value
             self._by_memory.setdefault((value.tensor.data_ptr(), value.tensor.numel()), value)
         return value
-
-    def _layer(self, node: Node) -> str:
-        """The address of the layer that an op happened in, or what it is."""
-        layer = getattr(node.layer, "layer", node.layer)
-        return "" if layer is None else self._layers.get(id(layer)) or type(layer).__name__
 
     def _constant(self, tensor: Tensor, line: int) -> Value:
         """An input that wants no gradient: known, the same numbers in another form, or new."""

@@ -100,15 +100,15 @@ def described(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a tuple" if isinstance(value, tuple) else "this"
 
 
-# --- kinds: each returns the value as it is to be used, or None where it is of another kind ----------------
-
-
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+# Of these each returns the value as it is to be used, or None where it is of another kind.
 
 
 def _if(test: Callable[[Any], bool]) -> Callable[[Any], Any]:
@@ -285,9 +285,6 @@ def _without_numbers(value: Any) -> Any:
     return value
 
 
-# --- the table ------------------------------------------------------------------------------------------
-
-
 class Function(NamedTuple):
     """What may be called."""
 
@@ -325,21 +322,10 @@ def floats(*values: Any) -> list[Any]:
     return [one.to(kinds[0]) if kinds and isinstance(one, Tensor) else one for one in values]
 
 
-# --- calls of torch's, which the engine hears of where there is a tracer in them ---------------------------
-
-
 def _of_torch(name: str) -> Callable[..., Any]:
+    """A call of torch's, which the engine hears of where there is a tracer in it."""
     op: Callable[..., Any] = getattr(F, name, None) or getattr(torch, name)
     return lambda **of: op(*of.values())
-
-
-def _loss(name: str) -> Callable[..., Any]:
-    op: Callable[..., Any] = getattr(F, name)
-    return lambda a, b, reduction: op(*floats(a, b), reduction=reduction)
-
-
-def _conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, **how: Any) -> Any:
-    return F.conv2d(*floats(x, weight, bias), **how)
 
 
 # fmt: off
@@ -397,15 +383,16 @@ _row("layers", "matmul dot", "a:tensor b:tensor", lambda a, b: torch.matmul(*flo
 _row("layers", "linear", "x:tensor weight:tensor bias:tensor=None",
      lambda x, weight, bias: F.linear(*floats(x, weight, bias)))
 _row("layers", "conv2d", "x:tensor weight:tensor bias:tensor=None stride:window=(1,1) padding:window=(0,0) "
-     "dilation:window=(1,1)", _conv2d)
+     "dilation:window=(1,1)", lambda x, weight, bias, **how: F.conv2d(*floats(x, weight, bias), **how))
 _row("layers", "max_pool2d avg_pool2d", "x:tensor kernel_size:window stride:window=None padding:window=(0,0)")
 _row("layers", "layer_norm", "x:tensor shape:sizes weight:tensor=None bias:tensor=None eps:number=1e-05")
 _row("layers", "cross_entropy", "x:tensor target:tensor reduction:reduction='mean'",
      lambda x, target, reduction: F.cross_entropy(x, target, reduction=reduction))
 _row("layers", "nll_loss", "x:tensor target:index reduction:reduction='mean'",
      lambda x, target, reduction: F.nll_loss(x, target, reduction=reduction))
-for name in "mse_loss l1_loss binary_cross_entropy_with_logits".split():
-    _row("layers", name, "a:tensor b:tensor reduction:reduction='mean'", _loss(name))
+for loss in (F.mse_loss, F.l1_loss, F.binary_cross_entropy_with_logits):
+    _row("layers", loss.__name__, "a:tensor b:tensor reduction:reduction='mean'",
+         lambda a, b, reduction, op=loss: op(*floats(a, b), reduction=reduction))
 # fmt: on
 
 ATTRIBUTES: Final[Mapping[str, Callable[[Tensor], Any]]] = {

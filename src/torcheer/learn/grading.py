@@ -9,7 +9,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from torcheer.autograd import as_plain, grad, tracer
+from torcheer.autograd import grad, tracer
 from torcheer.learn.backward_steps import element_names
 from torcheer.learn.exercises import Shapes, Task
 from torcheer.learn.expression_values import cells_of, one_thread, plain
@@ -97,7 +97,7 @@ def judge_one(task: Task, symbol: str, answer: str, trials: list[Trial]) -> Verd
     for number, trial in enumerate(trials):
         wanted = trial.wanted[symbol]
         try:
-            got = _as_floats(evaluate(answer, trial.variables))
+            got = plain(evaluate(answer, trial.variables)).to(torch.float64)
         except Fault as fault:
             return _verdict(symbol, _so_far(number, trial) + fault.message, None, None)
         first = got if first is None else first
@@ -115,7 +115,8 @@ def _so_far(number: int, trial: Trial) -> str:
     if number < _ROUNDS:
         inputs = ", ".join(f"{name} = {_numbers(trial.variables[name])}" for name in trial.shapes)
         return f"right for the numbers above, but not for {inputs}: "
-    return f"right for the shapes above, but not for {_shapes(trial)}: "
+    shapes = ", ".join(f"{name} of {shape_text(shape)}" for name, shape in trial.shapes.items())
+    return f"right for the shapes above, but not for {shapes}: "
 
 
 def what_is_wrong(symbol: str, answer: str, got: Tensor, trial: Trial) -> str:
@@ -192,15 +193,6 @@ def _where(symbol: str, got: Tensor, wanted: Tensor) -> str:
 
 def _same(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=_CLOSE, atol=_CLOSE)
-
-
-def _as_floats(value: Tensor) -> Tensor:
-    with as_plain():
-        return plain(value).to(torch.float64)
-
-
-def _shapes(trial: Trial) -> str:
-    return ", ".join(f"{name} of {shape_text(shape)}" for name, shape in trial.shapes.items())
 
 
 def _verdict(

@@ -13,7 +13,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -77,9 +76,8 @@ def parse(source: str) -> ast.Module:
     if len(source) > MAX_SOURCE:
         raise Fault(f"{len(source):,} signs are too many: {MAX_SOURCE:,} are allowed.")
     if "\\" in source:
-        raise Fault(
-            "a backslash is not used here: a long line goes on inside of brackets.", _line_of(source, "\\")
-        )
+        line = source.partition("\\")[0].count("\n") + 1
+        raise Fault("a backslash is not used here: a long line goes on inside of brackets.", line)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of doubtful spelling, for those who run it
@@ -95,28 +93,23 @@ def parse(source: str) -> ast.Module:
 
 
 def parse_to_fault(source: str) -> tuple[ast.Module, Fault | None]:
-    """All that can be read; where there is a fault, the statements before the one that it is in."""
+    """All that can be read; where there is a fault, the statements before the one that it is in.
+
+    A statement may begin some lines above its fault. Half of a loop would compute something else.
+    """
     try:
         return parse(source), None
-    except Fault as fault:
-        return _before(source.split("\n"), fault.line), fault
-
-
-def _before(lines: list[str], line: int) -> ast.Module:
-    """A statement may begin some lines above its fault. Half of a loop would compute something else."""
-    for end in range(min(line, len(lines)) - 1, max(0, line - _MAX_BACK), -1):
+    except Fault as first:
+        fault, lines = first, source.split("\n")
+    for end in range(min(fault.line, len(lines)) - 1, max(0, fault.line - _MAX_BACK), -1):
         try:
             tree = parse("\n".join(lines[:end]))
         except Fault:
             continue
         if lines[end][:1].isspace() and tree.body and isinstance(tree.body[-1], ast.For):
             tree.body.pop()
-        return tree
-    return ast.Module(body=[], type_ignores=[])
-
-
-def _line_of(source: str, sign: str) -> int:
-    return source[: source.index(sign)].count("\n") + 1
+        return tree, fault
+    return ast.Module(body=[], type_ignores=[]), fault
 
 
 def _check_depth(tree: ast.Module) -> None:
@@ -201,6 +194,7 @@ _OPERATORS: Final[Mapping[type[ast.AST], Callable[..., Any]]] = {
     ast.UAdd: operator.pos,
     ast.Invert: operator.invert,
 }
+_KIND_OF_LEAF: Final[Mapping[str, NodeKind]] = {"param": "parameter", "tensor": "input", "randn": "input"}
 # What torch and the engine raise for arguments that do not fit.
 _OF_AN_OP: Final = (
     TorcheerError,
@@ -208,7 +202,6 @@ _OF_AN_OP: Final = (
     ValueError,
     TypeError,
     IndexError,
-    NotImplementedError,
     ArithmeticError,
     AttributeError,
     AssertionError,
@@ -250,19 +243,18 @@ def evaluate(source: str, variables: Mapping[str, Any], dtype: torch.dtype = tor
     tree = parse(source)
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
         raise Fault("write one expression, such as g * b.", 1)
-    unknown = partial(_not_given, list(variables))
+
+    def unknown(name: str) -> str:
+        # `gb` is what is written for g * b on paper.
+        meant = f" Did you mean {' * '.join(name)}?" if set(name) <= set(variables) else ""
+        return f"there is no {name[:60]} here; given are {', '.join(variables)}.{meant}"
+
     result = Interpreter(dict(variables), dtype, unknown).value(tree.body[0].value)
     if is_number(result):
         return torch.tensor(float(result), dtype=dtype)
     if not isinstance(result, Tensor):
         raise Fault(f"this gives {described(result)}, not a tensor.", 1)
     return result
-
-
-def _not_given(names: Sequence[str], name: str) -> str:
-    """What is said of a name that an answer may not use; `gb` is what is written for g * b on paper."""
-    meant = f" Did you mean {' * '.join(name)}?" if set(name) <= set(names) else ""
-    return f"there is no {name[:60]} here; given are {', '.join(names)}.{meant}"
 
 
 def _not_yet(name: str) -> str:
@@ -571,12 +563,7 @@ class Interpreter:
             leaf = made.run(self._maker, **bound)
         except _OF_AN_OP as error:
             raise Fault(f"{text_of(tree)}: {_first_sentence(error)}") from None
-        kind: NodeKind = "constant"
-        if made.name == "param":
-            kind = "parameter"
-        elif made.name in ("tensor", "randn"):
-            kind = "input"
-        self.values.add_leaf(leaf, kind, text_of(tree), tree.lineno)
+        self.values.add_leaf(leaf, _KIND_OF_LEAF.get(made.name, "constant"), text_of(tree), tree.lineno)
         return leaf
 
     def _size(self, value: Tensor, args: Sequence[Any]) -> Any:

@@ -33,16 +33,14 @@ def checks_of(loss: Node, values: Sequence[Value], gradients: Mapping[Node, Tens
         torch_says = torch_gradients(loss, nodes)
         replay = _Replay(loss, nodes)
         numbers = {value.node: number for number, value in enumerate(values) if value.node is not None}
-        scale = max([1.0, *(_largest(one) for one in gradients.values())])
+        sizes = [one.nan_to_num(0, 0, 0).abs().max() for one in gradients.values() if one.numel()]
+        scale = max([1.0, *map(float, sizes)])
         checks = []
         for node in nodes:
             if node in gradients:
                 number, both = numbers[node], (gradients[node], torch_says.get(node))
                 checks.append(_check(number, values[number].name, *both, *replay.differences(node), scale))
     return sorted(checks, key=lambda check: check.node)
-
-
-# --- torch's autograd --------------------------------------------------------------------------------------
 
 
 def torch_gradients(loss: Node, nodes: Sequence[Node]) -> dict[Node, Tensor]:
@@ -74,9 +72,6 @@ def _inputs(node: Node, made: Mapping[Node, Tensor], dtype: torch.dtype | None) 
         else:
             inputs.append(given)
     return inputs
-
-
-# --- differences -------------------------------------------------------------------------------------------
 
 
 class _Replay:
@@ -149,9 +144,6 @@ def _again(node: Node, values: Mapping[Node, Tensor]) -> Tensor:
     return node.rule.forward(*_inputs(node, values, torch.float64), **options)
 
 
-# --- comparing ---------------------------------------------------------------------------------------------
-
-
 def _check(
     number: int,
     name: str,
@@ -218,17 +210,9 @@ def _distance(one: Tensor, other: Tensor, counts: Tensor) -> float | None:
     return largest if math.isfinite(largest) else None
 
 
-def _largest(value: Tensor) -> float:
-    finite = value[value.isfinite()].abs()
-    return float(finite.max()) if finite.numel() else 0.0
-
-
 def _round_number(value: float) -> float:
     """The power of ten above: easier to read."""
     return float(10.0 ** math.ceil(math.log10(value)))
-
-
-# --- lessons -----------------------------------------------------------------------------------------------
 
 
 @one_thread()

@@ -66,9 +66,6 @@ class Parameter(tracer):
             return Tensor._make_subclass(tracer, self)
 
 
-# --- modules ---------------------------------------------------------------------------------------------
-
-
 class LayerCall:
     """One call of a layer: every op in it keeps this, so that they can be shown as one."""
 
@@ -134,8 +131,6 @@ class Module(torch.nn.Module):
             state.update({name: one.data for name, one in state.items() if isinstance(one, tracer)})
         return state
 
-    # --- printing it -------------------------------------------------------------------------------------
-
     def __repr__(self) -> str:
         inside = self._printed_children()
         if not inside or self.is_one_layer:
@@ -176,9 +171,6 @@ def _check_is_ours(module: Any, who: str) -> None:
             f"{who} is a {type(module).__module__}.{type(module).__name__}: take the layer of that name "
             "here, or write a Module whose forward calls it."
         )
-
-
-# --- layers to be read -----------------------------------------------------------------------------------
 
 
 class Sequential(torch.nn.Sequential, Model):
@@ -245,8 +237,6 @@ def causal_mask(num_steps: int) -> Tensor:
     """For attention that may not look ahead: -inf above the diagonal, 0 elsewhere."""
     return torch.full((num_steps, num_steps), -math.inf).triu(1)
 
-
-# --- all others, which are torch's -----------------------------------------------------------------------
 
 _SHORT: Final = {
     "MSE": "MSELoss",

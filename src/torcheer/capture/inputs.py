@@ -212,9 +212,6 @@ def _like_tuple(original: tuple[Any, ...], items: list[Any]) -> Any:
         return tuple(items)
 
 
-# --- the call of a model ---------------------------------------------------------------------------
-
-
 class Call(NamedTuple):
     """The arguments with which the model is called."""
 

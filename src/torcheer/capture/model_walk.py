@@ -199,9 +199,6 @@ def _passes(calls: list[Scope]) -> tuple[ModulePass, ...]:
     )
 
 
-# --- which layers are meant ---------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class Selection:
     """Which layers are meant. Each kind of key is told apart before the pass, so that one pass is enough."""

@@ -103,8 +103,6 @@ class HistorySource:
             known = self._figures[kind, index] = (stamp, figures_of(array, dtype))
         return known[1]
 
-    # --- which value ---------------------------------------------------------------------------------
-
     def _value(self, kind: TensorKind, index: int) -> tuple[Any, str] | str:
         history = self._history
         is_param = kind in ("param", "param_grad")

@@ -151,8 +151,6 @@ class _Describer:
             )
         return entries
 
-    # --- tables ------------------------------------------------------------------------------------
-
     def _source(self, line: SourceLine | None) -> int:
         if line is None:
             return -1

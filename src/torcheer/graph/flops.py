@@ -67,9 +67,6 @@ def work_of(op_type: str, inputs: Sequence[Shape], output: Shape, arguments: Arg
         return None
 
 
-# --- ops that contract -------------------------------------------------------------------------------
-
-
 def _macs(count: _Count, *, bias_at: int | None = None) -> _Rule:
     """Two FLOPs a MAC. With an input at `bias_at`, one more for each output."""
 
@@ -163,9 +160,6 @@ def _einsum(x: Sequence[Shape], out: Shape, arguments: Arguments) -> Work:
         # Nothing is summed: a permutation or an outer product, and torch runs it as one.
         return Work(flops=num_terms * num_multiplications)
     return Work(flops=num_terms * (num_multiplications + 1), macs=num_terms if num_multiplications else 0)
-
-
-# --- ops on elements ---------------------------------------------------------------------------------
 
 
 def _per_output(flops: int) -> _Rule:

@@ -15,8 +15,6 @@ from torcheer.autograd.composed.elementwise import as_type
 from torcheer.autograd.torch_calls import call, enter, place_of, places_of, plain
 from torcheer.errors import InputError
 
-# --- in one row of the table -----------------------------------------------------------------------------
-
 
 def _over(op: Callable[..., Any], no_dim: Any = None) -> Callable[..., Any]:
     """A row that takes some dimensions away; `no_dim` is what says all of them."""
@@ -53,9 +51,6 @@ enter(
     },
     replace=True,
 )
-
-
-# --- spread ----------------------------------------------------------------------------------------------
 
 
 def root(a: Tensor) -> Any:
@@ -96,9 +91,6 @@ call("var")(lambda a, *args, **named: var_mean(a, *args, **named)[0])
 call("std")(lambda a, *args, **named: std_mean(a, *args, **named)[0])
 
 
-# --- products --------------------------------------------------------------------------------------------
-
-
 @call("prod")
 def prod(a: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Halves times halves: a tree of products, whose gradient needs no division and does not mind zeros."""
@@ -132,9 +124,6 @@ def cumprod(a: Tensor, dim: int, *, dtype: Any = None) -> Any:
     return a
 
 
-# --- sums ------------------------------------------------------------------------------------------------
-
-
 @call("nansum")
 def nansum(a: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     return torch.sum(torch.where(torch.isnan(a), 0.0, a), dim, keepdim=keepdim, dtype=dtype)
@@ -155,9 +144,6 @@ def diff(
         rest = a.shape[dim] - 1
         a = a.narrow(dim, 1, rest) - a.narrow(dim, 0, rest)
     return a
-
-
-# --- norms -----------------------------------------------------------------------------------------------
 
 
 @call("linalg_vector_norm")
@@ -223,9 +209,6 @@ enter(
         "trace": lambda a: torch.diagonal(a).sum(),
     }
 )
-
-
-# --- the largest, and those in order ---------------------------------------------------------------------
 
 
 @call("sort", "topk", "cummax", "cummin", "kthvalue", "mode", asks=True)

@@ -164,9 +164,6 @@ class Alignment:
         self.partner[left] = right
 
 
-# --- by structure --------------------------------------------------------------------------------
-
-
 def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
     """By structure alone: the same ops, wired in the same way, are partners one by one.
 
@@ -298,9 +295,6 @@ def _rounded_sample(value: Tensor) -> list[int]:
     numbers = torch.view_as_real(taken.to(torch.complex64)).flatten() if taken.is_complex() else taken
     rounded = numbers.to(torch.float32).add(0.0).to(torch.bfloat16)  # minus zero becomes zero
     return [int(bits) for bits in rounded.view(torch.int16).tolist()]
-
-
-# --- by values -------------------------------------------------------------------------------------
 
 
 def mend(alignment: Alignment, left: Structure, right: Structure, judge: Judge) -> None:

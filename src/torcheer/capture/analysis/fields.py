@@ -171,9 +171,6 @@ def find_field(
     )
 
 
-# --- the way -----------------------------------------------------------------------------------
-
-
 def _settled(
     history: ModelHistory, starts: Sequence[int], ends: Iterable[int]
 ) -> tuple[Dependence, list[int]]:
@@ -215,9 +212,6 @@ def _go_on(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:
     return masks
 
 
-# --- the unit --------------------------------------------------------------------------------
-
-
 def _unit_mask(history: ModelHistory, op: int, unit: Unit) -> Tensor:
     shape = tuple(history._tape.meta(op).shape)
     place = _place(shape, unit)
@@ -242,9 +236,6 @@ def _place(shape: tuple[int, ...], unit: Unit) -> tuple[int, ...] | None:
     if len(given) == len(shape) - 1 and given:
         given = (0, *given)
     return given if len(given) == len(shape) else None
-
-
-# --- the answer ------------------------------------------------------------------------------
 
 
 def _end(op: Op, mask: Tensor | None) -> FieldEnd:

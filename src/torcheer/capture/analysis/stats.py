@@ -210,9 +210,6 @@ def _why_empty(history: ModelHistory, of: str) -> str:
     return "no value of this pass was saved: capture with layers_to_save='all', or name some layers."
 
 
-# --- activations: where they saturate, and which of them switch units off ------------------------
-
-
 class Ends(NamedTuple):
     """The ends of a bounded activation; a value within `margin` of an end is saturated."""
 
@@ -280,8 +277,6 @@ _ENDS: dict[str, Ends] = {
     "relu6": Ends(None, 6.0, 0.0),
 }
 
-
-# --- units: the channels, or the features -------------------------------------------------------
 
 # Channels stand before the positions: as many dimensions from the end as the map has.
 _MAP = re.compile(

@@ -35,9 +35,6 @@ _KIND_OF_LAYOUT = {layout: kind for kind, (layout, _, _) in _COMPRESSED.items()}
 _CODED = {torch.quint8: torch.uint8, torch.qint8: torch.int8, torch.qint32: torch.int32}
 
 
-# --- writing: where each value goes --------------------------------------------------------------
-
-
 class CannotKeep(Exception):  # noqa: N818  # no error: the value is left out, with a note
     """Why a value cannot be stored."""
 
@@ -81,8 +78,6 @@ class TensorPlan:
             assert item.stored is not None
             item.stored = msgspec.structs.replace(item.stored, parts=[part.stored for part in item.parts])
         self._by_storage, self._made_of_parts = {}, []
-
-    # --- kinds of tensors --------------------------------------------------------------------
 
     def _add(self, name: str, tensor: Tensor) -> Item:
         if tensor.is_meta or any(kind.__name__ == "FakeTensor" for kind in type(tensor).__mro__):
@@ -224,9 +219,6 @@ def _plain(tensor: Tensor) -> Tensor:
     return tensor.cpu().resolve_conj().resolve_neg().contiguous()
 
 
-# --- checks, when the file is opened -----------------------------------------------------------
-
-
 def check_stored(stored: StoredTensor, file: TensorFile) -> None:
     """Raise ValueError unless the value can be made of what the file has."""
     if stored.kind not in _MAKERS:
@@ -281,9 +273,6 @@ def num_value_bytes(stored: StoredTensor) -> int:
         parts = stored.parts if stored.kind == "nested" else stored.parts[:1]
         return sum(map(num_value_bytes, parts))
     return math.prod(stored.shape) * stored.dtype.itemsize
-
-
-# --- making, when a value is asked for -----------------------------------------------------------
 
 
 def make_value(stored: StoredTensor, file: TensorFile) -> Tensor:

@@ -87,9 +87,6 @@ def _text_piece(name: str, text: bytes) -> Piece:
     return Piece(name=name, file_type="U8", shape=(len(text),), num_bytes=len(text), make=make)
 
 
-# --- values --------------------------------------------------------------------------------------
-
-
 class KeptValues:
     """The tensors of a pass on their way into a file, each under the label of its op.
 
@@ -190,9 +187,6 @@ def _stored(item: Item | None) -> schema.StoredTensor | None:
 
 def _has_unkept(tree: Any) -> bool:
     return isinstance(tree, list) and (tree[:1] == ["unkept"] or any(map(_has_unkept, tree)))
-
-
-# --- structure -----------------------------------------------------------------------------------
 
 
 class Table(list[R]):

@@ -132,8 +132,6 @@ def _below_the_rest(leaves: Sequence[Node], edges: Sequence[Edge]) -> list[Wire]
     return [Wire(source=last.key, target=leaf.key, weight=_UNSEEN_WEIGHT) for leaf in lonely]
 
 
-# --- columns -----------------------------------------------------------------------------------------
-
 _LONGEST = 12_000.0  # pixels in one piece; a ResNet-18 takes 7,000
 _ASPECT = 1.3  # of the whole picture, width to height, or the other way round
 _GAP = 28.0
@@ -260,8 +258,6 @@ def _stretch(group: Group, number: int) -> Group:
         is_continued=bool(children) and any(leaf.column < number for leaf in group.leaves()),
     )
 
-
-# --- lines from one column to the next ---------------------------------------------------------------
 
 _AROUND = 13.0  # how far below and above the columns it runs
 

@@ -81,8 +81,6 @@ class Folder:
                 best = (size, times)
         return best
 
-    # --- what makes two blocks equal -----------------------------------------------------------
-
     def _signature(self, part: Part) -> int:
         number = self._signature_of.get(id(part))
         if number is None:  # of a leaf; groups are entered as they are folded

@@ -18,7 +18,6 @@ from torcheer.autograd import Node, Rule, as_plain, walk_back
 from torcheer.learn.expression_values import MAX_SIDE, Value, cells_of, new_nodes, plain
 from torcheer.learn.lesson_document import (
     BackwardStep,
-    Cells,
     Form,
     Jacobian,
     SumOver,
@@ -94,9 +93,11 @@ def mean_count(node: Node) -> int:
     return max(1, int(node.inputs[0].numel()) // max(1, node.value.numel()))
 
 
-class Display(NamedTuple):
-    form: Form
-    titles: Mapping[str, str]  # by the letter of the input
+class Display:
+    """How a step of a rule looks: its form, and its title by the letter of the input."""
+
+    def __init__(self, form: Form, **titles: str) -> None:
+        self.form, self.titles = form, titles
 
 
 class Factors(NamedTuple):
@@ -108,82 +109,69 @@ class Factors(NamedTuple):
     right_label: str
 
 
-def _elementwise(**titles: str) -> Display:
-    return Display("elementwise", titles)
-
-
-def _moved(title: str) -> Display:
-    return Display("moved", {"a": title})
-
-
-def _general(**titles: str) -> Display:
-    return Display("general", titles)
-
-
 # fmt: off
 DISPLAYS: Final[Mapping[str, Display]] = {
-    "add": _elementwise(a="1", b="1"),
-    "sub": _elementwise(a="1", b="−1"),
-    "mul": _elementwise(a="{b}", b="{a}"),
-    "div": _elementwise(a="1/{b}", b="−{c}/{b}"),
-    "neg": _elementwise(a="−1"),
-    "pow": _elementwise(a="{b}·{a}^({b}−1)", b="{c}·ln {a}"),
-    "exp": _elementwise(a="{c}"),
-    "expm1": _elementwise(a="{c} + 1"),
-    "log": _elementwise(a="1/{a}"),
-    "log1p": _elementwise(a="1/(1 + {a})"),
-    "sqrt": _elementwise(a="1/(2·{c})"),
-    "abs": _elementwise(a="sign"),
-    "sin": _elementwise(a="cos {a}"),
-    "cos": _elementwise(a="−sin {a}"),
-    "atan": _elementwise(a="1/(1 + {a}²)"),
-    "asin": _elementwise(a="1/√(1 − {a}²)"),
-    "tanh": _elementwise(a="1 − {c}²"),
-    "sigmoid": _elementwise(a="{c}(1 − {c})"),
-    "relu": _elementwise(a="mask"),
-    "erf": _elementwise(a="bell curve"),
-    "floor": _elementwise(a="0"), "ceil": _elementwise(a="0"),
-    "trunc": _elementwise(a="0"), "sign": _elementwise(a="0"), "round": _elementwise(a="0"),
-    "maximum": _elementwise(a="mask", b="mask"),
-    "minimum": _elementwise(a="mask", b="mask"),
-    "where": _elementwise(a="mask", b="mask"),
-    "clone": _elementwise(a="1"),
-    "to": _elementwise(a="1"),
-    "sum": _moved("1 to each"),
-    "mean": _moved("share 1/{n}"),
-    "amax": _moved("to the largest"),
-    "reshape": _moved("old shape"),
-    "permute": _moved("turned back"),
-    "expand": _moved("sum of copies"),
-    "flip": _moved("turned back"),
-    "cat": _moved("its piece"),
-    "index": _moved("to its places"),
-    "place": _moved("from its places"),
-    "gather": _moved("to what was picked"),
-    "scatter": _moved("from its places"),
-    "logsumexp": _general(a="softmax shares"),
-    "cumsum": _general(a="sums from the end"),
-    "softmax": _general(a="{c}·(g − Σ g·{c})"),
-    "log_softmax": _general(a="g − eᶜ·Σ g"),
-    "standardise": _general(a="mean and stretch taken out"),
-    "lstm_memory": _general(x="through the gates", m="forget gate"),
-    "lstm_state": _general(x="through the output gate", m="output gate"),
-    "gru_state": _general(x="through the gates", y="through the gates", h="update gate"),
-    "matmul": Display("matrix", {"a": "g · {b}ᵀ", "b": "{a}ᵀ · g"}),
-    "einsum": _general(a="times the others"),
-    "linear": Display("matrix", {"x": "g · {w}", "w": "gᵀ · {x}", "b": "sum of g"}),
-    "conv2d": _general(x="g spread by {w}", w="{x} met by g", b="sum of g"),
-    "conv_transpose2d": _general(x="g met by {w}", w="g met by {x}", b="sum of g"),
-    "conv_weight": _general(x="{w} spread by g", w="{x} met by g"),
-    "unfold2d": _moved("sum of patches"),
-    "fold2d": _moved("its patches"),
+    "add": Display("elementwise", a="1", b="1"),
+    "sub": Display("elementwise", a="1", b="−1"),
+    "mul": Display("elementwise", a="{b}", b="{a}"),
+    "div": Display("elementwise", a="1/{b}", b="−{c}/{b}"),
+    "neg": Display("elementwise", a="−1"),
+    "pow": Display("elementwise", a="{b}·{a}^({b}−1)", b="{c}·ln {a}"),
+    "exp": Display("elementwise", a="{c}"),
+    "expm1": Display("elementwise", a="{c} + 1"),
+    "log": Display("elementwise", a="1/{a}"),
+    "log1p": Display("elementwise", a="1/(1 + {a})"),
+    "sqrt": Display("elementwise", a="1/(2·{c})"),
+    "abs": Display("elementwise", a="sign"),
+    "sin": Display("elementwise", a="cos {a}"),
+    "cos": Display("elementwise", a="−sin {a}"),
+    "atan": Display("elementwise", a="1/(1 + {a}²)"),
+    "asin": Display("elementwise", a="1/√(1 − {a}²)"),
+    "tanh": Display("elementwise", a="1 − {c}²"),
+    "sigmoid": Display("elementwise", a="{c}(1 − {c})"),
+    "relu": Display("elementwise", a="mask"),
+    "erf": Display("elementwise", a="bell curve"),
+    **dict.fromkeys("floor ceil trunc sign round".split(), Display("elementwise", a="0")),
+    "maximum": Display("elementwise", a="mask", b="mask"),
+    "minimum": Display("elementwise", a="mask", b="mask"),
+    "where": Display("elementwise", a="mask", b="mask"),
+    "clone": Display("elementwise", a="1"),
+    "to": Display("elementwise", a="1"),
+    "sum": Display("moved", a="1 to each"),
+    "mean": Display("moved", a="share 1/{n}"),
+    "amax": Display("moved", a="to the largest"),
+    "reshape": Display("moved", a="old shape"),
+    "permute": Display("moved", a="turned back"),
+    "expand": Display("moved", a="sum of copies"),
+    "flip": Display("moved", a="turned back"),
+    "cat": Display("moved", a="its piece"),
+    "index": Display("moved", a="to its places"),
+    "place": Display("moved", a="from its places"),
+    "gather": Display("moved", a="to what was picked"),
+    "scatter": Display("moved", a="from its places"),
+    "logsumexp": Display("general", a="softmax shares"),
+    "cumsum": Display("general", a="sums from the end"),
+    "softmax": Display("general", a="{c}·(g − Σ g·{c})"),
+    "log_softmax": Display("general", a="g − eᶜ·Σ g"),
+    "standardise": Display("general", a="mean and stretch taken out"),
+    "lstm_memory": Display("general", x="through the gates", m="forget gate"),
+    "lstm_state": Display("general", x="through the output gate", m="output gate"),
+    "gru_state": Display("general", x="through the gates", y="through the gates", h="update gate"),
+    "matmul": Display("matrix", a="g · {b}ᵀ", b="{a}ᵀ · g"),
+    "einsum": Display("general", a="times the others"),
+    "linear": Display("matrix", x="g · {w}", w="gᵀ · {x}", b="sum of g"),
+    "conv2d": Display("general", x="g spread by {w}", w="{x} met by g", b="sum of g"),
+    "conv_transpose2d": Display("general", x="g met by {w}", w="g met by {x}", b="sum of g"),
+    "conv_weight": Display("general", x="{w} spread by g", w="{x} met by g"),
+    "unfold2d": Display("moved", a="sum of patches"),
+    "fold2d": Display("moved", a="its patches"),
 }
 # fmt: on
 
 
 def display_of(rule: str) -> Display:
     """That of a rule; of one that somebody added, what its Jacobian says."""
-    return DISPLAYS.get(rule, _general())
+    return DISPLAYS.get(rule, Display("general"))
 
 
 def form_of(node: Node, position: int) -> Form:
@@ -277,13 +265,11 @@ class _Writer:
         self._num_arrived: Counter[Node] = Counter()
         self._num_all = Counter(parent for node in nodes for parent in node.parents if parent is not None)
         self._num_jacobians = 0
-        self.steps = [self._seed_step(self._ids[loss], cells_of(seed, self._side))]
-
-    def _seed_step(self, loss: int, one: Cells) -> BackwardStep:
-        name = self._values[loss].name
-        return BackwardStep(
-            node=loss,
-            to=loss,
+        number, one = self._ids[loss], cells_of(seed, self._side)
+        name = values[number].name
+        first = BackwardStep(
+            node=number,
+            to=number,
             position=0,
             title="seed with 1",
             rule="",
@@ -295,6 +281,7 @@ class _Writer:
             contribution=one,
             after=one,
         )
+        self.steps = [first]
 
     def watch(self, node: Node, position: int, gradient: Tensor, contribution: Tensor) -> None:
         parent, rule, side = node.parents[position], node.rule, self._side

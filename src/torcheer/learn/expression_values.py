@@ -104,8 +104,12 @@ class Values:
         taken: set[str] = set()
         counts: Counter[str] = Counter()
         for value in self.all:
-            if value.is_named:
-                value.name = _free(value.name, taken)
+            if value.is_named:  # the name, or the first of name_2, name_3, … that nobody has
+                number, name = 1, value.name
+                while value.name in taken:
+                    number += 1
+                    value.name = f"{name}_{number}"
+                taken.add(value.name)
         for value in self.all:
             if not value.is_named:
                 stem = value.rule or ("param" if value.kind == "parameter" else value.kind)
@@ -158,16 +162,6 @@ def written(value: Value) -> str:
         left, inputs = list(names), value.node.inputs
         names = [left.pop(0) if isinstance(one, Tensor) else f"{one}" for one in inputs if one is not None]
     return f"{value.rule}({', '.join(names)})"
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """The name, or the first of name_2, name_3, … that nobody has."""
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    taken.add(free)
-    return free
 
 
 MAX_SIDE: Final = 16

@@ -92,7 +92,11 @@ class _Replay:
         size = node.value.numel()
         if size > MAX_DIFFERENCES:
             return None, f"differences are computed for at most {MAX_DIFFERENCES} elements, not for {size:,}."
-        after = self._after(node)
+        touched, after = {node}, []  # the ops that depend on it
+        for one in self._nodes:
+            if not touched.isdisjoint(one.parents):
+                touched.add(one)
+                after.append(one)
         self._work += 2 * size * sum(_work(one) for one in after)
         if self._work > _MAX_WORK:
             return None, "there are too many ops to compute all differences: a smaller expression has them."
@@ -103,16 +107,6 @@ class _Replay:
             above[place] = (self._loss_with(node, after, place, step) - middle) / step
             below[place] = (middle - self._loss_with(node, after, place, -step)) / step
         return (below.reshape(value.shape), above.reshape(value.shape)), ""
-
-    def _after(self, node: Node) -> list[Node]:
-        """The ops that depend on it."""
-        touched = {node}
-        found = []
-        for one in self._nodes:
-            if any(parent in touched for parent in one.parents):
-                touched.add(one)
-                found.append(one)
-        return found
 
     def _loss_with(self, node: Node, after: Sequence[Node], place: int, step: float) -> float:
         changed = self._values[node].clone(memory_format=torch.contiguous_format)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from torch import Tensor
@@ -43,14 +43,6 @@ def gather(x: Any, *args: Any, **kwargs: Any) -> Any:
     return x.gather(1, index.unsqueeze(1))
 
 
-def _operations() -> Iterator[str]:
-    """The methods of a tensor that we know: they begin small, and write into nothing."""
-    for name in sorted({*CALLS, *PLAIN}):
-        is_op = name.islower() and not name.startswith("_") and not name.endswith("_") and "." not in name
-        if is_op and callable(getattr(Tensor, name, None)):
-            yield name
-
-
 def _method(name: str) -> Callable[..., Any]:
     def operation(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(self, name)(*args, **kwargs)
@@ -62,7 +54,13 @@ def _method(name: str) -> Callable[..., Any]:
 
 def install() -> None:
     """Give them to all tracers."""
-    names = {capitalised(name): name for name in _operations()} | _BETTER
+    names = {}
+    for name in sorted({*CALLS, *PLAIN}):
+        # The methods of a tensor that we know: they begin small, and write into nothing.
+        is_op = name.islower() and not name.startswith("_") and not name.endswith("_") and "." not in name
+        if is_op and callable(getattr(Tensor, name, None)):
+            names[capitalised(name)] = name
+    names |= _BETTER
     for capital, name in names.items():
         if not hasattr(Tensor, capital):  # T is torch's own
             setattr(tracer, capital, _method(name))

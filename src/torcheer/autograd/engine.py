@@ -50,22 +50,13 @@ def like(gradient: Tensor, value: Tensor) -> Tensor:
     """In the shape and type of the input. What was broadcast on the way there is summed on the way back:
     an element that was used n times gets the gradients of all its n uses."""
     if gradient.shape != value.shape:
-        gradient = sum_to(gradient, value.shape)
+        shape, num_new = value.shape, gradient.dim() - len(value.shape)
+        sizes = enumerate(shape, num_new)
+        dims = [*range(num_new), *(at for at, size in sizes if size == 1 and gradient.shape[at] != 1)]
+        gradient = (gradient.sum(dims, keepdim=True) if dims else gradient).reshape(shape)
     if gradient.dtype != value.dtype or gradient.device != value.device:
         gradient = gradient.to(device=value.device, dtype=value.dtype)
     return gradient
-
-
-def sum_to(gradient: Tensor, shape: Sequence[int]) -> Tensor:
-    """Sum over the dimensions by which something of this shape was broadcast."""
-    num_new = gradient.dim() - len(shape)
-    stretched = [
-        num_new + i for i, size in enumerate(shape) if size == 1 and gradient.shape[num_new + i] != 1
-    ]
-    dims = [*range(num_new), *stretched]
-    if dims:
-        gradient = gradient.sum(dims, keepdim=True)
-    return gradient.reshape(shape)
 
 
 Vjp = Callable[..., Tensor]

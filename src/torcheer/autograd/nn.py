@@ -266,7 +266,9 @@ def of_torch(torchs: type[torch.nn.Module]) -> type[Module]:
             _adopt(one)
 
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return Module.__call__(self, *[_as_tracer(one) for one in args], **kwargs)
+        # What a layer is given may be an ordinary tensor, and what it gives has the methods of a tracer.
+        given = [tracer(x) if type(x) is Tensor and x.is_floating_point() else x for x in args]
+        return Module.__call__(self, *given, **kwargs)
 
     return type(
         torchs.__name__,
@@ -291,11 +293,6 @@ def _adopt(module: torch.nn.Module) -> None:
     module.__class__ = getattr(sys.modules[__name__], kind.__name__)
     for name, parameter in tuple(module._parameters.items()):
         module.register_parameter(name, parameter)
-
-
-def _as_tracer(value: Any) -> Any:
-    """What a layer is given may be an ordinary tensor, and what it gives has the methods of a tracer."""
-    return tracer(value) if type(value) is Tensor and value.is_floating_point() else value
 
 
 def _channels(layer: Any) -> str:

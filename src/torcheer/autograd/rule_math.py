@@ -81,12 +81,12 @@ def other_factors(
 
 
 def lstm_memory_of(gates: Tensor, c: Tensor) -> Tensor:
-    i, f, g, _ = _quarters(gates)
+    i, f, g, _ = gates.chunk(4, -1)
     return torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
 
 
 def lstm_memory_to_gates(grad: Tensor, gates: Tensor, c: Tensor) -> Tensor:
-    i, f, g, o = _quarters(gates)
+    i, f, g, o = gates.chunk(4, -1)
     i, f, g = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g)
     to_i = grad * g * i * (1 - i)
     to_f = grad * c * f * (1 - f)
@@ -94,16 +94,8 @@ def lstm_memory_to_gates(grad: Tensor, gates: Tensor, c: Tensor) -> Tensor:
     return torch.cat([to_i, to_f, to_g, torch.zeros_like(o)], -1)
 
 
-def lstm_memory_to_memory(grad: Tensor, gates: Tensor) -> Tensor:
-    return grad * torch.sigmoid(_quarters(gates)[1])
-
-
-def lstm_state_of(gates: Tensor, c: Tensor) -> Tensor:
-    return torch.sigmoid(_quarters(gates)[3]) * torch.tanh(c)
-
-
 def lstm_state_to_gates(grad: Tensor, gates: Tensor, c: Tensor) -> Tensor:
-    i, _, _, o = _quarters(gates)
+    i, _, _, o = gates.chunk(4, -1)
     o = torch.sigmoid(o)
     nothing = torch.zeros_like(i)
     return torch.cat([nothing, nothing, nothing, grad * torch.tanh(c) * o * (1 - o)], -1)
@@ -111,50 +103,33 @@ def lstm_state_to_gates(grad: Tensor, gates: Tensor, c: Tensor) -> Tensor:
 
 def lstm_state_to_memory(grad: Tensor, gates: Tensor, c: Tensor) -> Tensor:
     shown = torch.tanh(c)
-    return grad * torch.sigmoid(_quarters(gates)[3]) * (1 - shown * shown)
+    return grad * torch.sigmoid(gates.chunk(4, -1)[3]) * (1 - shown * shown)
 
 
 def gru_state_of(x: Tensor, y: Tensor, h: Tensor) -> Tensor:
     """x is what comes from the input, y from the state, both with parts for r, z and n."""
-    _, z, n = _gru_gates(x, y)
+    _, z, n = gru_gates(x, y)
     return n + z * (h - n)
 
 
-def gru_to_input(grad: Tensor, x: Tensor, y: Tensor, h: Tensor) -> Tensor:
-    to_r, to_z, to_n, _ = _gru_slopes(grad, x, y, h)
-    return torch.cat([to_r, to_z, to_n], -1)
-
-
 def gru_to_state_part(grad: Tensor, x: Tensor, y: Tensor, h: Tensor) -> Tensor:
-    to_r, to_z, to_n, r = _gru_slopes(grad, x, y, h)
+    to_r, to_z, to_n, r = gru_slopes(grad, x, y, h)
     return torch.cat([to_r, to_z, to_n * r], -1)
 
 
-def gru_to_state(grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return grad * _gru_gates(x, y)[1]
-
-
-def _gru_slopes(grad: Tensor, x: Tensor, y: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    r, z, n = _gru_gates(x, y)
+def gru_slopes(grad: Tensor, x: Tensor, y: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    r, z, n = gru_gates(x, y)
     to_n = grad * (1 - z) * (1 - n * n)
     to_z = grad * (h - n) * z * (1 - z)
-    to_r = to_n * _thirds(y)[2] * r * (1 - r)
+    to_r = to_n * y.chunk(3, -1)[2] * r * (1 - r)
     return to_r, to_z, to_n, r
 
 
-def _gru_gates(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    xr, xz, xn = _thirds(x)
-    yr, yz, yn = _thirds(y)
+def gru_gates(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    xr, xz, xn = x.chunk(3, -1)
+    yr, yz, yn = y.chunk(3, -1)
     r = torch.sigmoid(xr + yr)
     return r, torch.sigmoid(xz + yz), torch.tanh(xn + r * yn)
-
-
-def _quarters(gates: Tensor) -> Sequence[Tensor]:
-    return gates.chunk(4, -1)
-
-
-def _thirds(gates: Tensor) -> Sequence[Tensor]:
-    return gates.chunk(3, -1)
 
 
 Pair = tuple[int, int]

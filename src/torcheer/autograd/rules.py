@@ -337,22 +337,22 @@ standardise = row("standardise", maths.standardised,
 lstm_memory = row("lstm_memory", maths.lstm_memory_of,
     x=(lambda g, c, x, m: maths.lstm_memory_to_gates(g, x, m),
        r"\left( \bar c\,\tilde g\,\sigma_i',\ \bar c\,m\,\sigma_f',\ \bar c\,\sigma_i \tanh_g',\ 0 \right)"),
-    m=(lambda g, c, x, m: maths.lstm_memory_to_memory(g, x), r"\bar c \cdot \sigma(x_f)"),
+    m=(lambda g, c, x, m: g * torch.sigmoid(x.chunk(4, -1)[1]), r"\bar c \cdot \sigma(x_f)"),
     words="The memory is handed on through the forget gate, and so is its gradient: while it is open nothing "
           "is lost over time.")
 
-lstm_state = row("lstm_state", maths.lstm_state_of,
+lstm_state = row("lstm_state", lambda x, m: torch.sigmoid(x.chunk(4, -1)[3]) * torch.tanh(m),
     x=(lambda g, c, x, m: maths.lstm_state_to_gates(g, x, m),
        r"\left( 0,\ 0,\ 0,\ \bar c \tanh(m)\,\sigma_o' \right)"),
     m=(lambda g, c, x, m: maths.lstm_state_to_memory(g, x, m), r"\bar c\,\sigma(x_o)\,(1 - \tanh^2 m)"),
     words="What the output gate shows of the memory is all that it hears about it.")
 
 gru_state = row("gru_state", maths.gru_state_of,
-    x=(lambda g, c, x, y, h: maths.gru_to_input(g, x, y, h),
+    x=(lambda g, c, x, y, h: torch.cat(maths.gru_slopes(g, x, y, h)[:3], -1),
        r"\left( \bar n\,y_n\,r',\ \bar c\,(h - n)\,z',\ \bar n \right),\ \bar n = \bar c\,(1 - z)(1 - n^2)"),
     y=(lambda g, c, x, y, h: maths.gru_to_state_part(g, x, y, h),
        r"\left( \bar n\,y_n\,r',\ \bar c\,(h - n)\,z',\ \bar n\,r \right)"),
-    h=(lambda g, c, x, y, h: maths.gru_to_state(g, x, y), r"\bar c \cdot z"),
+    h=(lambda g, c, x, y, h: g * maths.gru_gates(x, y)[1], r"\bar c \cdot z"),
     words="The state that stays hands its gradient on, as far as z is open; the rest goes to the candidate.")
 # fmt: on
 

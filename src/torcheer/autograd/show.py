@@ -70,7 +70,8 @@ def print_way_back(seeds: Iterable[Node]) -> None:
 def lines_of(seeds: Iterable[Node]) -> list[Line]:
     """The graph with each layer's call as one. Parameters of layers belong to them, and are left out."""
     nodes = newest_first(seeds)
-    hidden = _hidden_parameters(nodes)
+    calls = {id(node.layer): node.layer for node in nodes if node.rule is not None}
+    hidden = set().union(*(_parameter_nodes(getattr(call, "layer", None)) for call in calls.values()))
     lines: dict[Any, Line] = {}
     home: dict[Node, Line] = {}
     for node in nodes:
@@ -122,16 +123,6 @@ def _ways(line: Line, numbers: dict[int, int]) -> str:
     if line.is_leaf:
         return meeting
     return f"{meeting}-> {', '.join(map(str, targets)) or 'Input'}"
-
-
-def _hidden_parameters(nodes: Iterable[Node]) -> set[int]:
-    layers = {
-        id(node.layer): node.layer for node in nodes if node.rule is not None and node.layer is not None
-    }
-    hidden: set[int] = set()
-    for call in layers.values():
-        hidden |= _parameter_nodes(getattr(call, "layer", None))
-    return hidden
 
 
 def _parameter_nodes(layer: Any) -> set[int]:

@@ -43,11 +43,6 @@ def places_of(dims: Any, num_dims: int) -> tuple[int, ...]:
     return tuple(place_of(one, num_dims) for one in named)[:num_dims]
 
 
-def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that these have together."""
-    return tuple(torch.broadcast_shapes(*[tuple(one) for one in shapes]))  # type: ignore[no-untyped-call]
-
-
 def plain(value: Any) -> Tensor:
     """An index or a mask without its history: there is no gradient by it."""
     with as_plain():
@@ -186,8 +181,8 @@ def written_out(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 def _look_up(func: Any) -> Handler:
     name = name_of(func)
-    found = CALLS.get(f"Tensor.{name}") if _is_method(func) else None
-    found = found or CALLS.get(name)
+    is_method = getattr(func, "__qualname__", "").startswith(("TensorBase.", "Tensor."))
+    found = (CALLS.get(f"Tensor.{name}") if is_method else None) or CALLS.get(name)
     if isinstance(found, Asking):
         return partial(found.handler, func)
     if found is not None:
@@ -203,10 +198,6 @@ def _look_up(func: Any) -> Handler:
     ):
         return _in_place(func, name)
     return _without_rule(func, name)
-
-
-def _is_method(func: Any) -> bool:
-    return getattr(func, "__qualname__", "").startswith(("TensorBase.", "Tensor."))
 
 
 def _plainly(func: Any) -> Handler:

@@ -213,7 +213,9 @@ def cross_entropy(
     """For scores of shape (items, classes, …); as targets numbers of classes, or a probability for each."""
     class_dim = _class_dim(input)
     log_chances = rules.log_softmax(input, dim=class_dim)
-    by_class = log_chances if weight is None else log_chances * _along(weight, input)
+    by_class: Any = log_chances
+    if weight is not None:  # in the dimension where the classes are
+        by_class = log_chances * weight.reshape(-1, *[1] * (len(input.shape) - 2))
     share = label_smoothing / input.shape[class_dim]
     if input.shape == target.shape and target.is_floating_point():
         return -(by_class * (target * (1 - label_smoothing) + share)).sum(class_dim)
@@ -256,11 +258,6 @@ def _of_class(
 
 def _class_dim(scores: Tensor) -> int:
     return 0 if len(scores.shape) == 1 else 1
-
-
-def _along(weight: Tensor, like: Tensor) -> Tensor:
-    """The weights of the classes, in the dimension where the classes are."""
-    return weight if len(like.shape) == 1 else weight.reshape(-1, *[1] * (len(like.shape) - 2))
 
 
 # --- distributions ---------------------------------------------------------------------------------------

@@ -33,15 +33,6 @@ class Weights(NamedTuple):
 Step = Callable[[Any, tuple[Any, ...], Weights], tuple[Any, ...]]
 
 
-def _tanh_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
-    """h' = tanh(x wᵀ + h uᵀ + b), the simplest one: what is far back fades."""
-    return (torch.tanh(linear(state[0], weights.of_state, prepared)),)
-
-
-def _relu_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
-    return (torch.relu(linear(state[0], weights.of_state, prepared)),)
-
-
 def _lstm_step(prepared: Any, state: tuple[Any, ...], weights: Weights) -> tuple[Any, ...]:
     """Beside the state h a memory c, which gates protect: see the rules lstm_memory and lstm_state."""
     gates = linear(state[0], weights.of_state, prepared)
@@ -81,8 +72,9 @@ def _enter(name: str, step: Step) -> None:
     call(f"{name}_cell")(single)
 
 
-_enter("rnn_tanh", _tanh_step)
-_enter("rnn_relu", _relu_step)
+# h' = tanh(x wᵀ + h uᵀ + b), the simplest one: what is far back fades.
+_enter("rnn_tanh", lambda prepared, h, weights: (torch.tanh(linear(h[0], weights.of_state, prepared)),))
+_enter("rnn_relu", lambda prepared, h, weights: (torch.relu(linear(h[0], weights.of_state, prepared)),))
 _enter("lstm", _lstm_step)
 _enter("gru", _gru_step)
 

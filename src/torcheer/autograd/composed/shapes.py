@@ -15,7 +15,6 @@ from torcheer.autograd import rules
 from torcheer.autograd.modes import as_plain
 from torcheer.autograd.rule_math import pair
 from torcheer.autograd.torch_calls import (
-    broadcast,
     call,
     enter,
     place_of,
@@ -78,7 +77,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
 
 @call("broadcast_tensors")
 def broadcast_tensors(*tensors: Any) -> Any:
-    shape = broadcast(*[one.shape for one in tensors])
+    shape = torch.broadcast_shapes(*[tuple(one.shape) for one in tensors])  # type: ignore[no-untyped-call]
     return tuple(one.expand(shape) for one in tensors)
 
 

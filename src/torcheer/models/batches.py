@@ -76,8 +76,9 @@ def _split_mapping(batch: Mapping[Any, Any], whole: bool) -> Batch:
     if whole:
         return Batch(dict(batch), None if name is None else batch[name], _by_name)
     if name is None:
+        names = ", ".join(map(repr, list(batch)[:8])) + (", …" if len(batch) > 8 else "")
         raise InputError(
-            f"a batch has {_listed(batch)}, and none of them is a target: name it one of "
+            f"a batch has {names}, and none of them is a target: name it one of "
             f"{', '.join(TARGET_NAMES)}, or give loss=None for a model that computes its loss itself."
         )
     return Batch({key: value for key, value in batch.items() if key != name}, batch[name], _by_name)
@@ -141,11 +142,6 @@ def _row_of(value: Any, change: Callable[[Any], Any]) -> Any:
     return value
 
 
-def _listed(batch: Mapping[Any, Any]) -> str:
-    names = [repr(name) for name in batch]
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-
-
 AUTOMATIC = "auto"
 
 
@@ -160,7 +156,8 @@ def chosen_device(device: str | torch.device | None, model: nn.Module) -> torch.
     if device is None:
         chosen = device_of(model)
     elif device == AUTOMATIC:
-        chosen = fastest_device()
+        accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        chosen = torch.empty(0, device=accelerator or "cpu").device
     else:
         try:
             # An empty tensor says whether the device can be used, and its full name: cuda:0 for cuda.
@@ -176,12 +173,6 @@ def chosen_device(device: str | torch.device | None, model: nn.Module) -> torch.
             "gives it some, and its initialisation must be called after that."
         )
     return chosen
-
-
-def fastest_device() -> torch.device:
-    """The accelerator, if there is one that torch can use."""
-    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-    return torch.device("cpu") if accelerator is None else torch.empty(0, device=accelerator).device
 
 
 def place(model: nn.Module, device: torch.device, optimizer: torch.optim.Optimizer | None = None) -> None:

@@ -26,17 +26,12 @@ def rank_of(rank: Any = None) -> int:
 def num_ranks() -> int:
     if has_process_group():
         return int(sys.modules["torch.distributed"].get_world_size())
-    return num_ranks_of_program()
+    return max(1, _whole_number("WORLD_SIZE") or 1)  # as torchrun and its kin say it
 
 
 def rank_of_process() -> int:
     """As torchrun and its kin say it."""
     return _whole_number("RANK") or 0
-
-
-def num_ranks_of_program() -> int:
-    """How many processes torchrun and its kin have started together."""
-    return max(1, _whole_number("WORLD_SIZE") or 1)
 
 
 def _whole_number(variable: str) -> int | None:

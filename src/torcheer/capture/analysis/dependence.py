@@ -100,23 +100,18 @@ class Dependence:
         shapes, dtypes = [self.shape(each) for each in ops], frozenset(map(self._dtype, data))
         return Call(record, record.trait.name.strip("_"), ops, shapes, data, dtypes)
 
-    def backward(self, call: Call, masks: Masks) -> Masks:
-        """The elements of each parent that the marked elements of the outputs depend on."""
-        return self._answer(self._pull, call, masks, call.data)
+    def reached(self, call: Call, masks: Masks, *, is_back: bool) -> Masks:
+        """Back: the elements of each parent that the marked ones of the outputs depend on.
 
-    def forward(self, call: Call, masks: Masks) -> Masks:
-        """The elements of each output that depend on the marked elements of the parents."""
-        return self._answer(self._push, call, masks, call.ops)
-
-    def _answer(
-        self, ask: Callable[[Call, Masks], Masks], call: Call, masks: Masks, ends: Iterable[int]
-    ) -> Masks:
+        Else the elements of each output that depend on the marked ones of the parents.
+        """
         try:
-            return ask(call, masks)
+            return self._pull(call, masks) if is_back else self._push(call, masks)
         except Exception as error:
             # Whatever went wrong: an answer that is too large is still right.
             raised = f"it raised {type(error).__name__} when run again"
             self.doubts[call.ops[0]] = str(error) if isinstance(error, UndecidedError) else raised
+            ends = call.data if is_back else call.ops
             return {op: torch.ones(self.shape(op), dtype=torch.bool) for op in ends}
 
     def _pull(self, call: Call, masks: Masks) -> Masks:
@@ -267,7 +262,7 @@ class Dependence:
                 p: ~self._fixed[p] if p in self._fixed else torch.ones(self.shape(p), dtype=torch.bool)
                 for p in call.data
             }
-            reached = self.forward(call, is_open)
+            reached = self.reached(call, is_open, is_back=False)
         is_pinned = self._may_be_pinned(call)
         for op in call.ops:
             if op in self._origins:
@@ -415,18 +410,10 @@ def is_data(index: Any) -> bool:
 # --- element by element -------------------------------------------------------------------------
 
 
-def _same(call: Call, *args: Any, **kwargs: Any) -> Tensor:
-    return collect_tensors((args, kwargs))[0]
-
-
 def _pointwise(call: Call, *args: Any, **kwargs: Any) -> Any:
     # Of one tensor given twice both must count, also in `x != x`.
     tensors = collect_tensors((args, kwargs))
     return sum((1 + 0.37 * i) * number(tensor) for i, tensor in enumerate(tensors))
-
-
-def _and(call: Call, a: Any, b: Any, **_: Any) -> Any:
-    return number(a) * number(b)  # a constant False, or 0, decides
 
 
 def _or(call: Call, a: Any, b: Any, **_: Any) -> Any:
@@ -525,14 +512,7 @@ def _setitem(call: Call, x: Tensor, key: Any, value: Any) -> Tensor:
 
 
 def _attention(
-    call: Call,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    *args: Any,
-    **kw: Any,
+    call: Call, q: Any, k: Any, v: Any, attn_mask: Any = None, dropout_p: float = 0.0, *args: Any, **kw: Any
 ) -> Any:
     if is_data(attn_mask) and torch.bool in call.dtypes:
         attn_mask = torch.where(attn_mask == 0, -torch.inf, attn_mask)
@@ -555,7 +535,7 @@ _RULES: dict[str, Rule] = {
             "chalf fake_quantize_per_tensor_affine quantize_per_tensor dequantize identity lift lift_fresh "
             "resolve_conj resolve_neg conj conj_physical pin_memory to_dense special_expit output"
         ).split(),
-        _same,
+        lambda call, *args, **kwargs: collect_tensors((args, kwargs))[0],
     ),
     **dict.fromkeys(
         (
@@ -566,7 +546,10 @@ _RULES: dict[str, Rule] = {
         ).split(),
         _pointwise,
     ),
-    **dict.fromkeys("logical_and bitwise_and and iand rand".split(), _and),
+    # A constant False, or 0, decides.
+    **dict.fromkeys(
+        "logical_and bitwise_and and iand rand".split(), lambda call, a, b, **_: number(a) * number(b)
+    ),
     **dict.fromkeys("logical_or bitwise_or or ior ror".split(), _or),
     "view": _view,
     "data": lambda call, *args: collect_tensors(args)[-1],  # `x.data = y` is y

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from torcheer.capture.analysis.dependence import Dependence, Masks
-from torcheer.capture.model_state import same_random_state_after
+from torcheer.capture.model_state import same_random_state_after, undisturbed
 from torcheer.capture.op import Op, some_of
 from torcheer.capture.search import ops_between
 from torcheer.errors import InputError, LayerNotFoundError
@@ -39,7 +39,11 @@ class FieldEnd:
     @property
     def box(self) -> tuple[slice, ...]:
         """The smallest box around it: `x[end.box]` cuts it out."""
-        return tuple(_extent(self.mask, dim) for dim in range(self.mask.dim()))
+        places = self.mask.nonzero()
+        if not len(places):
+            return (slice(0, 0),) * self.mask.dim()
+        ends = zip(places.amin(0).tolist(), places.amax(0).tolist(), strict=True)
+        return tuple(slice(first, last + 1) for first, last in ends)
 
     @property
     def size(self) -> tuple[int, ...]:
@@ -133,6 +137,7 @@ class Field:
         return f"<Field {kind} of {self.layer} unit {self.unit}: {self.num_elements} elements>"
 
 
+@undisturbed()
 def find_field(
     history: ModelHistory, layer: int | str, unit: Unit, onto: int | str | None, *, is_receptive: bool
 ) -> Field:
@@ -158,8 +163,12 @@ def find_field(
         torch.enable_grad(),
         torch.autocast("cpu", enabled=False),
     ):
-        dependence, way = _settled(history, froms, tos)
-        masks = (_go_back if is_receptive else _go_on)(dependence, way, {op: start})
+        # Both fields ask of the same: the inputs and the starts are data, and what lies only above a start
+        # plays no part. That makes them twins.
+        above = reach(tos, [() if one in froms else parents for one, parents in enumerate(structure.parents)])
+        dependence = Dependence(history, [*structure.inputs, *froms], sorted(above))
+        way = sorted((above & reach(froms, structure.children)).difference(froms))
+        masks = _sweep(dependence, way, {op: start}, is_back=is_receptive)
     return Field(
         layer=history._label(op),
         layer_name=_own_name(Op(history, op)),
@@ -171,44 +180,17 @@ def find_field(
     )
 
 
-def _settled(
-    history: ModelHistory, starts: Sequence[int], ends: Iterable[int]
-) -> tuple[Dependence, list[int]]:
-    """Ready to be asked, and the ops after the starts that lie on a way to an end, in order.
-
-    Both fields ask of the same: the inputs and the starts are data, and what lies only above a start plays no
-    part. That makes them twins.
-    """
-    structure = history._structure
-    above = reach(ends, [() if op in starts else parents for op, parents in enumerate(structure.parents)])
-    way = (above & reach(starts, structure.children)).difference(starts)
-    return Dependence(history, [*structure.inputs, *starts], sorted(above)), sorted(way)
-
-
-def _go_back(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:
-    """From marked elements to all that they depend on, in one sweep: a parent comes before its child."""
-    for op in reversed(ops):
+def _sweep(dependence: Dependence, ops: list[int], masks: Masks, *, is_back: bool) -> Masks:
+    """From marked elements to all that they depend on; else to all that depend on them."""
+    asked: set[int] = set()  # calls, by their first output: all outputs of one are asked together
+    for op in reversed(ops) if is_back else ops:  # a parent comes before its child
         call = dependence.call(op)
-        marked = {each: masks[each] for each in call.ops if each in masks and masks[each].any()}
-        # The outputs of one call are asked together, when the last of them is met.
-        if not marked or op != max(marked) or not call.data:
-            continue
-        for parent, mask in dependence.backward(call, marked).items():
-            masks[parent] = masks[parent] | mask if parent in masks else mask
-    return masks
-
-
-def _go_on(dependence: Dependence, ops: list[int], masks: Masks) -> Masks:
-    """From marked elements to all that depend on them."""
-    start = dict(masks)
-    for op in ops:
-        call = dependence.call(op)
-        if op in masks and op not in start:
-            continue  # another output of a call that was asked
-        marked = {parent: masks[parent] for parent in call.data if parent in masks and masks[parent].any()}
-        if marked:
-            for each, mask in dependence.forward(call, marked).items():
-                masks[each] = masks[each] | mask if each in start else mask
+        ends = call.ops if is_back else call.data
+        marked = {end: masks[end] for end in ends if end in masks and masks[end].any()}
+        if marked and call.data and call.ops[0] not in asked:
+            asked.add(call.ops[0])
+            for found, mask in dependence.reached(call, marked, is_back=is_back).items():
+                masks[found] = masks[found] | mask if found in masks else mask
     return masks
 
 
@@ -275,12 +257,6 @@ def _with_name(label: str, *more: str) -> str:
     """A label with what is known besides: `input_2_1 (attention_mask, 2×5)`."""
     known = ", ".join(filter(None, more))
     return f"{label} ({known})" if known else label
-
-
-def _extent(mask: Tensor, dim: int) -> slice:
-    others = [other for other in range(mask.dim()) if other != dim]
-    places = (mask.amax(others) if others else mask).nonzero().flatten()
-    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 0)
 
 
 def _times(sizes: Sequence[int]) -> str:

@@ -352,7 +352,7 @@ class SharedMemory:
         key = storage_key(tensor)
         if key is None or not tensor.numel():
             return None
-        place = _place_of(tensor)
+        place, bits = _place_of(tensor), (tensor.is_conj(), tensor.is_neg())
         newest: Alias | None = None
         for lying in reversed(self._on_storage(key)):
             known = self.live(lying.op)
@@ -360,7 +360,7 @@ class SharedMemory:
                 # The tensor object is gone, its memory is not: a new object on it was made out of sight.
                 if lying.place == place and lying.still_there():
                     return Alias(lying.op, place[0], is_twin=True)
-            elif known is tensor or (_place_of(known) == place and _same_bits(known, tensor)):
+            elif known is tensor or (_place_of(known) == place and bits == (known.is_conj(), known.is_neg())):
                 return Alias(lying.op, place[0], is_twin=True)
             elif newest is None and overlap(known, tensor):
                 newest = Alias(lying.op, geometry_of(known), is_twin=False)
@@ -477,7 +477,3 @@ _num_owners = torch._C._storage_Use_Count
 
 def _place_of(tensor: Tensor) -> tuple[Geometry, torch.dtype]:
     return geometry_of(tensor), unwrapped(tensor).dtype
-
-
-def _same_bits(a: Tensor, b: Tensor) -> bool:
-    return a.is_conj() == b.is_conj() and a.is_neg() == b.is_neg()

@@ -112,6 +112,9 @@ def log_forward_pass(
     inputs = [name for name, _ in input_tensors(walk.root, call)]
     save = select(layers_to_save, walk, inputs, "layers_to_save")
     stop = select(stop_after, walk, inputs, "stop_after")
+    gradients = Selection(everything=save_gradients is True)
+    if not isinstance(save_gradients, bool):
+        gradients = select(save_gradients, walk, inputs, "save_gradients")
     treatment = ValueTreatment(
         postfunc=activation_postfunc, detach=detach_saved_tensors, device=str(output_device)
     )
@@ -123,7 +126,7 @@ def log_forward_pass(
         treatment=treatment,
         keep_arguments=save_function_args,
         keep_unsaved=keep_unsaved_layers,
-        gradients=_gradients_wanted(save_gradients, walk, inputs),
+        gradients=gradients,
         aten=level == "aten",
         edits=() if edit is None else tuple(read_edits(edit, walk, inputs)),
     )
@@ -149,12 +152,6 @@ def _drawing_wanted(vis_opt: str, options: DrawingOptions) -> Drawing | None:
         warnings.warn(text, stacklevel=3)
         return None
     return drawing
-
-
-def _gradients_wanted(save_gradients: Any, walk: ModelWalk, inputs: list[str]) -> Selection:
-    if isinstance(save_gradients, bool) or save_gradients is None:
-        return Selection(everything=bool(save_gradients))
-    return select(save_gradients, walk, inputs, "save_gradients")
 
 
 def _check_options(input_kwargs: Any, output_device: Any, activation_postfunc: Any, random_seed: Any) -> None:
@@ -286,9 +283,7 @@ class Capture:
         self._saver: Saver | None = None
         if not self._keeps_all or not order.stop.is_empty:
             save = Selection() if self._keeps_all else order.save
-            self._saver = Saver(
-                self._tape, self._numbering, save, order.stop, treatment, order.keep_arguments, self._op_now
-            )
+            self._saver = Saver(self._tape, self._numbering, save, order, self._op_now)
             self._tape.on_commit = self._saver.on_commit
             self._tape.on_replace = self._saver.save_again
         self._recorder = Recorder(
@@ -565,20 +560,18 @@ class Saver:
         tape: Tape,
         numbering: Numbering,
         save: Selection,
-        stop: Selection,
-        treatment: ValueTreatment,
-        keep_arguments: bool,
+        order: Order,
         view: Callable[[int], Any],
     ) -> None:
         self._tape = tape
         self._numbering = numbering
         self._save = save
-        self._stop = stop
-        self._treatment = treatment
-        self._keep_arguments = keep_arguments
+        self._stop = order.stop
+        self._treatment = order.treatment
+        self._keep_arguments = order.keep_arguments
         self._view = view
-        self._needs_labels = save.needs_labels or stop.needs_labels
-        self._awaited = set(stop.awaited)
+        self._needs_labels = save.needs_labels or order.stop.needs_labels
+        self._awaited = set(order.stop.awaited)
         self.treated: dict[int, Any] = {}
         self.saved: set[int] = set()
         self._chosen: set[int] = set()
@@ -600,7 +593,10 @@ class Saver:
             self.save(index, tensor)
         elif self._save.num_last:
             self.save(index, tensor)
-            self._let_go(index - self._save.num_last)
+            # Only the last few ops are held until the end is known.
+            old = index - self._save.num_last
+            if old in self.saved and old not in self._chosen and old not in self._undecided:
+                self._drop(old)
         if not self._stop.is_empty:
             self._end_if_there(index, tensor, names)
 
@@ -614,7 +610,8 @@ class Saver:
             if index not in self.saved:
                 self.save(index, tensor)
         if ends or self._was_last_awaited(*names):
-            self._end_at_module(outputs)
+            self.stopped_at = max((index for index, _ in outputs), default=None)
+            raise StopPass
 
     def save(self, index: int, tensor: Tensor) -> None:
         self.saved.add(index)
@@ -672,11 +669,6 @@ class Saver:
         for op in self.saved - sure - by_label - last:
             self._drop(op)
 
-    def _let_go(self, old: int) -> None:
-        """Negative indices: only the last few ops are held until the end is known."""
-        if old in self.saved and old not in self._chosen and old not in self._undecided:
-            self._drop(old)
-
     def _drop(self, op: int) -> None:
         self.saved.discard(op)
         self.treated.pop(op, None)
@@ -707,8 +699,4 @@ class Saver:
         if index not in self.saved:
             self.save(index, tensor)
         self.stopped_at = index
-        raise StopPass
-
-    def _end_at_module(self, outputs: Iterable[tuple[int, Tensor]]) -> None:
-        self.stopped_at = max((index for index, _ in outputs), default=None)
         raise StopPass

@@ -402,25 +402,17 @@ def _in_transform(context: Context | None, output: Tensor, num_outputs: int) -> 
     return context._replace(batch_dims=(*context.batch_dims, batch_dims(output)))
 
 
-def _code_inside(code: CodeType, name: str) -> CodeType:
-    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
-
-
 # Where a site ends: the machinery that calls a forward, and our own frame around an opened function.
 _call_impl = nn.Module._call_impl.__code__
 _STOPS = frozenset(
     id(code)
     for code in (
         _call_impl,
-        _code_inside(_call_impl, "inner"),
+        next(c for c in _call_impl.co_consts if isinstance(c, CodeType) and c.co_name == "inner"),
         nn.Module._wrapped_call_impl.__code__,
         Catcher._open.__code__,
     )
 )
-
-
-def _no(*_args: Any) -> bool:
-    return False
 
 
 _CHECKS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
@@ -445,7 +437,7 @@ class OpenCopies:
             unchecked = self._globals.get(id(namespace))
             if unchecked is None:
                 unchecked = dict(namespace)
-                unchecked.update((name, _no) for name in _CHECKS if name in namespace)
+                unchecked.update((name, lambda *_: False) for name in _CHECKS if name in namespace)
                 self._globals[id(namespace)] = unchecked
             copy = FunctionType(func.__code__, unchecked, func.__name__, func.__defaults__, func.__closure__)
             copy.__kwdefaults__ = func.__kwdefaults__

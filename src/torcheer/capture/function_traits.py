@@ -204,25 +204,18 @@ def _calm_norm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return not kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else True))
 
 
-def _calm_attention(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    return not kwargs.get("dropout_p", args[4] if len(args) > 4 else 0.0)
-
-
-def _calm_recurrent(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    # (input, hx, weights, has_biases, num_layers, dropout, train, …); a packed input comes with one more.
-    return not any(type(arg) is float and arg > 0 for arg in args)
-
-
-def _calm_rrelu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    return not kwargs.get("training", args[3] if len(args) > 3 else False)
-
-
 _CALM: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], bool]] = {
     **dict.fromkeys(["dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"], _calm_dropout),
     **dict.fromkeys(["batch_norm", "instance_norm", "_native_batch_norm_legit"], _calm_norm),
-    **dict.fromkeys(["lstm", "gru", "rnn_tanh", "rnn_relu"], _calm_recurrent),
-    "scaled_dot_product_attention": _calm_attention,
-    "rrelu": _calm_rrelu,
+    # (input, hx, weights, has_biases, num_layers, dropout, train, …); a packed input comes with one more.
+    **dict.fromkeys(
+        ["lstm", "gru", "rnn_tanh", "rnn_relu"],
+        lambda args, kwargs: not any(type(arg) is float and arg > 0 for arg in args),
+    ),
+    "scaled_dot_product_attention": lambda args, kwargs: (
+        not kwargs.get("dropout_p", args[4] if len(args) > 4 else 0.0)
+    ),
+    "rrelu": lambda args, kwargs: not kwargs.get("training", args[3] if len(args) > 3 else False),
 }
 
 

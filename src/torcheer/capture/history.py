@@ -25,7 +25,6 @@ from torcheer.capture.backward.backward_pass import (
 from torcheer.capture.backward.grad_graph import GradGraph
 from torcheer.capture.backward.grad_log import GradientLog
 from torcheer.capture.layer_numbers import Numbering
-from torcheer.capture.model_state import undisturbed
 from torcheer.capture.model_walk import ModulesSeen, Selection
 from torcheer.capture.op import Op, read_off, some_of
 from torcheer.capture.tape import BUFFER, INPUT, NOT_CALLS, OUTPUT, Read, Tape
@@ -42,7 +41,6 @@ from torcheer.graph import (
     decide,
     describe_pass,
     feedback_loops,
-    op_labels,
     pass_as_html,
 )
 
@@ -122,7 +120,11 @@ class ModelHistory:
     @cached_property
     def _all_labels(self) -> list[str]:
         layers = self._numbered.layers
-        return op_labels(self._numbered.labels, layers.layer_of, layers.pass_of, layers.num_passes)
+        names = [*map(self._numbered.labels.label, range(len(layers.num_passes)))]
+        return [
+            names[layer] if layers.num_passes[layer] == 1 else f"{names[layer]}:{pass_num}"
+            for layer, pass_num in zip(layers.layer_of, layers.pass_of, strict=True)
+        ]
 
     def _label(self, op: int) -> str:
         return self._all_labels[op]
@@ -169,12 +171,14 @@ class ModelHistory:
         if isinstance(key, slice):
             return self.layer_list[key]
         if isinstance(key, int):
-            return Op(self, self._at(key))
-        if isinstance(key, str):
-            return self._find(key)
-        raise InputError(f"a layer is found by label, module address or index, not by {key!r}.")
-
-    def _find(self, key: str) -> Op:
+            if not -len(self._visible) <= key < len(self._visible):
+                raise LayerNotFoundError(
+                    f"there is no op {key}: this pass has {len(self._visible)}, "
+                    f"the last is {self.layer_labels[-1] if self._visible else 'none'!r}."
+                )
+            return Op(self, self._visible[key])
+        if not isinstance(key, str):
+            raise InputError(f"a layer is found by label, module address or index, not by {key!r}.")
         try:
             found = self._lookup.find(key)
         except LayerNotFoundError as error:
@@ -186,14 +190,6 @@ class ModelHistory:
                 f"{key!r} was not saved, and keep_unsaved_layers=False left it out of this history."
             )
         return Op(self, found)
-
-    def _at(self, index: int) -> int:
-        if not -len(self._visible) <= index < len(self._visible):
-            raise LayerNotFoundError(
-                f"there is no op {index}: this pass has {len(self._visible)}, "
-                f"the last is {self.layer_labels[-1] if self._visible else 'none'!r}."
-            )
-        return self._visible[index]
 
     @cached_property
     def _lookup(self) -> Lookup:
@@ -393,12 +389,10 @@ class ModelHistory:
     @cached_property
     def tensor_fsize_saved(self) -> int:
         """Bytes of the saved values; with a postfunc, of what it returned."""
-        sizes = (
-            _num_bytes(self._treated[op]) if op in self._treated else self._tape.meta(op).num_bytes
-            for op in range(len(self._tape.records))
-            if self._is_saved(op)
-        )
-        return sum(sizes)
+        made = [value for value in self._treated.values() if isinstance(value, Tensor)]
+        ops = (op for op in range(len(self._tape.records)) if op not in self._treated and self._is_saved(op))
+        num_made = sum(value.numel() * value.element_size() for value in made)
+        return num_made + sum(self._tape.meta(op).num_bytes for op in ops)
 
     total_params: int = read_off(
         "_facts.num_params", "Elements of all parameters of the model, used in this pass or not."
@@ -573,8 +567,7 @@ class ModelHistory:
         """Which elements of the inputs, or of an earlier layer, can reach a unit of a layer."""
         from torcheer.capture.analysis.fields import find_field
 
-        with undisturbed():
-            return find_field(self, layer, unit, onto, is_receptive=True)
+        return find_field(self, layer, unit, onto, is_receptive=True)
 
     def projective_field(
         self, layer: int | str, unit: int | Sequence[int] | None = None, onto: int | str | None = None
@@ -582,8 +575,7 @@ class ModelHistory:
         """Which units of a later layer, or of the outputs, a unit of a layer can reach."""
         from torcheer.capture.analysis.fields import find_field
 
-        with undisturbed():
-            return find_field(self, layer, unit, onto, is_receptive=False)
+        return find_field(self, layer, unit, onto, is_receptive=False)
 
     def stats(self, of: str = "values", *, by_pass: bool = False) -> StatsTable:
         """Mean, spread, range, zeros, dead units and saturation of each layer, as a table that sorts.
@@ -674,7 +666,13 @@ class ModelHistory:
             import pandas
         except ImportError as error:
             raise InputError("to_pandas needs pandas: pip install torcheer[pandas]") from error
-        return pandas.DataFrame([_row(op) for op in self.layer_list], columns=list(_COLUMNS))
+        rows = []
+        for op in self.layer_list:
+            row = {name: getattr(op, name) for name in _COLUMNS if name not in ("num_params", "source")}
+            row["num_params"] = sum(p.num_elements for p in op.parent_params)
+            row["source"] = str(op.source_line) if op.source_line else ""
+            rows.append(row)
+        return pandas.DataFrame(rows, columns=list(_COLUMNS))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
@@ -697,17 +695,6 @@ class ModelHistory:
         )
         rows = ([getattr(op, name) for name in columns] for op in self.layer_list)
         return pass_as_html(self, rows, columns)
-
-
-def _row(op: Op) -> dict[str, Any]:
-    row = {name: getattr(op, name) for name in _COLUMNS if name not in ("num_params", "source")}
-    row["num_params"] = sum(p.num_elements for p in op.parent_params)
-    row["source"] = str(op.source_line) if op.source_line else ""
-    return row
-
-
-def _num_bytes(value: Any) -> int:
-    return value.numel() * value.element_size() if isinstance(value, Tensor) else 0
 
 
 def _sites_after(tape: Tape, read: Read) -> Iterator[Site]:

@@ -185,20 +185,16 @@ def _with_items(value: Any, changed: dict[Any, Any]) -> Any:
         return {**value, **changed}  # it does not let itself be copied
     if isinstance(again, MutableMapping | list | deque):
         for name, item in changed.items():
-            _put(again, name, item)
+            try:
+                again[name] = item
+            except Exception:
+                if not isinstance(again, dict):
+                    raise
+                dict.__setitem__(again, name, item)  # it guards itself, and is a copy of ours
     else:
         for name, item in changed.items():
             object.__setattr__(again, name, item)
     return again
-
-
-def _put(container: Any, name: Any, item: Any) -> None:
-    try:
-        container[name] = item
-    except Exception:
-        if not isinstance(container, dict):
-            raise
-        dict.__setitem__(container, name, item)  # it guards itself, and is a copy of ours
 
 
 def _like_tuple(original: tuple[Any, ...], items: list[Any]) -> Any:
@@ -248,9 +244,9 @@ def bind(model: nn.Module, input_args: Any, input_kwargs: Mapping[str, Any] | No
             return call
     if input_args is None and not kwargs:
         raise InputError(f"there is no input: {name}.forward takes {signature}.")
-    raise InputError(
-        f"the input does not fit {name}.forward{signature}: it was given {_shape_of(choices[0])}."
-    )
+    first = choices[0]
+    given = [*map(_brief, first.args), *(f"{key}={_brief(value)}" for key, value in first.kwargs.items())]
+    raise InputError(f"the input does not fit {name}.forward{signature}: it was given ({', '.join(given)}).")
 
 
 def _choices(value: Any, kwargs: dict[str, Any]) -> list[Call]:
@@ -331,13 +327,6 @@ def _parameter_names(model: nn.Module, num_args: int) -> list[str]:
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
     return (names + [f"{rest}.{i}" for i in range(num_args)])[:num_args]
-
-
-def _shape_of(call: Call) -> str:
-    parts = [_brief(arg) for arg in call.args] + [
-        f"{key}={_brief(value)}" for key, value in call.kwargs.items()
-    ]
-    return f"({', '.join(parts)})"
 
 
 def _brief(value: Any) -> str:

@@ -29,9 +29,8 @@ from torcheer.capture.tape import (
     Record,
     Scope,
     Tape,
-    site_key,
 )
-from torcheer.graph import LabelBook, LayerBook, PlaceBook, Site, goes_on
+from torcheer.graph import LabelBook, LayerBook, PlaceBook, Site, goes_on, site_key
 
 _BY_KEY_ALONE = "settled"
 
@@ -140,13 +139,10 @@ class Numbering:
         if trait is IDENTITY:
             return (trait.name, -1, way, record.position)
         # It is told by whose memory it is, and by the ops that wrote it.
-        told_by = [self._first_owner(record.parents[0]), *record.parents[1:]] if record.parents else []
+        told_by = list(record.parents)
+        while told_by and told_by[0] >= 0 and self._tape.records[told_by[0]].trait is UPDATED:
+            told_by[0] = self._tape.records[told_by[0]].parents[0]
         return (trait.name, tuple([hash(self._keys[p]) if p >= 0 else p for p in told_by]), way)
-
-    def _first_owner(self, op: int) -> int:
-        while op >= 0 and self._tape.records[op].trait is UPDATED:
-            op = self._tape.records[op].parents[0]
-        return op
 
     def _way(self, scope: Scope) -> tuple[Hashable, Scope | None]:
         """The way through the code from the innermost module with parameters down to a scope."""
@@ -245,8 +241,11 @@ class Iterations:
             if count[keys[op]] == 1 or any(p < 0 for p in record.parents):
                 continue
             for slot, parent in enumerate(record.parents):
-                feeder = self._feeder(parent, keys, count)
-                if feeder is not None:
+                if parent < 0 or id(self._tape.records[parent].trait) in _ALIKE:
+                    continue
+                # A layer that ran once, as a thing to be told apart. The outputs of one call are alike.
+                feeder = keys[parent - self._tape.records[parent].position]
+                if count[feeder] == 1:
                     feeders.setdefault((keys[op], slot), set()).add(feeder)
                     terms.setdefault(op, []).append((slot, feeder, parent))
         fed_by: dict[int, list[tuple[Hashable, int]]] = {}
@@ -258,21 +257,14 @@ class Iterations:
                     self._varying.setdefault(scope.address, set())
         return fed_by
 
-    def _feeder(
-        self, parent: int, keys: Sequence[Hashable], count: Mapping[Hashable, int]
-    ) -> Hashable | None:
-        """A layer that ran once, as a thing to be told apart. The outputs of one call are alike."""
-        if parent < 0 or id(self._tape.records[parent].trait) in _ALIKE:
-            return None
-        first = parent - self._tape.records[parent].position
-        return keys[first] if count[keys[first]] == 1 else None
-
     def _meet(
         self, met: dict[tuple[str | None, int], set[Hashable]], scope: Scope, site: Site, called: Hashable
     ) -> None:
-        home, site = _at_home(scope, site)
+        # In the module around it, the place of the function that was opened there.
+        while scope.address is None and scope.parent is not None:
+            scope, site = scope.parent, scope.site
         for place, identity in self._calls_on(site, called):
-            met.setdefault((home.address, place), set()).add(identity)
+            met.setdefault((scope.address, place), set()).add(identity)
 
     def _calls_on(self, site: Site, called: Hashable) -> list[tuple[int, Hashable]]:
         """Each place on the way to an op or module, with what is called there."""
@@ -377,13 +369,6 @@ class _Loops:
             if a[at + 1] != b[at + 1]:
                 return False
         return False
-
-
-def _at_home(scope: Scope, site: Site) -> tuple[Scope, Site]:
-    """The module around a site, with the site of the function that was opened in it, if any."""
-    while scope.address is None and scope.parent is not None:
-        scope, site = scope.parent, scope.site
-    return scope, site
 
 
 def _seen_from(scope: Scope, record: Record) -> tuple[Scope | None, Site]:

@@ -109,7 +109,9 @@ class Snapshot:
                 self._note_content(thing, content)
             elif issubclass(kind, tuple | frozenset):
                 self._walk_on(thing)
-            if kind not in _PLAIN and not _is_foreign(kind):
+            if kind in _PLAIN or issubclass(kind, CODE):
+                return
+            if not f"{kind.__module__}.".startswith(_FOREIGN):
                 self._note_attributes(thing, kind)
 
     def _note_content(self, thing: Any, content: _Content) -> None:
@@ -320,10 +322,6 @@ _ATOMS = ATOMS | {type, range, slice}
 # --- objects --------------------------------------------------------------------------------------
 
 
-def _read_slots(thing: Any) -> list[Any]:
-    return [_read_slot(slot, thing) for _, slot in slots_of(type(thing))]
-
-
 def _write_slots(thing: Any, before: list[Any]) -> None:
     # Past `__setattr__`, which a frozen class forbids.
     for (_, slot), value in zip(slots_of(type(thing)), before, strict=True):
@@ -335,7 +333,12 @@ def _write_slots(thing: Any, before: list[Any]) -> None:
             slot.__set__(thing, value)
 
 
-_SLOTS = _Content(_read_slots, _write_slots, _same_items, _itself)
+_SLOTS = _Content(
+    lambda thing: [_read_slot(slot, thing) for _, slot in slots_of(type(thing))],
+    _write_slots,
+    _same_items,
+    _itself,
+)
 
 
 def _read_slot(slot: Any, thing: Any) -> Any:
@@ -364,10 +367,6 @@ _FOREIGN = tuple(
         "torcheer tqdm typing weakref"
     ).split()
 )
-
-
-def _is_foreign(kind: type) -> bool:
-    return issubclass(kind, CODE) or f"{kind.__module__}.".startswith(_FOREIGN)
 
 
 _OF_EVERY_MODULE = frozenset(vars(nn.Module()))
@@ -518,13 +517,12 @@ class TorchModes(NamedTuple):
 
 
 def torch_modes() -> TorchModes:
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    kinds = ["cpu"] if accelerator is None else ["cpu", accelerator.type]
     return TorchModes(
         torch.is_grad_enabled(),
         torch.is_inference_mode_enabled(),
-        tuple(
-            (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind))
-            for kind in _kinds_of_device()
-        ),
+        tuple((kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in kinds),
         torch.is_autocast_cache_enabled(),
         tuple(read() for read, _ in _SWITCHES),
     )
@@ -553,11 +551,6 @@ def computing_alike(modes: TorchModes, *, with_casts: bool = False) -> Iterator[
         yield
 
 
-def _kinds_of_device() -> Iterable[str]:
-    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-    return ("cpu",) if accelerator is None else ("cpu", accelerator.type)
-
-
 @contextmanager
 def _switched(wanted: tuple[Any, ...]) -> Iterator[None]:
     changed = [
@@ -574,14 +567,6 @@ def _switched(wanted: tuple[Any, ...]) -> Iterator[None]:
             write(before)
 
 
-def _set_deterministic(wanted: tuple[bool, bool]) -> None:
-    torch.use_deterministic_algorithms(wanted[0], warn_only=wanted[1])
-
-
-def _deterministic() -> tuple[bool, bool]:
-    return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-
-
 def _flag(name: str) -> tuple[Callable[[], Any], Callable[[Any], None]]:
     return getattr(torch._C, f"_get_{name}"), getattr(torch._C, f"_set_{name}")
 
@@ -590,7 +575,7 @@ def _flag(name: str) -> tuple[Callable[[], Any], Callable[[Any], None]]:
 _SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], None]], ...] = (
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.get_num_threads, torch.set_num_threads),  # sums are split among them
-    (_deterministic, _set_deterministic),
+    (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
     (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     _flag("mkldnn_enabled"),
     _flag("cudnn_enabled"),

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from threading import get_ident
 from time import perf_counter, sleep
 from types import CodeType, FrameType, FunctionType
@@ -58,7 +59,9 @@ class Recorder:
         self._model = model
         self._root = walk.root
         self._walk = walk
-        self._wrappers = _wrappers_around(walk, model)
+        # Modules around the model, such as that of torch.compile.
+        others = () if model is walk.root else model.modules()
+        self._wrappers = frozenset(id(module) for module in others if id(module) not in walk.address_of)
         self._on_module_exit = on_module_exit
         self._fast = fast
         self._catchers: dict[int, Catcher] = {}
@@ -83,7 +86,12 @@ class Recorder:
                     self.elapsed_seconds = perf_counter() - started
             return self._add_outputs(result)
         finally:
-            self._close_open_scopes()
+            # A pass that was left midway has scopes that never ended.
+            for scope in chain.from_iterable(self.calls.values()):
+                scope.close(len(self.tape.records))
+                if scope.drill is not None:
+                    scope.drill.close()
+                    scope.drill = None
             self._address_of.clear()
             self._made.clear()
 
@@ -152,7 +160,7 @@ class Recorder:
     def _enter(self, module: nn.Module, _args: Any) -> bool:
         """Called when a module begins; whether it is recorded."""
         catcher = self._catchers.get(get_ident())
-        if catcher is None or id(module) in self._wrappers or catcher.is_away() or is_muted():
+        if catcher is None or id(module) in self._wrappers or catcher.is_away() or _muted.depth:
             return False
         outer = catcher.scope
         if module is self._root and outer is self.base and not outer.started:
@@ -184,7 +192,7 @@ class Recorder:
     def _leave(self, module: nn.Module, _args: Any, output: Any) -> Any:
         """Called when a module ends; what it returns, if anything, goes on in the place of its output."""
         catcher = self._catchers.get(get_ident())
-        if catcher is None or id(module) in self._wrappers or catcher.is_away() or is_muted():
+        if catcher is None or id(module) in self._wrappers or catcher.is_away() or _muted.depth:
             return None
         scope = catcher.scope
         address = self._address(module)
@@ -227,11 +235,12 @@ class Recorder:
         op, tensor = outputs[0]
         # An op that says that the module did nothing may have been edited itself.
         new: Tensor = editor.swapped_output(tensor)
-        if editor.rules_of_module(scope.address or "", scope.pass_num):
+        rules = editor.rules_of_module(scope.address or "", scope.pass_num)
+        if rules:
             if op < scope.first_op:
                 # Made outside, where it is used as it is: what the module hands out is a thing of its own.
-                op = editor.add_identity(op, new, scope)
-            new = editor.edit_module(scope.address or "", scope.pass_num, op, new)
+                op = self.tape.add_node(IDENTITY, (op,), new, Use(scope), args=(TENSOR,), is_extra=True)
+            new = editor.apply_all(rules, op, new)
         if new is tensor:
             return output
         outputs[0] = (op, new)
@@ -269,24 +278,9 @@ class Recorder:
         stack.callback(undo)
         stack.enter_context(watcher)
 
-    def _close_open_scopes(self) -> None:
-        """A pass that was left midway has scopes that never ended."""
-        for calls in self.calls.values():
-            for scope in calls:
-                scope.close(len(self.tape.records))
-                if scope.drill is not None:
-                    scope.drill.close()
-                    scope.drill = None
-
 
 def _is_capturing() -> bool:
     return getattr(_in_capture, "model", None) is not None
-
-
-def _wrappers_around(walk: ModelWalk, model: nn.Module) -> frozenset[int]:
-    if model is walk.root:
-        return frozenset()
-    return frozenset(id(module) for module in model.modules() if id(module) not in walk.address_of)
 
 
 class _Muted(threading.local):
@@ -304,10 +298,6 @@ def muted() -> Iterator[None]:
         yield
     finally:
         _muted.depth -= 1
-
-
-def is_muted() -> bool:
-    return _muted.depth > 0
 
 
 @contextmanager

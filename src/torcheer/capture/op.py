@@ -387,7 +387,18 @@ class Op:
     @property
     def parent_params(self) -> list[ParamInfo]:
         params = self._history._tape.params
-        return [_param_info(*params[-p - 1]) for p in dict.fromkeys(self._record.parents) if p < 0]
+        used = [params[-p - 1] for p in dict.fromkeys(self._record.parents) if p < 0]
+        return [
+            ParamInfo(
+                address=address,
+                shape=tuple(param.shape),
+                dtype=param.dtype,
+                num_elements=param.numel(),
+                num_bytes=param.numel() * param.element_size(),
+                requires_grad=param.requires_grad,
+            )
+            for address, param in used
+        ]
 
     @property
     def computed_with_params(self) -> bool:
@@ -455,14 +466,3 @@ def is_torchs(file: str) -> bool:
 
 
 _TORCH_HOME = torch.__file__.removesuffix("__init__.py")
-
-
-def _param_info(address: str, param: Tensor) -> ParamInfo:
-    return ParamInfo(
-        address=address,
-        shape=tuple(param.shape),
-        dtype=param.dtype,
-        num_elements=param.numel(),
-        num_bytes=param.numel() * param.element_size(),
-        requires_grad=param.requires_grad,
-    )

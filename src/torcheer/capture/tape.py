@@ -94,11 +94,6 @@ class Scope:
         return scopes[::-1]
 
 
-def site_key(site: Site) -> tuple[int, ...]:
-    """By identity: to hash a code object is to hash all that is in it."""
-    return tuple([part if type(part) is int else id(part) for part in site])
-
-
 class _TensorSlot:
     """Stands in a recorded argument where a tensor was; `parents` says which."""
 
@@ -358,7 +353,9 @@ class Tape:
             )
             return self.add_node(trait, parents, tensor, use, context=Context(note=note))
         at_work = [] if self.other_threads is None else self.other_threads.at_work()
-        if at_work and not _is_held_by(self._walk, tensor):
+        # What a module keeps as a plain attribute, or in a list or dict.
+        held = (own for _, module in self._walk.modules for _, own in tensors_in(vars(module)))
+        if at_work and not any(own is tensor for own in held):
             where = use.scope.module().address or "the model"
             self.warnings.append(
                 f"a tensor {_of_shape(tensor)}in {where} came from outside the recorded calls: a "
@@ -496,9 +493,3 @@ class Tape:
 
 def _of_shape(tensor: Tensor) -> str:
     return "" if tensor.is_nested else f"of shape {tuple(tensor.shape)} "  # a nested one has none
-
-
-def _is_held_by(walk: ModelWalk, tensor: Tensor) -> bool:
-    """Whether a module keeps the tensor as a plain attribute, or in a list or dict."""
-    held = (own for _, module in walk.modules for _, own in tensors_in(vars(module)))
-    return any(own is tensor for own in held)

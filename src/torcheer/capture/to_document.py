@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torcheer.capture.aliasing import plain_size
 from torcheer.capture.op import Op, is_torchs, own_frames
-from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope, site_key, tensor_places
+from torcheer.capture.tape import NOT_CALLS, OWN_TRAITS, TENSOR, Record, Scope, tensor_places
 from torcheer.graph import (
     DOCUMENT_VERSION,
     BranchEntry,
@@ -22,6 +22,7 @@ from torcheer.graph import (
     Site,
     SourceEntry,
     SourceLine,
+    site_key,
     source_lines,
 )
 
@@ -48,13 +49,19 @@ class _Describer:
     def __init__(self, history: ModelHistory) -> None:
         self._history = history
         self._tape = history._tape
-        self._scopes = self._all_scopes()
+        # In the order in which they began, the model first, with those that ran no op.
+        calls = [call for calls in history._modules.calls.values() for call in calls]
+        inner = {id(scope): scope for scope in (*(r.scope for r in self._tape.records), *calls)}
+        found = {id(scope): scope for one in inner.values() for scope in one.chain()}
+        self._scopes = sorted(found.values(), key=lambda scope: (scope.first_op, scope.depth))
         self._scope_numbers = {id(scope): number for number, scope in enumerate(self._scopes)}
         self._sources: dict[SourceLine, int] = {}
         self._lines_at: dict[tuple[int, ...], list[int]] = {}  # by site
         self._lines_around: dict[int, list[int]] = {}  # by scope, with those around it
         self._own_lines: list[bool] = []  # by line: whether it is outside torch
-        self._backward = _backward_seconds(history)
+        self._backward: dict[str, float] = {}  # by label
+        for run in (run for backward in history.backward_passes for run in backward if run.layer):
+            self._backward[run.layer] = self._backward.get(run.layer, 0.0) + run.seconds
         self._edited = {op for op, _ in history._tape.edits}
 
     def document(self) -> PassDocument:
@@ -119,13 +126,6 @@ class _Describer:
             grad_fn=meta.grad_fn_name or "",
             backward_seconds=self._backward.get(op.layer_label),
         )
-
-    def _all_scopes(self) -> list[Scope]:
-        """In the order in which they began, the model first, with those that ran no op."""
-        calls = [call for calls in self._history._modules.calls.values() for call in calls]
-        inner = {id(scope): scope for scope in (*(r.scope for r in self._tape.records), *calls)}
-        found = {id(scope): scope for one in inner.values() for scope in one.chain()}
-        return sorted(found.values(), key=lambda scope: (scope.first_op, scope.depth))
 
     def _scope_entries(self) -> list[ScopeEntry]:
         modules = self._history.module_tree.modules
@@ -204,15 +204,6 @@ class _Describer:
             )
             for decision, read in zip(self._history._decisions, self._tape.reads, strict=True)
         ]
-
-
-def _backward_seconds(history: ModelHistory) -> dict[str, float]:
-    seconds: dict[str, float] = {}
-    for backward in history.backward_passes:
-        for run in backward:
-            if run.layer:
-                seconds[run.layer] = seconds.get(run.layer, 0.0) + run.seconds
-    return seconds
 
 
 def _links(record: Record) -> list[Link]:

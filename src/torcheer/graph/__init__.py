@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         Structure,
         feedback_loops,
         looks_like_label,
-        op_labels,
         reach,
         type_of_function,
     )
@@ -77,6 +76,7 @@ if TYPE_CHECKING:
         SourceLine,
         decide,
         goes_on,
+        site_key,
         source_lines,
     )
     from torcheer.graph.text import (

@@ -253,20 +253,6 @@ class LayerBook:
         self.pass_of.append(passes)
 
 
-def op_labels(
-    labels: LabelBook, layer_of: Sequence[int], pass_of: Sequence[int], num_passes: Sequence[int]
-) -> list[str]:
-    """One label an op, with its pass where the layer ran more than once."""
-    of_layer = [
-        f"{kind}_{number}_{layer}"
-        for layer, (kind, number) in enumerate(zip(labels.types, labels.type_nums, strict=True))
-    ]
-    return [
-        of_layer[layer] if num_passes[layer] == 1 else f"{of_layer[layer]}:{pass_num}"
-        for layer, pass_num in zip(layer_of, pass_of, strict=True)
-    ]
-
-
 class Lookup:
     """Names of ops: labels, short labels, module addresses, buffers and inputs by name."""
 

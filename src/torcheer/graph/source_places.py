@@ -46,7 +46,7 @@ class PlaceBook:
         return self._by_site.get
 
     def place_of(self, site: Site) -> int:
-        key = (id(site[0]), site[1]) if len(site) == 2 else tuple(map(_identity, site))
+        key = (id(site[0]), site[1]) if len(site) == 2 else site_key(site)
         place = self._by_site.get(key)
         if place is None:
             if len(site) == 2:
@@ -87,8 +87,9 @@ def _may_repeat_text(code: CodeType) -> bool:
     return bool(code.co_exceptiontable) or not _BACKWARD.isdisjoint(code.co_code[::2])
 
 
-def _identity(part: Any) -> int:
-    return part if type(part) is int else id(part)
+def site_key(site: Site) -> tuple[int, ...]:
+    """By identity: to hash a code object is to hash all that is in it."""
+    return tuple([part if type(part) is int else id(part) for part in site])
 
 
 def _without_recursion(site: Site) -> list[tuple[CodeType, int]]:

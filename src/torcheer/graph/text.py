@@ -196,10 +196,14 @@ def describe_pass(history: Any) -> str:
 
 
 def head_lines(history: Any) -> list[str]:
-    tree = history.module_tree
+    tree, loops = history.module_tree, history.model_max_recurrent_loops
+    kind = f"recurrent (at most {loops} loops)" if history.model_is_recurrent else "purely feedforward"
+    branching = "with branching" if history.model_is_branching else "without branching"
+    conditional = " and conditional (if-then) branching" if history.model_has_conditional_branching else ""
+    structure = f"{kind}, {branching}{conditional}"
     lines = [
         f"Log of {history.model_name} forward pass:",
-        f"\tModel structure: {structure_words(history)}; {len(tree.addresses)} total modules.",
+        f"\tModel structure: {structure}; {len(tree.addresses)} total modules.",
         f"\t{history.num_tensors_total} tensors ({readable_bytes(history.tensor_fsize_total)}) computed "
         f"in forward pass; {history.num_tensors_saved} tensors "
         f"({readable_bytes(history.tensor_fsize_saved)}) saved.",
@@ -212,14 +216,6 @@ def head_lines(history: Any) -> list[str]:
         num_passes, num_grads = history.num_backward_passes, history.num_grads_saved
         lines.append(f"\tBackward passes: {num_passes}; gradients of {num_grads} tensors saved.")
     return lines + [f"\tNote: {note}" for note in history.notes]
-
-
-def structure_words(history: Any) -> str:
-    loops = history.model_max_recurrent_loops
-    kind = f"recurrent (at most {loops} loops)" if history.model_is_recurrent else "purely feedforward"
-    branching = "with branching" if history.model_is_branching else "without branching"
-    conditional = " and conditional (if-then) branching" if history.model_has_conditional_branching else ""
-    return f"{kind}, {branching}{conditional}"
 
 
 def _hierarchy_lines(tree: ModuleTree) -> Iterable[str]:
@@ -269,6 +265,7 @@ def op_rows(op: Any) -> list[tuple[str, Any]]:
     params = "; ".join(f"{p.address} {p.shape}" for p in op.parent_params)
     rng = "drawn from the recorded random state" if op.func_rng_state is not None else ""
     line = op.source_line
+    given = [*map(_short, op.func_args), *(f"{name}={_short(one)}" for name, one in op.func_kwargs.items())]
     return [
         ("Function", op.func_applied_name + (" (in place)" if op.function_is_inplace else "")),
         ("Pass", passes),
@@ -280,7 +277,7 @@ def op_rows(op: Any) -> list[tuple[str, Any]]:
         ("Saved", "yes" if op.has_saved_activations else "no"),
         ("Values", _first_numbers(op.tensor_contents)),
         ("Edited by", ", ".join(op.edited_by)),
-        ("Arguments", _arguments(op)),
+        ("Arguments", ", ".join(given)),
         ("Parameters", params),
         ("Random", rng),
         ("Autocast", ", ".join(f"{device}: {dtype}" for device, dtype in op.func_autocast_state.items())),
@@ -305,12 +302,6 @@ def op_rows(op: Any) -> list[tuple[str, Any]]:
         ("Distance from output", _distance(op.min_distance_from_output, op.max_distance_from_output)),
         ("Source", str(line) if line is not None else ""),
     ]
-
-
-def _arguments(op: Any) -> str:
-    parts = [_short(value) for value in op.func_args]
-    parts += [f"{name}={_short(value)}" for name, value in op.func_kwargs.items()]
-    return ", ".join(parts)
 
 
 def _short(value: Any) -> str:

@@ -178,8 +178,12 @@ def align_passes(left: ModelHistory, right: ModelHistory) -> Alignment:
     pairs = align(levels_left, levels_right)
     for level in (_BY_PARAMS, _BY_MODULE):
         pairs += _crossing(levels_left[level], levels_right[level], pairs)
-    partner = {ops_left[i]: ops_right[j] for i, j in pairs} | _paired_ends(left, right)
+    partner = {ops_left[i]: ops_right[j] for i, j in pairs}
     one, other = left._structure, right._structure
+    for ends, other_ends in ((one.inputs, other.inputs), (one.outputs, other.outputs)):
+        names = [left._tape.addresses.get(op, "") for op in ends]
+        other_names = [right._tape.addresses.get(op, "") for op in other_ends]
+        partner |= {ends[i]: other_ends[j] for i, j in pair_by_name(names, other_names)}
     return Alignment(
         left=frozenset([*ops_left, *one.inputs, *one.outputs]),
         right=frozenset([*ops_right, *other.inputs, *other.outputs]),
@@ -216,17 +220,6 @@ def _ops(history: ModelHistory) -> list[int]:
     """All but inputs and outputs, and modules that did nothing: their value is that of their input."""
     others = (IDENTITY, INPUT, OUTPUT)
     return [op for op, record in enumerate(history._tape.records) if record.trait not in others]
-
-
-def _paired_ends(left: ModelHistory, right: ModelHistory) -> dict[int, int]:
-    """Inputs with inputs, and outputs with outputs."""
-    one, other = left._structure, right._structure
-    paired: dict[int, int] = {}
-    for ends, other_ends in ((one.inputs, other.inputs), (one.outputs, other.outputs)):
-        names = [left._tape.addresses.get(op, "") for op in ends]
-        other_names = [right._tape.addresses.get(op, "") for op in other_ends]
-        paired |= {ends[i]: other_ends[j] for i, j in pair_by_name(names, other_names)}
-    return paired
 
 
 def _levels(

@@ -17,7 +17,6 @@ from torcheer.capture.analysis.plain_values import CHUNK, as_plain, kept_value
 from torcheer.capture.history import ModelHistory
 from torcheer.capture.inputs import tensors_in
 from torcheer.capture.op import Op, some_of
-from torcheer.capture.tape import BUFFER, OUTPUT
 from torcheer.errors import InputError, LayerNotFoundError
 from torcheer.graph import Column, RowTable, SourceLine, number_text, shape_text
 
@@ -323,21 +322,16 @@ class PassComparison:
             raise InputError(_why_nothing(self._of, self._a.is_shape_only or self._b.is_shape_only))
         first = next((row for row in rows if row.is_close is False), None)
         differ_from_the_start = first is not None and first.type == "input" and self._of == "values"
-        sides = ((self._a, alignment.only_left), (self._b, alignment.only_right))
-        alone = [
-            [(history._tape.records[op].trait, history._label(op)) for op in sorted(ops)]
-            for history, ops in sides
-        ]
         only_in_a, only_in_b = (
-            tuple(label for trait, label in ops if trait is not BUFFER)
-            for ops in alone  # buffers are no ops
+            [Op(history, op) for op in sorted(ops)]
+            for history, ops in ((self._a, alignment.only_left), (self._b, alignment.only_right))
         )
         return Comparison(
             table=ComparisonTable(rows, _COLUMNS, _finder(rows, self._a, self._b)),
-            only_in_a=only_in_a,
-            only_in_b=only_in_b,
+            only_in_a=tuple(op.layer_label for op in only_in_a if not op.is_buffer_layer),
+            only_in_b=tuple(op.layer_label for op in only_in_b if not op.is_buffer_layer),
             num_unseen=sum(row.is_close is None for row in rows),
-            has_unmatched_outputs=any(trait is OUTPUT for ops in alone for trait, _ in ops),
+            has_unmatched_outputs=any(op.is_output_layer for op in (*only_in_a, *only_in_b)),
             notes=("the inputs already differ: give both models the same one.",)
             if differ_from_the_start
             else (),

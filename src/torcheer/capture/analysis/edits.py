@@ -17,14 +17,13 @@ from torcheer.capture.inputs import swap_tensors
 from torcheer.capture.model_walk import Selection, select
 from torcheer.capture.module_scopes import is_in_script, muted
 from torcheer.capture.op import Op
-from torcheer.capture.tape import IDENTITY, TENSOR, Use, is_call
+from torcheer.capture.tape import is_call
 from torcheer.errors import CaptureError, InputError
 
 if TYPE_CHECKING:
     from torcheer.capture.history import ModelHistory
     from torcheer.capture.layer_numbers import Numbering
     from torcheer.capture.model_walk import ModelWalk
-    from torcheer.capture.op import Op
     from torcheer.capture.tape import Record, Tape
 
 
@@ -216,19 +215,11 @@ class Editor:
 
     def edit(self, op: int, tensor: Tensor) -> Tensor:
         """The tensor that goes on from an op that was just recorded."""
-        return self._apply_all([rule for rule in self._rules if self._names(rule, op)], op, tensor)
-
-    def edit_module(self, address: str, pass_num: int, op: int, tensor: Tensor) -> Tensor:
-        """The tensor that goes on from a module; `op` is what made it."""
-        return self._apply_all(self.rules_of_module(address, pass_num), op, tensor)
+        return self.apply_all([rule for rule in self._rules if self._names(rule, op)], op, tensor)
 
     def rules_of_module(self, address: str, pass_num: int) -> list[Rule]:
         names = {address, f"{address}:{pass_num}"}
         return [rule for rule in self._rules if not rule.selection.addresses.isdisjoint(names)]
-
-    def add_identity(self, op: int, tensor: Tensor, scope: Any) -> int:
-        """A node for what a module hands out, where the same tensor is used inside it as it was."""
-        return self._tape.add_node(IDENTITY, (op,), tensor, Use(scope), args=(TENSOR,), is_extra=True)
 
     def _names(self, rule: Rule, op: int) -> bool:
         if rule.selection.predicate is not None:
@@ -251,7 +242,8 @@ class Editor:
             )
         return True
 
-    def _apply_all(self, rules: list[Rule], op: int, tensor: Tensor) -> Tensor:
+    def apply_all(self, rules: list[Rule], op: int, tensor: Tensor) -> Tensor:
+        """The tensor that goes on from an op, or from a module whose output it made."""
         new = tensor
         for rule in rules:
             new = self._apply(rule, op, new)

@@ -129,7 +129,12 @@ class Fault:
         return self.num_nan or self.num_inf
 
     def __str__(self) -> str:
-        lines = [self._head()]
+        what = "NaN" if self.what == "nan" else "Inf"
+        infs = f" and {self.num_inf} Inf" if self.num_nan and self.num_inf else ""
+        held = "" if self.name == self.layer else f" ({self.name})"
+        came = _CAME.get((self.phase, self.origin), "came in with {layer}{held}")
+        came = came.format(layer=self.layer, name=self.name, held=held)
+        lines = [f"{what} {came}: {self.count} of {self.num_values} elements{infs}."]
         if self.module:
             lines.append(f"    module  {self.module}")
         if self.source_line is not None:
@@ -153,14 +158,6 @@ class Fault:
         if self.num_unseen:
             notes.append(f"{self.num_unseen} ops could not be looked at: their values were not saved")
         return notes
-
-    def _head(self) -> str:
-        what = "NaN" if self.what == "nan" else "Inf"
-        infs = f" and {self.num_inf} Inf" if self.num_nan and self.num_inf else ""
-        held = "" if self.name == self.layer else f" ({self.name})"
-        came = _CAME.get((self.phase, self.origin), "came in with {layer}{held}")
-        came = came.format(layer=self.layer, name=self.name, held=held)
-        return f"{what} {came}: {self.count} of {self.num_values} elements{infs}."
 
 
 _CAME = {
@@ -547,14 +544,12 @@ class BackwardSearch:
                 elif made is None:
                     unsure.setdefault(target, Suspect(op, target, "op"))
         explained = {suspect.target for suspect in sure}
-        rest = [target for target in self._without_faulty_readers() if target not in explained]
+        # Gradients that are not finite though those of all readers are, from the end of the pass.
+        bad = sorted((index for index, finite in self._finite.items() if not finite), reverse=True)
+        begun = [one for one in bad if all(self._finite.get(r, True) for r in self._readers[one])]
+        rest = [target for target in begun if target not in explained]
         doubtful = [unsure[target] for target in rest if target in unsure]
         return [self._fault(one) for one in sure + doubtful + self._unexplained(set(rest) - unsure.keys())]
-
-    def _without_faulty_readers(self) -> list[int]:
-        """Gradients that are not finite though those of all readers are, from the end of the pass."""
-        bad = sorted((index for index, finite in self._finite.items() if not finite), reverse=True)
-        return [target for target in bad if all(self._finite.get(r, True) for r in self._readers[target])]
 
     def _origin_without_children(self, index: int) -> Origin | None:
         """Where a gradient came from that no op in sight can have given; None where one can."""
@@ -594,14 +589,13 @@ class BackwardSearch:
                 continue
             if not record.parents:
                 return True
-            tainted.update(parent for parent in record.parents if self._may_be_bad(parent))
+            # Not finite, or not kept. Of parameters every gradient is kept.
+            tainted.update(
+                parent
+                for parent in record.parents
+                if not self._finite.get(parent, parent < 0 or not self._ops[parent].requires_grad)
+            )
         return any(index < 0 for index in tainted)
-
-    def _may_be_bad(self, index: int) -> bool:
-        """Not finite, or not kept. Of parameters every gradient is kept."""
-        if index in self._finite:
-            return not self._finite[index]
-        return index >= 0 and self._ops[index].requires_grad
 
     def _fault(self, suspect: Suspect) -> Fault:
         op, target, origin = suspect

@@ -78,9 +78,13 @@ def is_same_call(record: Record, following: Record) -> bool:
 
 def replay(record: Record, values: Values, instead: SlotValues | None = None) -> list[Tensor]:
     """All outputs of the call, made anew; tensors that it wrote into come last, as when it was recorded."""
-    tensors = [_value(values, parent) for parent in record.parents]
-    for slot, value in (instead or {}).items():
-        tensors[slot] = _requiring_grad_as(value, tensors[slot])
+    tensors = []
+    for parent in record.parents:
+        value = values(parent)
+        assert value is not None, "an op is replayed only when its parents were kept"
+        tensors.append(_requiring_grad_as(value.detach(), value))
+    for slot, other in (instead or {}).items():
+        tensors[slot] = _requiring_grad_as(other, tensors[slot])
     if record.trait is UPDATED:
         return [written_over(record.args, tensors)]
     if record.trait is ALIAS:
@@ -135,12 +139,6 @@ def called(
         in_dims = tuple(each.get(level) for each in of_arguments)
         batched = torch.vmap(batched, in_dims=in_dims, out_dims=of_output.get(level, 0))
     return [batched(*tensors)]
-
-
-def _value(values: Values, parent: int) -> Tensor:
-    value = values(parent)
-    assert value is not None, "an op is replayed only when its parents were kept"
-    return _requiring_grad_as(value.detach(), value)
 
 
 def _requiring_grad_as(value: Tensor, other: Tensor) -> Tensor:

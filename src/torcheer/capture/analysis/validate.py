@@ -93,29 +93,22 @@ def validate_history(history: ModelHistory) -> ValidationReport:
         raise InputError(
             "this pass is shape-only: it ran on meta or fake tensors, and has no values to check."
         )
-    report = ValidationReport(num_ops=sum(id(r.trait) not in NOT_CALLS for r in history._tape.records))
     saved, total = history.num_tensors_saved, history.num_tensors_total
-    if not saved or (saved < total and not any(_can_be_checked(history, op) for op in range(total))):
+    calls = [op for op, record in enumerate(history._tape.records) if id(record.trait) not in NOT_CALLS]
+    if not saved or (saved < total and all(_missing_values(history, op, op + 1) for op in calls)):
         raise InputError(
             f"there is nothing to check: {saved} of {total} values were saved, and no op together with its "
             "inputs. Capture with layers_to_save='all'."
         )
-    _check_parameters(history, report)
-    _check_forward(history, report)
-    with same_random_state_after(), computing_alike(history._tape.modes):
-        _check_ops(history, report)
-    return report
-
-
-def _can_be_checked(history: ModelHistory, op: int) -> bool:
-    return id(history._tape.records[op].trait) not in NOT_CALLS and not _missing_values(history, op, op + 1)
-
-
-def _check_parameters(history: ModelHistory, report: ValidationReport) -> None:
+    report = ValidationReport(num_ops=len(calls))
     for (address, param), version in zip(history._tape.params, history._tape.param_versions, strict=True):
         if version is not None and param._version != version:
             why = "it has changed since the pass (a training step?): what used it cannot be replayed"
             report.fail(f"parameter {address}", why)
+    _check_forward(history, report)
+    with same_random_state_after(), computing_alike(history._tape.modes):
+        _check_ops(history, report)
+    return report
 
 
 def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
@@ -179,8 +172,13 @@ def _check_call(history: ModelHistory, report: ValidationReport, op: int, end: i
         return
     report.num_replayed += end - op
     matches = [_check_output(history, report, one, now) for one in range(op, end)]
-    if all(matches):
-        _check_parents(history, report, op, now)
+    if not all(matches):
+        return
+    report.num_disturbed += len(set(record.parents))
+    for parent, reason in unmoved_parents(record, partial(history._value_of, reader=op), now):
+        name = history._tape.params[-parent - 1][0] if parent < 0 else history._label(parent)
+        note = report.exempt if reason else report.fail
+        note(label, f"disturbing {name} does not change it: {reason or 'no reason known'}")
 
 
 def _replay_as_recorded(history: ModelHistory, op: int) -> list[Tensor]:
@@ -251,15 +249,6 @@ def _difference(now: Tensor, saved: Tensor) -> str:
     return f"replayed from its saved parents it gives another value than was saved{worst}"
 
 
-def _check_parents(history: ModelHistory, report: ValidationReport, op: int, now: list[Tensor]) -> None:
-    record = history._tape.records[op]
-    report.num_disturbed += len(set(record.parents))
-    for parent, reason in unmoved_parents(record, partial(history._value_of, reader=op), now):
-        name = history._tape.params[-parent - 1][0] if parent < 0 else history._label(parent)
-        note = report.exempt if reason else report.fail
-        note(history._label(op), f"disturbing {name} does not change it: {reason or 'no reason known'}")
-
-
 def validate_saved_activations(
     model: nn.Module,
     input_args: Any,
@@ -298,17 +287,12 @@ def unmoved_parents(record: Record, values: Values, outputs: list[Tensor]) -> li
         value = values(parent)
         if value is None or value.is_meta:
             continue
-        if not _moves(record, values, outputs, parent, value):
+        slots = [slot for slot, one in enumerate(record.parents) if one == parent]
+        others = (dict.fromkeys(slots, other) for other in disturbances(value))
+        if not any(_gives_other(record, values, outputs, instead) for instead in others):
             still = _Still(record, values, outputs, parent, value)
             unmoved.append((parent, next((reason for holds, reason in _REASONS if holds(still)), "")))
     return unmoved
-
-
-def _moves(record: Record, values: Values, outputs: list[Tensor], parent: int, value: Tensor) -> bool:
-    slots = [slot for slot, one in enumerate(record.parents) if one == parent]
-    return any(
-        _gives_other(record, values, outputs, dict.fromkeys(slots, other)) for other in disturbances(value)
-    )
 
 
 def _gives_other(record: Record, values: Values, outputs: list[Tensor], instead: SlotValues) -> bool:
@@ -355,12 +339,6 @@ def _has_one_key(still: _Still) -> bool:
     return is_attention and key is not None and key.dim() > 1 and key.shape[-2] == 1
 
 
-def _is_part_of_a_block_mask(still: _Still) -> bool:
-    """Whether flex_attention was given it beside query, key and value: only mask_mod counts uncompiled."""
-    is_flex = still.record.trait.name == "flex_attention"
-    return is_flex and still.parent not in still.record.parents[:3]
-
-
 # The first that holds is the reason; the costly one comes late.
 _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
     (lambda s: not s.value.numel() or not any(out.numel() for out in s.outputs), "there is nothing in it"),
@@ -368,7 +346,10 @@ _REASONS: tuple[tuple[Callable[[_Still], bool], str], ...] = (
     (_is_written_over, "its old value is written over"),
     (_writes_nothing, "nothing is written"),
     (_has_one_key, "attention over a single key is that key's value"),
-    (_is_part_of_a_block_mask, "the blocks of a mask only say what a compiled kernel may leave out"),
+    (  # given beside query, key and value: only mask_mod counts uncompiled
+        lambda s: s.record.trait.name == "flex_attention" and s.parent not in s.record.parents[:3],
+        "the blocks of a mask only say what a compiled kernel may leave out",
+    ),
     (lambda s: _hidden_by_others(s), "the values of its other arguments hide it"),
     (
         lambda s: bool(s.record.trait.side_writes),

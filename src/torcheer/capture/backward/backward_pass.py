@@ -191,25 +191,22 @@ def grad_nodes(graph: GradGraph, label: Callable[[int], str]) -> list[GradNode]:
 def backward_passes(log: GradientLog, label: Callable[[int], str], first: int = 0) -> list[BackwardPass]:
     """From the given pass on, as their readers see them."""
     nodes = grad_nodes(log.graph, label)
-    passes = list(enumerate(log.passes, 1))[first:]
-    return [_as_seen(log, number, one, nodes, label) for number, one in passes]
-
-
-def _as_seen(
-    log: GradientLog, number: int, one: Pass, nodes: list[GradNode], label: Callable[[int], str]
-) -> BackwardPass:
-    grads: dict[str, list[Slot]] = {}
-    params: dict[str, list[Slot]] = {}
-    for slot in one.grads:
-        if nodes[slot[0]].param:
-            params.setdefault(nodes[slot[0]].param, []).append(slot)
-        for op in log.graph.ops_at.get(slot, ()):
-            grads.setdefault(label(op), []).append(slot)
-    return BackwardPass(
-        number=number,
-        kind=one.kind,
-        elapsed_seconds=one.ended - one.started,
-        nodes=tuple(NodeRun(nodes[run[0]], *run[1:]) for run in one.runs),
-        grads=GradsOfPass(log, one, grads),
-        param_grads=GradsOfPass(log, one, params),
-    )
+    found = []
+    for number, one in list(enumerate(log.passes, 1))[first:]:
+        grads: dict[str, list[Slot]] = {}
+        params: dict[str, list[Slot]] = {}
+        for slot in one.grads:
+            if nodes[slot[0]].param:
+                params.setdefault(nodes[slot[0]].param, []).append(slot)
+            for op in log.graph.ops_at.get(slot, ()):
+                grads.setdefault(label(op), []).append(slot)
+        seen = BackwardPass(
+            number=number,
+            kind=one.kind,
+            elapsed_seconds=one.ended - one.started,
+            nodes=tuple(NodeRun(nodes[run[0]], *run[1:]) for run in one.runs),
+            grads=GradsOfPass(log, one, grads),
+            param_grads=GradsOfPass(log, one, params),
+        )
+        found.append(seen)
+    return found

@@ -104,9 +104,14 @@ class GradGraph:
         self._num_saved = 0
         self._memories: dict[int, int] = {}
         self._checkpoints: set[int] = set()
-        self._outside = _memory_from_outside(tape)
+        outside = [op for op, record in enumerate(tape.records) if id(record.trait) in _BORDERS]
+        self._outside = {storage_key(value) for op in outside if (value := tape.values[op]) is not None}
         edges = {op: edge for op in range(len(tape.records)) if (edge := edge_of_op(tape, op)) is not None}
-        self._owner = _owners(tape, edges)
+        # The op that each node came from: the first whose output it made.
+        self._owner: dict[Node, int] = {}
+        for op, (node, _) in edges.items():
+            if tape.records[op].trait is not OUTPUT:
+                self._owner.setdefault(node, op)
         self._borders = {node for node, op in self._owner.items() if id(tape.records[op].trait) in _BORDERS}
         self.recomputed = checkpointed_ops(tape)
         # Where only some ops are known, what lies between them cannot be said to come from either.
@@ -223,7 +228,11 @@ class GradGraph:
                     # As it was packed: to unpack it may cost a lot, or compute it again.
                     for _, tensor in tensors_in(getattr(one, "data", None)):
                         yield self._saved_tensor(name.removeprefix("_raw_saved_"), tensor, op)
-                    yield from self._held_by_checkpoint(one, op)
+                    # A checkpoint keeps its inputs: they are listed once, with its first node.
+                    checkpoint, inputs = inputs_held(getattr(one, "unpack_hook", None))
+                    if checkpoint and checkpoint not in self._checkpoints:
+                        self._checkpoints.add(checkpoint)
+                        yield from [self._saved_tensor("checkpoint input", held, op) for held in inputs]
             except RuntimeError:  # freed by a backward pass, or written over since
                 continue
 
@@ -235,13 +244,6 @@ class GradGraph:
         # Under FakeTensorMode a real parameter has a fake twin: told by its size.
         own = [self._params_used[-p - 1] for p in self._parents_of[op] if p < 0]
         return next((name for name, param in own if param.numel() == tensor.numel()), "")
-
-    def _held_by_checkpoint(self, raw: Any, op: int) -> Iterator[SavedTensor]:
-        """A checkpoint keeps its inputs: they are listed once, with its first node."""
-        checkpoint, tensors = inputs_held(getattr(raw, "unpack_hook", None))
-        if checkpoint and checkpoint not in self._checkpoints:
-            self._checkpoints.add(checkpoint)
-            yield from [self._saved_tensor("checkpoint input", tensor, op) for tensor in tensors]
 
     def _saved_tensor(self, name: str, tensor: Tensor, op: int) -> SavedTensor:
         key = storage_key(tensor)
@@ -258,20 +260,6 @@ class GradGraph:
             if key is None or key in self._outside
             else tensor.untyped_storage().nbytes(),
         )
-
-
-def _memory_from_outside(tape: Tape) -> frozenset[int | None]:
-    outside = [op for op, record in enumerate(tape.records) if id(record.trait) in _BORDERS]
-    return frozenset(storage_key(value) for op in outside if (value := tape.values[op]) is not None)
-
-
-def _owners(tape: Tape, edges: dict[int, Edge]) -> dict[Node, int]:
-    """The op that each node came from: the first whose output it made."""
-    owner: dict[Node, int] = {}
-    for op, (node, _) in edges.items():
-        if tape.records[op].trait is not OUTPUT:
-            owner.setdefault(node, op)
-    return owner
 
 
 _CODES = frozenset(

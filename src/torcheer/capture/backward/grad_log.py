@@ -146,15 +146,12 @@ class GradientLog:
         for (node, output_nr), ops in self.graph.ops_at.items():
             if node in nodes and not self.graph.notes[node].param and any(map(self._wanted, ops)):
                 self._slots.setdefault(node, []).append(output_nr)
-        return [handle for node in nodes for handle in self._hook(node)]
-
-    def _hook(self, node: int) -> tuple[Any, Any]:
-        torch_node = self.graph.nodes[node]
-        ref = weakref.ref(self)
-        return (
-            torch_node.register_prehook(functools.partial(_start, ref, node)),
-            torch_node.register_hook(functools.partial(_ran, ref, node)),
-        )
+        handles, ref = [], weakref.ref(self)
+        for node in nodes:
+            torch_node = self.graph.nodes[node]
+            handles.append(torch_node.register_prehook(functools.partial(_start, ref, node)))
+            handles.append(torch_node.register_hook(functools.partial(_ran, ref, node)))
+        return handles
 
     # --- called by the hooks ---------------------------------------------------------
 
@@ -283,11 +280,7 @@ class GradientLog:
 
     def slots_of(self, op_or_param: int | str) -> list[Slot]:
         """Where the gradients of an op, or of a parameter, are kept."""
-        return self._table.get(op_or_param, [])
-
-    @property
-    def _table(self) -> dict[int | str, list[Slot]]:
-        """Slots by op and by parameter; made anew when nodes have been added."""
+        # The table is made anew when nodes have been added.
         size = len(self.graph.ops_at) + len(self.graph.notes)
         if self._known_table[0] != size:
             table: dict[int | str, list[Slot]] = {}
@@ -298,7 +291,7 @@ class GradientLog:
                 if note.param:
                     table.setdefault(note.param, []).append((node, 0))
             self._known_table = (size, table)
-        return self._known_table[1]
+        return self._known_table[1].get(op_or_param, [])
 
     def has_any(self, slots: list[Slot]) -> bool:
         return any(slot in one.grads for one in self.passes for slot in slots)

@@ -181,10 +181,6 @@ def _keys(keys: Sequence[Any]) -> Sequence[Any]:
     return keys
 
 
-def _dict(*items: Any) -> dict[Any, Any]:
-    return dict(zip(_keys(items[::2]), items[1::2], strict=True))
-
-
 def _numpy(name: str, shape: str | None, *items: Any) -> Any:
     sizes = [] if shape is None else [int(size) for size in shape.split()]
     if name not in _NUMPY or min(sizes, default=0) < 0 or math.prod(sizes) != len(items):
@@ -230,7 +226,7 @@ _READERS: dict[str, Callable[..., Any]] = {
     "list": lambda *items: list(items),
     "tuple": lambda *items: items,
     "named": _named_tuple,
-    "dict": _dict,
+    "dict": lambda *items: dict(zip(_keys(items[::2]), items[1::2], strict=True)),
     "set": lambda *items: set(_keys(items)),
     "frozenset": lambda *items: frozenset(_keys(items)),
     "slice": lambda start, stop, step: slice(start, stop, step),

@@ -108,11 +108,13 @@ class _Builder:
         structure = self._rows
         treated: dict[int, Any] = {op: self._treated(tree) for op, tree in structure.treated}
         reads = [self._read(row) for row in structure.reads]
-        tape = self._tape(reads)
+        tape, other_names = self._tape(reads), dict(structure.other_names)
+        _check_modules(structure.modules, other_names)
+        calls = {address: [self._scopes[i] for i in calls] for address, calls in structure.module_calls}
         history = ModelHistory(
             tape,
             StoredNumbering([op.layer for op in structure.ops], [r.trait.type for r in tape.records]),
-            self._modules(),
+            ModulesSeen(structure.modules, other_names, calls),
             structure.facts,
             None if structure.saved is None else set(structure.saved),
             LazyDict(treated, lambda make: make()) if treated else {},
@@ -200,13 +202,6 @@ class _Builder:
     def _read(self, row: schema.StoredRead) -> Read:
         scope, site = self._scopes[row.scope], self._sites[row.site]
         return Read(row.name, row.op, unpacked(row.value), row.num_ops, scope, site)
-
-    def _modules(self) -> ModulesSeen:
-        structure = self._rows
-        other_names = dict(structure.other_names)
-        _check_modules(structure.modules, other_names)
-        calls = {address: [self._scopes[i] for i in calls] for address, calls in structure.module_calls}
-        return ModulesSeen(structure.modules, other_names, calls)
 
     def _gradients(self, stored: schema.StoredGradients) -> GradientLog:
         passes: list[Pass] = []
@@ -314,7 +309,11 @@ def _check_ops(stored: StoredPass, check_value: Callable[[StoredTensor], None]) 
     for table in (stored.module_calls, stored.treated):
         _need(len(dict(table)) == len(table), "something is named twice")
     _check_named_ops(stored)
-    for value in _values_beside_ops(stored):
+    beside = [context.random_state for context in stored.contexts if context.random_state is not None]
+    beside += [value for _, value in stored.unedited]
+    for one in stored.gradients.passes if stored.gradients is not None else ():
+        beside += [value for _, _, value in one.grads]
+    for value in beside:
         check_value(value)
     if stored.gradients is not None:
         _check_gradients(stored.gradients, frozenset(param.address for param in stored.params))
@@ -347,13 +346,6 @@ def _check_named_ops(stored: StoredPass) -> None:
         () if gradients is None else chain.from_iterable(ops for _, _, ops in gradients.slots),
     )
     _need(max(named, default=-1) < num_ops, "an op is named that is not there")
-
-
-def _values_beside_ops(stored: StoredPass) -> Iterator[StoredTensor]:
-    yield from (context.random_state for context in stored.contexts if context.random_state is not None)
-    yield from (value for _, value in stored.unedited)
-    for one in stored.gradients.passes if stored.gradients is not None else ():
-        yield from (value for _, _, value in one.grads)
 
 
 def _check_gradients(stored: schema.StoredGradients, params: frozenset[str]) -> None:

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from torcheer.capture.aliasing import plain_size
 from torcheer.capture.backward.grad_log import Slot
-from torcheer.capture.function_traits import Trait
 from torcheer.capture.model_state import undisturbed
 from torcheer.capture.op import some_of
 from torcheer.capture.savefile import pass_schema as schema
@@ -23,10 +22,10 @@ from torcheer.capture.savefile.python_values import packed
 from torcheer.capture.savefile.read_pass import TORCH_HOME, StoredTape
 from torcheer.capture.savefile.safetensors_file import Piece, TensorFile, write_tensors
 from torcheer.capture.savefile.stored_values import CannotKeep, Item, TensorPlan
-from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope, site_key
+from torcheer.capture.tape import OWN_TRAITS, Context, Meta, Record, Scope
 from torcheer.capture.to_document import document_of
 from torcheer.errors import InputError
-from torcheer.graph import Progress, Site, SourceLine, readable_bytes, source_lines
+from torcheer.graph import Progress, Site, SourceLine, readable_bytes, site_key, source_lines
 from torcheer.tensorfile import write_atomically
 
 if TYPE_CHECKING:
@@ -286,16 +285,13 @@ class StructureWriter:
         )
 
     def _call(self, record: Record) -> int:
-        trait = self._trait(record.trait)
+        is_own = any(record.trait is own for own in OWN_TRAITS)
+        own_row = schema.StoredTrait(name=record.trait.name, type=record.trait.type, is_own=is_own)
+        trait = self._traits.place(own_row, lambda: own_row)
         args = as_json(packed(tuple(record.args)))
         kwargs = as_json(None if record.kwargs is None else packed(dict(record.kwargs)))
         row = partial(schema.StoredCall, trait=trait, args=msgspec.Raw(args), kwargs=msgspec.Raw(kwargs))
         return self._calls.place((trait, args, kwargs), row)
-
-    def _trait(self, trait: Trait) -> int:
-        is_own = any(trait is own for own in OWN_TRAITS)
-        row = schema.StoredTrait(name=trait.name, type=trait.type, is_own=is_own)
-        return self._traits.place(row, lambda: row)
 
     def _scope(self, scope: Scope) -> int:
         place = -1

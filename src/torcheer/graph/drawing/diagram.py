@@ -239,17 +239,13 @@ def _tidied(group: Group) -> Group:
 def close_modules(root: Group, document: PassDocument, depth: int | None) -> Group:
     """The tree with modules at `depth` as single boxes; inputs and outputs always stay outside."""
     if depth == 0:
-        return _closed_model(root, document)
+        leaves = list(root.leaves())
+        outside = [leaf for leaf in leaves if document.ops[leaf.order].kind in ("input", "output")]
+        inside = Group(scopes=root.scopes, children=[leaf for leaf in leaves if leaf not in set(outside)])
+        model = [_collapsed(inside)] if inside.children else []
+        return Group(scopes=root.scopes, children=sorted([*outside, *model], key=lambda part: part.order))
     parts = [_closed(child, 1, depth) for child in root.children]
     return Group(scopes=root.scopes, children=parts)
-
-
-def _closed_model(root: Group, document: PassDocument) -> Group:
-    outside = [leaf for leaf in root.leaves() if document.ops[leaf.order].kind in ("input", "output")]
-    inside = Group(scopes=root.scopes, children=[leaf for leaf in root.leaves() if leaf not in set(outside)])
-    model = [_collapsed(inside)] if inside.children else []
-    children = sorted([*outside, *model], key=lambda part: part.order)
-    return Group(scopes=root.scopes, children=list(children))
 
 
 def _closed(part: Part, level: int, depth: int | None) -> Part:

@@ -92,8 +92,18 @@ def read_options(vis_opt: str, options: Mapping[str, Any]) -> Drawing:
     for name, choices in _CHOICES.items():
         if name in given:
             _check_choice(name, given[name], choices)
-    _check_nesting_depth(given.get("vis_nesting_depth"))
-    _check_color_by(given.get("vis_color_by"))
+    depth, color_by = given.get("vis_nesting_depth"), given.get("vis_color_by")
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 0):
+        raise InputError(
+            f"vis_nesting_depth is the number of levels of modules to show, not {depth!r}: 1 shows each "
+            "top-level module as one box, 0 the whole model as one box; leave it out to show everything."
+        )
+    if color_by is not None and not callable(color_by) and color_by not in get_args(Metric):
+        shown = ", ".join(map(repr, get_args(Metric)))
+        raise InputError(
+            f"vis_color_by is {shown}, or a function that is given an op and returns a colour such as "
+            f"'#ffcc00', a number or None; not {color_by!r}."
+        )
     path, file_format = _destination(
         given.pop("vis_outpath", "modelgraph"), given.pop("vis_fileformat", None)
     )
@@ -120,23 +130,6 @@ def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None
         near = difflib.get_close_matches(str(value).lower(), map(str, choices), n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"{name} is {shown}, not {value!r}{hint}")
-
-
-def _check_nesting_depth(value: object) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        raise InputError(
-            f"vis_nesting_depth is the number of levels of modules to show, not {value!r}: 1 shows each "
-            "top-level module as one box, 0 the whole model as one box; leave it out to show everything."
-        )
-
-
-def _check_color_by(value: object) -> None:
-    if value is not None and not callable(value) and value not in get_args(Metric):
-        shown = ", ".join(map(repr, get_args(Metric)))
-        raise InputError(
-            f"vis_color_by is {shown}, or a function that is given an op and returns a colour such as "
-            f"'#ffcc00', a number or None; not {value!r}."
-        )
 
 
 def _destination(outpath: object, file_format: FileFormat | None) -> tuple[Path, FileFormat]:
@@ -292,18 +285,6 @@ def draw_document(
 ) -> Picture:
     """The picture of a pass. `figures`, one an op, colour the boxes: numbers on a scale, or colours."""
     palette = PALETTES[drawing.theme]
-    diagram = _diagram(document, drawing)
-    nodes = diagram.nodes()
-    scale = colour_boxes(document, nodes, drawing.color_by, palette, figures, figures_title)
-    choose_chips(diagram, document)
-    arrangement = arranged(document, diagram, drawing.direction)
-    painter = Painter(document, diagram, arrangement, palette)
-    svg, width, height = painter.paint(scale, with_legend=drawing.legend)
-    boxes = f"{len(nodes)} box" + ("es" if len(nodes) != 1 else "")
-    return Picture(svg, width, height, f"{document.model_name}, {boxes}")
-
-
-def _diagram(document: PassDocument, drawing: Drawing) -> Diagram:
     hidden = hidden_ops(document, buffers_shown=drawing.buffer_layers)
     root = grow(document, hidden, rolled=drawing.rolled)
     dissolve_fans(root, document)
@@ -313,4 +294,12 @@ def _diagram(document: PassDocument, drawing: Drawing) -> Diagram:
         folder.fold(root)
     bundle_outputs(root, document)
     edges = Wiring(document, root, folder.carried, rolled=drawing.rolled).edges()
-    return Diagram(root=root, edges=edges, hidden=hidden, num_folded=folder.num_folded)
+    diagram = Diagram(root=root, edges=edges, hidden=hidden, num_folded=folder.num_folded)
+    nodes = diagram.nodes()
+    scale = colour_boxes(document, nodes, drawing.color_by, palette, figures, figures_title)
+    choose_chips(diagram, document)
+    arrangement = arranged(document, diagram, drawing.direction)
+    painter = Painter(document, diagram, arrangement, palette)
+    svg, width, height = painter.paint(scale, with_legend=drawing.legend)
+    boxes = f"{len(nodes)} box" + ("es" if len(nodes) != 1 else "")
+    return Picture(svg, width, height, f"{document.model_name}, {boxes}")

@@ -42,9 +42,9 @@ class Folder:
             if isinstance(child, Group):
                 self._fold_inside(child)
         self._fold_children(group)
-        self._signature_of[id(group)] = self._number(
-            ("group", self._name(group), group.num_repeats, *map(self._signature, group.children))
-        )
+        name = self.document.scopes[group.scopes[0]].name if group.scopes else ""
+        looks = ("group", name, group.num_repeats, *map(self._signature, group.children))
+        self._signature_of[id(group)] = self._number(looks)
 
     def _fold_children(self, group: Group) -> None:
         children = group.children
@@ -98,9 +98,6 @@ class Folder:
 
     def _number(self, looks: object) -> int:
         return self._signatures.setdefault(looks, len(self._signatures))
-
-    def _name(self, group: Group) -> str:
-        return self.document.scopes[group.scopes[0]].name if group.scopes else ""
 
     def _num_wired_alike(self, units: Sequence[Unit]) -> int:
         """How many of these units, from the first on, are wired inside as the first, and each to the last.
@@ -185,8 +182,12 @@ class Folder:
 
     def _merged(self, units: Sequence[Unit]) -> Part:
         """The first unit, standing for all."""
-        self._carry(units)
-        leaves = [list(_leaves(unit)) for unit in units]
+        leaves = [_leaves(unit) for unit in units]
+        for earlier, later in pairwise(leaves):
+            sources = {index for leaf in earlier for index in leaf.stands_for}
+            for index in (index for leaf in later for index in leaf.stands_for):
+                links = self.document.ops[index].parents
+                self.carried.update((link.op, index) for link in links if link.op in sources)
         for copies in zip(*leaves, strict=True):
             for copy in copies[1:]:
                 copies[0].stands_for.extend(copy.stands_for)
@@ -201,15 +202,6 @@ class Folder:
         else:
             part.scopes = [scope for unit in units for scope in _own_scopes(unit[0])]
         return part
-
-    def _carry(self, units: Sequence[Unit]) -> None:
-        for earlier, later in pairwise(units):
-            sources = {index for leaf in _leaves(earlier) for index in leaf.stands_for}
-            for leaf in _leaves(later):
-                for index in leaf.stands_for:
-                    for link in self.document.ops[index].parents:
-                        if link.op in sources:
-                            self.carried.add((link.op, index))
 
 
 def _num_equal(values: Sequence[object]) -> int:

@@ -413,7 +413,10 @@ class _Drop:
             turn.top, turn.bottom = self._zone(turn.x, turn.column, least)
         for vertex in row:
             vertex.top = self._highest(vertex)
-        _level([vertex for vertex in row if vertex.is_box])
+        # Boxes whose tops are nearly equal stand in one line.
+        level = _FAR
+        for vertex in sorted((one for one in row if one.is_box), key=lambda one: one.top, reverse=True):
+            level = vertex.top = level if level - vertex.top <= SPACING.between_ranks else vertex.top
         for vertex in row:
             if vertex.is_box or vertex.kind is Kind.LABEL:
                 self._boxes.lower(vertex.x - vertex.left, vertex.x + vertex.right, vertex.bottom)
@@ -447,16 +450,6 @@ class _Drop:
             else:
                 top = max(top, segment.start.bottom + _straight_gap(segment.start, vertex))
         return top
-
-
-def _level(boxes: list[Vertex]) -> None:
-    """Let boxes whose tops are nearly equal stand in one line."""
-    level = _FAR
-    for vertex in sorted(boxes, key=lambda one: one.top, reverse=True):
-        if level - vertex.top <= SPACING.between_ranks:
-            vertex.top = level
-        else:
-            level = vertex.top
 
 
 class _Sink:

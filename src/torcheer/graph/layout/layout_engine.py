@@ -243,7 +243,13 @@ class _Layout:
             _meet_ports(nest, child)
         components = _components(nest)
         for component in components:
-            _lay_out_component(component, box_top=header_above + box.padding, wire_top=header_above)
+            assign_ranks(component)
+            add_bends(component)
+            order_rows(component)
+            place_columns(component, align(component))
+            place_lanes(component)
+            attach(component)
+            place_heights(component, box_top=header_above + box.padding, wire_top=header_above)
         width, bottom = _pack(components, header_above + box.padding)
         left = margin + max(0.0, (least_width - margin - width - box.padding) / 2)
         x_of = {vertex: one.x + vertex.x for one in components for vertex in one.vertices}
@@ -345,16 +351,6 @@ def _components(nest: _Nest) -> list[Component]:
     for link in nest.links.values():
         found[piece_of[number[link.source]]].links.append(link)
     return list(found.values())
-
-
-def _lay_out_component(component: Component, *, box_top: float, wire_top: float) -> None:
-    assign_ranks(component)
-    add_bends(component)
-    order_rows(component)
-    place_columns(component, align(component))
-    place_lanes(component)
-    attach(component)
-    place_heights(component, box_top=box_top, wire_top=wire_top)
 
 
 def _pack(components: list[Component], top: float) -> tuple[float, float]:

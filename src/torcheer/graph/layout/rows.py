@@ -396,7 +396,10 @@ def _run_down(component: Component, links: list[Link]) -> None:
         link.path = chain[:num_steps]
         end = chain[num_steps - 1].end if num_steps else source
         if link.label is not None:
-            label = _add_label(component, link, link.label)
+            label = link.label_vertex = component.add_bend(Kind.LABEL, link.target.rank - 1)
+            gap, (width, label.height) = SPACING.wire_to_label, link.label
+            label.left, label.right = gap, gap + width
+            label.floats = True  # a text stands close to the wire's target
             link.path.append(component.add_segment(end, label, link, _shift_out(link, end)))
             end = label
         shifts = _shift_out(link, end), link.target_shift
@@ -405,14 +408,6 @@ def _run_down(component: Component, links: list[Link]) -> None:
 
 def _shift_out(link: Link, start: Vertex) -> float:
     return link.source_shift if start is link.source else 0.0
-
-
-def _add_label(component: Component, link: Link, size: tuple[float, float]) -> Vertex:
-    label = link.label_vertex = component.add_bend(Kind.LABEL, link.target.rank - 1)
-    gap = SPACING.wire_to_label
-    label.left, label.right, label.height = gap, gap + size[0], size[1]
-    label.floats = True  # a text stands close to the wire's target
-    return label
 
 
 # --- order: few wires cross --------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 /** The page that a server sends: passes and runs, from its socket. */
 import { ControlPage } from "./control/ControlPage";
+import { ControlsPart } from "./control/ControlsPart";
 import { startControls } from "./control/store";
+import { FeatureSetsPart } from "./features/FeatureSetsPart";
 import { FeaturesPage } from "./features/FeaturesPage";
 import { startFeatures } from "./features/store";
 import { LearnPage } from "./learn/LearnPage";
-import { NetViewPage } from "./netview/NetViewPage";
+import { NetPage } from "./net-page";
 import { ParametersPage } from "./parameters/ParametersPage";
 import { ProjectorPage } from "./projector/ProjectorPage";
 import { RunsPage } from "./runs/RunsPage";
@@ -18,10 +20,14 @@ import { TrainingPage } from "./training/TrainingPage";
 import { LayersPage } from "./watching/LayersPage";
 import "./theme/runs.css";
 
+function RunsStart() {
+  return <RunsPage ControlsPart={ControlsPart} FeatureSetsPart={FeatureSetsPart} />;
+}
+
 const PAGES = {
-  runs: RunsPage,
+  runs: RunsStart,
   graph: GraphPage,
-  netview: NetViewPage,
+  netview: NetPage,
   control: ControlPage,
   training: TrainingPage,
   layers: LayersPage,

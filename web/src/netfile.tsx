@@ -1,6 +1,6 @@
 /** The page that is one file and shows the network of a run, whose data stand in it. */
 import { effect } from "@preact/signals";
-import { NetViewPage } from "./netview/NetViewPage";
+import { NetPage } from "./net-page";
 import { UnreadablePage } from "./netview/UnreadablePage";
 import { go, nameView, route } from "./route";
 import { startRuns } from "./runs/store";
@@ -22,4 +22,4 @@ function begin(json: string): void {
 }
 
 // A graph of a pass is not in it: in its place stands why there is nothing to see.
-start({ graph: UnreadablePage, netview: NetViewPage }, () => startEmbedded("torcheer-net", "view.write_html(path)", begin));
+start({ graph: UnreadablePage, netview: NetPage }, () => startEmbedded("torcheer-net", "view.write_html(path)", begin));

@@ -5,7 +5,7 @@ import { sentence } from "../netview/words";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
 import { PanelPlace } from "../shell/PanelPlace";
-import { isForField } from "../shell/keys";
+import { isForField } from "../shell/page-keys";
 import { panels, panelWidth } from "../shell/panels";
 import * as page from "../store";
 import type { ControlState, Fault } from "../wire";

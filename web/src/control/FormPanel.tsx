@@ -4,7 +4,7 @@ import { formatCount } from "../format";
 import { Icon } from "../shell/Icon";
 import { panels, setPanel } from "../shell/panels";
 import type { FormField } from "../wire";
-import { ActButton } from "./buttons";
+import { ActButton } from "./ActButton";
 import { apply, complaint, dismissRefusal, problemAsked, reasonAgainst, refusal } from "./commands";
 import {
   changed,

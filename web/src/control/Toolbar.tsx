@@ -4,7 +4,8 @@ import { formatCount } from "../format";
 import { Icon } from "../shell/Icon";
 import { Segments } from "../shell/controls";
 import type { Counters } from "../wire";
-import { ActButton, ControlBadge } from "./buttons";
+import { ActButton } from "./ActButton";
+import { ControlBadge } from "./buttons";
 import {
   complaint,
   dismissRefusal,

@@ -1,7 +1,7 @@
 /** Send the training what it is to do, one thing after the other, and keep what it turned down. */
 import { computed, effect, signal } from "@preact/signals";
+import { isConnected } from "../connection";
 import { recall, remember } from "../remembered";
-import { isConnected } from "../runs/states";
 import { setPanel } from "../shell/panels";
 import * as page from "../store";
 import type { ControlDoQuestion, ControlState, StepLevel } from "../wire";

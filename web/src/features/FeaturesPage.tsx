@@ -2,13 +2,13 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, FunctionComponent } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { isConnected, lastHeard } from "../connection";
 import { formatBytes, formatCount, formatNumberOf, formatShare } from "../format";
 import { sentence } from "../netview/words";
 import { DrawingOptions } from "../projector/ProjectorOptions";
 import { addressOf } from "../route";
 import { FilterField } from "../runs/FilterField";
 import { useRowsInView } from "../runs/scroll";
-import { isConnected, lastHeard } from "../runs/states";
 import { formatAgo, now, useClock } from "../runs/times";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";

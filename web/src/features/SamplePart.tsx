@@ -8,7 +8,7 @@ import { type Room, useSize } from "../netanalysis/useSize";
 import { sentence } from "../netview/words";
 import { setParams } from "../route";
 import { askOf } from "../sections/requests";
-import { useAsked } from "../sections/useRecords";
+import { useAsked } from "../sections/useAsked";
 import { themeTick } from "../store";
 import type { Scale } from "../tensor/colour-scale";
 import type { FeatureLayer, FeatureSampleAnswer } from "../wire";

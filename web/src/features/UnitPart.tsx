@@ -7,7 +7,7 @@ import { useSize } from "../netanalysis/useSize";
 import { sentence } from "../netview/words";
 import { setParams } from "../route";
 import { askOf } from "../sections/requests";
-import { useAsked } from "../sections/useRecords";
+import { useAsked } from "../sections/useAsked";
 import type { FeatureLayer, FeatureUnitAnswer } from "../wire";
 import { NUM_ROWS } from "./ValuesView";
 import * as store from "./store";

@@ -8,7 +8,7 @@ import { singlesOf } from "../netanalysis/items";
 import { indexOf, sentence } from "../netview/words";
 import { param, setParams } from "../route";
 import { askOf } from "../sections/requests";
-import { useAsked } from "../sections/useRecords";
+import { useAsked } from "../sections/useAsked";
 import { Blank } from "../shell/Blank";
 import type { FeatureLayer, FeatureMapAnswer } from "../wire";
 import { type Cell, Grid } from "./Grid";

@@ -2,19 +2,20 @@
 import { computed, effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatNumberOf, formatSeconds, formatShape } from "../format";
+import { type Rect, shownPart, toScreen } from "../pan-zoom";
 import * as store from "../store";
 import { ColourBy } from "./ColourBy";
 import { Minimap } from "./Minimap";
 import { ZoomBar } from "./ZoomBar";
-import { shapeRange, startMeasuring, TextFitter } from "./box-text";
+import { shapeRange } from "./box-text";
 import { paintBoxes, paintFrames, paintHeaders, paintLandmarks, paintOutlines } from "./boxes";
-import { shownPart, toScreen } from "./camera";
 import { startLayouts } from "./layout-flow";
 import { type PlacedChip, shownChips, SIZES } from "./layout-graph";
 import type { GraphNode } from "./model";
 import { LEGIBLE, type Painting, type PaintState, type Palette, readPalette } from "./pen";
 import { handleKey, Pointing } from "./pointer";
-import { chipPlaces, type Rect, type Visible } from "./scene";
+import { chipPlaces, type Visible } from "./scene";
+import { startMeasuring, TextFitter } from "./text-fitter";
 import {
   camera,
   highlight,

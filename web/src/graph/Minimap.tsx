@@ -1,8 +1,9 @@
 /** The whole picture, small, with the part that is on screen; drag in it to move. */
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { centred, shownPart, type Size } from "../pan-zoom";
 import * as store from "../store";
-import { centred, jumpTo, shownPart, type Size } from "./camera";
+import { jumpTo } from "./camera";
 import { readPalette } from "./pen";
 import type { Scene } from "./scene";
 import { camera, highlight, scene, viewSize, watch } from "./view-state";

@@ -1,11 +1,11 @@
 /** Draw ops and closed groups: their box, the colour of their figure, their words, and outlines for what is marked. */
 import { stepOf } from "./box-figures";
-import { textWidth } from "./box-text";
 import type { Mark } from "./highlight";
 import { SIZES } from "./layout-graph";
 import type { GraphNode } from "./model";
 import { figureOf, LEGIBLE, type Painting, type PaintState, type Palette } from "./pen";
 import { addBox, Paths, type SceneBox } from "./scene";
+import { textWidth } from "./text-fitter";
 
 /** The colour that a box is drawn in by its metric, null for none. */
 function colourOf(state: PaintState, node: GraphNode): string | null {

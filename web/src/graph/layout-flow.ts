@@ -1,7 +1,8 @@
 /** Keep the picture in step with what is open: ask for layouts, take them in, keep the view where it was. */
 import { effect, untracked } from "@preact/signals";
+import { shownPart } from "../pan-zoom";
 import * as store from "../store";
-import { anchored, firstView, glideTo, jumpTo, revealed, shownPart } from "./camera";
+import { anchored, firstView, glideTo, jumpTo, revealed } from "./camera";
 import { shownAs } from "./edges";
 import { endOp } from "./highlight";
 import { LayoutDesk, type LayoutQuestion, type LayoutReply } from "./layout";

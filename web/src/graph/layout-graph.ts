@@ -1,7 +1,7 @@
 /** What the layout is given and what it gives back: plain data that travels to a worker and home again. */
-import { textWidth } from "./box-text";
 import { wordsBetween } from "./edges";
 import type { Chip, GraphEdge, GraphNode, Hierarchy } from "./model";
+import { textWidth } from "./text-fitter";
 
 /** The sizes that the layout and the painter agree on, in pixels at 100 %. */
 export const SIZES = {

@@ -1,10 +1,10 @@
 /** What every painter is given, and what it leaves out at which scale. */
+import type { Camera, Size } from "../pan-zoom";
 import { figureText, type Measure, type Scale } from "./box-figures";
-import type { TextFitter } from "./box-text";
-import type { Camera, Size } from "./camera";
 import type { Highlight } from "./highlight";
 import type { GraphNode, Hierarchy } from "./model";
 import type { Scene } from "./scene";
+import type { TextFitter } from "./text-fitter";
 
 /** All that a picture depends on. */
 export interface PaintState {

@@ -1,17 +1,7 @@
 /** Pan, zoom, hover and click with a mouse, a finger or two. */
+import { type Camera, centred, kept, panned, toPicture, zoomedAt } from "../pan-zoom";
 import * as store from "../store";
-import {
-  type Camera,
-  centred,
-  fit,
-  glideTo,
-  jumpTo,
-  kept,
-  panned,
-  toPicture,
-  zoomBy,
-  zoomedAt,
-} from "./camera";
+import { fit, glideTo, jumpTo, zoomBy } from "./camera";
 import { shownAs } from "./edges";
 import { type Direction, endOp, neighbour } from "./highlight";
 import { SIZES } from "./layout-graph";

@@ -1,4 +1,5 @@
 /** A laid-out picture: layouts inside layouts, where each box is, and what lies under a point. */
+import type { Rect } from "../pan-zoom";
 import {
   chipWidth,
   type GroupLayout,
@@ -9,13 +10,6 @@ import {
   SIZES,
 } from "./layout-graph";
 import type { Chip, Hierarchy } from "./model";
-
-export interface Rect {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-}
 
 /** A box at its place in the whole picture. */
 export interface SceneBox extends Rect {

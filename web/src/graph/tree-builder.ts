@@ -1,6 +1,5 @@
 /** Build the tree of a pass: which ops and module calls are boxes, what is inside what, what is a chip. */
 import type { OpEntry, PassDocument } from "../wire";
-import { newNode, sumFigures } from "./box-figures";
 import {
   callNames,
   groupSubtitle,
@@ -13,6 +12,7 @@ import {
 } from "./box-text";
 import { linkNodes } from "./edges";
 import type { Chip, Form, GraphNode, Hierarchy } from "./model";
+import { newNode, sumFigures } from "./node-figures";
 
 export class TreeBuilder {
   private readonly nodes = new Map<string, GraphNode>();

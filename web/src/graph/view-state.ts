@@ -1,8 +1,8 @@
 /** What only the drawing needs to know: its camera, its layout, its colours and what is lit up. */
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import type { Camera, Size } from "../pan-zoom";
 import * as store from "../store";
 import { commonTypes, measureBy, scaleOf } from "./box-figures";
-import type { Camera, Size } from "./camera";
 import { lifted, shownAs } from "./edges";
 import { Highlight } from "./highlight";
 import type { Scene } from "./scene";

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { formatCount } from "../format";
 import { Icon } from "../shell/Icon";
-import { onItemStep } from "../shell/keys";
+import { onItemStep } from "../shell/page-keys";
 import { stepItem } from "../tensor/window";
 
 interface Props {

@@ -1,11 +1,11 @@
 /** Backpropagation stepped to and fro: an expression, its graph, the step; and exercises. */
 import { useEffect, useState } from "preact/hooks";
-import { ActButton } from "../control/buttons";
+import { ActButton } from "../control/ActButton";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
 import { PanelPlace } from "../shell/PanelPlace";
 import { Segments } from "../shell/controls";
-import { isForField } from "../shell/keys";
+import { isForField } from "../shell/page-keys";
 import { panels, panelWidth } from "../shell/panels";
 import * as page from "../store";
 import type { Hole, Verdict } from "../wire";

@@ -1,6 +1,6 @@
 /** The bar below: which way, one step on or back, play, the track, guessing, and where one is. */
 import { useRef } from "preact/hooks";
-import { returnFocus } from "../netview/NetStage";
+import { returnFocus } from "../focus";
 import { Segments } from "../shell/controls";
 import { TimeIcon, type TimeIconName } from "../tensors/TimeBar";
 import { togglePlaying } from "./playing";

@@ -1,6 +1,6 @@
 /** All state of the page: which lesson, which step of it, what is looked at, and how far the student is. */
 import { batch, computed, signal } from "@preact/signals";
-import { isConnected } from "../runs/states";
+import { isConnected } from "../connection";
 import * as page from "../store";
 import type { Example, Exercise, LearnCheck, Lesson } from "../wire";
 import { decimalText, largestAt, sharedLimit } from "./cells";

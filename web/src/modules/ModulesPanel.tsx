@@ -4,7 +4,7 @@ import { formatCount, formatNumberOf, formatShape } from "../format";
 import type { GraphNode, Hierarchy } from "../graph/model";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
-import { placeSearch } from "../shell/keys";
+import { placeSearch } from "../shell/page-keys";
 import { panels, setPanel } from "../shell/panels";
 import * as store from "../store";
 import type { PassDocument, ScopeEntry } from "../wire";

@@ -6,7 +6,7 @@ import { layerOf } from "../netview/network-state";
 import * as net from "../netview/store";
 import { unitName } from "../netview/words";
 import { setParams } from "../route";
-import type { Asked } from "../sections/useRecords";
+import type { Asked } from "../sections/useAsked";
 import { Segments } from "../shell/controls";
 import { themeTick } from "../store";
 import type { NetLayer } from "../wire";

@@ -1,10 +1,10 @@
 /** One picture of one layer: its name above, what is to be known of it below; what came before stays meanwhile. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { isConnected } from "../connection";
 import { formatCount, formatShape } from "../format";
 import { cellOf, unitAt } from "../netview/plates";
 import { sentence } from "../netview/words";
-import { isConnected } from "../runs/states";
 import { Blank } from "../shell/Blank";
 import type { Grid, NetLayer } from "../wire";
 import { current, showInNetwork } from "./choice";

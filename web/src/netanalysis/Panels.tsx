@@ -2,13 +2,13 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
+import { askPicture, paintThumbnail, pictureLayer } from "../netview/item-pictures";
 import { rank, runId } from "../netview/moments";
 import * as net from "../netview/store";
-import { askPicture, paintThumbnail, pictureLayer } from "../netview/unit-readings";
 import { sentence, weightVariable } from "../netview/words";
 import { param, setParams } from "../route";
 import { askOf } from "../sections/requests";
-import { useAsked } from "../sections/useRecords";
+import { useAsked } from "../sections/useAsked";
 import { Segments } from "../shell/controls";
 import * as page from "../store";
 import { readPalette, type Scale, stepClass } from "../tensor/colour-scale";

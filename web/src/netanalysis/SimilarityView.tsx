@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../format";
 import { ColourScale } from "../inspector/ColourScale";
-import type { Asked } from "../sections/useRecords";
+import type { Asked } from "../sections/useAsked";
 import { themeTick } from "../store";
 import type { Scale } from "../tensor/colour-scale";
 import type { NetContrast, NetLayer } from "../wire";

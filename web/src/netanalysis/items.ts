@@ -3,7 +3,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { rank, runId } from "../netview/moments";
 import { param } from "../route";
 import { askOf, Desk, type Held } from "../sections/requests";
-import { type Asked, useAsked } from "../sections/useRecords";
+import { type Asked, useAsked } from "../sections/useAsked";
 import { type Asked as Question, Refusal, type Reply } from "../source/source";
 import type { Answer, NetItemChoice, NetItemsAnswer, NetLabelChoice, NetLayer } from "../wire";
 import { choice, isAnalysis, NO_LABELS } from "./choice";

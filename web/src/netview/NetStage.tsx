@@ -2,13 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../format";
-import { isForField } from "../shell/keys";
+import { isForField } from "../shell/page-keys";
 import type { NetLayer } from "../wire";
 import { panned, turned } from "./camera";
 import type { Drawing } from "./drawing";
-import { isSeenFlat, stage, type StageControl, usedCamera } from "./network-state";
 import { Pointing } from "./picking";
 import { cellOf, plateSize, unitAt } from "./plates";
+import { isSeenFlat, stage, type StageControl, usedCamera } from "./stage-control";
 import * as store from "./store";
 import { hoveredReading, pointedStep } from "./unit-readings";
 import { type StageHandle, useStage } from "./useStage";
@@ -299,23 +299,4 @@ function inLayer(from: store.UnitPlace | null, by: number): store.UnitPlace | nu
   const { columns, rows } = plateSize(layer.grid);
   const middle = unitAt(layer.grid, { column: Math.floor(columns / 2), row: Math.floor(rows / 2) });
   return { layer: layer.name, unit: middle ?? 0 };
-}
-
-// --- Who uses the mouse means the network with the next key, and not the button that was pressed last.
-
-const PRESSED = "button, [role=radio], input[type=radio], input[type=checkbox]";
-/** What is open keeps its keys, and so does what opened it. */
-const OPENED = "dialog, .picker, .popover, [role=dialog], [role=listbox], [aria-haspopup]";
-
-/** After a click of the mouse; those of the keyboard have no count, and leave the focus where it is. */
-export function returnFocus({ target, detail, currentTarget }: Pick<MouseEvent, "target" | "detail" | "currentTarget">): void {
-  if (detail === 0 || !(target instanceof Element)) return;
-  const pressed = target.closest<HTMLElement>(PRESSED);
-  if (pressed?.closest(OPENED) !== null) return;
-  // Some lead somewhere else: there it stays.
-  const focused = document.activeElement;
-  if (focused !== pressed && focused !== document.body) return;
-  const drawing = currentTarget instanceof Element ? currentTarget.querySelector<HTMLElement>(".net-stage canvas.above") : null;
-  if (drawing !== null) drawing.focus({ preventScroll: true });
-  else pressed.blur();
 }

@@ -1,12 +1,12 @@
 /** The network of a run in three dimensions: variables and layers, the drawing, colours and the selected unit, time. */
+import type { ReadonlySignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isConnected } from "../connection";
+import { returnFocus } from "../focus";
 import { formatCount, formatNumberOf } from "../format";
-import { AnalysisStage } from "../netanalysis/AnalysisStage";
-import { ChoicePanel, ItemSection, LikenessPanel } from "../netanalysis/Panels";
-import { isAnalysis, scope } from "../netanalysis/choice";
 import { param } from "../route";
-import { Snippet } from "../runs/RunsPage";
-import { isConnected } from "../runs/states";
+import { Snippet } from "../runs/Snippet";
 import * as runs from "../runs/store";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
@@ -16,15 +16,17 @@ import * as page from "../store";
 import { readPalette } from "../tensor/colour-scale";
 import { TimeBar, useKey } from "../tensors/TimeBar";
 import type { NetLayer } from "../wire";
-import { NetStage, returnFocus } from "./NetStage";
+import { NetStage } from "./NetStage";
 import { NetTip } from "./NetTip";
 import { ColourPanel, LayersPanel, VariablePanel, VariablesAway } from "./SidePanels";
-import { StageBars, StageNotes } from "./StageBars";
+import { StageBars } from "./StageBars";
+import { StageNotes } from "./StageNotes";
 import { UnitPanel } from "./UnitPanel";
 import { UnitStrip } from "./UnitStrip";
 import { followAddress } from "./address";
 import { shownPicture } from "./export";
 import { followNet } from "./feeds";
+import { askPicture, pageOf, paintThumbnail, pictureLayer } from "./item-pictures";
 import {
   at,
   countersNow,
@@ -40,11 +42,29 @@ import {
 } from "./moments";
 import { goToItem, isAwaited, numItems, phase, sceneFailure, tryAgain } from "./network-state";
 import * as store from "./store";
-import { askPicture, pageOf, paintThumbnail, pictureLayer } from "./unit-readings";
 import { counterText, counterTitle, sentence } from "./words";
 import "./netview.css";
 
-export function NetViewPage() {
+/** What the layers make of the items, in the place of the network. */
+export interface Analysis {
+  readonly isShown: ReadonlySignal<boolean>;
+  /** What the items are: those of a batch, moments, or both. */
+  readonly scope: ReadonlySignal<string>;
+  /** Between the network and its analysis. */
+  readonly ModeSwitch: ComponentType;
+  readonly Stage: ComponentType;
+  /** At the left: which items are taken, and how they are compared. */
+  readonly ChoicePanel: ComponentType;
+  /** At the right: layers beside each other, and the item that is looked at. */
+  readonly LikenessPanel: ComponentType;
+  readonly ItemSection: ComponentType;
+}
+
+interface Props {
+  analysis: Analysis;
+}
+
+export function NetViewPage({ analysis }: Props) {
   const source = page.source.value;
   useEffect(() => {
     if (source === null) return undefined;
@@ -57,7 +77,7 @@ export function NetViewPage() {
   const { width } = panels.value;
   const { left, right } = panelWidth.value;
   // Without a network there is nothing to analyse, and what is said instead is said by the drawing.
-  const isOfItems = isAnalysis.value && phase.value === "shown";
+  const isOfItems = analysis.isShown.value && phase.value === "shown";
   return (
     <main class={`main netview ${width}`} style={{ "--left": `${left}px`, "--right": `${right}px` }} onClick={returnFocus}>
       <h1 class="sr">NetView</h1>
@@ -66,7 +86,7 @@ export function NetViewPage() {
           {width !== "wide" && <HideButton side="left" />}
           {isOfItems ? (
             <div class="panel-body">
-              <ChoicePanel />
+              <analysis.ChoicePanel />
             </div>
           ) : (
             <>
@@ -77,12 +97,12 @@ export function NetViewPage() {
         </aside>
       </PanelPlace>
       <div class="net-middle">
-        {isOfItems ? <AnalysisStage /> : <Network />}
+        {isOfItems ? <analysis.Stage /> : <Network analysis={analysis} />}
       </div>
       <PanelPlace side="right">
         <aside class="panel" aria-label={isOfItems ? "Layers compared and unit" : "Colour, unit and item"}>
           {width !== "wide" && <HideButton side="right" />}
-          <div class="panel-body">{isOfItems ? <BesideAnalysis /> : hasNet() && <Beside />}</div>
+          <div class="panel-body">{isOfItems ? <BesideAnalysis analysis={analysis} /> : hasNet() && <Beside />}</div>
         </aside>
       </PanelPlace>
       <NetTimeBar />
@@ -92,24 +112,24 @@ export function NetViewPage() {
   );
 }
 
-function Network() {
+function Network({ analysis }: Props) {
   return (
     <>
       <section class="canvas netview-stage" aria-label="Network" aria-busy={isReading() || isAwaited.value}>
-        <Drawing />
+        <Drawing analysis={analysis} />
       </section>
       <UnitStrip />
     </>
   );
 }
 
-function BesideAnalysis() {
+function BesideAnalysis({ analysis }: Props) {
   return (
     <>
-      <LikenessPanel />
-      <ItemSection />
+      <analysis.LikenessPanel />
+      <analysis.ItemSection />
       <UnitPanel />
-      {scope.value === "moments" && <ItemPanel />}
+      {analysis.scope.value === "moments" && <ItemPanel />}
     </>
   );
 }
@@ -143,13 +163,13 @@ function HideButton({ side }: { side: "left" | "right" }) {
   );
 }
 
-function Drawing() {
+function Drawing({ analysis }: Props) {
   switch (phase.value) {
     case "shown":
       return (
         <>
           <NetStage runKey={runId.value} tip={() => <NetTip />} />
-          <StageBars />
+          <StageBars ModeSwitch={analysis.ModeSwitch} />
           <StageNotes />
         </>
       );

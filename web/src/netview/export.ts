@@ -5,7 +5,8 @@ import { route } from "../route";
 import { cssColour } from "./colours";
 import type { Drawing } from "./drawing";
 import { at, goTo, isSettled, moments, run, step } from "./moments";
-import { stage, type StageControl, valueFailure } from "./network-state";
+import { valueFailure } from "./network-state";
+import { stage, type StageControl } from "./stage-control";
 import { variable } from "./store";
 
 /** So long each moment is seen. */

@@ -1,9 +1,9 @@
 /** The moments at which layers were recorded: all of them, which is shown, and the way to another. */
 import { batch, computed, signal } from "@preact/signals";
+import { isConnected } from "../connection";
 import { param, route, setParams } from "../route";
-import { isConnected } from "../runs/states";
 import * as runs from "../runs/store";
-import type { Moment } from "../tensors/store";
+import type { Moment } from "../tensors/time-steps";
 import type { NetMomentsAnswer, RecordKind, RunListing } from "../wire";
 
 export interface Range {

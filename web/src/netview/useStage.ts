@@ -9,9 +9,9 @@ import { Gliding, zoomedTo } from "./camera";
 import { Drawing } from "./drawing";
 import { pictureOf, startVideo } from "./export";
 import { type Content, strongest } from "./frame";
-import { savedCameras, stage, type StageControl, usedCamera } from "./network-state";
 import { type Plate, reachOf } from "./plates";
 import { LAST, recallCameras, rememberCameras, SLOTS, type Slots } from "./saved-cameras";
+import { savedCameras, stage, type StageControl, usedCamera } from "./stage-control";
 import * as store from "./store";
 import { weightVariable } from "./words";
 

@@ -8,7 +8,7 @@ import { RunsFrame } from "../runs/RunsFrame";
 import { runs, runsById } from "../runs/store";
 import { Group, RunTag, ToolButton, Waiting } from "../sections/Figure";
 import { askOf } from "../sections/requests";
-import { useAsked } from "../sections/useRecords";
+import { useAsked } from "../sections/useAsked";
 import { Blank } from "../shell/Blank";
 import { Segments } from "../shell/controls";
 import type { HparamsRow, RunListing } from "../wire";

@@ -6,7 +6,7 @@ import { setParams } from "../route";
 import { Blank } from "../shell/Blank";
 import { Icon } from "../shell/Icon";
 import { Segments } from "../shell/controls";
-import { isForField } from "../shell/keys";
+import { isForField } from "../shell/page-keys";
 import * as page from "../store";
 import { startCamera, turned, zoomed } from "./camera";
 import type { Cloud } from "./cloud";

@@ -2,7 +2,7 @@
 import { batch, effect } from "@preact/signals";
 import { param } from "../route";
 import type { Source } from "../source/source";
-import { followRecordList } from "../tensors/records";
+import { followRecordList } from "../tensors/record-list";
 import type { EmbeddingHead } from "../wire";
 import type { SpriteImage } from "./painter";
 import { recallSelections } from "./selection";

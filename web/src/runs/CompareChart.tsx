@@ -1,11 +1,11 @@
 /** The loss of the chosen runs in one small chart. */
 import { useState } from "preact/hooks";
+import { isConnected } from "../connection";
 import { formatCount, formatValue } from "../format";
 import { smooth } from "../training/curve";
 import type { RunListing } from "../wire";
 import { LineChart } from "./chart/LineChart";
 import { type Line, type LineEnd, pointsKey, useSeries } from "./chart/lines";
-import { isConnected } from "./states";
 import * as runs from "./store";
 
 /** More lines than these say nothing in so small a chart. */

@@ -1,7 +1,7 @@
 /** A field that filters what stands below it. The key for it is a slash. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../shell/Icon";
-import { placeSearch } from "../shell/keys";
+import { placeSearch } from "../shell/page-keys";
 
 interface Props {
   label: string;

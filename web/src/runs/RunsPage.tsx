@@ -1,8 +1,6 @@
 /** The start page: all runs of the folder, those to compare, and the passes beside them. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useState } from "preact/hooks";
-import { ControlsPart } from "../control/ControlsPart";
-import { FeatureSetsPart } from "../features/FeatureSetsPart";
 import { formatCount, formatNumberOf } from "../format";
 import { addressOf } from "../route";
 import { Blank } from "../shell/Blank";
@@ -15,6 +13,7 @@ import { CompareChart } from "./CompareChart";
 import { FilterField } from "./FilterField";
 import { PassesPart } from "./PassesPart";
 import { RunsTable } from "./RunsTable";
+import { Snippet } from "./Snippet";
 import {
   filter,
   filterText,
@@ -35,7 +34,15 @@ import {
 } from "./run-table";
 import * as runs from "./store";
 
-export function RunsPage() {
+/** What other pages have to show on this one. */
+interface Props {
+  /** The trainings that can be controlled. */
+  ControlsPart: ComponentType;
+  /** The sets of features. */
+  FeatureSetsPart: ComponentType;
+}
+
+export function RunsPage({ ControlsPart, FeatureSetsPart }: Props) {
   return (
     <main class={`main runs-page ${panels.value.width}`} style={{ "--right": `${panelWidth.value.right}px` }}>
       <section class="panel runs-panel" aria-labelledby="runs-title">
@@ -45,7 +52,7 @@ export function RunsPage() {
         <Foot />
       </section>
       <PanelPlace side="right">
-        <ComparePanel />
+        <ComparePanel ControlsPart={ControlsPart} />
       </PanelPlace>
     </main>
   );
@@ -96,7 +103,7 @@ function FootKeys() {
 // --- Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a
 //   run.
 
-function ComparePanel() {
+function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
   const count = runs.chosen.value.length;
   // Without any, the table's place says how to start one.
   const hasRuns = runs.runs.value.length > 0;
@@ -352,12 +359,4 @@ function Skeletons() {
       ))}
     </div>
   );
-}
-
-// --- The lines of Python that start a run.
-
-const LINES = 'with torcheer.Run("runs/first") as run:\n    run.log(step, loss=loss)';
-
-export function Snippet() {
-  return <pre class="snippet">{LINES}</pre>;
 }

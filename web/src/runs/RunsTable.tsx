@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { formatBytes, formatCount, formatNumberOf, formatValue } from "../format";
 import { addressOf, go } from "../route";
 import { Icon } from "../shell/Icon";
-import { isForField } from "../shell/keys";
+import { isForField } from "../shell/page-keys";
 import type { RunListing, RunState } from "../wire";
 import { StateBadge } from "./StateBadge";
 import { linePath } from "./chart/lines";

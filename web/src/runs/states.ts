@@ -1,6 +1,5 @@
 /** How the state of a run is said: a word and a shape, so that it never hangs on a colour. */
-import { computed } from "@preact/signals";
-import * as store from "../store";
+import { isConnected, lastHeard } from "../connection";
 import type { RunListing, RunState } from "../wire";
 import { formatHour } from "./times";
 
@@ -9,15 +8,6 @@ export interface ShownState {
   readonly shape: "dot" | "check" | "cross" | "ring";
   readonly style: "live" | "died" | "warn" | "";
 }
-
-/** Is the server there, so that what is said to be running is? */
-export const isConnected = computed(() => store.source.value?.connection.value.state === "connected");
-
-/** When the server was last heard, in seconds since 1970; null while it is there. */
-export const lastHeard = computed<number | null>(() => {
-  const connection = store.source.value?.connection.value;
-  return connection?.state === "lost" ? connection.lastHeard / 1000 : null;
-});
 
 const SHOWN: Record<RunState, ShownState> = {
   running: { word: "running", shape: "dot", style: "live" },

@@ -1,20 +1,10 @@
 /** The records of a series in all chosen runs, and the step at which they are looked at. */
-import { useEffect, useRef, useState } from "preact/hooks";
 import { param, setParams } from "../route";
 import type { RecordKind, RecordListing } from "../wire";
 import { escaped, unescaped } from "./options";
-import {
-  askRecord,
-  askRecords,
-  ByteCache,
-  Desk,
-  type FullRecord,
-  type Held,
-  recordKey,
-  type Records,
-  type Wanted,
-} from "./requests";
+import { askRecord, askRecords, ByteCache, type FullRecord, recordKey, type Records } from "./requests";
 import { type Holder, versionOf } from "./series";
+import { type Asked, useAsked } from "./useAsked";
 
 /** The index counts records that turn out not to be there. */
 export const UNREADABLE = "None of its records can be read: they are damaged, or were taken away meanwhile.";
@@ -206,24 +196,4 @@ export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "rec
     const listing = stepped.recordOf(run.id);
     return listing === null ? [] : [{ runId: run.id, listing }];
   });
-}
-
-// --- Ask for something while it is wanted, and again when there is news of it; what came before stays
-//   meanwhile.
-
-export interface Asked<Value> extends Held<Value> {
-  readonly retry: () => void;
-}
-
-const NOTHING = { value: null, key: "", problem: "" };
-
-export function useAsked<Value>(wanted: Wanted<Value> | null): Asked<Value> {
-  const [held, setHeld] = useState<Held<Value>>(NOTHING);
-  const desk = useRef<Desk<Value> | null>(null);
-  useEffect(() => {
-    desk.current = new Desk(setHeld);
-    return () => desk.current?.close();
-  }, []);
-  useEffect(() => desk.current?.want(wanted), [wanted?.key, wanted?.version]);
-  return { ...held, retry: () => desk.current?.retry() };
 }

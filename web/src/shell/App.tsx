@@ -10,7 +10,8 @@ import * as store from "../store";
 import type { RunListing } from "../wire";
 import { Icon } from "./Icon";
 import { TopBar } from "./TopBar";
-import { hasPlaces, keysShown } from "./keys";
+import { hasPlaces } from "./keys";
+import { keysShown } from "./page-keys";
 import { type Area, areas, shownArea, shownView, TITLES } from "./views";
 
 export function App({ pages }: { pages: Pages }) {

@@ -1,7 +1,8 @@
 /** A word in the top bar: is there a server behind this page, and does anything change? */
+import { isConnected } from "../connection";
 import { control } from "../control/store";
 import { run } from "../netview/moments";
-import { isConnected, isLive } from "../runs/states";
+import { isLive } from "../runs/states";
 import { chosen, runs } from "../runs/store";
 import * as store from "../store";
 import type { ControlState } from "../wire";

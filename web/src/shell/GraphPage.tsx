@@ -12,7 +12,7 @@ import { Blank } from "./Blank";
 import { Icon } from "./Icon";
 import { PanelPlace } from "./PanelPlace";
 import { setDrawn } from "./graphplace";
-import { searchField } from "./keys";
+import { searchField } from "./page-keys";
 import { panels, panelWidth, setPanel } from "./panels";
 
 export function GraphPage() {

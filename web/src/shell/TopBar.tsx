@@ -16,7 +16,7 @@ import { switchTheme, theme } from "../theme/theme";
 import { ConnectionBadge } from "./ConnectionBadge";
 import { Icon } from "./Icon";
 import { type Option, Picker } from "./Picker";
-import { keysShown } from "./keys";
+import { keysShown } from "./page-keys";
 import { panelName, panels, type Side, togglePanel } from "./panels";
 import { type Area, areaOf, areas, shownArea, shownView, TITLES } from "./views";
 

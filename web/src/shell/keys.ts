@@ -1,32 +1,9 @@
 /** The keys of the page as a whole. Keys of one part are handled by that part. */
-import { signal } from "@preact/signals";
 import { handleKey } from "../graph/pointer";
 import { go } from "../route";
 import * as store from "../store";
-import { setPanel } from "./panels";
+import { askForSearch, isForField, keysShown, stepItems } from "./page-keys";
 import { type Area, areas, shownArea } from "./views";
-
-export const keysShown = signal(false);
-
-/** The search field, while it is in the page. */
-export const searchField: { current: HTMLInputElement | null } = { current: null };
-
-/** When the search field was asked for before it was there: it takes the focus if it comes soon. */
-let searchAsked = -Infinity;
-const WAIT_FOR_SEARCH_MS = 1000;
-
-/** Who wants to know of a step to the item before (−1) or after (+1). No signal: every single step counts. */
-const itemSteppers = new Set<(by: number) => void>();
-
-/** Listen for steps through the items; call what it returns to stop. */
-export function onItemStep(step: (by: number) => void): () => void {
-  itemSteppers.add(step);
-  return () => itemSteppers.delete(step);
-}
-
-function stepItems(by: number): void {
-  for (const step of itemSteppers) step(by);
-}
 
 const ACTIONS: Record<string, () => void> = {
   "/": askForSearch,
@@ -48,45 +25,9 @@ const WAIT_FOR_PLACE_MS = 1500;
 /** When `g` was pressed; what is pressed soon after it names a view. */
 let goPressed = -Infinity;
 
-export function askForSearch(): void {
-  // Their panels have nothing to search in.
-  if (shownArea.value === "control" || shownArea.value === "learn") return;
-  if (searchField.current === null) setPanel("left", true);
-  // At once, so that what is typed next goes into it.
-  if (searchField.current === null) searchAsked = Date.now();
-  else focusSearch(searchField.current);
-}
-
-/** Tell that the field is there, or that it is gone. */
-export function placeSearch(field: HTMLInputElement | null): void {
-  searchField.current = field;
-  if (field === null) return;
-  if (Date.now() - searchAsked < WAIT_FOR_SEARCH_MS) focusSearch(field);
-  searchAsked = -Infinity;
-}
-
-function focusSearch(field: HTMLInputElement): void {
-  field.focus();
-  field.select();
-}
-
 function toggleSelected(): void {
   const key = store.selected.value;
   if (key !== null && store.hierarchy.value?.nodes.get(key)?.kind === "group") store.toggle(key);
-}
-
-/** Fields into which nothing is typed, and the keys that they have for themselves. */
-const FIELD_KEYS: Readonly<Record<string, readonly string[]>> = {
-  checkbox: [" "],
-  radio: [" ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"],
-  range: [" ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"],
-};
-
-/** Does the key belong to the field that has the focus? All of them while somebody types, some where it is a slider or a box to tick. */
-export function isForField({ target, key }: Pick<KeyboardEvent, "target" | "key">): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLInputElement) return FIELD_KEYS[target.type]?.includes(key) ?? true;
-  return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
 }
 
 /** Is it a shortcut of the browser? On many keyboards brackets take Alt or AltGr: those are still brackets. */

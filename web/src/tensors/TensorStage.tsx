@@ -21,7 +21,8 @@ import { HistogramView } from "./HistogramView";
 import { OverTimeChart } from "./OverTimeChart";
 import { TimeBar, useKey } from "./TimeBar";
 import { type Figure, figureOf, withSign } from "./overtime";
-import { type Latest, missingIn, placeKey, useLatest, useScale, valuesIn } from "./records";
+import { placeKey } from "./record-list";
+import { type Latest, missingIn, useLatest, useScale, valuesIn } from "./records";
 import * as store from "./store";
 import { largestWindow } from "./store";
 

@@ -11,7 +11,7 @@ import { Icon } from "../shell/Icon";
 import type { Source } from "../source/source";
 import * as page from "../store";
 import { TensorStage } from "./TensorStage";
-import { followRecordList } from "./records";
+import { followRecordList } from "./record-list";
 import * as store from "./store";
 import { type Listed, listedKey } from "./store";
 import "./tensors.css";

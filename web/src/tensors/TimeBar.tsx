@@ -1,8 +1,8 @@
 /** First, ten back, one back, play, one on, ten on, last, follow, and a track over all records of a series. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatClock, formatCount } from "../format";
-import { isForField } from "../shell/keys";
-import { keyStep, type Moment, moved } from "./store";
+import { isForField } from "../shell/page-keys";
+import { keyStep, type Moment, moved } from "./time-steps";
 import "./timebar.css";
 
 interface Props {

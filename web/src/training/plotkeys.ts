@@ -1,6 +1,6 @@
 /** The keys of a chart that has the focus. */
 import { formatValue } from "../format";
-import { isForField, keysShown } from "../shell/keys";
+import { isForField, keysShown } from "../shell/page-keys";
 import { nearest } from "./curve";
 import type { Model } from "./model";
 import { options } from "./options";

@@ -1,11 +1,10 @@
 /** Alarms and gaps of the chosen runs, followed while a page shows them. */
 import { effect, signal } from "@preact/signals";
-import { formatCount, formatNumberOf, formatValue } from "../format";
+import { formatCount, formatNumberOf } from "../format";
 import { addressOf, type Changes, go } from "../route";
 import { chosenIds, seriesOf } from "../runs/store";
 import type { Reply, Source } from "../source/source";
 import type { AlarmListing, GapListing } from "../wire";
-import { figureOf, formatFigure } from "./rows";
 
 export interface RunEvents {
   readonly alarms: readonly AlarmListing[];
@@ -136,14 +135,6 @@ const BY_ID = new Map(KNOWN.map((kind) => [kind.id, kind]));
 /** Also one that this page does not know yet. */
 export function alarmKind(id: string): AlarmKind {
   return BY_ID.get(id) ?? { id, title: id.replaceAll("_", " "), severity: "warn", figure: null, value: "scalar" };
-}
-
-/** The value of an alarm with what it is: `norm 118`, `25.0 %`; empty where it has none. */
-export function alarmValue({ alarm, value }: Pick<AlarmListing, "alarm" | "value">): string {
-  const { value: what } = alarmKind(alarm);
-  if (value === null || what === "none") return "";
-  if (what === "share") return formatFigure(figureOf("nan"), value);
-  return what === "norm" ? `norm ${formatValue(value, 3)}` : formatValue(value, 3);
 }
 
 /** Those that are known in their order, the worst first, then the others. */

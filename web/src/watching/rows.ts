@@ -1,8 +1,8 @@
 /** The rows of the map: watched tensors in groups, which fold, with a filter and a place for each. */
 import { formatNumberOf, formatShare, formatValue } from "../format";
 import type { Reply } from "../source/source";
-import type { WatchedRow } from "../wire";
-import { stepsText } from "./events";
+import type { AlarmListing, WatchedRow } from "../wire";
+import { alarmKind, stepsText } from "./events";
 import { cellAt, IS_ESTIMATE, type WatchedGrid } from "./grid";
 import { kindOf } from "./paint";
 
@@ -365,4 +365,12 @@ export function formatFigure({ kind }: Figure, value: number, { digits = 5, isEs
   const about = isEstimate ? "\u2248 " : "";
   if (kind !== "share" || !Number.isFinite(value)) return about + formatValue(value, digits);
   return about + formatShare(value, 1);
+}
+
+/** The value of an alarm with what it is: `norm 118`, `25.0 %`; empty where it has none. */
+export function alarmValue({ alarm, value }: Pick<AlarmListing, "alarm" | "value">): string {
+  const { value: what } = alarmKind(alarm);
+  if (value === null || what === "none") return "";
+  if (what === "share") return formatFigure(figureOf("nan"), value);
+  return what === "norm" ? `norm ${formatValue(value, 3)}` : formatValue(value, 3);
 }

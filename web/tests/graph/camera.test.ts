@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { anchored, between, eased, firstView, fitted, kept, panned, revealed, shownPart, toPicture, toScreen, zoomedAt, type Camera } from "../../src/graph/camera";
+import { anchored, between, eased, firstView, fitted, revealed } from "../../src/graph/camera";
+import { type Camera, kept, panned, shownPart, toPicture, toScreen, zoomedAt } from "../../src/pan-zoom";
 
 const view = { width: 800, height: 600 };
 const camera = { x: 100, y: -50, scale: 0.8 };

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { type LayoutAnswer, Layouter } from "../../src/graph/layout";
 import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../src/graph/layout-graph";
 import { buildHierarchy, type Form, type Hierarchy } from "../../src/graph/model";
-import { deepest, groupsToDepth, type Rect, Scene, visibleKeys } from "../../src/graph/scene";
+import { deepest, groupsToDepth, Scene, visibleKeys } from "../../src/graph/scene";
+import type { Rect } from "../../src/pan-zoom";
 import type { PassDocument } from "../../src/wire";
 import { loop, type OpPart, pass, residual, tangle } from "./documents";
 

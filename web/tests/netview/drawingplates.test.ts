@@ -5,8 +5,8 @@ import { arrange } from "../../src/netview/arrangement";
 import { startCamera } from "../../src/netview/camera";
 import { pixelsOf } from "../../src/netview/flat-painter";
 import { formsOf, MOST_BARS, SEGMENT_FLOATS, Segments, sightOf, strongest } from "../../src/netview/frame";
-import type { StageControl } from "../../src/netview/network-state";
 import { placeLabels } from "../../src/netview/plate-labels";
+import type { StageControl } from "../../src/netview/stage-control";
 import * as store from "../../src/netview/store";
 import {
   heightOfLevel,

@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { returnFocus } from "../../src/netview/NetStage";
+import { returnFocus } from "../../src/focus";
 
 let box: HTMLElement;
 

@@ -1,8 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
 import { factorOf, lastUpTo, stripOf, tableOf, ticksOf } from "../../src/netview/UnitStrip";
 import { blocksOf, Latest, rasterPlan } from "../../src/netview/feeds";
+import { pageOf, paintThumbnail, pictureLayer } from "../../src/netview/item-pictures";
 import * as store from "../../src/netview/store";
-import { pageOf, paintThumbnail, pictureLayer, unitsOf } from "../../src/netview/unit-readings";
+import { unitsOf } from "../../src/netview/unit-readings";
 import {
   choiceOf,
   choices,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFilter } from "../../src/runs/run-table";
+import { parseFilter } from "../../src/runs/run-filter";
 import { runWith } from "./listings";
 
 const good = runWith({

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { isForField, keysShown, onItemStep, placeSearch, startKeys } from "../../src/shell/keys";
 import { route } from "../../src/route";
+import { startKeys } from "../../src/shell/keys";
+import { isForField, keysShown, onItemStep, placeSearch } from "../../src/shell/page-keys";
 import * as store from "../../src/store";
 import { FakeRuns } from "../runs/listings";
 import { documentWith, opWith, scopeWith } from "../samples";

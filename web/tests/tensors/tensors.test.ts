@@ -5,7 +5,8 @@ import { npyOf } from "../../src/tensors/Downloads";
 import { fitting } from "../../src/tensors/TensorStage";
 import { nameRows } from "../../src/tensors/TensorsPage";
 import { areaOf, extentOf, figureOf, nearestX, pathOf, withSign } from "../../src/tensors/overtime";
-import { keyStep, largestWindow, moved, nearestAt, windowCsv, windowShape } from "../../src/tensors/store";
+import { largestWindow, windowCsv, windowShape } from "../../src/tensors/store";
+import { keyStep, moved, nearestAt } from "../../src/tensors/time-steps";
 import type { RecordListing, TensorView, Window } from "../../src/wire";
 
 function windowOf(rows: number, columns: number, tiles = 1): Window {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { wantedText } from "../../src/watching/LayersPage";
-import { alarmValue } from "../../src/watching/events";
 import { neverSeen } from "../../src/watching/grid";
-import { linesOf, TALL, UNSEEN } from "../../src/watching/rows";
+import { alarmValue, linesOf, TALL, UNSEEN } from "../../src/watching/rows";
 import { gridWith, marked, rowWith } from "./samples";
 
 const NOBODY: ReadonlySet<string> = new Set();

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { formatCount, formatValue } from "../../format";
 import { NetStage } from "../../netview/NetStage";
 import { NetTip } from "../../netview/NetTip";
-import { StageNotes } from "../../netview/StageBars";
+import { StageNotes } from "../../netview/StageNotes";
 import { cssRamp } from "../../netview/colours";
 import { followNet } from "../../netview/feeds";
 import { countersNow, givenRun, runId, step } from "../../netview/moments";

@@ -1,6 +1,6 @@
 /** What the plots of a training are of: the run that is written now, with the earlier ones since Init behind it. */
 import { computed } from "@preact/signals";
-import { isConnected } from "../../runs/states";
+import { isConnected } from "../../connection";
 import * as runs from "../../runs/store";
 import type { Subject } from "../../training/chart-follow";
 import type { Chart } from "../../training/grouping";

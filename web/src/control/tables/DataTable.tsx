@@ -3,7 +3,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatNumberOf, formatValue } from "../../format";
 import { askOf } from "../../sections/requests";
-import { useAsked } from "../../sections/useRecords";
+import { useAsked } from "../../sections/useAsked";
 import type { Scale } from "../../tensor/colour-scale";
 import { rowsInView, scrollFor } from "../../windowing";
 import type { TableFigures, TableGroup, TableRows, TableStatisticsAnswer } from "../../wire";

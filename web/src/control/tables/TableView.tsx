@@ -2,10 +2,10 @@
 import { computed, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { isConnected } from "../../connection";
 import { fileName, save } from "../../files/save-file";
 import { formatCount } from "../../format";
 import * as net from "../../netview/store";
-import { isConnected } from "../../runs/states";
 import * as runs from "../../runs/store";
 import { askOf } from "../../sections/requests";
 import { Blank } from "../../shell/Blank";

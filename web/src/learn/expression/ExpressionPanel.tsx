@@ -1,6 +1,6 @@
 /** The left panel where an expression is gone through: its lines, and below them its steps. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { ActButton } from "../../control/buttons";
+import { ActButton } from "../../control/ActButton";
 import { Icon } from "../../shell/Icon";
 import type { Lesson } from "../../wire";
 import { ReferenceLines } from "../ReferenceLines";

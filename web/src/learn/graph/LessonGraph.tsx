@@ -3,7 +3,7 @@ import { useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatShape } from "../../format";
-import type { Rect } from "../../graph/scene";
+import type { Rect } from "../../pan-zoom";
 import { FitButton, ZoomButtons } from "../../shell/controls";
 import * as page from "../../store";
 import { paintValues, readPalette, type Scale, stepClass } from "../../tensor/colour-scale";

@@ -1,5 +1,5 @@
 /** Where the cards of a lesson stand, inputs above and the loss below, and how the lines between them run. */
-import type { Rect } from "../../graph/scene";
+import type { Rect } from "../../pan-zoom";
 import type { Cells, LearnNode, Lesson } from "../../wire";
 import { edgeKey } from "../steps";
 import { type Route, routeEdges } from "./view";

@@ -1,7 +1,6 @@
 /** Where the drawing is looked at from: it fits, zooms, and follows the step. */
 import { batch, computed, signal } from "@preact/signals";
-import { type Camera, centred, clampScale, kept, panned, type Size, zoomedAt } from "../../graph/camera";
-import type { Rect } from "../../graph/scene";
+import { type Camera, centred, clampScale, kept, panned, type Rect, type Size, zoomedAt } from "../../pan-zoom";
 import { lesson } from "../store";
 import { layOut, type Spot, type Way } from "./layout";
 

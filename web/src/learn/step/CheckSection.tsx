@@ -1,5 +1,5 @@
 /** The whole gradient, asked of others: torch's autograd, and differences of the loss. */
-import { isConnected } from "../../runs/states";
+import { isConnected } from "../../connection";
 import { Icon } from "../../shell/Icon";
 import type { BackwardStep, Cells, LearnCheck } from "../../wire";
 import { checkText, elementName, errorText, numbersOf, sizeOf, toleranceText } from "../cells";

@@ -11,7 +11,8 @@ import { cursorStep, pointAt } from "../cursor";
 import { countScale } from "../options";
 import { askHistograms, type HistogramGrid } from "../requests";
 import { type Holder, versionOf } from "../series";
-import { UNREADABLE, useAsked } from "../useRecords";
+import { useAsked } from "../useAsked";
+import { UNREADABLE } from "../useRecords";
 import {
   binUnder,
   countAt,

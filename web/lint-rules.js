@@ -20,7 +20,7 @@ const noPatternFromData = {
   create(context) {
     const check = (node) => {
       if (node.callee.name !== "RegExp") return;
-      context.report({ node, message: "A pattern is never made of data: see src/globs.ts." });
+      context.report({ node, message: "A pattern is never made of data: see src/data/globs.ts." });
     };
     return { NewExpression: check, CallExpression: check };
   },

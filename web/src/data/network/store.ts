@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import type { NetLayer, NetScene, NetVariable } from "../../wire";
 
-/** The codes in the levels of a block; see app/netmessages.py. */
+/** The codes in the levels of a block; see app/netview/net_messages.py. */
 export const LEVELS = 65_531;
 export const NOT_THERE = 65_532;
 export const MINUS_INFINITY = 65_533;

@@ -9,7 +9,7 @@ export const TEXTURE_WIDTH = 2048;
 /** Of the faces of a bar: its top, the side towards the front, the side to the left or right, its underside. */
 const SHADES = "const float SHADES[4] = float[4](1.0, 0.82, 0.68, 0.9);";
 
-/** From a cell to its level, colour and height; `plates.ts` and `scaling.ts` count in the same way. */
+/** From a cell to its level, colour and height; `plates.ts` and `value-ranges.ts` count in the same way. */
 export const UNITS = `
 uniform highp usampler2D levels;
 uniform sampler2D ramp;

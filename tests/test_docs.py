@@ -214,7 +214,7 @@ def test_every_file_that_a_page_names_is_there(path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_found() -> None:
     assert (
-        missing_in("`run/records.py`, `records.py`, `docs/design/`, `web/src/globs.ts`, `build/docs/`")
+        missing_in("`run/records.py`, `records.py`, `docs/design/`, `web/src/data/globs.ts`, `build/docs/`")
         == set()
     )
     assert missing_in("`netview/weights.py`, `run/records.py`, `nowhere.py`, `run/nothing/`") == {

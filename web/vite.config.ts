@@ -13,11 +13,11 @@ const DOM_TESTS = "tests/**/*.dom.test.{ts,tsx}";
 
 /** What is built, each from one entry and into one file: a page that is one file needs texts without shared chunks. */
 const ENTRIES: ReadonlyMap<string, string> = new Map([
-  ["app", "src/main.tsx"],
-  ["onefile", "src/onefile.tsx"],
-  ["netfile", "src/netfile.tsx"],
-  ["learnfile", "src/learnfile.tsx"],
-  ["worker", "src/graph/worker.ts"],
+  ["app", "src/app/main.tsx"],
+  ["onefile", "src/app/onefile.tsx"],
+  ["netfile", "src/app/netfile.tsx"],
+  ["learnfile", "src/app/learnfile.tsx"],
+  ["worker", "src/pages/graph/layout/worker.ts"],
 ]);
 
 /** Say in the folder itself that it is built. */

@@ -1,5 +1,5 @@
 /** Small documents, tensors and sockets for the tests. */
-import type { SocketLike } from "../src/source/socket";
+import type { SocketLike } from "../src/data/socket";
 import type { OpEntry, PassDocument, ScopeEntry, TensorView, Window } from "../src/wire";
 
 export function windowWith(parts: Partial<Window>): Window {

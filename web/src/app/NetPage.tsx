@@ -1,0 +1,20 @@
+/** The page NetView with its analysis. */
+import { AnalysisStage } from "../pages/analysis/AnalysisStage";
+import { ModeSwitch } from "../pages/analysis/ModeSwitch";
+import { ChoicePanel, ItemSection, LikenessPanel } from "../pages/analysis/Panels";
+import { isAnalysis, scope } from "../pages/analysis/choice";
+import { type Analysis, NetViewPage } from "../pages/netview/NetViewPage";
+
+const ANALYSIS: Analysis = {
+  isShown: isAnalysis,
+  scope,
+  ModeSwitch,
+  Stage: AnalysisStage,
+  ChoicePanel,
+  LikenessPanel,
+  ItemSection,
+};
+
+export function NetPage() {
+  return <NetViewPage analysis={ANALYSIS} />;
+}

@@ -1,0 +1,593 @@
+/** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
+import { batch, computed, effect, untracked } from "@preact/signals";
+import type { NetBlock, NetLayer, NetSceneAnswer } from "../../wire";
+import { ByteCache } from "../requests";
+import { type Asked, Refusal, type Reply, type Source } from "../source";
+import {
+  at,
+  continues,
+  givenRun,
+  isSettled,
+  isShown,
+  lastList,
+  list,
+  moments,
+  rank,
+  runId,
+  step,
+  withNews,
+} from "./moments";
+import * as state from "./network-state";
+import * as store from "./store";
+import type { PlateValues, UnitPlace } from "./store";
+import { followUnits } from "./unit-readings";
+import { followRange, forgetSeen, see, shownVariable } from "./value-ranges";
+import { weightVariable } from "./words";
+
+/** The server answers for no more at a time. */
+const MAX_LAYERS = 2048;
+/** So many moments are asked for ahead. */
+const NUM_AHEAD = 4;
+
+/** Call what it returns to stop. */
+export function followNet(source: Source): () => void {
+  const desk = new ValueDesk({
+    ask: (question) => source.ask(question),
+    show: showValues,
+    fail: (_, reason) => (state.valueFailure.value = reason),
+  });
+  const stops = [
+    followScene(source),
+    keepWithinNet(),
+    followMoments(source, desk),
+    followRange(),
+    followValues(desk),
+    followRaster(source),
+    followUnits(source),
+    () => desk.stop(),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/** Of which network something is asked, once for each attempt; null for none. */
+function askedNow(): { readonly runId: string; readonly rank: number; readonly attempt: number } | null {
+  const asked = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
+  return asked.runId === "" || !isShown.value ? null : asked;
+}
+
+function followScene(source: Source): () => void {
+  return effect(() => {
+    const asked = askedNow();
+    if (asked === null) return undefined;
+    untracked(() => {
+      // Where run follows run, what is seen of the one before stays until there is something of the next.
+      if (!state.isKnown.peek() && givenRun.peek() === null) batch(state.forget);
+    });
+    return source.follow(
+      { type: "net_scene", run_id: asked.runId, rank: asked.rank },
+      {
+        hear: ({ answer }) => {
+          if (answer.type === "net_scene") batch(() => takeScene(answer, asked));
+        },
+        refuse: (reason) => (state.sceneFailure.value = reason),
+      },
+    );
+  });
+}
+
+function takeScene(answer: NetSceneAnswer, asked: { runId: string; rank: number }): void {
+  state.sceneFailure.value = "";
+  const isOther = state.known.peek()?.runId !== asked.runId;
+  const { layers } = answer.scene;
+  if (isOther && layers.length === 0 && givenRun.peek() !== null && store.scene.peek() !== null) return;
+  const { source, num_items: numItems, ranks, note } = answer;
+  state.known.value = { runId: asked.runId, rank: asked.rank, source, numItems, ranks, note };
+  store.scene.value = answer.scene;
+  store.variables.value = answer.variables;
+  if (isOther) store.values.value = stillFitting(store.values.peek(), layers);
+}
+
+/** Values of a network before, for the layers that are as large as they were in it. */
+function stillFitting(
+  values: ReadonlyMap<string, store.PlateValues>,
+  layers: readonly NetLayer[],
+): ReadonlyMap<string, store.PlateValues> {
+  const sizes = new Map(layers.map(({ name, grid }) => [name, grid.num_units]));
+  return new Map([...values].filter(([name, { levels }]) => levels.length === sizes.get(name)));
+}
+
+/** An address may name what this network has not: then what it has is shown. */
+function keepWithinNet(): () => void {
+  let before = "";
+  return effect(() => {
+    if (!state.isKnown.value) return;
+    const isOtherRun = before !== "" && before !== runId.value;
+    before = runId.value;
+    // A unit was selected in the network before; an address that names one which is not there is told so.
+    if (isOtherRun && untracked(() => state.chosenUnit.value) === null) store.selected.value = null;
+    const names = store.variables.value.map(({ name }) => name);
+    if (names.length > 0 && !names.includes(store.variable.value)) store.variable.value = names[0]!;
+    if (store.isolated.value !== null && state.layerOf(store.isolated.value) === null) store.isolated.value = null;
+    if (store.item.value >= state.numItems.value) store.item.value = state.numItems.value - 1;
+  });
+}
+
+function followMoments(source: Source, desk: ValueDesk): () => void {
+  return effect(() => {
+    const asked = askedNow();
+    if (asked === null) return undefined;
+    untracked(forgetSeen);
+    return source.follow(
+      { type: "net_moments", run_id: asked.runId, rank: asked.rank },
+      {
+        hear: ({ answer }) => {
+          if (answer.type !== "net_moments") return;
+          const before = lastList.peek();
+          const next = withNews(before, asked, answer);
+          // What was thinned or written anew is not what was fetched of it.
+          if (!continues(next, before)) desk.forget();
+          lastList.value = next;
+        },
+        refuse: (reason) => (state.valueFailure.value = reason),
+      },
+    );
+  });
+}
+
+/** Every layer of the network may have the variable: the server says of each why it has not. */
+const wantedLayers = computed<readonly string[]>(() =>
+  store.shownLayers.value.slice(0, MAX_LAYERS).map(({ name }) => name),
+);
+
+const unitOfWeights = computed(() => {
+  if (weightVariable(store.variable.value) === null) return null;
+  const chosen = state.chosenUnit.value;
+  return chosen === null ? null : { layer: chosen.layer.name, unit: chosen.unit };
+});
+
+function wantedAt(index: number): Wanted | null {
+  const moment = moments.value[index];
+  if (moment === undefined || !state.isKnown.value) return null;
+  const isOfWeights = weightVariable(store.variable.value) !== null;
+  const unit = unitOfWeights.value;
+  if (isOfWeights && unit === null) return null;
+  return {
+    runId: runId.value,
+    rank: rank.value,
+    step: moment.step,
+    variable: store.variable.value,
+    item: store.item.value,
+    layers: isOfWeights ? [WEIGHTS] : wantedLayers.value,
+    unit,
+    isFinal: list.value?.isRunning !== true || index < moments.value.length - 1,
+  };
+}
+
+function followValues(desk: ValueDesk): () => void {
+  let before = -1;
+  return effect(() => {
+    if (!isShown.value) return;
+    const now = at.value;
+    const wanted = wantedAt(now);
+    const by = now < before ? -1 : 1;
+    before = now;
+    const ahead: Wanted[] = [];
+    for (let far = 1; far <= NUM_AHEAD; far++) {
+      const next = wantedAt(now + by * far);
+      if (next !== null) ahead.push(next);
+    }
+    untracked(() => {
+      isSettled.value = false;
+      if (wanted === null) showNothing();
+      desk.want(wanted, ahead);
+    });
+  });
+}
+
+/** Weights of no unit: there is nothing to wait for. */
+function showNothing(): void {
+  if (weightVariable(store.variable.peek()) === null || step.peek() === null) return;
+  const why = "Select a unit to see its weights.";
+  batch(() => {
+    shownVariable.value = store.variable.peek();
+    state.weightFacts.value = null;
+    isSettled.value = true;
+    store.values.value = new Map(store.shownLayers.peek().map(({ name }) => [name, nothing(step.peek() ?? 0, why)]));
+  });
+}
+
+function showValues(wanted: Wanted, { blocks, bias, numWeights }: Fetched): void {
+  const isOfWeights = wanted.unit !== null;
+  batch(() => {
+    state.valueFailure.value = "";
+    state.weightFacts.value = isOfWeights ? { bias, numWeights, missing: reasonsOf(blocks) } : null;
+    shownVariable.value = wanted.variable;
+    state.shownStep.value = wanted.step;
+    see(wanted.variable, blocks.values());
+    const next = isOfWeights ? withUnconnected(blocks, wanted) : new Map([...store.values.peek(), ...blocks]);
+    if (!isSameMap(next, store.values.peek())) store.values.value = next;
+    isSettled.value = wanted.step === step.peek();
+  });
+}
+
+function reasonsOf(blocks: Fetched["blocks"]): string[] {
+  const empty = [...blocks.values()].filter(({ levels, why }) => levels.length === 0 && why !== "");
+  return [...new Set(empty.map(({ why }) => why))];
+}
+
+/** What is not at the other end of a weight has no value. */
+function withUnconnected(blocks: Fetched["blocks"], { step: now }: Wanted): Map<string, store.PlateValues> {
+  const layers = store.scene.peek()?.layers ?? [];
+  return new Map(layers.map(({ name }) => [name, blocks.get(name) ?? nothing(now, "Not connected with the unit.")]));
+}
+
+/** An upload for nothing is a frame lost. */
+function isSameMap(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean {
+  if (one.size !== other.size) return false;
+  for (const [key, value] of one) if (other.get(key) !== value) return false;
+  return true;
+}
+
+// --- The last moments of each layer beside each other, as long as they are wanted.
+
+/** Of all layers together; two bytes each. */
+const MAX_LEVELS = 4_000_000;
+const MOST_MOMENTS = 256;
+const LEAST_MOMENTS = 32;
+
+interface RasterPlan {
+  readonly layers: readonly string[];
+  readonly numMoments: number;
+}
+
+/** The small layers first: one that is too large to be seen over time is left as it is. */
+export function rasterPlan(layers: readonly NetLayer[]): RasterPlan {
+  const chosen: string[] = [];
+  let numUnits = 0;
+  for (const { name, grid } of [...layers].sort((a, b) => a.grid.num_units - b.grid.num_units)) {
+    if ((numUnits + grid.num_units) * LEAST_MOMENTS > MAX_LEVELS) break;
+    numUnits += grid.num_units;
+    chosen.push(name);
+  }
+  const numMoments = Math.min(MOST_MOMENTS, Math.floor(MAX_LEVELS / Math.max(1, numUnits)));
+  return { layers: chosen, numMoments };
+}
+
+type RasterQuestion = Extract<Asked, { type: "net_raster" }>;
+
+/** Call what it returns to stop. */
+function followRaster(source: Source): () => void {
+  const latest = new Latest<RasterQuestion, ReadonlyMap<string, store.RasterValues>>({
+    ask: (question) => askRaster(source, question),
+    hear: (question, found) => {
+      const isWanted = state.isRaster.peek() && question.run_id === runId.peek();
+      if (isWanted && question.variable === store.variable.peek()) store.raster.value = found;
+    },
+    refuse: (_, reason) => (state.valueFailure.value = reason),
+  });
+  const stop = effect(() => {
+    const now = step.value;
+    const isWanted = state.isRaster.value && state.isKnown.value && weightVariable(store.variable.value) === null;
+    if (!isWanted || now === null) {
+      store.raster.value = null;
+      state.notInRaster.value = 0;
+      latest.want(null);
+      return;
+    }
+    const { layers, numMoments } = rasterPlan(store.shownLayers.value);
+    state.notInRaster.value = store.shownLayers.value.length - layers.length;
+    const question: RasterQuestion = {
+      type: "net_raster",
+      run_id: runId.value,
+      rank: rank.value,
+      step: now,
+      variable: store.variable.value,
+      item: store.item.value,
+      layers: [...layers],
+      num_moments: numMoments,
+    };
+    latest.want(layers.length === 0 ? null : question);
+  });
+  return () => {
+    stop();
+    latest.stop();
+    store.raster.value = null;
+  };
+}
+
+async function askRaster(source: Source, question: RasterQuestion): Promise<ReadonlyMap<string, store.RasterValues>> {
+  const reply = await source.ask(question);
+  const { answer } = reply;
+  if (answer.type !== "net_raster") throw new Error(`The server answered with ${answer.type}.`);
+  const { steps } = answer;
+  const blocks = blocksOf(reply, answer.blocks, steps.length);
+  return new Map([...blocks].map(([layer, block]) => [layer, { ...block, steps }]));
+}
+
+// --- Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to
+//   so many bytes.
+
+const MAX_CACHED_BYTES = 192_000_000;
+/** What is asked for ahead takes at most this share of what can be kept. */
+const AHEAD_SHARE = 0.25;
+/** Of a block besides its levels. */
+const ENTRY_BYTES = 200;
+
+/** The values of some layers at a moment. */
+export interface Wanted {
+  readonly runId: string;
+  readonly rank: number;
+  readonly step: number;
+  readonly variable: string;
+  readonly item: number;
+  readonly layers: readonly string[];
+  /** Whose weights, for variables of weights; null where no unit is selected. */
+  readonly unit: UnitPlace | null;
+  /** No record of this moment will come any more. */
+  readonly isFinal: boolean;
+}
+
+export interface Fetched {
+  readonly blocks: ReadonlyMap<string, PlateValues>;
+  /** Of weights: the bias of the unit, and how many there are. */
+  readonly bias: number | null;
+  readonly numWeights: number | null;
+}
+
+interface Telling {
+  ask(question: Asked): Promise<Reply>;
+  show(wanted: Wanted, fetched: Fetched): void;
+  fail(wanted: Wanted, reason: string): void;
+}
+
+export class ValueDesk {
+  readonly #telling: Telling;
+  #cache: ByteCache<Fetched>;
+  readonly #maxBytes: number;
+  #wanted: Wanted | null = null;
+  #ahead: readonly Wanted[] = [];
+  #isBusy = false;
+  #isShown = false;
+  #isStopped = false;
+  /** Answers to what was asked before are not kept. */
+  #generation = 0;
+  #lastBytes = 0;
+
+  constructor(telling: Telling, maxBytes = MAX_CACHED_BYTES) {
+    this.#telling = telling;
+    this.#maxBytes = maxBytes;
+    this.#cache = new ByteCache(maxBytes);
+  }
+
+  /** Show this as soon as possible, and have the others ready, the first of them first. */
+  want(wanted: Wanted | null, ahead: readonly Wanted[] = []): void {
+    this.#wanted = wanted;
+    this.#ahead = ahead;
+    this.#isShown = false;
+    this.#advance();
+  }
+
+  /** What was kept holds no longer. */
+  forget(): void {
+    this.#generation += 1;
+    this.#cache = new ByteCache(this.#maxBytes);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#wanted = null;
+  }
+
+  #advance(): void {
+    const wanted = this.#wanted;
+    if (wanted === null || this.#isStopped) return;
+    if (!this.#isShown) {
+      const missing = this.#missing(wanted);
+      if (missing.length === 0) {
+        this.#isShown = true;
+        this.#telling.show(wanted, this.#kept(wanted));
+      } else {
+        if (!this.#isBusy) void this.#fetch(wanted, missing, true);
+        return;
+      }
+    }
+    if (this.#isBusy) return;
+    const room = Math.floor((AHEAD_SHARE * this.#maxBytes) / Math.max(1, this.#lastBytes));
+    for (const next of this.#ahead.slice(0, room)) {
+      const missing = next.isFinal ? this.#missing(next) : [];
+      if (missing.length === 0) continue;
+      void this.#fetch(next, missing, false);
+      return;
+    }
+  }
+
+  async #fetch(wanted: Wanted, layers: readonly string[], isForNow: boolean): Promise<void> {
+    this.#isBusy = true;
+    const generation = this.#generation;
+    try {
+      const fetched = fetchedOf(await this.#telling.ask(questionOf(wanted, layers)));
+      this.#isBusy = false;
+      if (this.#isStopped) return;
+      if (generation === this.#generation) this.#keep(wanted, fetched);
+      if (isForNow) this.#tell(wanted, fetched);
+    } catch (reason) {
+      this.#isBusy = false;
+      if (this.#isStopped) return;
+      if (!isForNow) this.#ahead = [];
+      else if (this.#wanted !== null && isSame(this.#wanted, wanted)) {
+        // It is not asked again and again: the next wish does.
+        this.#isShown = true;
+        this.#ahead = [];
+        this.#telling.fail(wanted, reason instanceof Error ? reason.message : String(reason));
+      }
+    }
+    this.#advance();
+  }
+
+  /** While somebody scrubs, what has come is shown although another moment is wanted by now. */
+  #tell(wanted: Wanted, fetched: Fetched): void {
+    const now = this.#wanted;
+    if (now === null || !isSameView(now, wanted)) return;
+    if (isSame(now, wanted)) this.#isShown = true;
+    const kept = this.#kept(wanted);
+    this.#telling.show(wanted, { ...fetched, blocks: new Map([...kept.blocks, ...fetched.blocks]) });
+  }
+
+  #missing(wanted: Wanted): readonly string[] {
+    return wanted.layers.filter((layer) => this.#cache.get(keyOf(wanted, layer)) === undefined);
+  }
+
+  #kept(wanted: Wanted): Fetched {
+    const all = wanted.layers.map((layer) => this.#cache.get(keyOf(wanted, layer)));
+    const found = all.filter((one) => one !== undefined);
+    return {
+      blocks: new Map(found.flatMap(({ blocks }) => [...blocks])),
+      bias: found[0]?.bias ?? null,
+      numWeights: found[0]?.numWeights ?? null,
+    };
+  }
+
+  #keep(wanted: Wanted, fetched: Fetched): void {
+    this.#lastBytes = bytesOf(fetched);
+    if (weightVariable(wanted.variable) !== null) {
+      const isOld = [...fetched.blocks.values()].some(({ step }) => step !== wanted.step);
+      if (wanted.isFinal || !isOld) this.#cache.set(keyOf(wanted, WEIGHTS), fetched, this.#lastBytes);
+      return;
+    }
+    for (const [layer, block] of fetched.blocks) {
+      // The record of this very moment may still come.
+      if (!wanted.isFinal && block.step !== wanted.step) continue;
+      const one = { ...fetched, blocks: new Map([[layer, block]]) };
+      this.#cache.set(keyOf(wanted, layer), one, bytesOf(one));
+    }
+  }
+}
+
+/** In the place of layers: the weights of a unit come all at once, for the layers that they lead to. */
+export const WEIGHTS = "*";
+
+/** The same but for the moment. */
+function isSameView(one: Wanted, other: Wanted): boolean {
+  return viewKey(one) === viewKey(other);
+}
+
+function isSame(one: Wanted, other: Wanted): boolean {
+  if (one === other) return true;
+  const isAlike = one.step === other.step && one.layers.length === other.layers.length && isSameView(one, other);
+  return isAlike && one.layers.every((layer, at) => layer === other.layers[at]);
+}
+
+function viewKey({ runId, rank, variable, item, unit }: Wanted): string {
+  return JSON.stringify([runId, rank, variable, item, unit?.layer, unit?.unit]);
+}
+
+function keyOf(wanted: Wanted, layer: string): string {
+  return `${viewKey(wanted)} ${wanted.step} ${layer}`;
+}
+
+function bytesOf({ blocks }: Fetched): number {
+  let bytes = 0;
+  for (const { levels } of blocks.values()) bytes += levels.byteLength + ENTRY_BYTES;
+  return bytes;
+}
+
+function questionOf(wanted: Wanted, layers: readonly string[]): Asked {
+  const { runId: run_id, rank, step, item, variable, unit } = wanted;
+  const weight = weightVariable(variable);
+  if (weight === null || unit === null) {
+    return { type: "net_values", run_id, rank, step, variable, item, layers: [...layers] };
+  }
+  const { direction, name } = weight;
+  return { type: "net_weights", run_id, rank, step, item, layer: unit.layer, unit: unit.unit, direction, variable: name };
+}
+
+function fetchedOf(reply: Reply): Fetched {
+  const { answer } = reply;
+  if (answer.type === "net_values") {
+    return { blocks: blocksOf(reply, answer.blocks), bias: null, numWeights: null };
+  }
+  if (answer.type === "net_weights") {
+    return { blocks: blocksOf(reply, answer.blocks), bias: answer.bias, numWeights: answer.num_weights };
+  }
+  throw new Refusal(`The server answered with ${answer.type}.`);
+}
+
+// --- Take the blocks of a binary answer apart: the levels of each layer.
+
+const LEVEL_BYTES = 2;
+
+/**
+ * The values of each layer. Each has bytes of its own, so that one that is kept does not keep the whole answer.
+ * Of a raster there are so many moments of each.
+ */
+export function blocksOf(reply: Reply, blocks: readonly NetBlock[], numMoments = 1): Map<string, PlateValues> {
+  const numLevels = blocks.reduce((sum, { num_units }) => sum + num_units * numMoments, 0);
+  const numBytes = reply.buffer.byteLength - Math.min(reply.offset, reply.buffer.byteLength);
+  if (numBytes !== numLevels * LEVEL_BYTES) {
+    throw new Refusal(`${numLevels} values came as ${numBytes} bytes: the answer is damaged.`);
+  }
+  const found = new Map<string, PlateValues>();
+  let from = reply.offset;
+  for (const { layer, step, num_units: numUnits, low, high, why } of blocks) {
+    const end = from + numUnits * numMoments * LEVEL_BYTES;
+    found.set(layer, { levels: new Uint16Array(reply.buffer.slice(from, end)), low, high, step, why });
+    from = end;
+  }
+  return found;
+}
+
+/** A layer of which there is nothing. */
+function nothing(step: number, why: string): PlateValues {
+  return { levels: new Uint16Array(0), low: 0, high: 0, step, why };
+}
+
+// --- Ask one thing after the other: what is asked while an answer is awaited takes the place of what waited.
+
+interface Hearing<Question, Answer> {
+  ask(question: Question): Promise<Answer>;
+  hear(question: Question, answer: Answer): void;
+  refuse(question: Question, reason: string): void;
+}
+
+export class Latest<Question, Answer> {
+  readonly #hearing: Hearing<Question, Answer>;
+  #isBusy = false;
+  #next: { readonly question: Question } | null = null;
+  #isStopped = false;
+
+  constructor(hearing: Hearing<Question, Answer>) {
+    this.#hearing = hearing;
+  }
+
+  /** Null: what waits is no longer wanted. What is on its way is still heard. */
+  want(question: Question | null): void {
+    this.#next = question === null ? null : { question };
+    this.#advance();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#next = null;
+  }
+
+  #advance(): void {
+    const next = this.#next;
+    if (this.#isBusy || this.#isStopped || next === null) return;
+    this.#next = null;
+    this.#isBusy = true;
+    this.#hearing.ask(next.question).then(
+      (answer) => this.#settle(() => this.#hearing.hear(next.question, answer)),
+      (reason: unknown) =>
+        this.#settle(() => this.#hearing.refuse(next.question, reason instanceof Error ? reason.message : String(reason))),
+    );
+  }
+
+  #settle(tell: () => void): void {
+    this.#isBusy = false;
+    if (this.#isStopped) return;
+    tell();
+    this.#advance();
+  }
+}

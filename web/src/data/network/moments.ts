@@ -1,0 +1,192 @@
+/** The moments at which layers were recorded: all of them, which is shown, and the way to another. */
+import { batch, computed, signal } from "@preact/signals";
+import type { NetMomentsAnswer, RecordKind, RunListing } from "../../wire";
+import { isConnected } from "../connection";
+import { param, route, setParams } from "../route";
+import * as runs from "../runs";
+import type { Moment } from "../time-steps";
+
+export interface Range {
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface MomentList {
+  readonly runId: string;
+  readonly rank: number;
+  /** In the order of their steps. */
+  readonly moments: readonly Moment[];
+  /** A text for each moment, by the name of the counter. */
+  readonly counters: ReadonlyMap<string, readonly string[]>;
+  /** By variable: of all values that it ever had. */
+  readonly ranges: ReadonlyMap<string, Range>;
+  readonly isRunning: boolean;
+}
+
+export type MomentNews = Omit<NetMomentsAnswer, "type" | "id">;
+
+const NONE: readonly Moment[] = [];
+const NOTHING = { moments: NONE, counters: new Map<string, readonly string[]>(), ranges: new Map<string, Range>() };
+
+/** What is known after news has come. A moment that comes again takes the place of what it was. */
+export function withNews(before: MomentList | null, place: { runId: string; rank: number }, news: MomentNews): MomentList {
+  const known: Pick<MomentList, "moments" | "counters" | "ranges"> = (news.is_all ? null : before) ?? NOTHING;
+  const ranges = new Map(known.ranges);
+  for (const { variable, low, high } of news.ranges) ranges.set(variable, { low, high });
+  const added = news.steps.map((step, at): Moment => ({ step, time: news.times[at] ?? 0 }));
+  const all = [...known.moments, ...added];
+  // Nearly always what is new comes last.
+  const order = isRising(known.moments.at(-1)?.step, news.steps) ? null : orderOf(all);
+  const counters = new Map<string, readonly string[]>();
+  for (const name of new Set([...known.counters.keys(), ...Object.keys(news.counters)])) {
+    const old = known.counters.get(name) ?? known.moments.map(() => "");
+    const texts = [...old, ...added.map((_, at) => news.counters[name]?.[at] ?? "")];
+    counters.set(name, order === null ? texts : order.map((at) => texts[at]!));
+  }
+  const moments = order === null ? all : order.map((at) => all[at]!);
+  return { ...place, moments, counters, ranges, isRunning: news.is_running };
+}
+
+function isRising(last: number | undefined, steps: readonly number[]): boolean {
+  return steps.every((step, at) => step > (at === 0 ? (last ?? -Infinity) : steps[at - 1]!));
+}
+
+/** By step; of several with one step only the last that came. */
+function orderOf(all: readonly Moment[]): number[] {
+  const byStep = new Map(all.map(({ step }, at) => [step, at]));
+  return [...byStep.values()].sort((a, b) => all[a]!.step - all[b]!.step);
+}
+
+/** Does it begin with all that the other one has? Then nothing that was seen has changed. */
+export function continues(list: MomentList, before: MomentList | null): boolean {
+  if (before?.runId !== list.runId || before.rank !== list.rank) return false;
+  if (before.moments.length > list.moments.length) return false;
+  return before.moments.every(({ step, time }, at) => list.moments[at]!.step === step && list.moments[at]!.time === time);
+}
+
+/** Which moment is nearest to a step; -1 where there are none. */
+export function nearestMoment(moments: readonly Moment[], step: number): number {
+  let [low, high] = [0, moments.length - 1];
+  if (high < 0) return -1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (moments[middle]!.step < step) low = middle + 1;
+    else high = middle;
+  }
+  const isBeforeNearer = low > 0 && step - moments[low - 1]!.step <= moments[low]!.step - step;
+  return isBeforeNearer ? low - 1 : low;
+}
+
+// --- what is known, and what is shown -------------------------------------------------------------
+
+export const lastList = signal<MomentList | null>(null);
+
+/** Of the run that is shown; null until it has said so. */
+export const list = computed<MomentList | null>(() => {
+  const known = lastList.value;
+  return known !== null && known.runId === runId.value && known.rank === rank.value ? known : null;
+});
+
+export const moments = computed<readonly Moment[]>(() => list.value?.moments ?? NONE);
+
+/** Null follows the last one. */
+export const wantedStep = computed<number | null>(() => {
+  const text = givenRun.value === null ? param("step") : "";
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+});
+
+export const at = computed<number>(() =>
+  wantedStep.value === null ? moments.value.length - 1 : nearestMoment(moments.value, wantedStep.value),
+);
+
+/** Null where nothing was recorded. */
+export const step = computed<number | null>(() => moments.value[at.value]?.step ?? null);
+
+/** Without a server nothing comes that could be followed. */
+export const isFollowing = computed(() => wantedStep.value === null && isConnected.value);
+
+/** Are the values of the moment that is wanted on screen? */
+export const isSettled = signal(false);
+
+export function goTo(index: number): void {
+  const moment = moments.peek()[index];
+  if (moment !== undefined) setParams({ step: String(moment.step) });
+}
+
+export function follow(isOn: boolean): void {
+  if (isOn) setParams({ step: null });
+  else goTo(at.peek());
+}
+
+/** The counters of a moment with their texts, those without a text left out. */
+export const countersNow = computed<readonly (readonly [name: string, text: string])[]>(() => {
+  const found: [string, string][] = [];
+  for (const [name, texts] of list.value?.counters ?? []) {
+    const text = texts[at.value] ?? "";
+    if (text !== "") found.push([name, text]);
+  }
+  return found;
+});
+
+// --- Which run the NetView shows: the one that the address names, or the first in which there is something
+//   to see. A page that shows a network beside other things says itself which run it is of.
+
+/** The run that another page shows the network of, empty where it has none yet; null on the page NetView itself. */
+export const givenRun = signal<string | null>(null);
+
+/** On the way to another view its address has other things in it. */
+export const isShown = computed(() => givenRun.value !== null || route.value.view === "netview");
+
+/** What a network can be seen from, the best first. */
+const KINDS: readonly RecordKind[] = ["netview", "moment", "watch", "tensor"];
+
+/** What the page chose by itself and wrote into the address. */
+const ownChoice = signal("");
+
+export const run = computed<RunListing | null>(() => {
+  if (givenRun.value !== null) return runs.runsById.value.get(givenRun.value) ?? null;
+  const named = param("run");
+  if (named !== "" && !isGivenUp(named)) return runs.runsById.value.get(named) ?? null;
+  const chosen = runs.chosen.value;
+  // Until all have said what they hold, nobody knows which is the one to show.
+  if (!runs.isIndexed.value) return null;
+  for (const kind of KINDS) {
+    const found = chosen.find(({ id }) => has(id, kind));
+    if (found !== undefined) return found;
+  }
+  return chosen[0] ?? runs.runs.value[0] ?? null;
+});
+
+/** Somebody has chosen other runs since. */
+function isGivenUp(named: string): boolean {
+  return named === ownChoice.value && param("runs") !== "" && !runs.isChosen(named);
+}
+
+/** Say in the address which run is shown: who opens it later sees the same one, whatever runs there are by then. */
+export function nameRun(): void {
+  const id = runId.peek();
+  if (id === "" || id === param("run")) return;
+  // Together: in between, the address would name the one before as if somebody had chosen it.
+  batch(() => {
+    ownChoice.value = id;
+    setParams({ run: id });
+  });
+}
+
+/** A run that was given may be so young that it is on no list yet. */
+export const runId = computed(() => givenRun.value ?? run.value?.id ?? "");
+
+export const rank = computed(() => {
+  const text = givenRun.value === null ? param("rank") : "";
+  return /^\d{1,6}$/.test(text) ? Number(text) : 0;
+});
+
+/** May there be something to see in a run? Of runs that are not among the chosen ones nobody knows. */
+export function mayShow(runId: string): boolean {
+  return !runs.index.value.has(runId) || KINDS.some((kind) => has(runId, kind));
+}
+
+function has(runId: string, kind: RecordKind): boolean {
+  for (const series of runs.index.value.get(runId)?.values() ?? []) if (series.kind === kind) return true;
+  return false;
+}

@@ -1,0 +1,149 @@
+/** The words on a box: titles, subtitles and the few arguments that matter. */
+import type { OpEntry, PassDocument, ScopeEntry } from "../../wire";
+
+/** `1×64×56×56`; a single number is `scalar`. */
+export function shapeText(shape: readonly number[]): string {
+  return shape.length === 0 ? "scalar" : shape.join("×");
+}
+
+/** Of several passes, the shapes of the first and the last. */
+export function shapeRange(first: string, last: string): string {
+  const start = first.split(" … ")[0]!;
+  return start === last ? first : `${start} … ${last}`;
+}
+
+/** The full name of each call: its address or function, with its pass where it ran more than once. */
+export function callNames(document: PassDocument, withPasses: boolean): string[] {
+  return document.scopes.map((scope) => {
+    const name = scope.address === null || scope.address === "" ? scope.name : scope.address;
+    const hasPass = withPasses && scope.address !== null && scope.num_passes > 1;
+    return hasPass ? `${name}:${scope.pass_num}` : name;
+  });
+}
+
+export function opTitle(op: OpEntry): string {
+  if (op.kind === "op") return op.type === "" ? op.label : op.type;
+  return op.name === "" ? op.label : op.name;
+}
+
+/** Without its pass where one box stands for several. */
+export function opLabel(op: OpEntry, numPasses: number): string {
+  if (op.kind !== "op" && op.name !== "") return op.name;
+  return numPasses > 1 ? op.label.replace(/:\d+$/, "") : op.label;
+}
+
+/** `× 6` of something that ran more than once. */
+export function timesText(count: number): string {
+  return count > 1 ? `× ${count}` : "";
+}
+
+/** What was done to the tensor of an op, in any of its passes. */
+export function marksOf(ops: readonly OpEntry[]): string[] {
+  const marks: string[] = [];
+  if (ops[0]?.is_inplace === true) marks.push("in place");
+  if (ops.some((op) => op.is_edited)) marks.push("edited");
+  return marks;
+}
+
+/** `Conv2d 3×3 s2` for a module with one op, `reshape · 4, 49, −1` for an op that is by itself. */
+export function opSubtitle(op: OpEntry, className: string, document: PassDocument): string {
+  if (op.kind !== "op") return op.kind === "input" || op.kind === "output" ? shapeText(op.shape) : op.kind;
+  const brief = briefArguments(op, document);
+  if (className !== "") return joined([className, brief], " ");
+  return joined([op.function, brief === "" ? op.arguments : brief], " · ");
+}
+
+/** `Sequential`. The number of ops comes with the sums. */
+export function groupSubtitle(scope: ScopeEntry | undefined, className: string): string {
+  return scope?.address === null ? "function" : className;
+}
+
+function joined(parts: readonly string[], by: string): string {
+  return parts.filter((part) => part !== "").join(by);
+}
+
+/** The arguments that tell one layer from another, for the kinds of op whose arguments are known. */
+function briefArguments(op: OpEntry, document: PassDocument): string {
+  const weight = document.params[op.params[0] ?? -1]?.shape ?? [];
+  for (const [pattern, brief] of BRIEF) if (pattern.test(op.type)) return brief(splitArguments(op.arguments), weight);
+  return "";
+}
+
+type Brief = (args: Arguments, weight: readonly number[]) => string;
+
+const BRIEF: readonly (readonly [RegExp, Brief])[] = [
+  [/^conv(transpose)?\dd$/, convolution],
+  [/^(max|avg|lp)pool\dd/, pooling],
+  [/^adaptive/, (args) => numbers(args.positional[0] ?? "").map((n) => n || "·").join("×")],
+  [/^linear$/, (_, weight) => (weight.length === 2 ? `${weight[1]!} → ${weight[0]!}` : "")],
+  [/dropout/, (args) => prefixed("p ", args.named.get("p") ?? args.positional[0])],
+  [/^embedding$/, () => ""],
+  [/norm$/, () => ""],
+];
+
+function convolution(args: Arguments, weight: readonly number[]): string {
+  const positional = args.positional[0] === "None" ? args.positional.slice(1) : args.positional;
+  const strides = numbers(args.named.get("stride") ?? positional[0] ?? "");
+  const groups = Number(args.named.get("groups") ?? positional[3] ?? 1);
+  const grouped = groups > 1 ? `g${groups}` : "";
+  return joined([weight.slice(2).join("×"), strideText(strides), grouped], " ");
+}
+
+function pooling(args: Arguments): string {
+  const sizes = numbers(args.named.get("kernel_size") ?? args.positional[0] ?? "");
+  const strides = numbers(args.named.get("stride") ?? args.positional[1] ?? "");
+  const size = sizes.length === 1 ? `${sizes[0]!}×${sizes[0]!}` : sizes.join("×");
+  return joined([size, strideText(strides)], " ");
+}
+
+function strideText(strides: readonly string[]): string {
+  if (strides.every((stride) => stride === "1")) return "";
+  return strides.every((stride) => stride === strides[0]) ? `s${strides[0]!}` : `s${strides.join("×")}`;
+}
+
+function numbers(text: string): string[] {
+  return text.match(/\d+/g) ?? [];
+}
+
+function prefixed(prefix: string, value: string | undefined): string {
+  return value === undefined ? "" : prefix + value;
+}
+
+interface Arguments {
+  readonly positional: readonly string[];
+  readonly named: ReadonlyMap<string, string>;
+}
+
+/** Split `None, (2, 2), dim=1` at the commas that are inside no bracket and no string. */
+export function splitArguments(text: string): Arguments {
+  const positional: string[] = [];
+  const named = new Map<string, string>();
+  for (const part of topLevelParts(text)) {
+    const keyword = /^([A-Za-z_]\w*)=(?!=)/.exec(part);
+    if (keyword === null) positional.push(part);
+    else named.set(keyword[1]!, part.slice(keyword[0].length));
+  }
+  return { positional, named };
+}
+
+function topLevelParts(text: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let quote = "";
+  let start = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]!;
+    if (quote !== "") {
+      if (character === "\\") at += 1;
+      else if (character === quote) quote = "";
+    } else if (character === "'" || character === '"') quote = character;
+    else if ("([{".includes(character)) depth += 1;
+    else if (")]}".includes(character)) depth -= 1;
+    else if (character === "," && depth === 0) {
+      parts.push(text.slice(start, at).trim());
+      start = at + 1;
+    }
+  }
+  parts.push(text.slice(start).trim());
+  return parts.filter((part) => part !== "");
+}

@@ -1,0 +1,241 @@
+/** Ask the server for records and histograms, and check that what comes is what was asked for. */
+import type { Answer, HistogramsAnswer, RecordKind, RecordListing } from "../wire";
+import { type Asked, Refusal, type Reply } from "./source";
+import * as store from "./store";
+
+// --- What was fetched last, up to so many bytes: looking back and forth asks only once.
+
+export class ByteCache<Value> {
+  readonly #values = new Map<string, { value: Value; bytes: number }>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get(key: string): Value | undefined {
+    const found = this.#values.get(key);
+    if (found === undefined) return undefined;
+    // A Map keeps the order of setting: what was used last stands last.
+    this.#values.delete(key);
+    this.#values.set(key, found);
+    return found.value;
+  }
+
+  set(key: string, value: Value, bytes: number): void {
+    this.#drop(key);
+    this.#values.set(key, { value, bytes });
+    this.#bytes += bytes;
+    for (const oldest of this.#values.keys()) {
+      if (this.#bytes <= this.#maxBytes || this.#values.size === 1) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#values.get(key)?.bytes ?? 0;
+    this.#values.delete(key);
+  }
+}
+
+/** So many places has a slider at most; of more records, so many are chosen evenly. */
+const MAX_RECORDS = 1000;
+const MAX_CACHED_BYTES = 64_000_000;
+
+export interface Records {
+  /** In the order of their steps. */
+  readonly records: readonly RecordListing[];
+  /** How many there are. */
+  readonly numAll: number;
+}
+
+/** A record with its bytes. */
+export interface FullRecord {
+  readonly entry: RecordListing;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Histograms over time, on common bins. */
+export interface HistogramGrid {
+  readonly steps: readonly number[];
+  readonly low: number;
+  readonly high: number;
+  readonly numBins: number;
+  readonly numAll: number;
+  /** A row for each step. */
+  readonly counts: Float64Array;
+}
+
+const recordCache = new ByteCache<FullRecord>(MAX_CACHED_BYTES);
+
+export async function askRecords(runId: string, kind: RecordKind, name: string): Promise<Records> {
+  const { answer } = await askOf(
+    { type: "records", run_id: runId, kind, name, most: MAX_RECORDS },
+    "records",
+  );
+  return { records: answer.records, numAll: answer.num_all };
+}
+
+export async function askRecord(runId: string, listing: RecordListing): Promise<FullRecord> {
+  const key = recordKey(runId, listing);
+  const known = recordCache.get(key);
+  if (known !== undefined) return known;
+  const reply = await askOf({ type: "record", run_id: runId, record: listing.record }, "record");
+  const found: FullRecord = { entry: reply.answer.entry, bytes: new Uint8Array(reply.buffer, reply.offset) };
+  recordCache.set(key, found, found.bytes.byteLength);
+  return found;
+}
+
+/** A run that was purged and written anew may use a number again, but not at the same time. */
+export function recordKey(runId: string, { record, step, time }: RecordListing): string {
+  return JSON.stringify([runId, record, step, time]);
+}
+
+export async function askHistograms(
+  runId: string,
+  kind: "histogram" | "tensor",
+  name: string,
+  numSteps: number,
+  numBins: number,
+): Promise<HistogramGrid> {
+  const asked: Asked = {
+    type: "histograms",
+    run_id: runId,
+    kind,
+    name,
+    num_steps: numSteps,
+    num_bins: numBins,
+  };
+  return gridOf(await askOf(asked, "histograms"));
+}
+
+export function gridOf({ answer, buffer, offset }: ReplyOf<"histograms">): HistogramGrid {
+  const { steps, low, high, num_bins: numBins, num_all: numAll }: HistogramsAnswer = answer;
+  const counts = floatsOf(new Uint8Array(buffer, offset), steps.length * numBins);
+  return { steps, low, high, numBins, numAll, counts };
+}
+
+/** So many numbers of eight bytes each; throws where there are too few or too many. */
+export function floatsOf(bytes: Uint8Array<ArrayBuffer>, count: number): Float64Array {
+  if (bytes.byteLength !== count * 8) {
+    throw new Refusal(`${count} numbers came as ${bytes.byteLength} bytes: the record is damaged.`);
+  }
+  // What is not where a number may begin has to be copied.
+  const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+  return new Float64Array(aligned.buffer, aligned.byteOffset, count);
+}
+
+export type ReplyOf<Type extends Answer["type"]> = Reply & {
+  readonly answer: Extract<Answer, { type: Type }>;
+};
+
+export async function askOf<Type extends Answer["type"]>(
+  question: Asked,
+  type: Type,
+): Promise<ReplyOf<Type>> {
+  const source = store.source.peek();
+  if (source === null) throw new Refusal("There is no server behind this page.");
+  const reply = await source.ask(question);
+  if (reply.answer.type !== type) throw new Refusal(`The server answered with ${reply.answer.type}.`);
+  return reply as ReplyOf<Type>;
+}
+
+// --- Asks for what is wanted now: one question at a time, the newest wins, and not more often than it helps.
+
+/** What there is of it. */
+export interface Held<Value> {
+  /** The last value that came, whatever was asked since; null before the first. */
+  readonly value: Value | null;
+  /** What it was the answer to. */
+  readonly key: string;
+  /** Why the last question was not answered; empty where it was. */
+  readonly problem: string;
+}
+
+export interface Wanted<Value> {
+  /** Of the thing itself, such as a record of a run. */
+  readonly key: string;
+  /** Of its state: changes when there is news. */
+  readonly version: string;
+  ask(): Promise<Value>;
+}
+
+/** So long after an answer the same thing is not asked again, however much news there is. */
+export const PAUSE_MS = 1000;
+
+export class Desk<Value> {
+  readonly #tell: (held: Held<Value>) => void;
+  readonly #pauseMs: number;
+  #wanted: Wanted<Value> | null = null;
+  #asked = "";
+  #held: Held<Value> = { value: null, key: "", problem: "" };
+  #isBusy = false;
+  #isClosed = false;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(tell: (held: Held<Value>) => void, pauseMs = PAUSE_MS) {
+    this.#tell = tell;
+    this.#pauseMs = pauseMs;
+  }
+
+  /** From now on this is wanted; null for nothing. */
+  want(wanted: Wanted<Value> | null): void {
+    const isOther = wanted?.key !== this.#wanted?.key;
+    this.#wanted = wanted;
+    // Another thing does not have to wait for the pause of the one before.
+    if (isOther) this.#stopTimer();
+    this.#next();
+  }
+
+  /** Ask once more after a failure. */
+  retry(): void {
+    this.#asked = "";
+    this.#stopTimer();
+    this.#next();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#wanted = null;
+    this.#stopTimer();
+  }
+
+  #next(): void {
+    const wanted = this.#wanted;
+    if (wanted === null || this.#isBusy || this.#timer !== null) return;
+    const question = `${wanted.key}\n${wanted.version}`;
+    if (question === this.#asked) return;
+    this.#asked = question;
+    this.#isBusy = true;
+    void this.#ask(wanted);
+  }
+
+  async #ask(wanted: Wanted<Value>): Promise<void> {
+    try {
+      const value = await wanted.ask();
+      this.#hold({ value, key: wanted.key, problem: "" });
+    } catch (reason) {
+      this.#hold({ ...this.#held, problem: reason instanceof Error ? reason.message : String(reason) });
+    }
+    this.#isBusy = false;
+    if (this.#wanted?.key === wanted.key) {
+      this.#timer = setTimeout(() => {
+        this.#timer = null;
+        this.#next();
+      }, this.#pauseMs);
+    }
+    this.#next();
+  }
+
+  #hold(held: Held<Value>): void {
+    this.#held = held;
+    // Also to one who wants nothing just now: when it is wanted again, it is not asked for again.
+    if (!this.#isClosed) this.#tell(held);
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+}

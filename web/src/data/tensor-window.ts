@@ -1,0 +1,244 @@
+/**
+ * Which values of a tensor are shown. The last two dimensions are rows and columns, the one before counts tiles,
+ * those before that are held at one index, the item (as torcheer.tensorfile.views says).
+ */
+import type { TensorView, Window } from "../wire";
+import type { TensorValues, Values } from "./source";
+import { stripWidth } from "./tensor-tiles";
+
+/** Every `step`-th index from `first`, `count` of them. */
+export interface Axis {
+  readonly first: number;
+  readonly step: number;
+  readonly count: number;
+}
+
+/** The values that can be had: for one item, along three axes. */
+export interface Reach {
+  readonly item: readonly number[];
+  readonly tiles: Axis;
+  readonly rows: Axis;
+  readonly columns: Axis;
+}
+
+export type AxisName = "tiles" | "rows" | "columns";
+
+export interface Grid {
+  /** The dimensions before the tiles. */
+  readonly itemShape: readonly number[];
+  readonly tiles: number;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+export function gridOf(shape: readonly number[]): Grid {
+  const at = (fromEnd: number): number => shape.at(-fromEnd) ?? 1;
+  return { itemShape: shape.slice(0, -3), tiles: at(3), rows: at(2), columns: at(1) };
+}
+
+/** All of one item. */
+export function fullReach(shape: readonly number[], item: readonly number[]): Reach {
+  const { tiles, rows, columns } = gridOf(shape);
+  const all = (count: number): Axis => ({ first: 0, step: 1, count });
+  return { item, tiles: all(tiles), rows: all(rows), columns: all(columns) };
+}
+
+export function reachOf(window: Window): Reach {
+  return {
+    item: window.item,
+    tiles: { first: window.first_tile, step: 1, count: window.num_tiles },
+    rows: { first: window.first_row, step: window.row_step, count: window.num_rows },
+    columns: { first: window.first_column, step: window.column_step, count: window.num_columns },
+  };
+}
+
+export function windowOf(reach: Reach): Window {
+  return {
+    item: [...reach.item],
+    first_tile: reach.tiles.first,
+    num_tiles: reach.tiles.count,
+    first_row: reach.rows.first,
+    row_step: reach.rows.step,
+    num_rows: reach.rows.count,
+    first_column: reach.columns.first,
+    column_step: reach.columns.step,
+    num_columns: reach.columns.count,
+  };
+}
+
+/** Is the whole tensor in it, value by value? */
+export function isWhole(shape: readonly number[], window: Window): boolean {
+  const { itemShape, tiles, rows, columns } = gridOf(shape);
+  const { num_tiles, num_rows, num_columns } = window;
+  return (
+    itemShape.every((size) => size === 1) && num_tiles * num_rows * num_columns === tiles * rows * columns
+  );
+}
+
+/** The axis along which a tensor is one line of values, if it is: `[512]`, `[1, 1000]`, `[1, 512, 1, 1]`. */
+export function stripAxis(reach: Reach): AxisName | null {
+  const long = (["tiles", "rows", "columns"] as const).filter((name) => reach[name].count > 1);
+  if (long.length > 1) return null;
+  return long[0] ?? "columns";
+}
+
+export const PAGE_ROWS = 5;
+/** Where there is room for them. */
+export const PAGE_COLUMNS = 7;
+
+/** Where a page of numbers starts, counted along the axes of the reach. */
+export interface Start {
+  readonly tiles: number;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** How many values a page takes along each axis. */
+export function pageSize(reach: Reach, columns = PAGE_COLUMNS): Start {
+  const strip = stripAxis(reach);
+  if (strip !== null) return { tiles: 1, rows: 1, columns: 1, [strip]: PAGE_ROWS * columns };
+  return { tiles: 1, rows: PAGE_ROWS, columns };
+}
+
+/** The start nearest to the one wanted at which the page is full, where the tensor can fill one. */
+export function clampStart(reach: Reach, start: Start, columns = PAGE_COLUMNS): Start {
+  const size = pageSize(reach, columns);
+  const clamp = (name: AxisName): number =>
+    Math.max(0, Math.min(Math.trunc(start[name]) || 0, reach[name].count - size[name]));
+  return { tiles: clamp("tiles"), rows: clamp("rows"), columns: clamp("columns") };
+}
+
+/** The window of a page of numbers. */
+export function pageWindow(reach: Reach, start: Start, columns = PAGE_COLUMNS): Window {
+  const from = clampStart(reach, start, columns);
+  const size = pageSize(reach, columns);
+  const part = (name: AxisName): Axis => {
+    const { first, step, count } = reach[name];
+    return { first: first + from[name] * step, step, count: Math.min(size[name], count - from[name]) };
+  };
+  return windowOf({ item: reach.item, tiles: part("tiles"), rows: part("rows"), columns: part("columns") });
+}
+
+/** The start of the page that holds an index of the tensor, or null where the reach does not have it. */
+export function startFor(reach: Reach, shape: readonly number[], index: readonly number[]): Start | null {
+  if (index.length !== shape.length || index.some((at, dim) => at < 0 || at >= shape[dim]!)) return null;
+  const place = (axis: Axis, at: number): number => {
+    const steps = (at - axis.first) / axis.step;
+    return Number.isInteger(steps) && steps >= 0 && steps < axis.count ? steps : -1;
+  };
+  const start = {
+    tiles: place(reach.tiles, index.at(-3) ?? 0),
+    rows: place(reach.rows, index.at(-2) ?? 0),
+    columns: place(reach.columns, index.at(-1) ?? 0),
+  };
+  return Math.min(start.tiles, start.rows, start.columns) < 0 ? null : start;
+}
+
+/** A window as it would be written in Python: `[0, 17, 0:5, 0:7]`. */
+export function windowText(shape: readonly number[], window: Window): string {
+  const { tiles, rows, columns } = reachOf(window);
+  const axes = [tiles, rows, columns].map(axisText).slice(-Math.min(3, shape.length));
+  return `[${[...window.item.map(String), ...(shape.length === 0 ? [] : axes)].join(", ")}]`;
+}
+
+function axisText({ first, step, count }: Axis): string {
+  if (count === 1) return String(first);
+  const end = first + (count - 1) * step + 1;
+  return step === 1 ? `${first}:${end}` : `${first}:${end}:${step}`;
+}
+
+/** The index in the tensor of the n-th value of a window. */
+export function indexOf(shape: readonly number[], window: Window, nth: number): number[] {
+  const { num_rows, num_columns } = window;
+  const column = window.first_column + (nth % num_columns) * window.column_step;
+  const row = window.first_row + (Math.floor(nth / num_columns) % num_rows) * window.row_step;
+  const tile = window.first_tile + Math.floor(nth / (num_columns * num_rows));
+  return [
+    ...window.item,
+    ...(shape.length === 0 ? [] : [tile, row, column].slice(-Math.min(3, shape.length))),
+  ];
+}
+
+/** Part of what is there, or null where not all of it is. */
+export function crop(whole: TensorValues, window: Window): TensorValues | null {
+  const have = reachOf(whole.view.window);
+  const want = reachOf(window);
+  if (have.item.join() !== want.item.join()) return null;
+  const tiles = places(have.tiles, want.tiles);
+  const rows = places(have.rows, want.rows);
+  const columns = places(have.columns, want.columns);
+  if (tiles === null || rows === null || columns === null) return null;
+  const count = tiles.length * rows.length * columns.length;
+  const values: Values = whole.view.encoding === "f8" ? new Float64Array(count) : new Float32Array(count);
+  let at = 0;
+  for (const tile of tiles) {
+    for (const row of rows) {
+      const line = (tile * have.rows.count + row) * have.columns.count;
+      for (const column of columns) values[at++] = whole.values[line + column]!;
+    }
+  }
+  return { view: { ...whole.view, window }, values };
+}
+
+function places(have: Axis, want: Axis): number[] | null {
+  const found: number[] = [];
+  for (let nth = 0; nth < want.count; nth++) {
+    const steps = (want.first + nth * want.step - have.first) / have.step;
+    if (!Number.isInteger(steps) || steps < 0 || steps >= have.count) return null;
+    found.push(steps);
+  }
+  return found;
+}
+
+// --- Count through the items of a batch, the last dimension fastest.
+
+/** The item so many further on, or null past either end. */
+export function stepItem(shape: readonly number[], item: readonly number[], by: number): number[] | null {
+  const total = shape.reduce((product, size) => product * size, 1);
+  const at = item.reduce((place, index, dim) => place * shape[dim]! + index, 0) + by;
+  if (at < 0 || at >= total) return null;
+  const next: number[] = [];
+  let rest = at;
+  for (let dim = shape.length - 1; dim >= 0; dim--) {
+    next.unshift(rest % shape[dim]!);
+    rest = Math.floor(rest / shape[dim]!);
+  }
+  return next;
+}
+
+// --- How a window becomes a picture: tiles as they are, a line of values wrapped into rows.
+
+export interface PictureModel {
+  readonly tiles: number;
+  readonly rows: number;
+  readonly columns: number;
+  readonly isStrip: boolean;
+  /** Which value of the window stands there; may lie past the last one in a strip. */
+  nth(tile: number, row: number, column: number): number;
+}
+
+export function pictureOf(view: Pick<TensorView, "shape" | "window">): PictureModel {
+  const { num_tiles, num_rows, num_columns } = view.window;
+  const { tiles, rows, columns } = gridOf(view.shape);
+  const reach = reachOf(view.window);
+  // By the tensor, not by the window: one row of a matrix is still a row.
+  const isLine = [tiles, rows, columns].filter((size) => size > 1).length <= 1;
+  if (isLine && stripAxis(reach) !== null) {
+    const count = num_tiles * num_rows * num_columns;
+    const width = stripWidth(count);
+    return {
+      tiles: 1,
+      rows: Math.ceil(count / width),
+      columns: width,
+      isStrip: true,
+      nth: (_tile, row, column) => row * width + column,
+    };
+  }
+  return {
+    tiles: num_tiles,
+    rows: num_rows,
+    columns: num_columns,
+    isStrip: false,
+    nth: (tile, row, column) => (tile * num_rows + row) * num_columns + column,
+  };
+}

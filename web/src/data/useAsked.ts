@@ -1,0 +1,20 @@
+/** Ask for something while it is wanted, and again when there is news of it; what came before stays meanwhile. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Desk, type Held, type Wanted } from "./requests";
+
+export interface Asked<Value> extends Held<Value> {
+  readonly retry: () => void;
+}
+
+const NOTHING = { value: null, key: "", problem: "" };
+
+export function useAsked<Value>(wanted: Wanted<Value> | null): Asked<Value> {
+  const [held, setHeld] = useState<Held<Value>>(NOTHING);
+  const desk = useRef<Desk<Value> | null>(null);
+  useEffect(() => {
+    desk.current = new Desk(setHeld);
+    return () => desk.current?.close();
+  }, []);
+  useEffect(() => desk.current?.want(wanted), [wanted?.key, wanted?.version]);
+  return { ...held, retry: () => desk.current?.retry() };
+}

@@ -1,0 +1,449 @@
+/** Charts of the chosen runs: alarms, scalars in groups, then all else that the runs hold. */
+import { useComputed, useSignal } from "@preact/signals";
+import { Fragment } from "preact";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { formatCount, formatValue } from "../../data/format";
+import { eventsOf, followEvents, goToAlarm, isOfScalar } from "../../data/run-events";
+import * as runs from "../../data/runs";
+import { colourOf } from "../../data/runs";
+import * as store from "../../data/store";
+import { ChartFigure } from "../../plot/scalars/ChartFigure";
+import { followChart } from "../../plot/scalars/chart-follow";
+import { type Chart, type Group, isWatcherGroup, type NotSupported } from "../../plot/scalars/grouping";
+import type { Model } from "../../plot/scalars/model";
+import { options, setOptions, settleOptions } from "../../plot/scalars/options";
+import { startEscape } from "../../plot/scalars/plot-keys";
+import { describePlace, describeReading, type Reading, readingsAt } from "../../plot/scalars/readings";
+import { followOptions } from "../../plot/scalars/series-feed";
+import {
+  chartRuns,
+  cursor,
+  followLayouts,
+  goToScalar,
+  groups,
+  isOpen,
+  setGroupOpen,
+  shownGroups,
+  spoken,
+} from "../../plot/scalars/state";
+import { formatTicks, linearTicks } from "../../plot/ticks";
+import { Blank } from "../../ui/Blank";
+import { Icon } from "../../ui/Icon";
+import { RunsFrame } from "../../ui/RunsFrame";
+import { isOfWatcher } from "../../ui/run-states";
+import { useWidth } from "../../ui/useWidth";
+import { ScalarOptions } from "./ScalarOptions";
+import { Sections } from "./Sections";
+import {
+  type Alarm,
+  type AlarmMark,
+  type AlarmRow,
+  alarmsOf,
+  countsOf,
+  describeMark,
+  marksOf,
+  severityOf,
+  titleOf,
+} from "./alarms";
+import "../../ui/alarms.css";
+import "../../plot/scalars/scalars.css";
+
+export function ChartsPage() {
+  const source = store.source.value;
+  useEffect(() => (source === null ? undefined : followEvents(source)), [source]);
+  useEffect(() => {
+    const stops = [followOptions(), followLayouts(), startEscape()];
+    return () => {
+      settleOptions();
+      for (const stop of stops) stop();
+    };
+  }, []);
+  // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
+  useLayoutEffect(() => () => (cursor.value = null), []);
+  const options = (
+    <>
+      <ScalarOptions />
+      <AtCursor />
+      <AlarmNotes />
+    </>
+  );
+  return (
+    <RunsFrame options={options}>
+      <h1 class="sr">Training</h1>
+      <AlarmStrip />
+      <Scalars />
+      <Sections />
+      <WatcherScalars />
+      <div class="sr" role="status" aria-label="At the cursor">
+        {spoken}
+      </div>
+    </RunsFrame>
+  );
+}
+
+// --- The first alarms of the chosen runs in words, the worst before the others.
+
+const MAX_NOTES = 3;
+
+function AlarmNotes() {
+  const rows = alarmRows(0).filter(({ marks }) => marks.length > 0);
+  if (rows.length === 0) return null;
+  return (
+    <section class="section" aria-label="Alarms in words" role="status">
+      {rows.slice(0, MAX_NOTES).map((row) => (
+        <Note key={row.run.id} row={row} />
+      ))}
+      {rows.length > MAX_NOTES && <p class="muted fs-1">and {rows.length - MAX_NOTES} more runs</p>}
+    </section>
+  );
+}
+
+function Note({ row: { run, marks } }: { row: AlarmRow }) {
+  const { step, alarms } = marks.find((mark) => severityOf(mark.alarms[0]!) === "danger") ?? marks[0]!;
+  const alarm = alarms[0]!;
+  const isBad = severityOf(alarm) === "danger";
+  return (
+    <div class="alarm-note">
+      <h3>Alarm at {formatCount(step)}</h3>
+      <div class="row">
+        <span class={isBad ? "badge died" : "badge warn"}>{alarm.watched === null ? "NaN" : titleOf(alarm)}</span>
+        <span class="dim">
+          <button class="link quiet" onClick={() => openAlarm(alarm)}>
+            {alarm.name === "" ? "the model" : alarm.name}
+          </button>{" "}
+          {alarms.length > 1 && `and ${alarms.length - 1} more `}of <b>{run.name}</b>
+          {whatHappened(alarm)}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+/** The badge says what was seen in a layer. */
+function whatHappened({ watched }: Alarm): string {
+  return watched === null ? " became NaN or infinite." : ".";
+}
+
+// --- All groups of charts, or what stands there while there are none.
+
+function Scalars() {
+  const shown = shownGroups.value;
+  if (shown.length > 0)
+    return shown.filter((group) => !isWatcherGroup(group)).map((group) => <ChartGroup key={group.key} group={group} />);
+  if (groups.value.length > 0) {
+    return (
+      <Blank icon="search" title="No chart has such a name">
+        <span>The filter is “{options.value.filter}”.</span>
+        <button class="btn" onClick={() => setOptions({ filter: "" })}>
+          Show all charts
+        </button>
+      </Blank>
+    );
+  }
+  const known = runs.chosen.value.filter(({ id }) => runs.index.value.has(id));
+  if (known.length < runs.chosen.value.length) return <Waiting />;
+  // Runs without scalars may have pictures and texts: those follow below.
+  if (known.some(({ id }) => (runs.index.value.get(id)?.size ?? 0) > 0)) return null;
+  return (
+    <Blank icon="details" title="No scalars yet">
+      <span>They show up here by themselves as soon as they are logged.</span>
+      <pre class="snippet">run.log(step, loss=loss)</pre>
+    </Blank>
+  );
+}
+
+/** What a watcher says of itself: below all that the training itself logs. */
+function WatcherScalars() {
+  return shownGroups.value.filter(isWatcherGroup).map((group) => <ChartGroup key={group.key} group={group} />);
+}
+
+function Waiting() {
+  return (
+    <div class="scalars" aria-busy="true" aria-label="Loading charts">
+      {[0, 1, 2, 3].map((at) => (
+        <div key={at} class="scalar">
+          <div class="plot-skeleton">
+            {[0, 1, 2].map((row) => (
+              <i key={row} class="skeleton" />
+            ))}
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+// --- Charts under one heading that can be closed.
+
+const MOST_LISTED = 5;
+
+function ChartGroup({ group }: { group: Group }) {
+  const isShown = isOpen(group.key);
+  return (
+    <section class="chart-group" aria-label={group.title}>
+      <div class="group-head">
+        <button class="group-fold" aria-expanded={isShown} onClick={() => setGroupOpen(group.key, !isShown)}>
+          <Icon name={isShown ? "down" : "right"} />
+          <h2>{group.title}</h2>
+          <span class="muted fs-1">{formatCount(group.charts.length)}</span>
+        </button>
+      </div>
+      {isShown && <NotSupportedList all={group.notSupported} />}
+      {isShown && (
+        <div class="scalars">
+          {group.charts.map((chart) => (
+            <ChartFigure key={chart.key} chart={chart} />
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** What the run asks for and the page does not look for. */
+function NotSupportedList({ all }: { all: readonly NotSupported[] }) {
+  if (all.length === 0) return null;
+  return (
+    <ul class="not-supported muted fs-1" aria-label="Patterns that are not supported">
+      {all.slice(0, MOST_LISTED).map(({ chart, pattern }) => (
+        <li key={`${chart} ${pattern}`}>
+          {chart}: the pattern <code>{pattern}</code> is not supported, so its lines are missing. Names,{" "}
+          <code>.*</code> and alternatives such as <code>(train|test)</code> are.
+        </li>
+      ))}
+      {all.length > MOST_LISTED && <li>and {formatCount(all.length - MOST_LISTED)} more</li>}
+    </ul>
+  );
+}
+
+// --- The values of some charts at the cursor, or their last ones, run by run.
+
+function AtCursor() {
+  const open = useComputed(() => shownGroups.value.filter(({ key }) => isOpen(key)));
+  const pointed = useComputed(() => cursor.value?.chart ?? "");
+  const charts = columnsFor(open.value, pointed.value);
+  const models = [useModel(charts[0]), useModel(charts[1]), useModel(charts[2])];
+  const place = cursor.value?.x ?? null;
+  const columns = charts.map((chart, at) => {
+    const model = models[at] ?? null;
+    const readings = model === null ? [] : readingsAt(model, place);
+    return { chart, readings: new Map(readings.map((reading) => [reading.line.run.id, reading])) };
+  });
+  const rows = chartRuns.value.filter(({ id }) => columns.some(({ readings }) => readings.has(id)));
+  if (rows.length === 0) return null;
+  const isSmoothed = columns.some(({ readings }) => [...readings.values()].some(({ smoothed }) => smoothed !== null));
+  return (
+    <section class="section" aria-label="Values at the cursor">
+      <div class="row at-cursor-head">
+        <h3>{place === null ? "Last values" : "At cursor"}</h3>
+        <span class="grow" />
+        {place !== null && <b class="fs-2">{describePlace(place, options.value.axis)}</b>}
+      </div>
+      <table class="table at-cursor">
+        <thead>
+          <tr>
+            <th>
+              <span class="sr">run</span>
+            </th>
+            {charts.map((chart) => (
+              <th key={chart.key} class="num" title={chart.fullTitle}>
+                <Name text={chart.fullTitle} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((run) => (
+            <tr key={run.id} title={run.name}>
+              <td>
+                <i class="sw" style={{ background: colourOf(run.id) }} />
+                <span class="sr">{run.name}</span>
+              </td>
+              {columns.map(({ chart, readings }) => (
+                <Cell key={chart.key} reading={readings.get(run.id)} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {isSmoothed && <p class="muted fs-1">As logged; below it, smoothed.</p>}
+    </section>
+  );
+}
+
+/** What a chart draws, also where it is far from the screen and draws nothing. */
+function useModel(chart: Chart | undefined): Model | null {
+  const model = useSignal<Model | null>(null);
+  useEffect(() => (chart === undefined ? undefined : followChart(chart, false, model)), [chart]);
+  // That of another chart may still be there.
+  return model.value?.chart.key === chart?.key ? model.value : null;
+}
+
+/** It may be broken after a slash. */
+function Name({ text }: { text: string }) {
+  const parts = text.split(/(?<=\/)/);
+  return (
+    <span>
+      {parts.map((part, at) => (
+        <Fragment key={at}>
+          {at > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </span>
+  );
+}
+
+function Cell({ reading }: { reading: Reading | undefined }) {
+  if (reading === undefined) return <td />;
+  const { value, smoothed } = reading;
+  return (
+    <td class={Number.isFinite(value) ? "num" : "num bad"} title={describeReading(reading)}>
+      {formatValue(value, 3)}
+      {smoothed !== null && <small class="muted">{formatValue(smoothed, 3)}</small>}
+    </td>
+  );
+}
+
+// --- Which charts stand in the table of values at the cursor.
+
+const MAX_COLUMNS = 3;
+
+/**
+ * The first chart of the page, those of the same name in other groups, then others in their order: the same ones
+ * wherever somebody has scrolled to, and none of what a watcher says of itself. A chart under the cursor that is not among them takes the last place.
+ */
+export function columnsFor(groups: readonly Group[], cursorChart: string): Chart[] {
+  // A chart of several lines has no single value for a run.
+  const usable = groups
+    .flatMap(({ charts }) => charts)
+    .filter((chart) => chart.members.length === 1 || chart.form === "margin");
+  const likely = usable.filter(({ key }) => !isOfWatcher(key));
+  const first = likely.find((chart) => !chart.isAsked) ?? likely[0];
+  const rank = (chart: Chart): number =>
+    chart === first ? 0 : chart.isAsked ? 3 : chart.title === first?.title ? 1 : 2;
+  const chosen = [...likely].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_COLUMNS);
+  const pointed = usable.find(({ key }) => key === cursorChart);
+  if (pointed === undefined || chosen.includes(pointed)) return chosen;
+  return [...chosen.slice(0, MAX_COLUMNS - 1), pointed];
+}
+
+// --- Alarms, run by run along the steps: scalars that became NaN or infinite, and what was seen in watched
+//   layers.
+
+const MARK_WIDTH = 12;
+const PITCH = 12;
+const TOP = 8;
+/** Where more runs are chosen, only those with alarms have a line. */
+const MAX_ROWS = 8;
+const SIDES = 12;
+
+interface Named {
+  readonly mark: AlarmMark;
+  readonly text: string;
+  readonly left: number;
+  readonly row: number;
+}
+
+/** Absent where there is no alarm. */
+function AlarmStrip() {
+  return alarmRows(0).length === 0 ? null : <Strip />;
+}
+
+function Strip() {
+  const [box, width] = useWidth<HTMLDivElement>(1000);
+  const [named, setNamed] = useState<Named | null>(null);
+  const lastStep = Math.max(1, ...runs.chosen.value.map((run) => run.last_step ?? 0));
+  const inner = Math.max(1, width - 2 * SIDES);
+  const place = (step: number): number => SIDES + (inner * Math.min(step, lastStep)) / lastStep;
+  const rows = alarmRows((MARK_WIDTH * lastStep) / inner);
+  const ticks = linearTicks({ low: 0, high: lastStep });
+  const labels = formatTicks(ticks);
+  const at = cursor.value !== null && options.value.axis === "step" ? cursor.value.x : null;
+  const height = TOP + PITCH * rows.length;
+  return (
+    <section class="alarm-strip" aria-label="Alarms">
+      <div class="group-head first">
+        <h2>Alarms</h2>
+        <span class="grow" />
+        <span class="legend">
+          {countsOf(rows).map(({ title, severity, count }) => (
+            <span key={title}>
+              <i class={`alarm-sign ${severity}`} aria-hidden="true" />
+              {title} {formatCount(count)}
+            </span>
+          ))}
+        </span>
+      </div>
+      <div ref={box} class="alarm-rows" style={{ height: `${height + 20}px` }}>
+        {rows.map(({ run, lastStep: end, marks }, row) => (
+          <div key={run.id} role="group" aria-label={run.name}>
+            <i
+              class="alarm-line"
+              style={{
+                top: `${TOP + row * PITCH}px`,
+                left: `${place(0)}px`,
+                width: `${place(end) - place(0)}px`,
+                background: runs.colourOf(run.id),
+              }}
+            />
+            {marks.map((mark) => {
+              const text = describeMark(mark, run.name);
+              const show = (): void => setNamed({ mark, text, left: place(mark.step), row });
+              return (
+                <button
+                  key={`${severityOf(mark.alarms[0]!)} ${mark.step}`}
+                  class={`alarm-sign ${severityOf(mark.alarms[0]!)}`}
+                  aria-label={text}
+                  style={{ left: `${place(mark.step)}px`, top: `${TOP + row * PITCH}px` }}
+                  onPointerEnter={show}
+                  onFocus={show}
+                  onPointerLeave={() => setNamed(null)}
+                  onBlur={() => setNamed(null)}
+                  onClick={() => openAlarm(mark.alarms[0]!)}
+                />
+              );
+            })}
+          </div>
+        ))}
+        {at !== null && at >= 0 && at <= lastStep && (
+          <i class="alarm-cursor" style={{ left: `${place(at)}px`, height: `${height}px` }} />
+        )}
+        {ticks.map((tick, index) => (
+          <span key={tick} class="alarm-tick" style={{ left: `${place(tick)}px` }}>
+            {labels[index]}
+          </span>
+        ))}
+        {named !== null && (
+          <span
+            class={named.left > width / 2 ? "alarm-tip right" : "alarm-tip"}
+            style={{
+              top: `${TOP + named.row * PITCH + 12}px`,
+              ...(named.left > width / 2 ? { right: `${width - named.left}px` } : { left: `${named.left}px` }),
+            }}
+            aria-hidden="true"
+          >
+            {named.text}
+          </span>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** To the chart of a scalar, or to the map of the layers. */
+function openAlarm({ name, step, watched }: Alarm): void {
+  if (watched === null || isOfScalar(watched)) goToScalar(name, step);
+  else goToAlarm(watched);
+}
+
+/** None where no chosen run has an alarm. */
+function alarmRows(apart: number): AlarmRow[] {
+  const rows = runs.chosen.value.map((run) => ({
+    run,
+    lastStep: run.last_step ?? 0,
+    marks: marksOf(alarmsOf(runs.index.value.get(run.id)?.values() ?? [], eventsOf(run.id).alarms), apart),
+  }));
+  const marked = rows.filter(({ marks }) => marks.length > 0);
+  return marked.length === 0 || rows.length > MAX_ROWS ? marked : rows;
+}

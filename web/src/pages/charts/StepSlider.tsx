@@ -1,0 +1,54 @@
+/** Which step is looked at: a slider over those that were recorded, and a button that follows the newest. */
+import { formatCount } from "../../data/format";
+import { ToolButton } from "../../plot/Figure";
+import type { Stepped } from "../../plot/useRecords";
+
+export function StepSlider({ name, stepped }: { name: string; stepped: Stepped }) {
+  const { steps, at, step, isFollowing, numAll } = stepped;
+  const last = steps.length - 1;
+  // A single step leaves nothing to choose.
+  if (last < 1) return null;
+  return (
+    <div class="sec-slider">
+      <input
+        type="range"
+        min={0}
+        max={last}
+        step={1}
+        value={at}
+        aria-label={`Step of ${name}`}
+        aria-valuetext={`step ${step}, ${at + 1} of ${steps.length}`}
+        title={
+          numAll > steps.length ? `${formatCount(steps.length)} of ${formatCount(numAll)} records` : undefined
+        }
+        onInput={(event) => {
+          const place = Number(event.currentTarget.value);
+          // Who goes to the end wants what comes there.
+          if (place === last) stepped.follow();
+          else stepped.moveTo(place);
+        }}
+      />
+      <span class="sec-out">{formatCount(step)}</span>
+      <ToolButton
+        glyph="newest"
+        name={`Follow the newest step of ${name}`}
+        isPressed={isFollowing}
+        press={() => (isFollowing ? stepped.moveTo(at) : stepped.follow())}
+      />
+    </div>
+  );
+}
+
+/** The keys of a figure with a slider, wherever in it the focus is: one step, the first, the last. */
+export function stepByKey(event: KeyboardEvent, stepped: Stepped): void {
+  const target = event.target as HTMLElement;
+  if (["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) || target.role === "radio") return;
+  if (target.dataset.keys === "own" || event.ctrlKey || event.altKey || event.metaKey) return;
+  const last = stepped.steps.length - 1;
+  const by = event.shiftKey ? 10 : 1;
+  const to = { ArrowLeft: stepped.at - by, ArrowRight: stepped.at + by, Home: 0, End: last }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  if (to >= last) stepped.follow();
+  else stepped.moveTo(Math.max(0, to));
+}

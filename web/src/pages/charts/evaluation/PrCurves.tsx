@@ -1,0 +1,341 @@
+/** One series of PR curves: all runs in one chart, ROC beside it, and what the threshold makes of them. */
+import { useRef } from "preact/hooks";
+import { formatCount, formatValue } from "../../../data/format";
+import type { FullRecord } from "../../../data/requests";
+import { colourSlot } from "../../../data/runs";
+import { fileName, save, toCsv } from "../../../data/save-file";
+import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
+import { threshold } from "../../../plot/figure-options";
+import { type Holder, holdersOf } from "../../../plot/series";
+import { shortNumber } from "../../../plot/ticks";
+import { useFullRecords, useRecords, wantedOf } from "../../../plot/useRecords";
+import { useNear, useWidth } from "../../../ui/useWidth";
+import type { RunListing } from "../../../wire";
+import { stepByKey, StepSlider } from "../StepSlider";
+import {
+  averagePrecision,
+  type Curve,
+  CURVE_COLUMNS,
+  curveRows,
+  f1At,
+  type Point,
+  prPoints,
+  readCurve,
+  rocArea,
+  rocAt,
+  rocPoints,
+  thresholdPlace,
+} from "./curves";
+
+const HEIGHT = 200;
+const NOTHING: ReadonlyMap<string, FullRecord> = new Map();
+
+export function PrCurves({ name }: { name: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const isNear = useNear(place);
+  const holders = holdersOf("pr_curve", name);
+  const stepped = useRecords("pr_curve", name, holders, isNear);
+  const { value, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);
+  const { curves, damage } = curvesOf(holders, value ?? NOTHING);
+  const at = threshold.value;
+  const hasCurves = curves.length > 0;
+  const trouble = stepped.problem || problem || damage;
+  return (
+    <div ref={place} class="sec-pair sec-curves" role="group" aria-label={`${name}, precision and recall`}>
+      <Figure
+        title={name}
+        hint={`${name}, precision over recall`}
+        remark={
+          hasCurves ? `step ${formatCount(stepped.step)} · AP ${bests(curves, averagePrecision)}` : undefined
+        }
+        tools={<SaveCurves name={name} curves={curves} />}
+        onKeyDown={(event) => stepByKey(event, stepped)}
+      >
+        {!hasCurves ? (
+          <Waiting
+            problem={trouble}
+            height={HEIGHT}
+            retry={stepped.state === "failed" ? stepped.retry : retry}
+          />
+        ) : (
+          <>
+            <CurveChart
+              label={`Precision over recall of ${name} at step ${formatCount(stepped.step)}, average precision ${bests(curves, averagePrecision)}`}
+              none="No positives: no curve"
+              lines={curves.map(({ run, curve }) => {
+                const nth = thresholdPlace(curve, at);
+                return {
+                  runId: run.id,
+                  points: prPoints(curve),
+                  mark: { x: curve.recall[nth]!, y: curve.precision[nth]! },
+                };
+              })}
+            />
+            <ThresholdSlider name={name} numThresholds={curves[0]!.curve.numThresholds} />
+            <StepRow name={name} stepped={stepped} />
+          </>
+        )}
+      </Figure>
+      <Figure
+        title="ROC"
+        hint={`${name}, ROC`}
+        remark={hasCurves ? `area ${bests(curves, rocArea)}` : undefined}
+      >
+        {!hasCurves ? (
+          <Waiting problem="" height={HEIGHT} retry={retry} />
+        ) : (
+          <CurveChart
+            label={`ROC of ${name}: true over false positive rate, area ${bests(curves, rocArea)}`}
+            hasDiagonal
+            none="No positives or no negatives: no curve"
+            lines={curves.map(({ run, curve }) => ({
+              runId: run.id,
+              points: rocPoints(curve),
+              mark: rocAt(curve, thresholdPlace(curve, at)),
+            }))}
+          />
+        )}
+      </Figure>
+      {hasCurves && <CurveTable name={name} curves={curves} threshold={at} />}
+    </div>
+  );
+}
+
+function StepRow({ name, stepped }: { name: string; stepped: ReturnType<typeof useRecords> }) {
+  if (stepped.steps.length < 2) return null;
+  return (
+    <div class="sec-field">
+      <span>Step</span>
+      <StepSlider name={name} stepped={stepped} />
+    </div>
+  );
+}
+
+function ThresholdSlider({ name, numThresholds }: { name: string; numThresholds: number }) {
+  const last = Math.max(1, numThresholds - 1);
+  return (
+    <div class="sec-field">
+      <span>Threshold</span>
+      <div class="sec-slider">
+        <input
+          type="range"
+          min={0}
+          max={last}
+          value={Math.round(threshold.value * last)}
+          aria-label={`Threshold of ${name}`}
+          aria-valuetext={threshold.value.toFixed(3)}
+          onInput={(event) => threshold.set(Number(event.currentTarget.value) / last)}
+        />
+        <span class="sec-out">{threshold.value.toFixed(2)}</span>
+        <span class="sec-room" />
+      </div>
+    </div>
+  );
+}
+
+function SaveCurves({ name, curves }: { name: string; curves: readonly RunCurve[] }) {
+  const press = (): void => {
+    const rows = curves.flatMap(({ run, step, curve }) =>
+      curveRows(curve).map((row) => [run.name, step, ...row]),
+    );
+    save(fileName([name], "csv"), toCsv([["run", "step", ...CURVE_COLUMNS], ...rows]), "text/csv");
+  };
+  return (
+    <ToolButton glyph="save" name={`Save ${name} as CSV`} isDisabled={curves.length === 0} press={press} />
+  );
+}
+
+interface Read {
+  readonly curves: readonly RunCurve[];
+  /** Why a record could not be read; empty where all could. */
+  readonly damage: string;
+}
+
+function curvesOf(holders: readonly Holder[], records: ReadonlyMap<string, FullRecord>): Read {
+  const curves: RunCurve[] = [];
+  let damage = "";
+  for (const { run } of holders) {
+    const record = records.get(run.id);
+    if (record === undefined) continue;
+    try {
+      curves.push({ run, step: record.entry.step, curve: readCurve(record) });
+    } catch (reason) {
+      damage = reason instanceof Error ? reason.message : String(reason);
+    }
+  }
+  return { curves, damage };
+}
+
+/** The figure of the run, or the least and the greatest of several. */
+function bests(curves: readonly RunCurve[], figure: (curve: RunCurve["curve"]) => number): string {
+  const values = curves.map(({ curve }) => figure(curve)).filter(Number.isFinite);
+  if (values.length === 0) return "–";
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return low === high ? share(low) : `${share(low)} to ${share(high)}`;
+}
+
+// --- What a threshold means for each run: a row of figures.
+
+interface RunCurve {
+  readonly run: RunListing;
+  readonly step: number;
+  readonly curve: Curve;
+}
+
+interface Props {
+  name: string;
+  curves: readonly RunCurve[];
+  threshold: number;
+}
+
+const HEADS = [
+  ["AP", "average precision"],
+  ["AUC", "area under the ROC curve"],
+  ["precision", ""],
+  ["recall", ""],
+  ["F1", ""],
+  ["TP", "true positives"],
+  ["FP", "false positives"],
+  ["FN", "false negatives"],
+  ["TN", "true negatives"],
+] as const;
+
+function CurveTable({ name, curves, threshold }: Props) {
+  return (
+    <div class="sec-under">
+      <table class="sec-table" aria-label={`${name} at threshold ${threshold.toFixed(2)}`}>
+        <thead>
+          <tr>
+            <th scope="col">run</th>
+            {HEADS.map(([word, meaning]) => (
+              <th key={word} scope="col" title={meaning}>
+                {word}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {curves.map(({ run, curve }) => (
+            <tr key={run.id}>
+              <th scope="row">
+                <RunTag run={run} />
+              </th>
+              {cellsOf(curve, thresholdPlace(curve, threshold)).map((text, nth) => (
+                <td key={nth}>{text}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function cellsOf(curve: Curve, at: number): string[] {
+  const shares = [
+    averagePrecision(curve),
+    rocArea(curve),
+    curve.precision[at],
+    curve.recall[at],
+    f1At(curve, at),
+  ];
+  const counts = [curve.truePositives, curve.falsePositives, curve.falseNegatives, curve.trueNegatives];
+  return [...shares.map(share), ...counts.map((one) => countText(one[at] ?? NaN))];
+}
+
+/** Elements may have been counted by weight. */
+function countText(count: number): string {
+  return Number.isInteger(count) ? formatCount(count) : formatValue(count);
+}
+
+/** Three digits; a dash where there is nothing to divide by. */
+function share(value: number | undefined): string {
+  return value === undefined || !Number.isFinite(value) ? "–" : value.toFixed(3);
+}
+
+// --- Curves of several runs from 0 to 1 on both axes, with a point on each at the threshold.
+
+const TICKS = [0, 0.25, 0.5, 0.75, 1];
+const LEFT = 32;
+const RIGHT = 8;
+const TOP = 8;
+const BOTTOM = 20;
+const MIN_HEIGHT = 150;
+const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
+
+interface CurveLine {
+  readonly runId: string;
+  readonly points: readonly Point[];
+  /** At the threshold; NaN where there is none. */
+  readonly mark: Point;
+}
+
+interface CurveChartProps {
+  label: string;
+  lines: readonly CurveLine[];
+  /** What is said where there is no curve at all. */
+  none: string;
+  /** The line of a guess, from corner to corner. */
+  hasDiagonal?: boolean;
+}
+
+function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps) {
+  const [box, width] = useWidth<HTMLDivElement>(280);
+  const height = Math.max(MIN_HEIGHT, Math.min(260, Math.round(width * 0.66)));
+  const x = (value: number): number => LEFT + value * (width - LEFT - RIGHT);
+  const y = (value: number): number => TOP + (1 - value) * (height - TOP - BOTTOM);
+  const first = lines.find(({ mark }) => isKnown(mark))?.mark;
+  return (
+    <div ref={box}>
+      <svg class="sec-chart" width={width} height={height} role="img" aria-label={label}>
+        {TICKS.map((tick) => (
+          <g key={tick}>
+            <path class={tick === 0 ? "sec-base" : "sec-grid"} d={`M${x(0)} ${y(tick)}H${x(1)}`} />
+            <text class="e" x={x(0) - 6} y={y(tick) + 4}>
+              {shortNumber(tick)}
+            </text>
+            <text class={tick === 1 ? "e" : "c"} x={tick === 1 ? x(1) + 4 : x(tick)} y={height - 4}>
+              {shortNumber(tick)}
+            </text>
+          </g>
+        ))}
+        {hasDiagonal && <path class="sec-grid" d={`M${x(0)} ${y(0)}L${x(1)} ${y(1)}`} />}
+        {lines.map(({ runId, points }, nth) => (
+          <path
+            key={runId}
+            class="sec-line"
+            style={{ stroke: `var(--cat-${colourSlot(runId)})` }}
+            // From the fifth line on colours alone do not tell them apart.
+            stroke-dasharray={DASHES[Math.min(DASHES.length - 1, Math.floor(nth / 4))]}
+            d={points
+              .map((point, at) => `${at === 0 ? "M" : "L"}${x(point.x).toFixed(1)} ${y(point.y).toFixed(1)}`)
+              .join("")}
+          />
+        ))}
+        {lines.every(({ points }) => points.length === 0) && (
+          <text class="c" x={x(0.5)} y={y(0.5)}>
+            {none}
+          </text>
+        )}
+        {first !== undefined && <path class="sec-mark" d={`M${x(first.x)} ${y(0)}V${y(first.y)}H${x(0)}`} />}
+        {lines.map(
+          ({ runId, mark }) =>
+            isKnown(mark) && (
+              <circle
+                key={runId}
+                class="sec-point"
+                style={{ fill: `var(--cat-${colourSlot(runId)})` }}
+                r={4}
+                cx={x(mark.x)}
+                cy={y(mark.y)}
+              />
+            ),
+        )}
+      </svg>
+    </div>
+  );
+}
+
+function isKnown({ x, y }: Point): boolean {
+  return Number.isFinite(x) && Number.isFinite(y);
+}

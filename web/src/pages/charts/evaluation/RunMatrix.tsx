@@ -1,0 +1,360 @@
+/** The confusion matrix of one run, as a drawing or as a table. */
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { formatCount, formatNumberOf, formatShare, formatValue } from "../../../data/format";
+import { floatsOf, type FullRecord } from "../../../data/requests";
+import { type Cell, fileName, save, toCsv } from "../../../data/save-file";
+import { Refusal } from "../../../data/source";
+import { Drawing, type Ink, type Spot } from "../../../plot/Drawing";
+import { RunTag, ToolButton, Waiting } from "../../../plot/Figure";
+import { cellNumbers } from "../../../plot/figure-options";
+import { shortNumber } from "../../../plot/ticks";
+import type { RunListing } from "../../../wire";
+
+interface Props {
+  name: string;
+  run: RunListing;
+  record: FullRecord;
+  isNamed: boolean;
+}
+
+export function RunMatrix({ name, run, record, isNamed }: Props) {
+  const [marked, setMarked] = useState<Place | null>(null);
+  const [isTable, setIsTable] = useState(false);
+  const { matrix, damage } = useMemo(() => matrixOf(record), [record]);
+  if (matrix === null) return <Waiting problem={damage} height={120} retry={() => undefined} />;
+  const size = matrix.labels.length;
+  const isShare = cellNumbers.value === "share";
+  const shown = marked !== null && marked.row < size && marked.column < size ? marked : null;
+  const label = `${name} of ${run.name}`;
+  return (
+    <div class="sec-one">
+      <div class="sec-one-head">
+        <span class="grow clip" role="status">
+          {shown !== null ? (
+            <span class="fs-1">{describePlace(matrix, shown, isShare)}</span>
+          ) : (
+            isNamed && <RunTag run={run} />
+          )}
+        </span>
+        {shown === null && <span class="muted fs-1">step {formatCount(record.entry.step)}</span>}
+        <span class="sec-tools">
+          <ToolButton
+            glyph="table"
+            name={`Show ${label} as table`}
+            isPressed={isTable}
+            isDisabled={size > MAX_CLASSES}
+            press={() => setIsTable(!isTable)}
+          />
+          <ToolButton
+            glyph="save"
+            name={`Save ${label} as CSV`}
+            press={() =>
+              save(
+                fileName([run.name, name, record.entry.step], "csv"),
+                toCsv(matrixRows(matrix)),
+                "text/csv",
+              )
+            }
+          />
+        </span>
+      </div>
+      {size > MAX_CLASSES ? (
+        <p class="muted fs-1">
+          {formatNumberOf(size, "class", "classes")} are more than are drawn ({MAX_CLASSES}); the CSV has them
+          all.
+        </p>
+      ) : isTable ? (
+        <MatrixTable name={label} matrix={matrix} isShare={isShare} />
+      ) : (
+        <MatrixDrawing name={label} matrix={matrix} isShare={isShare} marked={shown} mark={setMarked} />
+      )}
+    </div>
+  );
+}
+
+function matrixOf(record: FullRecord): { matrix: Matrix | null; damage: string } {
+  try {
+    return { matrix: readMatrix(record), damage: "" };
+  } catch (reason) {
+    return { matrix: null, damage: reason instanceof Error ? reason.message : String(reason) };
+  }
+}
+
+// --- The numbers of a confusion matrix as a table.
+
+function MatrixTable({ name, matrix, isShare }: { name: string; matrix: Matrix; isShare: boolean }) {
+  const text = (row: number, column: number): string => {
+    if (isShare) return percentIn(matrix, { row, column }).toFixed(1);
+    const count = countIn(matrix, { row, column });
+    return Number.isInteger(count) ? formatCount(count) : formatValue(count);
+  };
+  return (
+    <div class="sec-scroll" tabIndex={0} role="region" aria-label={`Table of ${name}`}>
+      <table class="sec-table">
+        <thead>
+          <tr>
+            <th scope="col">true</th>
+            {matrix.labels.map((label, column) => (
+              <th key={column} scope="col">
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {matrix.labels.map((label, row) => (
+            <tr key={row}>
+              <th scope="row">{label}</th>
+              {matrix.labels.map((_, column) => (
+                <td key={column}>{text(row, column)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+// --- A confusion matrix as coloured cells, with numbers where they fit.
+
+const LABEL_WIDTH = 64;
+const TOP = 22;
+const MAX_CELL = 34;
+const NUMBERS_FROM = 17; // pixels of a cell
+const LABELS_FROM = 9;
+const SQUEEZED = 6; // pixels that a number may be wider than its cell: it is then set narrower
+
+interface MatrixDrawingProps {
+  name: string;
+  matrix: Matrix;
+  isShare: boolean;
+  marked: Place | null;
+  mark: (place: Place | null) => void;
+}
+
+interface Frame {
+  readonly left: number;
+  readonly cell: number;
+}
+
+function frameOf(size: number, width: number): Frame {
+  const left = size > 0 && (width - LABEL_WIDTH) / size >= LABELS_FROM ? LABEL_WIDTH : 4;
+  return { left, cell: Math.max(1, Math.min(MAX_CELL, (width - left - 2) / Math.max(1, size))) };
+}
+
+function MatrixDrawing({ name, matrix, isShare, marked, mark }: MatrixDrawingProps) {
+  const size = matrix.labels.length;
+  const paint = useCallback(
+    (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) =>
+      paintMatrix(context, frameOf(size, width), matrix, isShare, marked, ink),
+    [matrix, isShare, marked?.row, marked?.column],
+  );
+  const placeUnder = ({ x, y, width }: Spot): Place | null => {
+    const { left, cell } = frameOf(size, width);
+    const [column, row] = [Math.floor((x - left) / cell), Math.floor((y - TOP) / cell)];
+    return row >= 0 && column >= 0 && row < size && column < size ? { row, column } : null;
+  };
+  const accuracy = accuracyOf(matrix);
+  const right = Number.isNaN(accuracy) ? "nothing in it" : `${formatShare(accuracy, 1)} on its diagonal`;
+  return (
+    <Drawing
+      label={`${name}: confusion matrix of ${size} classes, ${right}. Arrow keys read its cells.`}
+      height={(width) => TOP + frameOf(size, width).cell * size + 4}
+      paint={paint}
+      onPoint={(spot) => mark(spot === null ? null : placeUnder(spot))}
+      onKeyDown={(event) => {
+        const next = moved(marked ?? { row: 0, column: 0 }, event.key, size);
+        if (next === null) return;
+        event.preventDefault();
+        event.stopPropagation();
+        mark(marked === null ? { row: 0, column: 0 } : next);
+      }}
+    />
+  );
+}
+
+function paintMatrix(
+  context: CanvasRenderingContext2D,
+  { left, cell }: Frame,
+  matrix: Matrix,
+  isShare: boolean,
+  marked: Place | null,
+  ink: Ink,
+): void {
+  const size = matrix.labels.length;
+  const { numbers, most } = shownNumbers(matrix, isShare);
+  const gap = cell >= 8 ? 1 : 0;
+  context.font = ink.font;
+  context.textBaseline = "middle";
+  context.textAlign = "center";
+  for (const [at, number] of numbers.entries()) {
+    const [x, y] = [left + (at % size) * cell, TOP + Math.floor(at / size) * cell];
+    const step = colourStep(number, most);
+    context.fillStyle = ink.sequential[step]!;
+    context.beginPath();
+    context.roundRect(x, y, cell - gap, cell - gap, cell >= 12 ? 1.5 : 0);
+    context.fill();
+    const text = cell >= NUMBERS_FROM && number > 0 ? cellText(number) : "";
+    if (text === "" || context.measureText(text).width > cell + SQUEEZED) continue;
+    context.fillStyle = isInverse(step) ? ink.surface : ink.text;
+    context.fillText(text, x + (cell - gap) / 2, y + (cell - gap) / 2 + 0.5, cell - 2);
+  }
+  if (left > 8) paintLabels(context, { left, cell }, matrix.labels, ink);
+  if (marked !== null) {
+    context.strokeStyle = ink.text;
+    context.lineWidth = 2;
+    context.strokeRect(
+      left + marked.column * cell - 0.5,
+      TOP + marked.row * cell - 0.5,
+      cell - gap + 1,
+      cell - gap + 1,
+    );
+  }
+}
+
+function cellText(number: number): string {
+  return number < 10 && !Number.isInteger(number) ? number.toFixed(1) : shortNumber(Math.round(number));
+}
+
+function paintLabels(
+  context: CanvasRenderingContext2D,
+  { left, cell }: Frame,
+  labels: readonly string[],
+  ink: Ink,
+): void {
+  context.fillStyle = ink.caption;
+  context.textAlign = "right";
+  context.fillText("true \\ said", left - 6, TOP - 10);
+  // Where the rows are closer than a line is high, only some have room.
+  const every = Math.max(1, Math.ceil(11 / cell));
+  for (const [at, label] of labels.entries()) {
+    if (at % every !== 0) continue;
+    context.textAlign = "right";
+    context.fillText(clipped(context, label, left - 10), left - 6, TOP + (at + 0.5) * cell);
+    context.textAlign = "center";
+    const across = Math.max(cell * every - 3, 8);
+    context.fillText(short(context, label, across), left + (at + 0.5) * cell, TOP - 10);
+  }
+}
+
+/** As much of a label as there is room for, with a sign that there is more. */
+function clipped(context: CanvasRenderingContext2D, label: string, room: number): string {
+  if (context.measureText(label).width <= room) return label;
+  let text = label.slice(0, 40);
+  while (text.length > 1 && context.measureText(`${text}…`).width > room) text = text.slice(0, -1);
+  return `${text}…`;
+}
+
+/** The same without the sign, where there is room for a few letters only. */
+function short(context: CanvasRenderingContext2D, label: string, room: number): string {
+  let text = label.slice(0, 40);
+  while (text.length > 1 && context.measureText(text).width > room) text = text.slice(0, -1);
+  return text;
+}
+
+// --- A confusion matrix: counts by true class and by what was said instead.
+
+const MAX_CLASSES = 100;
+const NUM_COLOURS = 10;
+const FIRST_DARK = 5; // from this colour on the ink is that of the surface
+
+export interface Matrix {
+  readonly labels: readonly string[];
+  /** A row for each true class. */
+  readonly counts: Float64Array;
+}
+
+interface Place {
+  readonly row: number;
+  readonly column: number;
+}
+
+export function readMatrix({ entry, bytes }: FullRecord): Matrix {
+  if (entry.head.kind !== "confusion")
+    throw new Refusal(`This is no confusion matrix but a record of kind ${entry.head.kind}.`);
+  const { labels } = entry.head;
+  return { labels, counts: floatsOf(bytes, labels.length ** 2) };
+}
+
+function countIn({ labels, counts }: Matrix, { row, column }: Place): number {
+  return counts[row * labels.length + column] ?? 0;
+}
+
+function rowSum({ labels, counts }: Matrix, row: number): number {
+  let sum = 0;
+  for (let column = 0; column < labels.length; column++) sum += counts[row * labels.length + column]!;
+  return sum;
+}
+
+/** The share of a true class that was read as another, in per cent; 0 where there is nothing of the class. */
+export function percentIn(matrix: Matrix, place: Place): number {
+  const sum = rowSum(matrix, place.row);
+  return sum > 0 ? (100 * countIn(matrix, place)) / sum : 0;
+}
+
+/** The numbers that are shown, and the highest of them. */
+export function shownNumbers(matrix: Matrix, isShare: boolean): { numbers: Float64Array; most: number } {
+  const size = matrix.labels.length;
+  const numbers = matrix.counts.map((count, at) =>
+    isShare ? percentIn(matrix, { row: Math.floor(at / size), column: at % size }) : count,
+  );
+  let most = 0;
+  for (const number of numbers) if (number > most) most = number;
+  return { numbers, most: isShare ? 100 : most };
+}
+
+/** The step of the sequential map. What is not nought never has the colour of nought. */
+export function colourStep(number: number, most: number): number {
+  if (!(number > 0) || most <= 0) return 0;
+  return Math.max(1, Math.round(Math.min(1, number / most) * (NUM_COLOURS - 1)));
+}
+
+/** Is the ink on a colour that of the surface? The contrast is then at least 4.7:1. */
+export function isInverse(step: number): boolean {
+  return step >= FIRST_DARK;
+}
+
+/** `cat read as dog: 38` */
+export function describePlace(matrix: Matrix, place: Place, isShare: boolean): string {
+  const [truth, said] = [matrix.labels[place.row] ?? "", matrix.labels[place.column] ?? ""];
+  const verb = place.row === place.column ? `${truth} read as itself` : `${truth} read as ${said}`;
+  const count = countIn(matrix, place);
+  const plain = Number.isInteger(count) ? formatCount(count) : formatValue(count);
+  return isShare ? `${verb}: ${percentIn(matrix, place).toFixed(1)}\u202f% (${plain})` : `${verb}: ${plain}`;
+}
+
+/** The share of all that was read right; NaN for an empty matrix. */
+export function accuracyOf({ labels, counts }: Matrix): number {
+  let [right, all] = [0, 0];
+  for (const [at, count] of counts.entries()) {
+    all += count;
+    if (Math.floor(at / labels.length) === at % labels.length) right += count;
+  }
+  return all > 0 ? right / all : NaN;
+}
+
+/** Move by keys, but not out of the matrix. */
+export function moved(place: Place, key: string, size: number): Place | null {
+  const by: Record<string, readonly [number, number]> = {
+    ArrowUp: [-1, 0],
+    ArrowDown: [1, 0],
+    ArrowLeft: [0, -1],
+    ArrowRight: [0, 1],
+    Home: [0, -size],
+    End: [0, size],
+  };
+  const step = by[key];
+  if (step === undefined) return null;
+  const within = (value: number): number => Math.min(size - 1, Math.max(0, value));
+  return { row: within(place.row + step[0]), column: within(place.column + step[1]) };
+}
+
+export function matrixRows(matrix: Matrix): Cell[][] {
+  const size = matrix.labels.length;
+  const rows = matrix.labels.map((label, row): Cell[] => [
+    label,
+    ...matrix.counts.subarray(row * size, (row + 1) * size),
+  ]);
+  return [["true \\ read as", ...matrix.labels], ...rows];
+}

@@ -1,0 +1,295 @@
+/** Pictures of one series: a step slider, and the runs side by side. */
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { formatCount, formatNumberOf } from "../../../data/format";
+import type { FullRecord } from "../../../data/requests";
+import { fileName, save } from "../../../data/save-file";
+import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
+import { pixels } from "../../../plot/figure-options";
+import { type Holder, holdersOf } from "../../../plot/series";
+import { useFullRecords, useRecords, wantedOf } from "../../../plot/useRecords";
+import { useNear, useWidth } from "../../../ui/useWidth";
+import type { ImageHead } from "../../../wire";
+import { stepByKey, StepSlider } from "../StepSlider";
+import { Player } from "./Player";
+import { decodePicture, mediaType, type Reel, reelOfGif, sniff } from "./reel";
+
+const HEIGHT = 180;
+
+export function ImageSeries({ name }: { name: string }) {
+  const place = useRef<HTMLElement>(null);
+  const isNear = useNear(place);
+  const [zoom, setZoom] = useState<Zoom>("fit");
+  const [factor, setFactor] = useState(1);
+  const holders = holdersOf("image", name);
+  const stepped = useRecords("image", name, holders, isNear);
+  const { value, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);
+  const head = headOf(value);
+  return (
+    <Figure
+      place={place}
+      title={name}
+      span={holders.length}
+      remark={head !== null && `${head.width}×${head.height}`}
+      tools={
+        <div class="sec-tools" role="group" aria-label={`Zoom of ${name}`}>
+          <ToolButton glyph="minus" name={`Zoom out of ${name}`} press={() => setZoom(zoomed(factor, -1))} />
+          <ToolButton
+            glyph="fit"
+            name={`Fit ${name}`}
+            isPressed={zoom === "fit"}
+            press={() => setZoom("fit")}
+          />
+          <ToolButton glyph="plus" name={`Zoom into ${name}`} press={() => setZoom(zoomed(factor, 1))} />
+        </div>
+      }
+      onKeyDown={(event) => stepByKey(event, stepped)}
+    >
+      {value === null ? (
+        <Waiting
+          problem={stepped.problem || problem}
+          height={HEIGHT}
+          retry={stepped.state === "failed" ? stepped.retry : retry}
+        />
+      ) : (
+        <>
+          <div class="sec-side">
+            {holders.map((holder) => (
+              <RunPicture
+                key={holder.run.id}
+                name={name}
+                holder={holder}
+                isNamed={holders.length > 1}
+                record={value.get(holder.run.id) ?? null}
+                firstStep={stepped.recordsOf(holder.run.id)[0]?.step ?? null}
+                zoom={zoom}
+                onFactor={setFactor}
+              />
+            ))}
+          </div>
+          <StepSlider name={name} stepped={stepped} />
+        </>
+      )}
+    </Figure>
+  );
+}
+
+function headOf(records: ReadonlyMap<string, FullRecord> | null): ImageHead | null {
+  const head = records?.values().next().value?.entry.head;
+  return head?.kind === "image" ? head : null;
+}
+
+interface RunPictureProps {
+  name: string;
+  holder: Holder;
+  isNamed: boolean;
+  record: FullRecord | null;
+  firstStep: number | null;
+  zoom: Zoom;
+  onFactor: (factor: number) => void;
+}
+
+function RunPicture({ name, holder: { run }, isNamed, record, firstStep, zoom, onFactor }: RunPictureProps) {
+  if (record === null) {
+    return (
+      <div class="sec-one">
+        {isNamed && <RunTag run={run} />}
+        <p class="muted fs-1">
+          {firstStep === null ? "nothing yet" : `begins at step ${formatCount(firstStep)}`}
+        </p>
+      </div>
+    );
+  }
+  const { head, step } = record.entry;
+  const boxes =
+    head.kind === "image" && head.boxes.length > 0
+      ? `, ${formatNumberOf(head.boxes.length, "box", "boxes")}`
+      : "";
+  const Shown = sniff(record.bytes) === "gif" ? MovingPicture : Picture;
+  return (
+    <div class="sec-one">
+      <div class="sec-one-head">
+        {isNamed ? <RunTag run={run} /> : <span />}
+        <span class="muted fs-1">step {formatCount(step)}</span>
+        <ToolButton
+          glyph="save"
+          name={`Save ${name} of ${run.name}`}
+          press={() =>
+            save(
+              fileName([run.name, name, step], sniff(record.bytes) || "bin"),
+              record.bytes,
+              mediaType(record.bytes),
+            )
+          }
+        />
+      </div>
+      <Shown
+        label={`${name} of ${run.name} at step ${formatCount(step)}${boxes}`}
+        record={record}
+        zoom={zoom}
+        onFactor={onFactor}
+      />
+    </div>
+  );
+}
+
+// --- A GIF: played where it moves, a picture where it does not. TensorBoard keeps videos so.
+
+function MovingPicture(props: PictureProps) {
+  const { bytes } = props.record;
+  const [reel, setReel] = useState<Reel | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    void reelOfGif(bytes).then((found) => isWanted && setReel(found));
+    return () => {
+      isWanted = false;
+    };
+  }, [bytes]);
+  return reel === null ? <Picture {...props} /> : <Player label={props.label} reel={reel} />;
+}
+
+// --- A picture on a canvas, pixel by pixel, with what was marked in it on top.
+
+interface PictureProps {
+  label: string;
+  record: FullRecord;
+  zoom: Zoom;
+  /** The factor at which it is shown. */
+  onFactor: (factor: number) => void;
+}
+
+function Picture({ label, record, zoom, onFactor }: PictureProps) {
+  const { bitmap, problem } = useBitmap(record);
+  const [box, room] = useWidth<HTMLDivElement>(280);
+  const factor = bitmap === null ? 1 : zoom === "fit" ? fitFactor(bitmap.width, bitmap.height, room) : zoom;
+  useEffect(() => onFactor(factor), [factor]);
+  const isScrolled =
+    bitmap !== null && zoom !== "fit" && (bitmap.width * factor > room || bitmap.height * factor > 480);
+  const { head } = record.entry;
+  return (
+    <div
+      ref={box}
+      class="sec-view"
+      tabIndex={isScrolled ? 0 : undefined}
+      data-keys={isScrolled ? "own" : undefined}
+    >
+      {bitmap === null ? (
+        <Waiting problem={problem} height={120} retry={() => undefined} />
+      ) : (
+        <div
+          class="sec-sized"
+          style={{ width: `${bitmap.width * factor}px`, height: `${bitmap.height * factor}px` }}
+        >
+          <Bitmap bitmap={bitmap} label={label} isSharp={pixels.value === "sharp" && factor >= 1} />
+          {head.kind === "image" && head.boxes.length > 0 && (
+            <Boxes head={head} width={bitmap.width} height={bitmap.height} factor={factor} />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface Decoded {
+  readonly bitmap: ImageBitmap | null;
+  readonly problem: string;
+}
+
+/** The picture of a record; the one before stays until the next is ready. */
+function useBitmap(record: FullRecord): Decoded {
+  const [decoded, setDecoded] = useState<Decoded>({ bitmap: null, problem: "" });
+  useEffect(() => {
+    let isWanted = true;
+    decodePicture(record.bytes).then(
+      (bitmap) => (isWanted ? setDecoded({ bitmap, problem: "" }) : bitmap.close()),
+      (reason: unknown) =>
+        isWanted &&
+        setDecoded({ bitmap: null, problem: reason instanceof Error ? reason.message : String(reason) }),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [record]);
+  return decoded;
+}
+
+interface BitmapProps {
+  bitmap: ImageBitmap;
+  label: string;
+  isSharp: boolean;
+}
+
+function Bitmap({ bitmap, label, isSharp }: BitmapProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useLayoutEffect(() => {
+    if (canvas.current === null) return;
+    canvas.current.width = bitmap.width;
+    canvas.current.height = bitmap.height;
+    canvas.current.getContext("2d")?.drawImage(bitmap, 0, 0);
+  }, [bitmap]);
+  return (
+    <canvas
+      ref={canvas}
+      class={isSharp ? "sec-picture sharp" : "sec-picture"}
+      role="img"
+      aria-label={label}
+    />
+  );
+}
+
+interface BoxesProps {
+  head: ImageHead;
+  width: number;
+  height: number;
+  factor: number;
+}
+
+/** Frames in the pixels of the screen, so that their lines are as thin at every zoom. */
+function Boxes({ head, width, height, factor }: BoxesProps) {
+  return (
+    <svg class="sec-boxes" width={width * factor} height={height * factor} aria-hidden="true">
+      {head.boxes.map((box, nth) => {
+        const [left = 0, top = 0, right = 0, bottom = 0] = box.map((edge) =>
+          Number.isFinite(edge) ? edge * factor : 0,
+        );
+        const label = head.box_labels[nth] ?? "";
+        const shape = {
+          x: left,
+          y: top,
+          width: Math.max(0, right - left),
+          height: Math.max(0, bottom - top),
+        };
+        return (
+          <g key={nth}>
+            <rect class="halo" {...shape} />
+            <rect {...shape} />
+            {label !== "" && (
+              <text x={left + 3} y={top >= 14 ? top - 4 : top + 12}>
+                {label}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+// --- How large a picture is drawn: as it fits, or by a factor.
+
+/** `fit`, or screen pixels for each pixel of the picture. */
+type Zoom = "fit" | number;
+
+const FACTORS = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32];
+const TALLEST = 200; // of a picture that fits
+const MAX_FIT = 16; // a picture of a few pixels need not fill its place
+
+export function fitFactor(width: number, height: number, room: number): number {
+  if (width <= 0 || height <= 0) return 1;
+  return Math.min(room / width, TALLEST / height, MAX_FIT);
+}
+
+/** The next factor up (1) or down (−1) from the one that is shown. */
+export function zoomed(shown: number, by: 1 | -1): number {
+  if (by === 1) return FACTORS.find((factor) => factor > shown * 1.001) ?? FACTORS.at(-1)!;
+  return FACTORS.findLast((factor) => factor < shown * 0.999) ?? FACTORS[0]!;
+}

@@ -1,0 +1,134 @@
+/** From the bytes of a picture to something that can be drawn. */
+import { ByteCache, type FullRecord } from "../../../data/requests";
+import { Refusal } from "../../../data/source";
+import type { VideoHead } from "../../../wire";
+
+const TYPES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+};
+
+/** A picture of more pixels would take more memory than a page should. */
+const MAX_PIXELS = 64_000_000;
+
+const PNG_START = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+
+/** Which of the kinds that browsers know it is, by its first bytes; empty for none. */
+export function sniff(bytes: Uint8Array): string {
+  const starts = (wanted: readonly number[], at = 0): boolean =>
+    wanted.every((byte, nth) => bytes[at + nth] === byte);
+  if (starts(PNG_START)) return "png";
+  if (starts([0xff, 0xd8, 0xff])) return "jpeg";
+  if (starts([0x47, 0x49, 0x46, 0x38])) return "gif";
+  if (starts([0x52, 0x49, 0x46, 0x46]) && starts([0x57, 0x45, 0x42, 0x50], 8)) return "webp";
+  return "";
+}
+
+/** The size that a PNG says it has, before anything is made of it; null for other kinds. */
+export function pngSize(bytes: Uint8Array): { width: number; height: number } | null {
+  if (sniff(bytes) !== "png" || bytes.byteLength < 24) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { width: view.getUint32(16), height: view.getUint32(20) };
+}
+
+export async function decodePicture(bytes: Uint8Array<ArrayBuffer>): Promise<ImageBitmap> {
+  const kind = sniff(bytes);
+  if (kind === "") throw new Refusal("Its bytes are no PNG, JPEG, GIF or WebP.");
+  const size = pngSize(bytes);
+  if (size !== null && size.width * size.height > MAX_PIXELS) {
+    throw new Refusal(`It has ${size.width}×${size.height} pixels: too many to show here.`);
+  }
+  try {
+    return await createImageBitmap(new Blob([bytes], { type: TYPES[kind]! }));
+  } catch {
+    throw new Refusal(`Its bytes are a damaged ${kind.toUpperCase()}.`);
+  }
+}
+
+export function mediaType(bytes: Uint8Array): string {
+  return TYPES[sniff(bytes)] ?? "application/octet-stream";
+}
+
+/** The frames of a video, one after the other; throws where the sizes do not add up. */
+export function frameSlices(
+  bytes: Uint8Array<ArrayBuffer>,
+  sizes: readonly number[],
+): Uint8Array<ArrayBuffer>[] {
+  const frames: Uint8Array<ArrayBuffer>[] = [];
+  let at = 0;
+  for (const size of sizes) {
+    if (!Number.isInteger(size) || size < 0 || at + size > bytes.byteLength) {
+      throw new Refusal("Its frames are longer than its bytes: the record is damaged.");
+    }
+    frames.push(bytes.subarray(at, at + size));
+    at += size;
+  }
+  return frames;
+}
+
+// --- Frames that can be played: those of a video, or of a GIF that moves.
+
+export interface Reel {
+  readonly width: number;
+  readonly height: number;
+  readonly numFrames: number;
+  readonly framesPerSecond: number;
+  /** Decoded when it is first shown. */
+  readonly frame: (nth: number) => Promise<ImageBitmap>;
+}
+
+const MAX_DECODED_BYTES = 128_000_000;
+const FIRST_RATE = 4; // frames in a second where nobody has said
+
+export function reelOfVideo({ bytes }: FullRecord, head: VideoHead): Reel {
+  return {
+    width: head.width,
+    height: head.height,
+    numFrames: head.frame_bytes.length,
+    framesPerSecond: head.frames_per_second > 0 ? head.frames_per_second : FIRST_RATE,
+    frame: kept((nth) => decodePicture(frameSlices(bytes, head.frame_bytes)[nth] ?? bytes.subarray(0, 0))),
+  };
+}
+
+/** Null for a GIF that stands still, and for a browser that cannot take one apart. */
+export async function reelOfGif(bytes: Uint8Array<ArrayBuffer>): Promise<Reel | null> {
+  if (typeof ImageDecoder === "undefined") return null;
+  const decoder = new ImageDecoder({ data: bytes, type: "image/gif" });
+  try {
+    await decoder.tracks.ready;
+    await decoder.completed;
+    const numFrames = decoder.tracks.selectedTrack?.frameCount ?? 0;
+    if (numFrames < 2) return null;
+    const { image } = await decoder.decode({ frameIndex: 0 });
+    const { displayWidth: width, displayHeight: height, duration } = image;
+    image.close();
+    const seconds = (duration ?? 0) / 1e6;
+    const framesPerSecond = seconds > 0 ? 1 / seconds : FIRST_RATE;
+    return { width, height, numFrames, framesPerSecond, frame: kept((nth) => gifFrame(decoder, nth)) };
+  } catch {
+    return null; // what is damaged is said where it is shown as a picture
+  }
+}
+
+async function gifFrame(decoder: ImageDecoder, nth: number): Promise<ImageBitmap> {
+  const { image } = await decoder.decode({ frameIndex: nth });
+  try {
+    return await createImageBitmap(image);
+  } finally {
+    image.close();
+  }
+}
+
+/** The frames that were shown last stay decoded, up to so many bytes. */
+function kept(decode: (nth: number) => Promise<ImageBitmap>): Reel["frame"] {
+  const cache = new ByteCache<ImageBitmap>(MAX_DECODED_BYTES);
+  return async (nth) => {
+    const known = cache.get(String(nth));
+    if (known !== undefined) return known;
+    const bitmap = await decode(nth);
+    cache.set(String(nth), bitmap, bitmap.width * bitmap.height * 4);
+    return bitmap;
+  };
+}

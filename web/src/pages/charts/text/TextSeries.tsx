@@ -1,0 +1,225 @@
+/** Texts of one series: one step at a time or the last ones below each other, the runs side by side. */
+import type { ComponentChild } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { formatCount } from "../../../data/format";
+import { fileName, save } from "../../../data/save-file";
+import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
+import { textForm, textLayout } from "../../../plot/figure-options";
+import { holdersOf } from "../../../plot/series";
+import { useFullRecords, useRecords } from "../../../plot/useRecords";
+import { useNear } from "../../../ui/useWidth";
+import type { RecordListing, RunListing } from "../../../wire";
+import { stepByKey, StepSlider } from "../StepSlider";
+import type { Inline } from "./inlines";
+import { type Block, parseMarkdown } from "./markdown";
+
+const PAGE = 10;
+
+export function TextSeries({ name }: { name: string }) {
+  const place = useRef<HTMLElement>(null);
+  const isNear = useNear(place);
+  const [numShown, setNumShown] = useState(PAGE);
+  const holders = holdersOf("text", name);
+  const stepped = useRecords("text", name, holders, isNear);
+  const isList = textLayout.value === "list";
+  const most = Math.max(0, ...holders.map(({ run }) => stepped.recordsOf(run.id).length));
+  return (
+    <Figure
+      place={place}
+      title={name}
+      span={2 * holders.length}
+      onKeyDown={(event) => stepByKey(event, stepped)}
+    >
+      {stepped.state !== "shown" ? (
+        <Waiting problem={stepped.problem} height={96} retry={stepped.retry} />
+      ) : (
+        <>
+          <div class="sec-side wide">
+            {holders.map(({ run }) => {
+              const now = stepped.recordOf(run.id);
+              const shown = isList
+                ? stepped.recordsOf(run.id).slice(-numShown).reverse()
+                : now === null
+                  ? []
+                  : [now];
+              return (
+                <div key={run.id} class="sec-one">
+                  {holders.length > 1 && <RunTag run={run} />}
+                  <div class="sec-texts" tabIndex={0} role="region" aria-label={`${name} of ${run.name}`}>
+                    {shown.length === 0 && (
+                      <p class="muted fs-1">begins later than step {formatCount(stepped.step)}</p>
+                    )}
+                    {shown.map((listing, nth) => (
+                      <OneText
+                        key={isList ? listing.record : nth}
+                        name={name}
+                        run={run}
+                        listing={listing}
+                        isNear={isNear}
+                      />
+                    ))}
+                  </div>
+                </div>
+              );
+            })}
+          </div>
+          {isList && most > numShown && (
+            <button class="btn sm sec-more" onClick={() => setNumShown(numShown + PAGE)}>
+              Show {formatCount(Math.min(PAGE, most - numShown))} more
+            </button>
+          )}
+          {!isList && <StepSlider name={name} stepped={stepped} />}
+        </>
+      )}
+    </Figure>
+  );
+}
+
+// --- The text of one record, plain or as Markdown.
+
+const MAX_SHOWN = 20_000; // characters; of more, only the beginning
+
+interface Props {
+  name: string;
+  run: RunListing;
+  listing: RecordListing;
+  isNear: boolean;
+}
+
+function OneText({ name, run, listing, isNear }: Props) {
+  const { value, problem, retry } = useFullRecords([{ runId: run.id, listing }], isNear);
+  const record = value?.get(run.id);
+  if (record === undefined) return <Waiting problem={problem} height={48} retry={retry} />;
+  // What is no UTF-8 shows as the sign for it.
+  const whole = new TextDecoder().decode(record.bytes);
+  const text = whole.slice(0, MAX_SHOWN);
+  const { step } = record.entry;
+  return (
+    <article>
+      <div class="sec-one-head">
+        <span class="muted fs-1">step {formatCount(step)}</span>
+        <ToolButton
+          glyph="save"
+          name={`Save ${name} of ${run.name} at step ${formatCount(step)}`}
+          press={() => save(fileName([run.name, name, step], "txt"), record.bytes, "text/plain")}
+        />
+      </div>
+      {textForm.value === "markdown" ? <Markdown source={text} /> : <pre class="sec-plain">{text}</pre>}
+      {whole.length > MAX_SHOWN && (
+        <p class="muted fs-1">
+          The first {formatCount(MAX_SHOWN)} of {formatCount(whole.length)} characters; saving it gives all.
+        </p>
+      )}
+    </article>
+  );
+}
+
+// --- A tree of Markdown as elements. All text in it goes in as text, and no address is ever opened.
+
+function Markdown({ source }: { source: string }) {
+  const blocks = useMemo(() => parseMarkdown(source), [source]);
+  return <div class="sec-markdown">{blocks.map(showBlock)}</div>;
+}
+
+function showBlock(block: Block, key: number): ComponentChild {
+  switch (block.kind) {
+    case "heading":
+      // Below the headings of the page itself.
+      return (
+        <div
+          key={key}
+          class={`md-h md-h${block.level}`}
+          role="heading"
+          aria-level={Math.min(6, block.level + 3)}
+        >
+          {showInlines(block.inside)}
+        </div>
+      );
+    case "paragraph":
+      return <p key={key}>{showInlines(block.inside)}</p>;
+    case "code":
+      return (
+        <pre key={key} class="snippet">
+          {block.text}
+        </pre>
+      );
+    case "quote":
+      return <blockquote key={key}>{block.blocks.map(showBlock)}</blockquote>;
+    case "rule":
+      return <hr key={key} />;
+    case "list":
+      return block.isOrdered ? (
+        <ol key={key} start={block.start}>
+          {block.items.map(showItem)}
+        </ol>
+      ) : (
+        <ul key={key}>{block.items.map(showItem)}</ul>
+      );
+    case "table":
+      return showTable(block, key);
+  }
+}
+
+/** A single paragraph stands in its item without the distance of paragraphs. */
+function showItem(blocks: readonly Block[], key: number): ComponentChild {
+  return (
+    <li key={key}>
+      {blocks.map((block, nth) =>
+        block.kind === "paragraph" && nth === 0 ? showInlines(block.inside) : showBlock(block, nth),
+      )}
+    </li>
+  );
+}
+
+function showTable({ aligns, rows }: Extract<Block, { kind: "table" }>, key: number): ComponentChild {
+  const [head = [], ...body] = rows;
+  return (
+    <table key={key} class="sec-table md-table">
+      <thead>
+        <tr>
+          {head.map((cell, column) => (
+            <th key={column} scope="col" style={{ textAlign: aligns[column] }}>
+              {showInlines(cell)}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {body.map((row, nth) => (
+          <tr key={nth}>
+            {row.map((cell, column) => (
+              <td key={column} style={{ textAlign: aligns[column] }}>
+                {showInlines(cell)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function showInlines(inlines: readonly Inline[]): ComponentChild[] {
+  return inlines.map((inline, key): ComponentChild => {
+    switch (inline.kind) {
+      case "text":
+        return inline.text;
+      case "code":
+        return <code key={key}>{inline.text}</code>;
+      case "strong":
+        return <b key={key}>{showInlines(inline.inside)}</b>;
+      case "emphasis":
+        return <em key={key}>{showInlines(inline.inside)}</em>;
+      case "struck":
+        return <s key={key}>{showInlines(inline.inside)}</s>;
+      case "break":
+        return <br key={key} />;
+      case "link":
+        return (
+          <span key={key} class="md-link">
+            {showInlines(inline.inside)} <span class="mono muted">({inline.address})</span>
+          </span>
+        );
+    }
+  });
+}

@@ -1,0 +1,258 @@
+/** A training in another process: what can be done with it, its parameters, and what is seen of it. */
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { about, control, controls, failure, followControl } from "../../data/control";
+import { sentence } from "../../data/network/words";
+import * as page from "../../data/store";
+import { Blank } from "../../ui/Blank";
+import { Icon } from "../../ui/Icon";
+import { PanelPlace } from "../../ui/PanelPlace";
+import { isForField } from "../../ui/keys";
+import { panels, panelWidth } from "../../ui/panels";
+import type { ControlState, Fault } from "../../wire";
+import { FormPanel } from "./FormPanel";
+import { Toolbar } from "./Toolbar";
+import { Workspace } from "./Workspace";
+import { complaint, dismissNotes, dismissRefusal, refusal, run, shownNotes, step, stop } from "./commands";
+import { settleDrafts } from "./drafts";
+import { faultTitle, sentenceOf, startOfPlace } from "./words";
+import "./control.css";
+
+export function ControlPage() {
+  const source = page.source.value;
+  useEffect(() => {
+    if (source === null) return undefined;
+    const stops = [followControl(source), settleDrafts()];
+    return () => stops.forEach((end) => end());
+  }, [source]);
+  useControlKeys({ step, run, stop });
+  if (controls.value?.length === 0) return <NothingHere />;
+  if (failure.value !== "") return <NotThere reason={failure.value} />;
+  return (
+    <main class={`main control ${panels.value.width}`} style={{ "--left": `${panelWidth.value.left}px` }}>
+      <h1 class="sr">Control</h1>
+      <Toolbar />
+      <PanelPlace side="left">
+        <FormPanel />
+      </PanelPlace>
+      <div class="control-middle">
+        <RefusalStrip />
+        <NoteStrip />
+        <FaultPanel />
+        <Workspace />
+      </div>
+      <ControlNews />
+    </main>
+  );
+}
+
+function NothingHere() {
+  return (
+    <main class="main control-nothing">
+      <h1 class="sr">Control</h1>
+      <Blank icon="play" title="Nothing to control here">
+        <span>A training that can be stepped is named when the server is started:</span>
+        <pre>torcheer control examples/etra25.py:loop</pre>
+      </Blank>
+    </main>
+  );
+}
+
+function NotThere({ reason }: { reason: string }) {
+  return (
+    <main class="main control-nothing">
+      <h1 class="sr">Control</h1>
+      <Blank icon="warning" title="The training of this address is not here" isError>
+        <span>{reason}</span>
+        <span>Choose another one at the top.</span>
+      </Blank>
+    </main>
+  );
+}
+
+// --- What a person should know of the training, until they have read it.
+
+export function NoteStrip() {
+  const notes = shownNotes.value;
+  if (notes.length === 0) return null;
+  return (
+    <div class="strip control-note" role="status" aria-label="Notes of the training">
+      <div class="grow">
+        {notes.map((note) => (
+          <p key={note}>{sentence(note)}</p>
+        ))}
+      </div>
+      <button class="btn quiet square sm" aria-label="Dismiss the notes" title="Dismiss" onClick={dismissNotes}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
+
+// --- Says to those who listen that the state of the training has changed. Counters are not said.
+
+/** What lasts no longer is not worth saying: a step of one trial is over before. */
+const SETTLED_MS = 250;
+
+export function ControlNews() {
+  const now = control.value;
+  const sentence = now === null ? "" : sentenceOf(now.listing, now.fault);
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setSaid(sentence), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [sentence]);
+  return (
+    <div class="sr" role="status" aria-label="State of the training">
+      {said}
+    </div>
+  );
+}
+
+// --- Why the last thing that was asked of the training was not done, where that is of no one parameter.
+
+export function RefusalStrip() {
+  const text = complaint.value || general();
+  if (text === "") return null;
+  return (
+    <div class="strip control-refusal" role="alert">
+      <span class="grow">{text}</span>
+      <button class="btn quiet square sm" aria-label="Dismiss" onClick={dismissRefusal}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
+
+/** What is said of a parameter stands under it, where it is in the form. */
+function general(): string {
+  const { field, text } = refusal.value;
+  if (about.value?.fields.some(({ name }) => name === field) === true) return "";
+  return field === "" ? text : `${field} ${text}`;
+}
+
+// --- The keys of the training, wherever on its page the focus is, but for fields.
+
+interface ControlActs {
+  step(): void;
+  run(): void;
+  stop(): void;
+}
+
+const KEYS: Record<string, (acts: ControlActs) => void> = {
+  ".": (acts) => acts.step(),
+  r: (acts) => acts.run(),
+  s: (acts) => acts.stop(),
+};
+
+export function useControlKeys(acts: ControlActs): void {
+  const latest = useRef(acts);
+  latest.current = acts;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isForField(event);
+      const act = KEYS[event.key];
+      if (isOther || act === undefined || isInDialog(event.target)) return;
+      event.preventDefault();
+      // Held down, a step follows a step; a second stop would end the process.
+      if (!event.repeat || event.key === ".") act(latest.current);
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+function isInDialog(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("dialog, [role=listbox]") !== null;
+}
+
+// --- What went wrong in the training, and where. What was seen of it stays below.
+
+export function FaultPanel() {
+  const [state, fault] = [control.value?.listing.state, control.value?.fault ?? null];
+  if (fault === null || (state !== "failed" && state !== "died")) return null;
+  return <Said state={state} fault={fault} />;
+}
+
+function Said({ state, fault }: { state: ControlState; fault: Fault }) {
+  const [isOpen, setIsOpen] = useState(true);
+  const what = state === "died" ? "output" : "traceback";
+  return (
+    <section class="fault" aria-label="What went wrong">
+      <div class="fault-head">
+        <Icon name="warning" />
+        <div class="grow">
+          <b>{faultTitle(state, fault)}</b>
+          {fault.message !== "" && <p class="fault-message">{fault.message}</p>}
+          <p class="dim">
+            {fault.place !== "" && <span class="mono">{fault.place}. </span>}
+            Tables and plots keep their last state; Init begins anew, with the file as it is then.
+          </p>
+        </div>
+        {fault.trace !== "" && (
+          <>
+            <CopyButton text={fault.trace} what={what} />
+            <button class="btn sm" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+              {isOpen ? "Hide" : "Show"} {what}
+            </button>
+          </>
+        )}
+      </div>
+      {isOpen && fault.trace !== "" && <Trace fault={fault} isOutput={state === "died"} />}
+    </section>
+  );
+}
+
+/** Above the line that it begins with, in pixels. */
+const MARGIN = 8;
+
+function Trace({ fault: { trace, place }, isOutput }: { fault: Fault; isOutput: boolean }) {
+  const box = useRef<HTMLPreElement>(null);
+  const line = useRef<HTMLElement>(null);
+  const at = isOutput ? startOfPlace(trace, place) : -1;
+  // What matters most stands at its end, but for what Python says of a crash: there it is the line that crashed.
+  useLayoutEffect(() => {
+    const [outer, inner] = [box.current, line.current];
+    if (outer !== null) outer.scrollTop = inner === null ? outer.scrollHeight : inner.offsetTop - MARGIN;
+  }, [trace, at]);
+  return (
+    <pre class="fault-trace" ref={box} tabIndex={0} role="region" aria-label={isOutput ? "Output" : "Traceback"}>
+      {at < 0 ? trace : <Marked text={trace} at={at} lineRef={line} />}
+    </pre>
+  );
+}
+
+function Marked({ text, at, lineRef }: { text: string; at: number; lineRef: RefObject<HTMLElement | null> }) {
+  const end = text.indexOf("\n", at);
+  const to = end < 0 ? text.length : end;
+  return (
+    <>
+      {text.slice(0, at)}
+      <b ref={lineRef}>{text.slice(at, to)}</b>
+      {text.slice(to)}
+    </>
+  );
+}
+
+const COPIED_MS = 2000;
+
+function CopyButton({ text, what }: { text: string; what: string }) {
+  const [word, setWord] = useState("Copy");
+  useEffect(() => {
+    if (word === "Copy") return undefined;
+    const timer = setTimeout(() => setWord("Copy"), COPIED_MS);
+    return () => clearTimeout(timer);
+  }, [word]);
+  const copy = (): void => {
+    // Pages that did not come from this machine may have no clipboard.
+    const { clipboard } = navigator as { clipboard?: Clipboard };
+    if (clipboard === undefined) setWord("Not allowed");
+    else clipboard.writeText(text).then(() => setWord("Copied"), () => setWord("Not allowed"));
+  };
+  return (
+    <button class="btn sm" aria-label={word === "Copy" ? `Copy the ${what}` : word} onClick={copy}>
+      <Icon name="copy" />
+      {word}
+    </button>
+  );
+}

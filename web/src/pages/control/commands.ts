@@ -1,0 +1,257 @@
+/** Send the training what it is to do, one thing after the other, and keep what it turned down. */
+import { computed, effect, signal } from "@preact/signals";
+import { isConnected } from "../../data/connection";
+import { about, control, controlId } from "../../data/control";
+import { recall, remember } from "../../data/remembered";
+import * as page from "../../data/store";
+import { setPanel } from "../../ui/panels";
+import type { ControlDoQuestion, ControlState, StepLevel } from "../../wire";
+import { initValues, liveValues, rows, shownSeed, type Value } from "./drafts";
+import { hasNetwork } from "./network/NetworkPanel";
+
+type Action = ControlDoQuestion["action"];
+
+/** Why the server turned the last one down; empty where it did not. What the training says is in its answers. */
+export const complaint = signal("");
+
+/** The refusal that somebody has read, or has done something about. */
+const seenRefusal = signal("");
+
+/** What the training did not want; empty where there is nothing to say. The field is empty where it is of none. */
+export const refusal = computed(() => {
+  const { refusal: said, refused_field: field } = control.value ?? { refusal: "", refused_field: "" };
+  return said === "" || keyOf(field, said) === seenRefusal.value ? { field: "", text: "" } : { field, text: said };
+});
+
+function keyOf(field: string, text: string): string {
+  return `${field} ${text}`;
+}
+
+export function dismissRefusal(): void {
+  complaint.value = "";
+  seenRefusal.value = keyOf(control.peek()?.refused_field ?? "", control.peek()?.refusal ?? "");
+}
+
+/** Why something cannot be done now; empty where it can. */
+export function reasonAgainst(act: Act): string {
+  const listing = control.value?.listing;
+  return whyNot(act, {
+    isConnected: isConnected.value,
+    state: listing?.state ?? null,
+    doing: listing?.doing ?? "",
+    hasTest: (about.value?.num_test_items ?? 0) > 0,
+  });
+}
+
+/** One after the other: each is for the state that the one before has brought about. */
+let lastSent: Promise<void> = Promise.resolve();
+/** What waits for its turn. Of a key that is held down, one is enough. */
+const waiting = new Set<Act>();
+
+export function send(act: Act, action: Action): void {
+  if (reasonAgainst(act) !== "" || (waiting.has(act) && act !== "set")) return;
+  waiting.add(act);
+  // To stop is for what is under way, so it does not wait.
+  const turn = act === "stop" ? Promise.resolve() : lastSent;
+  const sent = turn.then(() => {
+    waiting.delete(act);
+    return reasonAgainst(act) === "" ? tell(action) : undefined;
+  });
+  if (act !== "stop") lastSent = sent;
+}
+
+async function tell(action: Action): Promise<void> {
+  const source = page.source.peek();
+  if (source === null) return;
+  complaint.value = "";
+  try {
+    await source.ask({ type: "control_do", control_id: controlId.peek(), action });
+    seenRefusal.value = "";
+    await nextAnswer();
+  } catch (reason) {
+    complaint.value = reason instanceof Error ? reason.message : String(reason);
+  }
+}
+
+/** What was told shows in the next answer; where it changes nothing, there is none. */
+const WAIT_FOR_ANSWER_MS = 300;
+
+function nextAnswer(): Promise<void> {
+  const before = control.peek();
+  return new Promise((resolve) => {
+    const timer = setTimeout(finish, WAIT_FOR_ANSWER_MS);
+    const stopLooking = effect(() => {
+      if (control.value !== before) queueMicrotask(finish);
+    });
+    function finish(): void {
+      clearTimeout(timer);
+      stopLooking();
+      resolve();
+    }
+  });
+}
+
+// --- What can be done with a training now and, of what cannot, why.
+
+export type Act = "init" | "run" | "step" | "stop" | "test" | "set";
+
+/** What it hangs on. */
+interface Circumstances {
+  readonly isConnected: boolean;
+  /** Null before anything is known. */
+  readonly state: ControlState | null;
+  /** What is under way: Run, Step 3 epochs. */
+  readonly doing: string;
+  readonly hasTest: boolean;
+}
+
+const ACTS: Record<ControlState, readonly Act[]> = {
+  starting: ["stop"],
+  new: ["init"],
+  ready: ["init", "run", "step", "test", "set"],
+  busy: ["stop", "set"],
+  stopping: ["stop", "set"],
+  done: ["init", "test", "set"],
+  failed: ["init"],
+  died: ["init"],
+};
+
+/** Why something cannot be done now; empty where it can. */
+export function whyNot(act: Act, { isConnected, state, doing, hasTest }: Circumstances): string {
+  if (!isConnected) return "The connection to the server is lost.";
+  if (state === null) return "The server has not said yet how the training is.";
+  if (!ACTS[state].includes(act)) return act === "stop" ? "Nothing is under way." : reasonIn(state, doing);
+  return act === "test" && !hasTest ? "The training has no test set." : "";
+}
+
+function reasonIn(state: ControlState, doing: string): string {
+  switch (state) {
+    case "starting":
+      return "The training is starting.";
+    case "new":
+      return "Nothing is initialised yet: Init first.";
+    case "busy":
+      return `${doing || "Something"} is under way: Stop first.`;
+    case "stopping":
+      return "It stops after this trial.";
+    case "done":
+      return "All runs are done: Init begins anew.";
+    case "failed":
+    case "died":
+      return "The training has ended: Init begins anew.";
+    case "ready":
+      return "";
+  }
+}
+
+// --- What somebody does with the training: the ways by which all parts of the page do it.
+
+/** Rises when what cannot be as it is written is to be shown. */
+export const problemAsked = signal(0);
+
+/** Begin anew, with what stands in the form. Nothing happens where something in it cannot be: it says so itself. */
+export function init(): void {
+  const [values, seed] = [initValues(), shownSeed.peek()];
+  if (values !== null && seed !== null) {
+    send("init", { type: "init", values, seed });
+    return;
+  }
+  complaint.value = `Init waits for ${values === null ? "the parameters that are" : "the seed that is"} marked in red.`;
+  if (values === null) setPanel("left", true);
+  problemAsked.value += 1;
+}
+
+export function run(): void {
+  send("run", { type: "run" });
+}
+
+export function step(): void {
+  const count = stepCount.peek();
+  if (count !== null) send("step", { type: "step", level: stepLevel.peek(), count });
+}
+
+/** Stop after this trial; a second time, and while it is not training yet: end the process. */
+export function stop(): void {
+  const state = control.peek()?.listing.state;
+  const isUrgent = state === "stopping" || state === "starting";
+  send("stop", { type: isUrgent ? "abort" : "stop" });
+}
+
+export function testItem(item: number): void {
+  send("test", { type: "test_item", item });
+}
+
+export function testAll(): void {
+  send("test", { type: "test_all" });
+}
+
+/** All live parameters that were changed, or one of them. */
+export function apply(name?: string): void {
+  const values = name === undefined ? liveValues() : oneLive(name);
+  if (Object.keys(values).length > 0) send("set", { type: "set_live", values });
+}
+
+function oneLive(name: string): Record<string, Value> {
+  const row = rows.peek().find(({ field }) => field.name === name);
+  if (row?.field.is_live !== true || !row.isChanged || !("value" in row.reading)) return {};
+  return { [name]: row.reading.value };
+}
+
+// --- How far a step goes, and which item is tested: what the toolbar was set to.
+
+export const LEVELS: readonly StepLevel[] = ["trial", "epoch", "run"];
+/** As many as the server takes. */
+const MOST_STEPS = 1_000_000_000;
+
+export const stepLevel = signal<StepLevel>(LEVELS.find((level) => level === recall("step-level")) ?? "trial");
+export const stepText = signal("1");
+export const itemText = signal("0");
+
+export function setStepLevel(level: StepLevel): void {
+  stepLevel.value = level;
+  remember("step-level", level);
+}
+
+/** Null where it is no number of steps. */
+export const stepCount = computed(() => countIn(stepText.value, 1, MOST_STEPS));
+
+/** The item to test; null where there is no such item. */
+export const item = computed(() => countIn(itemText.value, 0, (about.value?.num_test_items ?? 0) - 1));
+
+function countIn(text: string, low: number, high: number): number | null {
+  const digits = text.replace(/\s/g, "");
+  const count = /^\d+$/.test(digits) ? Number(digits) : NaN;
+  return count >= low && count <= high ? count : null;
+}
+
+// --- What a person should know of a training that goes on, and what of it somebody has read.
+
+const lines = computed(() => (control.value?.note ?? "").split("\n").filter((line) => line !== ""));
+
+/** As the training begins its reason: see training/looping/netmoments.py. */
+const NO_NETWORK = /^the network cannot be shown(?: in NetView)?: /;
+
+/** Why there is no network; empty where nobody said so. */
+export const whyNoNetwork = computed(() => (lines.value.find(isOfNetwork) ?? "").replace(NO_NETWORK, ""));
+
+function isOfNetwork(line: string): boolean {
+  return NO_NETWORK.test(line);
+}
+
+/** Said once for each Init: after the next one the same is news again. */
+const seen = signal("");
+
+function noteKey(texts: readonly string[]): string {
+  return [control.value?.run_ids[0] ?? "", ...texts].join("\n");
+}
+
+/** All but what stands in the place of the network, or is of no interest any more. */
+const others = computed(() => lines.value.filter((line) => (hasNetwork.value && !hasEnded.value) || !isOfNetwork(line)));
+
+const hasEnded = computed(() => ["failed", "died"].includes(control.value?.listing.state ?? ""));
+
+export const shownNotes = computed(() => (noteKey(others.value) === seen.value ? [] : others.value));
+
+export function dismissNotes(): void {
+  seen.value = noteKey(others.peek());
+}

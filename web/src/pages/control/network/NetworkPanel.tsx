@@ -1,0 +1,262 @@
+/** The network of the run that is written now, in three dimensions, at its newest moment. */
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { control } from "../../../data/control";
+import { formatCount, formatValue } from "../../../data/format";
+import { followNet } from "../../../data/network/feeds";
+import { countersNow, givenRun, runId, step } from "../../../data/network/moments";
+import * as net from "../../../data/network/network-state";
+import { goToItem, isAwaited, isKnown, numItems, sceneFailure, tryAgain } from "../../../data/network/network-state";
+import * as view from "../../../data/network/store";
+import { counterText, grouped, sentence } from "../../../data/network/words";
+import { recall, remember } from "../../../data/remembered";
+import { addressOf } from "../../../data/route";
+import type { Source } from "../../../data/source";
+import * as page from "../../../data/store";
+import { themeTick } from "../../../data/store";
+import { NetStage } from "../../../stage3d/network/NetStage";
+import { NetTip } from "../../../stage3d/network/NetTip";
+import { StageNotes } from "../../../stage3d/network/StageNotes";
+import { cssRamp } from "../../../stage3d/network/colours";
+import { Blank } from "../../../ui/Blank";
+import { Icon } from "../../../ui/Icon";
+import { useKey } from "../../../ui/TimeBar";
+import { whyNoNetwork } from "../commands";
+import "../../../stage3d/network/netview.css";
+import "./network.css";
+
+export function NetworkPanel() {
+  const source = page.source.value;
+  useEffect(() => (source === null ? undefined : followNetwork(source)), [source]);
+  useKey("[", () => goToItem(view.item.peek() - 1));
+  useKey("]", () => goToItem(view.item.peek() + 1));
+  return (
+    <section class="panel control-network" aria-label="Network" aria-busy={isReading() || isAwaited.value}>
+      <div class="panel-head">
+        <h2>Network</h2>
+        {hasNetwork.value && <VariableSelect />}
+        <span class="grow" />
+        {hasNetwork.value && (
+          <a class="btn quiet sm" href={addressOf("netview", { run: runId.value, var: otherThanFirst() })}>
+            Open NetView
+          </a>
+        )}
+      </div>
+      <div class="control-stage">
+        <Drawing />
+      </div>
+      {hasNetwork.value && <MomentLine />}
+    </section>
+  );
+}
+
+function isReading(): boolean {
+  return runId.value !== "" && !isKnown.value && sceneFailure.value === "";
+}
+
+function otherThanFirst(): string | null {
+  return view.variable.value === "Act" ? null : view.variable.value;
+}
+
+function Drawing() {
+  if (hasNetwork.value) {
+    return (
+      <>
+        {/* One camera for all runs of a training. */}
+        <NetStage runKey={`control ${trainingName.value}`} tip={() => <NetTip />} isPart />
+        <StageNotes />
+      </>
+    );
+  }
+  if (sceneFailure.value !== "") {
+    return (
+      <Blank icon="warning" title="The network cannot be shown" isError>
+        <span>{sentence(sceneFailure.value)}</span>
+        <button class="btn" onClick={tryAgain}>
+          Try again
+        </button>
+      </Blank>
+    );
+  }
+  if (isReading()) {
+    return (
+      <div class="blank late">
+        <b>Reading the network</b>
+        <div class="bar moving" role="progressbar" aria-label="Reading the network">
+          <i />
+        </div>
+      </div>
+    );
+  }
+  if (whyNoNetwork.value !== "") {
+    return (
+      <Blank icon="only" title="No network">
+        <span>{sentence(whyNoNetwork.value)}</span>
+      </Blank>
+    );
+  }
+  return (
+    <Blank icon="only" title="No network yet">
+      <span>{runId.value === "" ? "Init builds it, and it shows up here." : "Nothing was recorded of it in this run."}</span>
+    </Blank>
+  );
+}
+
+// --- Which variable of the units the network shows.
+
+function VariableSelect() {
+  const field = useRef<HTMLSelectElement>(null);
+  useKey("v", () => field.current?.focus());
+  const all = view.variables.value;
+  const chosen = all.find(({ name }) => name === view.variable.value);
+  return (
+    <select
+      ref={field}
+      class="input sm"
+      aria-label="Variable"
+      title={chosen?.about}
+      value={view.variable.value}
+      onChange={(event) => chooseVariable(event.currentTarget.value)}
+    >
+      {[...grouped(all, ({ group }) => group)].map(([group, variables]) => (
+        <optgroup key={group} label={group}>
+          {variables.map(({ name, about }) => (
+            <option key={name} value={name} title={about}>
+              {name}
+            </option>
+          ))}
+        </optgroup>
+      ))}
+    </select>
+  );
+}
+
+// --- Under the network: of which moment it is, which item of the batch, and what the colours stand for.
+
+function MomentLine() {
+  const { min, max, map } = view.look.value;
+  return (
+    <div class={`moment-line fs-1 muted${numItems.value > 1 ? " batch" : ""}`}>
+      <span class="clip" title={momentWords(true)}>
+        {momentWords(false)}
+      </span>
+      <span class="grow" />
+      {numItems.value > 1 && <ItemSteps />}
+      <span class="moment-scale" role="img" aria-label={`Colours from ${formatValue(min)} to ${formatValue(max)}`}>
+        <span aria-hidden="true">{formatValue(min, 2)}</span>
+        {/* The colours are those of the theme: with another one they are read anew. */}
+        <i key={themeTick.value} style={{ background: `linear-gradient(to right, ${cssRamp(map)})` }} />
+        <span aria-hidden="true">{formatValue(max, 2)}</span>
+      </span>
+    </div>
+  );
+}
+
+/** From the slowest to the fastest, then what is nobody's count. */
+const ORDER = ["run", "epoch", "trial"];
+
+/** A moment that is not named is one of the training. */
+const USUAL = "train";
+
+/** `epoch 3 · trial 12 · test`, and the run where it is another than is written now, or where all is wanted. */
+function momentWords(isFull: boolean): string {
+  const now = step.value;
+  if (now === null) return "";
+  const texts = new Map(countersNow.value);
+  if (!isFull && texts.get("run") === String(runNumber.value)) texts.delete("run");
+  const counts = ORDER.flatMap((name) => (texts.has(name) ? [`${name} ${counterText(texts.get(name)!)}`] : []));
+  const rest = [...texts].filter(([name, text]) => !ORDER.includes(name) && (isFull || text !== USUAL)).map(([, text]) => text);
+  return (counts.length === 0 ? [`step ${formatCount(now)}`, ...rest] : [...counts, ...rest]).join(" · ");
+}
+
+function ItemSteps() {
+  const [at, count] = [view.item.value, numItems.value];
+  return (
+    <span class="moment-items" role="group" aria-label="Item of the batch" title={`Item ${at} of ${count} in the batch`}>
+      <button class="btn quiet sm square" aria-label="Item before" title="Item before ([)" disabled={at === 0} onClick={() => goToItem(at - 1)}>
+        <Icon name="left" />
+      </button>
+      <span>
+        {formatCount(at)} / {formatCount(count)}
+      </span>
+      <button
+        class="btn quiet sm square"
+        aria-label="Item after"
+        title="Item after (])"
+        disabled={at === count - 1}
+        onClick={() => goToItem(at + 1)}
+      >
+        <Icon name="right" />
+      </button>
+    </span>
+  );
+}
+
+// --- Let the network follow the run that is written now, and keep how somebody looks at it.
+
+const MEMORY = "control-variable";
+const FIRST_VARIABLE = "Act";
+
+/** What somebody wants to see: a run that has just begun may not have it yet. */
+const wanted = signal(recall(MEMORY) ?? FIRST_VARIABLE);
+
+export function chooseVariable(name: string): void {
+  wanted.value = name;
+  view.variable.value = name;
+  remember(MEMORY, name);
+}
+
+const followedRunId = computed(() => control.value?.run_id ?? "");
+const controlId = computed(() => control.value?.listing.id ?? "");
+
+/** They change seldom: what shows them is not made anew with every trial. */
+const trainingName = computed(() => control.value?.listing.name ?? "");
+const runNumber = computed(() => control.value?.listing.counters.run ?? null);
+
+/** What was drawn of the run before stays until there is something of the next. */
+export const hasNetwork = computed(() => (view.scene.value?.layers.length ?? 0) > 0);
+
+/** Call what it returns to stop. */
+export function followNetwork(source: Source): () => void {
+  startView();
+  const stops = [effect(forgetOthers), effect(followRun), followNet(source), effect(keepVariable)];
+  return () => {
+    for (const stop of stops) stop();
+    givenRun.value = null;
+  };
+}
+
+function followRun(): void {
+  givenRun.value = followedRunId.value;
+}
+
+/** As the page NetView is without anything in its address. */
+function startView(): void {
+  batch(() => {
+    view.variable.value = wanted.peek();
+    view.item.value = 0;
+    view.isFlat.value = false;
+    view.isolated.value = null;
+    view.hidden.value = new Set();
+    view.selected.value = null;
+    view.hovered.value = null;
+    view.hasRays.value = true;
+    view.hasArrows.value = true;
+    view.look.value = { ...view.look.peek(), hasHeight: true, fading: 0 };
+    net.isRaster.value = false;
+  });
+}
+
+/** What was seen of another training, or on the page NetView, is not of this one. */
+function forgetOthers(): void {
+  const id = controlId.value;
+  untracked(() => {
+    const ids = id === "" ? [] : (control.peek()?.all_run_ids ?? []);
+    if (!ids.includes(net.known.peek()?.runId ?? "")) batch(net.forget);
+  });
+}
+
+function keepVariable(): void {
+  const names = view.variables.value.map(({ name }) => name);
+  if (names.includes(wanted.value)) view.variable.value = wanted.value;
+}

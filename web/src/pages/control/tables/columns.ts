@@ -1,0 +1,202 @@
+/** What stands in the columns of a table: which are shown, under which title, and how their cells are written. */
+import { signal } from "@preact/signals";
+import { formatCount, formatSpecial, formatValue } from "../../../data/format";
+import { recall, remember } from "../../../data/remembered";
+import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, type TableData } from "./table-data";
+
+export interface ShownColumn {
+  readonly key: string;
+  readonly title: string;
+  readonly form: "number" | "text" | "tensor" | "error";
+  /** Several where tensors stand over each other. */
+  readonly names: readonly string[];
+  /** Of numbers. */
+  readonly format: (value: number) => string;
+  /** Does it say at first glance what a row is about? The others can be had. */
+  readonly isShown: boolean;
+}
+
+/** Of many tensors these are shown where nobody chose: what goes in, the last before what comes out, and that. */
+const MOST_TENSORS = 4;
+/** The same in all rows of a test: its head says it. */
+const SAID_IN_HEAD = ["run", "epoch", "step"];
+export const ANSWER = "answer";
+
+/** `settings` are columns that are the same in most rows, such as parameters: they are shown where they differ. */
+export function shownColumns(data: TableData, choices: Choices, settings: ReadonlySet<string> = NO_SETTINGS): ShownColumn[] {
+  const made = columnsOf(data);
+  const isOfTrials = made.some(({ key }) => key === "trial");
+  const tensors = made.filter(({ form }) => form === "tensor");
+  const first = new Set(tensors.length <= MOST_TENSORS ? tensors : [tensors[0], ...tensors.slice(-2)]);
+  const hasAnswers = made.some(({ key }) => key === ANSWER);
+  const isTelling = (column: Omit<ShownColumn, "isShown">): boolean => {
+    if (column.form === "tensor") return first.has(column);
+    // A wrong answer is seen as such.
+    if (column.form === "error") return !hasAnswers;
+    if (isOfTrials && SAID_IN_HEAD.includes(column.key)) return false;
+    return !settings.has(column.key) || isVarying(data, column.key);
+  };
+  return errorFirst(made).map((column) => ({ ...column, isShown: choices.get(column.key) ?? isTelling(column) }));
+}
+
+const NO_SETTINGS: ReadonlySet<string> = new Set();
+
+function isVarying({ rows }: TableData, name: string): boolean {
+  return rows.some((row) => cellOf(row, name) !== cellOf(rows[0]!, name));
+}
+
+/** Beside the number of the trial, where it is seen however narrow the table is. */
+function errorFirst<One extends Pick<ShownColumn, "key">>(columns: readonly One[]): readonly One[] {
+  const [error, trial] = [columns.find(({ key }) => key === ERROR), columns.findIndex(({ key }) => key === "trial")];
+  if (error === undefined) return columns;
+  const others = columns.filter((column) => column !== error);
+  return [...others.slice(0, trial + 1), error, ...others.slice(trial + 1)];
+}
+
+function columnsOf(data: TableData): Omit<ShownColumn, "isShown">[] {
+  const pair = pairOf(data.columns);
+  return data.columns
+    .filter((column) => column !== pair?.under)
+    .map((column) => {
+      if (column === pair?.over) {
+        const names = [pair.over.name, pair.under.name];
+        return { key: column.name, title: `${column.name} and target`, form: "tensor", names, format: String };
+      }
+      return { key: column.name, title: titleOf(column), form: formOf(column), names: [column.name], format: formatOf(data, column) };
+    });
+}
+
+/** What the network says and what it should say: under each other they are compared at a glance. */
+function pairOf(columns: readonly Column[]): { readonly over: Column; readonly under: Column } | null {
+  const tensor = (name: string): Column | undefined =>
+    columns.find((column) => column.form === "tensor" && column.name.toLowerCase() === name);
+  const [over, under] = [tensor("output"), tensor("target")];
+  if (over === undefined || under === undefined) return null;
+  return countOf(over) === countOf(under) ? { over, under } : null;
+}
+
+function countOf({ shape }: Column): number {
+  return shape.reduce((product, size) => product * size, 1);
+}
+
+/** `test loss` → `Test loss`. Layers are called as in the network. */
+function titleOf({ name, form }: Column): string {
+  return form === "tensor" ? name : name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+}
+
+function formOf({ name, form }: Column): ShownColumn["form"] {
+  if (form === "tensor" || form === "text") return form;
+  return name === ERROR ? "error" : "number";
+}
+
+function formatOf({ rows }: TableData, { name, form }: Column): (value: number) => string {
+  if (form !== "number" && form !== "integer") return String;
+  return columnFormat(rows.map((row) => numberIn(cellOf(row, name)) ?? NaN));
+}
+
+/** What somebody has chosen to see, or not to see, by the key of the column. */
+export type Choices = ReadonlyMap<string, boolean>;
+
+const NONE: Choices = new Map();
+const allChoices = signal<ReadonlyMap<string, Choices>>(new Map());
+
+export function choicesFor(table: string): Choices {
+  return allChoices.value.get(table) ?? recalled(table);
+}
+
+export function chooseColumn(table: string, key: string, isShown: boolean): void {
+  const next = new Map(choicesFor(table)).set(key, isShown);
+  allChoices.value = new Map(allChoices.peek()).set(table, next);
+  remember(memoryOf(table), JSON.stringify([...next]));
+}
+
+export function forgetChoices(table: string): void {
+  allChoices.value = new Map(allChoices.peek()).set(table, NONE);
+  remember(memoryOf(table), "[]");
+}
+
+const memories = new Map<string, Choices>();
+
+/** From an earlier visit; whatever else stands there is passed over. */
+function recalled(table: string): Choices {
+  const known = memories.get(table);
+  if (known !== undefined) return known;
+  const found = new Map<string, boolean>();
+  try {
+    const pairs = JSON.parse(recall(memoryOf(table)) ?? "[]") as unknown;
+    for (const pair of Array.isArray(pairs) ? (pairs as unknown[]) : []) {
+      if (Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "boolean") found.set(pair[0], pair[1]);
+    }
+  } catch {
+    // Somebody else's text: as if there were none.
+  }
+  memories.set(table, found);
+  return found;
+}
+
+function memoryOf(table: string): string {
+  return `control-columns-${table}`;
+}
+
+// --- How the numbers of a column are written: all with as many decimals, so that they line up.
+
+/** Of the largest, so many digits are seen. */
+const DIGITS = 4;
+const MOST_DECIMALS = 6;
+const LARGE = 1e7;
+
+export function columnFormat(numbers: Iterable<number>): (value: number) => string {
+  let [largest, isWhole] = [0, true];
+  for (const value of numbers) {
+    if (!Number.isFinite(value)) continue;
+    largest = Math.max(largest, Math.abs(value));
+    isWhole &&= Number.isInteger(value);
+  }
+  if (isWhole && largest <= Number.MAX_SAFE_INTEGER) return (value) => (Number.isFinite(value) ? formatCount(value) : formatSpecial(value));
+  const power = largest === 0 ? 0 : Math.floor(Math.log10(largest));
+  const decimals = Math.max(0, Math.min(MOST_DECIMALS, DIGITS - 1 - power));
+  // What would be nought with so many decimals, or is too long with any, is written alone.
+  const least = 0.5 * 10 ** -decimals;
+  return (value) => {
+    const size = Math.abs(value);
+    if (!Number.isFinite(value) || size >= LARGE || (size < least && value !== 0)) return formatValue(value, 3);
+    return value.toFixed(decimals).replace("-", "\u2212");
+  };
+}
+
+// --- The order of rows: as it is where nobody chose, or by a column.
+
+export interface Order {
+  readonly column: string;
+  readonly isDown: boolean;
+}
+
+/** Numbers from the largest, texts from A; pressed again, the other way; then as it was. */
+export function nextOrder(now: Order | null, column: string, isNumeric: boolean): Order | null {
+  if (now?.column !== column) return { column, isDown: isNumeric };
+  return now.isDown === isNumeric ? { column, isDown: !isNumeric } : null;
+}
+
+const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+/** Rows without a value stand last, whichever way; equals stay in the order in which they are. */
+export function inOrder(rows: readonly Row[], order: Order | null): readonly Row[] {
+  if (order === null) return rows;
+  const keyed = rows.map((row) => ({ row, key: keyOf(cellOf(row, order.column)) }));
+  keyed.sort((one, other) => compare(one.key, other.key, order.isDown));
+  return keyed.map(({ row }) => row);
+}
+
+function keyOf(cell: Cell): Cell {
+  const number = numberIn(cell);
+  if (number !== null) return Number.isNaN(number) ? null : number;
+  return cell === "" ? null : cell;
+}
+
+function compare(one: Cell, other: Cell, isDown: boolean): number {
+  if (one === null || other === null) return one === other ? 0 : one === null ? 1 : -1;
+  const isText = typeof one === "string" || typeof other === "string";
+  // Not the difference: of two infinities it is no number.
+  const order = isText ? byName.compare(String(one), String(other)) : Number(one > other) - Number(one < other);
+  return isDown ? -order : order;
+}

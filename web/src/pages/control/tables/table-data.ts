@@ -1,0 +1,217 @@
+/** The rows of a table over some runs, as the page knows them. */
+import { computed, type ReadonlySignal, signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { control } from "../../../data/control";
+import * as store from "../../../data/store";
+import type { TableAnswer, TableColumn, TableRows } from "../../../wire";
+
+export type Cell = TableRows["rows"][number][number];
+export type Column = Pick<TableColumn, "name" | "form" | "shape">;
+
+/** A row: which of those that were logged together. */
+export interface Row {
+  readonly part: TableRows;
+  readonly at: number;
+}
+
+/** A table. Rows stand in the order of the runs and, within a run, in that in which they were logged. */
+export interface TableData {
+  readonly parts: readonly TableRows[];
+  readonly rows: readonly Row[];
+  /** In the order in which they came, each once, as it was last. */
+  readonly columns: readonly Column[];
+}
+
+export const NO_ROWS: TableData = { parts: [], rows: [], columns: [] };
+
+/** With what an answer brought, in the order of the runs. `isOnlyLast`: of each run only what came last. */
+export function withAnswer(
+  before: TableData,
+  answer: Pick<TableAnswer, "is_all" | "parts">,
+  runIds: readonly string[],
+  isOnlyLast: boolean,
+): TableData {
+  const known = answer.is_all ? [] : before.parts;
+  const places = new Map(runIds.map((id, at) => [id, at]));
+  const parts = [...known, ...answer.parts].filter(({ run_id }) => places.has(run_id));
+  parts.sort((one, other) => places.get(one.run_id)! - places.get(other.run_id)!);
+  return tableOf(isOnlyLast ? lastOfEach(parts) : parts);
+}
+
+function lastOfEach(parts: readonly TableRows[]): TableRows[] {
+  return [...new Map(parts.map((part) => [part.run_id, part])).values()];
+}
+
+export function tableOf(parts: readonly TableRows[]): TableData {
+  const columns = new Map<string, Column>();
+  for (const part of parts) for (const column of part.columns) columns.set(column.name, column);
+  const rows = parts.flatMap((part) => part.rows.map((_, at): Row => ({ part, at })));
+  return { parts, rows, columns: [...columns.values()] };
+}
+
+const placesOf = new WeakMap<TableRows["columns"], ReadonlyMap<string, number>>();
+
+/** Null where the row has no such cell, and where it is a tensor. */
+export function cellOf({ part, at }: Row, name: string): Cell {
+  let places = placesOf.get(part.columns);
+  if (places === undefined) {
+    places = new Map(part.columns.map((column, place) => [column.name, place]));
+    placesOf.set(part.columns, places);
+  }
+  const place = places.get(name);
+  return place === undefined ? null : (part.rows[at]?.[place] ?? null);
+}
+
+/** The column as this row has it. */
+export function columnOf({ part }: Row, name: string): Column | null {
+  return part.columns.find((column) => column.name === name) ?? null;
+}
+
+const SPECIAL: Readonly<Record<string, number>> = { NaN: Number.NaN, inf: Infinity, "-inf": -Infinity };
+
+/** A cell as a number; null where it is none. */
+export function numberIn(cell: Cell): number | null {
+  if (typeof cell === "number") return cell;
+  return cell === null ? null : (SPECIAL[cell] ?? null);
+}
+
+const TEST = "test ";
+
+/** Is a cell of a test empty, since there was none in this epoch? An empty cell of numbers comes as NaN, and so does a NaN. */
+export function isUntested(row: Row, name: string): boolean {
+  if (!name.startsWith(TEST)) return false;
+  const tests = row.part.columns.filter((column) => column.name.startsWith(TEST));
+  return tests.every((column) => Number.isNaN(numberIn(cellOf(row, column.name)) ?? NaN));
+}
+
+export function rowKey({ part, at }: Row): string {
+  return `${part.run_id} ${part.record} ${at}`;
+}
+
+/** Was the answer wrong? Only tables of trials say so. */
+export function isWrong(row: Row): boolean {
+  return (numberIn(cellOf(row, ERROR)) ?? 0) > 0;
+}
+
+export const ERROR = "error";
+
+// --- Follow a table over some runs: what is known of it stays until more comes.
+
+/** The server answers for no more runs at a time. */
+export const MOST_RUNS = 256;
+
+interface Followed {
+  readonly data: TableData;
+  /** Has the server said what there is? */
+  readonly isAnswered: boolean;
+  /** What a reader must know: why there is nothing, or that not all is here. */
+  readonly note: string;
+}
+
+export interface TableWish {
+  readonly name: string;
+  readonly runIds: readonly string[];
+  /** Of each run only the rows that were logged last. */
+  readonly isOnlyLast: boolean;
+}
+
+const NOTHING: Followed = { data: NO_ROWS, isAnswered: false, note: "" };
+
+export function useTable({ name, runIds, isOnlyLast }: TableWish): ReadonlySignal<Followed> {
+  const followed = useSignal<Followed>(NOTHING);
+  const source = store.source.value;
+  useEffect(() => {
+    if (source === null || runIds.length === 0) {
+      followed.value = { ...NOTHING, isAnswered: true };
+      return undefined;
+    }
+    // What was known of the same runs stays until the first answer voids it.
+    let data = followed.peek().data;
+    return source.follow(
+      { type: "table", run_ids: [...runIds], name, only_last: isOnlyLast },
+      {
+        hear: ({ answer }) => {
+          if (answer.type !== "table") return;
+          data = withAnswer(data, answer, runIds, isOnlyLast);
+          followed.value = { data, isAnswered: true, note: answer.note };
+        },
+        refuse: (note) => (followed.value = { ...followed.peek(), isAnswered: true, note }),
+      },
+    );
+  }, [source, name, runIds.join(), isOnlyLast]);
+  return followed;
+}
+
+// --- Which tables there are, and over which runs each of them goes.
+
+export const TRAIN_EPOCHS = "train epochs";
+export const TEST_TRIALS = "test trials";
+export const TEST_EPOCHS = "test epochs";
+export const TEST_ITEMS = "test items";
+export const RUNS = "runs";
+
+const USUAL = [TRAIN_EPOCHS, TEST_TRIALS, TEST_EPOCHS, RUNS];
+
+const NONE: readonly string[] = [];
+const runId = computed(() => control.value?.run_id ?? "");
+const runIds = computed(() => control.value?.run_ids ?? NONE);
+const allRunIds = computed(() => control.value?.all_run_ids ?? NONE);
+
+/** The run that is written now. */
+export const currentRun = runId;
+
+/**
+ * Epochs are those of all runs since Init, and runs those of every Init. Of a test its rows are what the last one of
+ * a run brought: that of the run before stays until the next has been tested.
+ */
+export function wishFor(name: string): TableWish {
+  if (name === TEST_TRIALS) return { name, runIds: runIds.value.slice(-2), isOnlyLast: true };
+  const ids = name === RUNS ? allRunIds.value : runIds.value;
+  return { name, runIds: ids.slice(-MOST_RUNS), isOnlyLast: false };
+}
+
+/** `train epochs` → `Train epochs`. */
+export function tableTitle(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** What else somebody has logged into tables of the run. */
+export function useOtherTables(): ReadonlySignal<readonly string[]> {
+  const names = useSignal<readonly string[]>(NONE);
+  const [source, id] = [store.source.value, runId.value];
+  useEffect(() => {
+    if (source === null || id === "") return undefined;
+    return source.follow(
+      { type: "index", run_ids: [id] },
+      {
+        hear: ({ answer }) => {
+          if (answer.type !== "index") return;
+          const series = answer.runs.flatMap((run) => run.series);
+          const found = series.filter(({ kind, name }) => kind === "table" && !USUAL.includes(name)).map(({ name }) => name);
+          const all = [...new Set([...names.peek(), ...found])];
+          if (all.length > names.peek().length) names.value = all;
+        },
+        refuse: () => undefined, // what was known stays
+      },
+    );
+  }, [source, id]);
+  return names;
+}
+
+// --- Which table stands under the tabs, and which of the others has something that nobody has seen yet.
+
+/** Also of a table that is on its way: it opens when it is there. */
+export const chosenTable = signal(TRAIN_EPOCHS);
+
+/** Empty for none. */
+export const newTable = signal("");
+
+export function chooseTable(name: string): void {
+  chosenTable.value = name;
+  if (newTable.peek() === name) newTable.value = "";
+}
+
+/** Something was added to a table while somebody works in another: they stay there. */
+export function announceTable(name: string): void {
+  if (chosenTable.peek() !== name) newTable.value = name;
+}

@@ -1,0 +1,127 @@
+/** Zoom, fit, how deep modules are open, and which way the pass is shown. */
+import { batch } from "@preact/signals";
+import { formatCount } from "../../../data/format";
+import type { Hierarchy } from "../../../data/pass/model";
+import * as store from "../../../data/store";
+import { FitButton, ZoomButtons } from "../../../ui/controls";
+import { fit, zoomBy } from "./camera";
+import { deepest } from "./scene";
+import { camera, numHidden } from "./view-state";
+
+export function ZoomBar() {
+  return (
+    <div class="float graph-bar" role="toolbar" aria-label="View">
+      <ZoomButtons scale={camera.value.scale} zoomBy={zoomBy} />
+      <span class="sep" />
+      <FitButton fit={fit} />
+      <span class="sep" />
+      <DepthSelect />
+      <Hidden />
+      <FormSwitch />
+      <FlowSwitch />
+      <BufferSwitch />
+    </div>
+  );
+}
+
+/** How many levels of modules are open; empty once they differ. */
+function DepthSelect() {
+  const tree = store.hierarchy.value;
+  if (tree === null) return null;
+  const levels = deepest(tree);
+  if (levels < 2) return null;
+  const choose = (event: Event): void => {
+    const select = event.currentTarget as HTMLSelectElement;
+    if (select.value !== "") store.openToDepth(Number(select.value));
+    // The choice is an action, not a state: modules can be opened one by one as well.
+    select.value = "";
+  };
+  return (
+    <select class="input graph-depth" aria-label="Expand to depth" value="" onChange={choose}>
+      <option value="" disabled hidden>
+        Expand
+      </option>
+      {Array.from({ length: levels }, (_, depth) => (
+        <option key={depth} value={depth}>
+          {depth === 0 ? "Collapse all" : depth === levels - 1 ? "Expand all" : `Expand to depth ${depth}`}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Hidden() {
+  if (numHidden.value === 0) return null;
+  return (
+    <span class="graph-hidden muted" title="Ops inside closed modules">
+      {formatCount(numHidden.value)} hidden
+    </span>
+  );
+}
+
+/** Offered where some layer ran more than once. */
+function FormSwitch() {
+  const hasLoops = store.document.value?.ops.some((op) => op.num_passes > 1) ?? false;
+  if (!hasLoops) return null;
+  const isRolled = store.form.value === "rolled";
+  return (
+    <button
+      class="btn quiet"
+      aria-pressed={isRolled}
+      title="One box for all passes of a layer"
+      onClick={switchForm}
+    >
+      Rolled
+    </button>
+  );
+}
+
+/** Offered where there was a backward pass. */
+function FlowSwitch() {
+  if ((store.document.value?.num_backward_passes ?? 0) === 0) return null;
+  const isBackward = store.flow.value === "backward";
+  return (
+    <button
+      class="btn quiet"
+      aria-pressed={isBackward}
+      title="The way of the gradients"
+      onClick={() => (store.flow.value = isBackward ? "forward" : "backward")}
+    >
+      Backward
+    </button>
+  );
+}
+
+function BufferSwitch() {
+  const hasBuffers = store.document.value?.ops.some((op) => op.kind === "buffer") ?? false;
+  if (!hasBuffers) return null;
+  const isShown = store.showBuffers.value;
+  return (
+    <button class="btn quiet" aria-pressed={isShown} onClick={() => (store.showBuffers.value = !isShown)}>
+      Buffers
+    </button>
+  );
+}
+
+// --- Switch between the rolled and the unrolled form and keep what is open. (The session keeps what is
+//   selected.)
+
+/** The nodes of another form that stand for a node: of a rolled one there can be many. */
+export function counterparts(from: Hierarchy, to: Hierarchy, key: string): string[] {
+  const node = from.nodes.get(key);
+  if (node === undefined) return [];
+  const keys = node.kind === "op" ? node.ops.map((op) => to.nodeOfOp[op]) : node.scopes.map((call) => to.nodeOfScope[call]);
+  const found = keys.filter((one) => one !== undefined && one !== null);
+  return [...new Set(found)];
+}
+
+function switchForm(): void {
+  const before = store.hierarchy.peek();
+  batch(() => {
+    store.form.value = store.form.peek() === "rolled" ? "unrolled" : "rolled";
+    const after = store.hierarchy.value;
+    if (before === null || after === null) return;
+    const open = [...store.openGroups.peek()].flatMap((key) => counterparts(before, after, key));
+    store.openGroups.value = new Set(open.filter((key) => after.nodes.get(key)?.kind === "group"));
+  });
+}

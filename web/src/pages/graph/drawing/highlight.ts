@@ -1,0 +1,155 @@
+/** What a selection lights up: its ancestors, its descendants, and the edges between them. */
+import { ancestors, chipReaders, descendants, type LiftedEdge, opNodesInside } from "../../../data/pass/edges";
+import type { Hierarchy } from "../../../data/pass/model";
+import type { PlacedWire } from "../layout/layout-graph";
+import type { Scene, SceneBox } from "./scene";
+
+export type Mark = "plain" | "off" | "up" | "down" | "selected";
+
+export class Highlight {
+  readonly up: ReadonlySet<string>;
+  readonly down: ReadonlySet<string>;
+  private readonly groups = new Map<string, Mark>();
+  private readonly inside: ReadonlySet<string>;
+  readonly isGroup: boolean;
+  private readonly wireMarks = new WeakMap<PlacedWire, Mark>();
+
+  constructor(
+    private readonly hierarchy: Hierarchy,
+    readonly selected: string | null,
+  ) {
+    const node = selected === null ? undefined : hierarchy.nodes.get(selected);
+    this.isGroup = node?.kind === "group";
+    this.up = new Set(node && ancestors(hierarchy, node.key));
+    this.inside = new Set(node && opNodesInside(hierarchy, node.key));
+    this.down = new Set(node && [...chipReaders(hierarchy, node), ...descendants(hierarchy, node.key)]);
+    for (const one of this.down) this.markAround(one, "down");
+    for (const one of this.up) this.markAround(one, "up");
+    for (const one of this.inside) this.markAround(one, "selected");
+    if (this.isGroup) this.clearInside();
+  }
+
+  private clearInside(): void {
+    for (const key of this.groups.keys()) if (this.isInside(key)) this.groups.set(key, "plain");
+  }
+
+  private isInside(key: string): boolean {
+    let at = this.hierarchy.nodes.get(key)?.parent ?? null;
+    while (at !== null && at !== this.selected) at = this.hierarchy.nodes.get(at)?.parent ?? null;
+    return at !== null;
+  }
+
+  private markAround(key: string, mark: Mark): void {
+    let at = this.hierarchy.nodes.get(key)?.parent ?? null;
+    while (at !== null && this.groups.get(at) !== mark) {
+      this.groups.set(at, mark);
+      at = this.hierarchy.nodes.get(at)?.parent ?? null;
+    }
+  }
+
+  /** Of a box: an op, or a closed group and what is in it. */
+  ofBox(key: string): Mark {
+    if (this.selected === null) return "plain";
+    if (key === this.selected) return "selected";
+    if (this.inside.has(key)) return "plain";
+    if (this.up.has(key)) return "up";
+    if (this.down.has(key)) return "down";
+    return this.groups.get(key) ?? "off";
+  }
+
+  ofWire(wire: PlacedWire): Mark {
+    if (this.selected === null) return "plain";
+    let mark = this.wireMarks.get(wire);
+    if (mark === undefined) {
+      mark = this.markOf(wire);
+      this.wireMarks.set(wire, mark);
+    }
+    return mark;
+  }
+
+  private markOf(wire: PlacedWire): Mark {
+    let found: Mark = "off";
+    for (const index of wire.edges) {
+      const mark = this.ofEdge(index);
+      if (RANK[mark] > RANK[found]) found = mark;
+    }
+    return found;
+  }
+
+  private ofEdge(index: number): Mark {
+    const { kind, from, to } = this.hierarchy.edges[index]!;
+    if (kind === "condition") return this.inside.has(from) || this.inside.has(to) ? "selected" : "off";
+    // What goes on inside a selected group is neither before nor after it.
+    if (this.inside.has(from)) return this.inside.has(to) && this.isGroup ? "plain" : "selected";
+    if (this.up.has(from) && (this.up.has(to) || this.inside.has(to))) return "up";
+    return this.down.has(from) && this.down.has(to) ? "down" : "off";
+  }
+}
+
+const RANK: Record<Mark, number> = { off: 0, plain: 1, down: 2, up: 3, selected: 4 };
+
+// --- Where the arrow keys lead from a box: along the edges, or to the box beside it.
+
+export type Direction = "up" | "down" | "left" | "right";
+
+/** The next box in a direction; null where there is none. */
+export function neighbour(
+  direction: Direction,
+  from: string,
+  scene: Scene,
+  hierarchy: Hierarchy,
+  edges: readonly LiftedEdge[],
+): string | null {
+  if (direction === "left" || direction === "right") return beside(from, scene, direction);
+  const box = scene.boxes.get(from);
+  // Into an open group, and out of it, as if its head stood between what is before it and what is in it.
+  if (direction === "down" && box?.isOpen === true) return hierarchy.nodes.get(from)?.children[0] ?? null;
+  return alongEdge(from, hierarchy, edges, direction);
+}
+
+function alongEdge(
+  from: string,
+  hierarchy: Hierarchy,
+  edges: readonly LiftedEdge[],
+  direction: "up" | "down",
+): string | null {
+  let best: string | null = null;
+  const order = (key: string): number => hierarchy.nodes.get(key)?.order ?? 0;
+  for (const edge of edges) {
+    const [here, there] = direction === "down" ? [edge.from, edge.to] : [edge.to, edge.from];
+    if (here !== from || there === from) continue;
+    // The nearest in time: the main line, as a rule, since what is skipped to comes later.
+    const isNearer = best === null || (direction === "down" ? order(there) < order(best) : order(there) > order(best));
+    if (isNearer) best = there;
+  }
+  return best;
+}
+
+function beside(from: string, scene: Scene, direction: "left" | "right"): string | null {
+  const box = scene.boxes.get(from);
+  if (box === undefined) return null;
+  const sign = direction === "right" ? 1 : -1;
+  let [best, least] = [null as string | null, Infinity];
+  for (const other of scene.boxes.values()) {
+    const across = sign * (middleX(other) - middleX(box));
+    if (other.isOpen || across < box.width / 2) continue;
+    const distance = across + 3 * Math.abs(other.y - box.y);
+    if (distance < least) [best, least] = [other.key, distance];
+  }
+  return best;
+}
+
+function middleX(box: SceneBox): number {
+  return box.x + box.width / 2;
+}
+
+/** The first or last op that ran, as a key. */
+export function endOp(hierarchy: Hierarchy, end: "first" | "last"): string | null {
+  let best: string | null = null;
+  for (const node of hierarchy.nodes.values()) {
+    if (node.kind !== "op" || node.host !== null) continue;
+    const other = best === null ? null : hierarchy.nodes.get(best)!.order;
+    if (other === null || (end === "first" ? node.order < other : node.order > other)) best = node.key;
+  }
+  return best;
+}

@@ -1,0 +1,264 @@
+/** What an op did over the whole run that its pass belongs to: its figures, and the series named after it. */
+import { useEffect, useState } from "preact/hooks";
+import { formatCount, formatNumberOf } from "../../../data/format";
+import { addressOf } from "../../../data/route";
+import { colourOf, runsById, type RunSeries } from "../../../data/runs";
+import * as store from "../../../data/store";
+import { LineChart } from "../../../plot/LineChart";
+import { type Line, pointsKey, useSeries } from "../../../plot/lines";
+import { Section } from "../../../plot/tensor/Facts";
+import { isLive } from "../../../ui/run-states";
+import type { OpSeriesAnswer, PassDocument, PassListing, SeriesListing } from "../../../wire";
+import { useRunIndex } from "./useRunIndex";
+
+const HEIGHT = 88;
+const LOOK_AGAIN_MS = 3000;
+
+interface Props {
+  document: PassDocument;
+  index: number;
+}
+
+export function OverRun({ document, index }: Props) {
+  const passes = store.source.value?.passes.value ?? [];
+  const pass = passes.find((one) => one.id === store.passId.value);
+  if (pass === undefined || pass.run_id === "") return null;
+  return (
+    <Section title="Over the run" remark={runsById.value.get(pass.run_id)?.name}>
+      <OpFigures pass={pass} index={index} />
+      <RunSeriesPart runId={pass.run_id} document={document} index={index} />
+    </Section>
+  );
+}
+
+function OpFigures({ pass, index }: { pass: PassListing; index: number }) {
+  usePassesWhileLive(pass.run_id);
+  const { answer, refusal } = useOpSeries(pass, index);
+  if (refusal !== "") return <p class="muted fs-2">{refusal}</p>;
+  if (answer === null) return null;
+  const charts = figureCharts(answer);
+  if (charts.length === 0) return <p class="muted fs-2">No figures of this op were kept with the passes.</p>;
+  return (
+    <>
+      <p class="muted fs-1">
+        {answer.steps.length < 2
+          ? "One pass so far: lines come with the next."
+          : `Output of this op in ${formatNumberOf(answer.steps.length, "pass", "passes")}`}
+      </p>
+      {charts.map(({ title, lines }) => (
+        <figure key={title} class="small-chart">
+          <figcaption class="muted fs-1">{title}</figcaption>
+          <LineChart lines={lines} height={HEIGHT} mark={pass.step} summary={summaryOf(title, answer)} />
+        </figure>
+      ))}
+    </>
+  );
+}
+
+/** Passes that the run is given meanwhile are heard of. */
+function usePassesWhileLive(runId: string): void {
+  const run = runsById.value.get(runId);
+  const isOn = run !== undefined && isLive(run);
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const timer = setInterval(() => store.source.peek()?.refreshPasses(), LOOK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isOn]);
+}
+
+interface Found {
+  readonly answer: OpSeriesAnswer | null;
+  readonly refusal: string;
+}
+
+const NOTHING: Found = { answer: null, refusal: "" };
+
+/** Asked again when the run has more passes. */
+function useOpSeries({ id: passId, run_id: runId }: PassListing, op: number): Found {
+  const source = store.source.value;
+  const numPasses = (source?.passes.value ?? []).filter((pass) => pass.run_id === runId).length;
+  const [found, setFound] = useState(NOTHING);
+  useEffect(() => setFound(NOTHING), [runId, op]);
+  useEffect(() => {
+    if (source === null) return undefined;
+    let isWanted = true;
+    source.ask({ type: "op_series", pass_id: passId, op }).then(
+      ({ answer }) => {
+        if (isWanted && answer.type === "op_series") setFound({ answer, refusal: "" });
+      },
+      (reason: unknown) => {
+        if (isWanted)
+          setFound({ answer: null, refusal: reason instanceof Error ? reason.message : String(reason) });
+      },
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [source, passId, runId, op, numPasses]);
+  return found;
+}
+
+function summaryOf(title: string, { steps }: OpSeriesAnswer): string {
+  const [first, last] = [steps[0], steps.at(-1)];
+  if (first === undefined || last === undefined) return title;
+  return `${title} of the output, from step ${formatCount(first)} to ${formatCount(last)}`;
+}
+
+// --- The figures of an op over the passes of its run, as lines for small charts.
+
+interface FigureChart {
+  readonly title: string;
+  readonly lines: readonly Line[];
+}
+
+const COLOUR = "var(--accent)";
+
+/** One chart for each figure that is known in some pass: mean with its limits, spread, zeros, gradients. */
+export function figureCharts(answer: OpSeriesAnswer): readonly FigureChart[] {
+  const column = (name: string): number[] | null => {
+    const at = answer.figures.indexOf(name);
+    if (at < 0) return null;
+    const values = answer.rows.map((row) => row[at] ?? NaN);
+    return values.some(Number.isFinite) ? values : null;
+  };
+  const chart = (title: string, name: string, low?: string, high?: string): FigureChart | null => {
+    const y = column(name);
+    if (y === null) return null;
+    const [lowest, highest] = [
+      low === undefined ? null : column(low),
+      high === undefined ? null : column(high),
+    ];
+    const band = lowest === null || highest === null ? {} : { low: lowest, high: highest };
+    return { title, lines: [{ name: title, colour: COLOUR, x: answer.steps, y, end: "dot", ...band }] };
+  };
+  const nan = column("nan");
+  return [
+    chart("mean, from min to max", "mean", "min", "max"),
+    chart("std", "std"),
+    chart("share of zeros", "zeros"),
+    // As a rule there are none, which needs no chart.
+    nan?.some((count) => count > 0) === true ? chart("NaN", "nan") : null,
+    chart("gradient: mean, from min to max", "grad_mean", "grad_min", "grad_max"),
+    chart("gradient: std", "grad_std"),
+    chart("gradient: share of zeros", "grad_zeros"),
+  ].filter((one) => one !== null);
+}
+
+// --- Series of the run that are named after an op's module or parameters: numbers as charts, all else as
+//   links.
+
+const MAX_CHARTS = 8;
+const MAX_LINKS = 12;
+const SERIES_HEIGHT = 72;
+
+interface RunSeriesPartProps {
+  runId: string;
+  document: PassDocument;
+  index: number;
+}
+
+function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
+  const series = useRunIndex(runId);
+  const addresses = addressesOf(document, index);
+  const [address] = addresses;
+  const found = seriesNamedAfter(series.values(), addresses);
+  const scalars = found.filter(({ kind }) => kind === "scalar").slice(0, MAX_CHARTS);
+  const others = found.filter(({ kind }) => kind === "tensor" || kind === "histogram");
+  const { points } = useSeries(scalars.map(({ name }) => ({ run_id: runId, name })));
+  return (
+    <>
+      {scalars.map(({ name, count }) => {
+        const known = points.get(pointsKey(runId, name));
+        const [x, y] = [known?.steps ?? [], known?.values ?? []];
+        return (
+          <figure key={name} class="small-chart">
+            <figcaption class="muted fs-1 clip" title={name}>
+              {name}
+            </figcaption>
+            <LineChart
+              lines={[{ name, colour: colourOf(runId), x, y, end: "dot" }]}
+              height={SERIES_HEIGHT}
+              summary={`${name}, ${formatNumberOf(count, "point")}`}
+            />
+          </figure>
+        );
+      })}
+      {hasWatched(series) && address !== undefined && (
+        <p class="fs-2">
+          <a class="link" href={addressOf("layers", { runs: runId, run: runId, find: address })}>
+            Watched rows of {address}
+          </a>
+        </p>
+      )}
+      {others.length > 0 && (
+        <ul class="series-links">
+          {others.slice(0, MAX_LINKS).map((one) => (
+            <li key={`${one.kind} ${one.name}`}>
+              <a class="link" href={linkTo(runId, one)}>
+                {one.name}
+              </a>
+              <span class="muted">
+                {one.kind}, {formatCount(one.count)} ×
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function hasWatched(series: RunSeries): boolean {
+  return [...series.values()].some(({ kind }) => kind === "watch");
+}
+
+/** The page of tensors shows distributions, too. */
+function linkTo(runId: string, { kind, name }: SeriesListing): string {
+  return addressOf("tensors", { runs: runId, tensor: name, kind: kind === "histogram" ? kind : null });
+}
+
+// --- Which series of a run belong to an op: those named after its module or its parameters.
+
+/** The addresses that an op goes by: its module's, and those of its parameters. The model itself has none. */
+export function addressesOf(document: PassDocument, opIndex: number): readonly string[] {
+  const op = document.ops[opIndex];
+  if (op === undefined) return [];
+  const found = new Set<string>();
+  const module = moduleOf(document, op.scope);
+  if (module !== "") found.add(module);
+  for (const param of op.params) {
+    const address = document.params[param]?.address ?? "";
+    if (address !== "") found.add(address);
+  }
+  if (op.kind === "buffer" && op.name !== "") found.add(op.name);
+  return [...found];
+}
+
+/** Ops of a function that was opened up belong to the module around it. */
+function moduleOf(document: PassDocument, scope: number): string {
+  for (let at = scope; at >= 0; at = document.scopes[at]?.parent ?? -1) {
+    const address = document.scopes[at]?.address;
+    if (typeof address === "string") return address;
+  }
+  return "";
+}
+
+/** `features.0` owns `features.0`, `features.0.Act` and `norms/features.0.weight`, and nothing of `features.01`. */
+export function isNamedAfter(name: string, address: string): boolean {
+  for (let from = name.indexOf(address); from >= 0; from = name.indexOf(address, from + 1)) {
+    const [before, after] = [name[from - 1], name[from + address.length]];
+    const beginsHere = before === undefined || before === "/";
+    if (beginsHere && (after === undefined || "./:".includes(after))) return true;
+  }
+  return false;
+}
+
+/** In the order of the alphabet. */
+export function seriesNamedAfter(
+  series: Iterable<SeriesListing>,
+  addresses: readonly string[],
+): readonly SeriesListing[] {
+  return [...series]
+    .filter(({ name }) => addresses.some((address) => isNamedAfter(name, address)))
+    .sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+}

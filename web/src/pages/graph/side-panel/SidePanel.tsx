@@ -1,0 +1,426 @@
+/** The right panel: the selected op or module or, where nothing is selected, the pass. */
+import { signal } from "@preact/signals";
+import { useMemo, useState } from "preact/hooks";
+import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
+import type { GraphNode, Hierarchy } from "../../../data/pass/model";
+import type { TensorAnswer, TensorValues } from "../../../data/source";
+import * as store from "../../../data/store";
+import { gridOf, type Start, stepItem } from "../../../data/tensor-window";
+import { Facts, Head, Links, Section, TensorFigures, TensorSkeleton } from "../../../plot/tensor/Facts";
+import { Histogram } from "../../../plot/tensor/Histogram";
+import { ItemStepper } from "../../../plot/tensor/ItemStepper";
+import { Numbers } from "../../../plot/tensor/Numbers";
+import { Picture } from "../../../plot/tensor/Picture";
+import { type Subject, type Tab, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
+import { useTensor } from "../../../plot/tensor/useTensor";
+import { Blank } from "../../../ui/Blank";
+import { Icon } from "../../../ui/Icon";
+import { autoScale, type Scale } from "../../../ui/colour-scale";
+import { panels, setPanel } from "../../../ui/panels";
+import type { PassDocument, TensorView } from "../../../wire";
+import { placeOf } from "../modules/ModulesPanel";
+import { backwardSeconds, numCalls } from "../modules/PassReadout";
+import { ModuleView } from "./ModuleView";
+import { OpFacts } from "./OpFacts";
+import { OpLink } from "./OpLink";
+import { OverRun } from "./OverRun";
+import { SourceLines } from "./SourceLines";
+
+export function SidePanel() {
+  return (
+    <aside class="panel inspector" aria-label="Inspector">
+      <Selected />
+      {panels.value.width !== "wide" && (
+        <button
+          class="btn quiet square hide"
+          aria-label="Hide inspector"
+          onClick={() => setPanel("right", false)}
+        >
+          <Icon name="close" />
+        </button>
+      )}
+    </aside>
+  );
+}
+
+function Selected() {
+  const document = store.document.value;
+  const hierarchy = store.hierarchy.value;
+  const key = store.selected.value;
+  const node = useMemo(() => (key === null ? undefined : hierarchy?.nodes.get(key)), [hierarchy, key]);
+  if (document === null || hierarchy === null) return <div class="panel-body" />;
+  if (node === undefined) return <PassView document={document} />;
+  if (node.kind === "op")
+    return <OpView key={node.key} node={node} document={document} hierarchy={hierarchy} />;
+  return <ModuleView key={node.key} node={node} document={document} hierarchy={hierarchy} />;
+}
+
+// --- All about one op: its tensors, the line that made it, and what is known of it.
+
+interface Props {
+  node: GraphNode;
+  document: PassDocument;
+  hierarchy: Hierarchy;
+}
+
+function OpView({ node, document, hierarchy }: Props) {
+  const [passAt, setPassAt] = useState(0);
+  const index = node.ops[Math.min(passAt, node.ops.length - 1)] ?? 0;
+  const op = document.ops[index];
+  const step = (by: number): void => setPassAt((now) => Math.max(0, Math.min(now + by, node.ops.length - 1)));
+  if (op === undefined) return null;
+  const title = placeOf(node, document);
+  const what = op.kind === "op" ? op.function : op.kind;
+  return (
+    <>
+      <Head title={title}>
+        {what} · op {formatCount(index + 1)} of {formatCount(document.ops.length)}
+        {op.label !== title && ` · ${op.label}`}
+      </Head>
+      <div class="panel-body">
+        {node.ops.length > 1 && <PassChooser count={node.ops.length} at={passAt} onStep={step} />}
+        <TensorTabs key={`${store.passId.value ?? ""} ${index}`} document={document} index={index} />
+        <OverRun document={document} index={index} />
+        <SourceLines document={document} source={op.source} stack={op.stack} />
+        <OpFacts document={document} hierarchy={hierarchy} node={node} index={index} />
+      </div>
+    </>
+  );
+}
+
+// --- Which pass of a layer that ran several times, where all of them are one node.
+
+interface PassChooserProps {
+  count: number;
+  at: number;
+  onStep: (by: number) => void;
+}
+
+function PassChooser({ count, at, onStep }: PassChooserProps) {
+  return (
+    <div class="pad-s row stepper" role="group" aria-label="Pass of this layer">
+      <button class="btn sm square" aria-label="Pass before" disabled={at === 0} onClick={() => onStep(-1)}>
+        <Icon name="left" />
+      </button>
+      <span class="fs-2">
+        pass {formatCount(at + 1)} of {formatCount(count)}
+      </span>
+      <button
+        class="btn sm square"
+        aria-label="Pass after"
+        disabled={at === count - 1}
+        onClick={() => onStep(1)}
+      >
+        <Icon name="right" />
+      </button>
+    </div>
+  );
+}
+
+// --- Output, input, weight, gradient: which tensor of an op is looked at.
+
+interface TensorTabsProps {
+  document: PassDocument;
+  index: number;
+}
+
+function TensorTabs({ document, index }: TensorTabsProps) {
+  const tabs = tabsOf(document, index);
+  const tab = tabs.find(({ name }) => name === tabChosen.value) ?? tabs[0];
+  const [chosen, setChosen] = useState<Record<string, number>>({});
+  if (tab === undefined) return null;
+  const at = Math.min(chosen[tab.name] ?? 0, tab.subjects.length - 1);
+  const subject = tab.subjects[at]!;
+  return (
+    <>
+      {tabs.length > 1 && <TabList tabs={tabs} current={tab} />}
+      <div id="tensor-panel" role="tabpanel" aria-label={tab.name}>
+        {tab.subjects.length > 1 && (
+          <div class="pad-s">
+            <select
+              class="input wide"
+              aria-label={`${tab.name} to show`}
+              value={String(at)}
+              onChange={(event) => setChosen({ ...chosen, [tab.name]: Number(event.currentTarget.value) })}
+            >
+              {tab.subjects.map(({ name, shape }, nth) => (
+                <option key={nth} value={String(nth)}>
+                  {name} · {formatShape(shape)}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
+        <TensorPanel key={`${subject.kind} ${subject.index}`} document={document} subject={subject} />
+      </div>
+    </>
+  );
+}
+
+function TabList({ tabs, current }: { tabs: readonly Tab[]; current: Tab }) {
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined || !(event.currentTarget instanceof HTMLElement)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const at = (tabs.indexOf(current) + by + tabs.length) % tabs.length;
+    tabChosen.value = tabs[at]!.name;
+    event.currentTarget.querySelectorAll("button")[at]?.focus();
+  };
+  return (
+    <div class="pad-s tab-bar">
+      <div class="seg wide" role="tablist" aria-label="Tensor" onKeyDown={onKeyDown}>
+        {tabs.map(({ name }) => (
+          <button
+            key={name}
+            role="tab"
+            aria-selected={name === current.name}
+            aria-controls="tensor-panel"
+            tabIndex={name === current.name ? 0 : -1}
+            onClick={() => (tabChosen.value = name)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+// --- What the inspector remembers from one op to the next: the tab.
+
+export const tabChosen = signal<TabName>("Output");
+
+// --- The pass as a whole: how it ended, what there is to note, and its facts.
+
+function PassView({ document }: { document: PassDocument }) {
+  const notes = [...document.notes, ...store.pageNotes.value];
+  const numModuleCalls = document.scopes.filter((scope) => scope.address !== null).length;
+  const ends = (kind: "input" | "output"): number[] =>
+    document.ops.flatMap((op, index) => (op.kind === kind ? [index] : []));
+  return (
+    <>
+      <Head title={document.model_name}>
+        pass · {formatNumberOf(numCalls(document), "op")} · {formatNumberOf(numModuleCalls, "module call")}
+      </Head>
+      <div class="panel-body">
+        {document.error !== "" && <RaisedNotice document={document} />}
+        {document.stopped_after !== "" && (
+          <Section title="Ended early">
+            <p class="fs-2">
+              As asked, after <span class="mono">{document.stopped_after}</span>.
+            </p>
+          </Section>
+        )}
+        {notes.length > 0 && (
+          <Section title="Notes">
+            <ul class="notes">
+              {notes.map((note, at) => (
+                <li key={at}>{note}</li>
+              ))}
+            </ul>
+          </Section>
+        )}
+        <Section title="Pass">
+          <Facts
+            facts={[
+              ["tensors, with inputs, outputs, buffers", formatCount(document.ops.length)],
+              ["parameters", formatLarge(document.num_params)],
+              ["their memory", formatBytes(document.param_bytes)],
+              [
+                "forward time",
+                document.is_shape_only ? "shapes only" : formatSeconds(document.elapsed_seconds),
+              ],
+              document.num_backward_passes > 0 && [
+                "backward passes",
+                formatCount(document.num_backward_passes),
+              ],
+              document.num_backward_passes > 0 && ["backward time", formatSeconds(backwardSeconds(document))],
+              ["memory of outputs", formatBytes(document.num_bytes)],
+              ["random seed", store.seed.value],
+            ]}
+          />
+        </Section>
+        <Section title="Inputs and outputs">
+          <Facts
+            facts={[
+              [
+                "inputs",
+                <Links
+                  items={ends("input").map((index) => (
+                    <OpLink index={index} text={nameOf(document, index)} />
+                  ))}
+                />,
+              ],
+              [
+                "outputs",
+                <Links
+                  items={ends("output").map((index) => (
+                    <OpLink index={index} text={nameOf(document, index)} />
+                  ))}
+                />,
+              ],
+            ]}
+          />
+        </Section>
+        <p class="section muted fs-2">
+          Select a node to see its tensor, its source line and what is known of it. <kbd>?</kbd> shows all
+          keys.
+        </p>
+      </div>
+    </>
+  );
+}
+
+function nameOf(document: PassDocument, index: number): string {
+  const op = document.ops[index]!;
+  return op.name === "" ? op.label : op.name;
+}
+
+// --- A model that raised: where the pass ended, and what it said.
+
+function RaisedNotice({ document }: { document: PassDocument }) {
+  const last = document.ops.length - 1;
+  const key = store.hierarchy.value?.nodeOfOp[last];
+  const number = formatCount(last + 1);
+  return (
+    <section class="section raised" role="alert" aria-label="How the pass ended">
+      <b>{last < 0 ? "The model raised before its first op" : `The model raised after op ${number}`}</b>
+      <p class="fs-2 raised-text">{document.error}</p>
+      <p class="muted fs-2">Ops up to there are shown; all of them ran.</p>
+      {key !== undefined && (
+        <button class="btn sm" onClick={() => store.goTo(key)}>
+          Go to op {number}, the last that ran
+        </button>
+      )}
+    </section>
+  );
+}
+
+// --- One tensor: picture, histogram, figures and numbers, or why it is not there.
+
+interface TensorPanelProps {
+  document: PassDocument;
+  subject: Subject;
+}
+
+function TensorPanel({ document, subject }: TensorPanelProps) {
+  const first = useTensor(subject, subject.isThere ? null : undefined);
+  if (!subject.isThere) return <NotThere title="Not saved" reason={whyNotSaved(document, subject, isOfRun())} />;
+  if (first === null) return <TensorSkeleton />;
+  if ("missing" in first) return <NotThere title="No values to show" reason={first.missing} />;
+  return <TensorParts subject={subject} first={first} />;
+}
+
+function NotThere({ title, reason }: { title: string; reason: string }) {
+  return (
+    <div class="section tensor-blank">
+      <Blank icon="frame" title={title}>
+        <span>{reason}</span>
+      </Blank>
+    </div>
+  );
+}
+
+/** One item of the tensor as its base window shows it; null while it is on its way. */
+function useItem(subject: Subject, first: TensorValues, item: readonly number[]): TensorAnswer | null {
+  const { window } = first.view;
+  const isFirst = item.join() === window.item.join();
+  const other = useTensor(subject, isFirst ? undefined : { ...window, item: [...item] });
+  return isFirst ? first : other;
+}
+
+function TensorParts({ subject, first }: { subject: Subject; first: TensorValues }) {
+  const { view } = first;
+  const [item, setItem] = useState<readonly number[]>(view.window.item);
+  const [fixed, setFixed] = useState<Scale | null>(null);
+  const base = useItem(subject, first, item);
+  const scale = fixed ?? autoScale(view);
+  const canMove = store.source.value?.canMove ?? false;
+  const itemShape = gridOf(view.shape).itemShape;
+  // From the newest item, not the one on screen: quick steps are all taken.
+  const step = (by: number): void => setItem((now) => stepItem(itemShape, now, by) ?? now);
+  const hasItems = first.values.length > 0 && itemShape.some((size) => size > 1);
+  return (
+    <>
+      {hasItems && <ItemStepper shape={itemShape} item={item} canMove={canMove} onStep={step} />}
+      {base === null ? (
+        <TensorSkeleton />
+      ) : "missing" in base ? (
+        <NotThere title="No values to show" reason={base.missing} />
+      ) : (
+        <ItemParts
+          subject={subject}
+          base={base}
+          scale={scale}
+          fixed={fixed}
+          onScale={setFixed}
+          canMove={canMove}
+        />
+      )}
+    </>
+  );
+}
+
+interface ItemProps {
+  subject: Subject;
+  base: TensorValues;
+  scale: Scale;
+  fixed: Scale | null;
+  onScale: (scale: Scale | null) => void;
+  canMove: boolean;
+}
+
+function ItemParts({ subject, base, scale, fixed, onScale, canMove }: ItemProps) {
+  const [start, setStart] = useState<Start>({ tiles: 0, rows: 0, columns: 0 });
+  const { view } = base;
+  const hasValues = base.values.length > 0;
+  const tile = start.tiles + (canMove ? 0 : view.window.first_tile);
+  return (
+    <>
+      {hasValues ? (
+        <Picture
+          subject={subject}
+          base={base}
+          scale={scale}
+          isAuto={fixed === null}
+          onScale={onScale}
+          tile={tile}
+          onChoose={setStart}
+          canMove={canMove}
+        />
+      ) : (
+        <NoValues view={view} />
+      )}
+      <Histogram view={view} scale={scale} />
+      <TensorFigures view={view} />
+      {hasValues && (
+        <Numbers
+          subject={subject}
+          base={base}
+          scale={scale}
+          start={start}
+          onMove={setStart}
+          canMove={canMove}
+        />
+      )}
+    </>
+  );
+}
+
+/** Figures came, values did not: the tensor is empty, or the file had no room. */
+function NoValues({ view }: { view: TensorView }) {
+  if (view.num_elements === 0) return <NotThere title="Empty" reason="This tensor has no elements." />;
+  return (
+    <NotThere
+      title="Values not in this file"
+      reason="Its byte budget was used up; the figures below are of the whole tensor."
+    />
+  );
+}
+
+/** Is the pass that is shown one that a run was given? */
+function isOfRun(): boolean {
+  const passes = store.source.value?.passes.value ?? [];
+  return passes.some((pass) => pass.id === store.passId.value && pass.run_id !== "");
+}

@@ -1,0 +1,441 @@
+/** Backpropagation stepped to and fro: an expression, its graph, the step; and exercises. */
+import { useEffect, useState } from "preact/hooks";
+import * as page from "../../data/store";
+import { ActButton } from "../../ui/ActButton";
+import { Blank } from "../../ui/Blank";
+import { Icon } from "../../ui/Icon";
+import { PanelPlace } from "../../ui/PanelPlace";
+import { Segments } from "../../ui/controls";
+import { isForField } from "../../ui/keys";
+import { panels, panelWidth } from "../../ui/panels";
+import type { Hole, Verdict } from "../../wire";
+import { HideButton, LessonStage } from "./LessonStage";
+import { ReferenceLines } from "./ReferenceLines";
+import { StepBar } from "./StepBar";
+import { followLearnAddress } from "./address";
+import {
+  answerOf,
+  checkAnswer,
+  checkingHole,
+  chooseExercise,
+  complaint,
+  exercise,
+  exercises,
+  isRight,
+  nextExercise,
+  numHints,
+  numSolved,
+  resetProgress,
+  takeHint,
+  typeAnswer,
+  verdictOf,
+} from "./exercises/state";
+import { ExpressionPanel } from "./expression/ExpressionPanel";
+import { FormulaView } from "./formula/FormulaView";
+import { parseFormula, spoken } from "./formula/parse";
+import { fit, zoomBy } from "./graph/view";
+import { startLessons } from "./lessons";
+import { startPlaying, togglePlaying } from "./playing";
+import { NumberTable } from "./step/NumberTable";
+import { StepPanel } from "./step/StepPanel";
+import { written } from "./steps";
+import * as store from "./store";
+import { catalogue, isOneFile, pageMode, whyNotAsk } from "./store";
+import "../../ui/time-bar.css";
+import "./learn.css";
+import "./step/step.css";
+import "./exercises/exercises.css";
+
+export function LearnPage() {
+  const source = page.source.value;
+  useEffect(() => {
+    const stops = [followLearnAddress(), startPlaying(), ...(source === null ? [] : [startLessons(source)])];
+    return () => stops.forEach((stop) => stop());
+  }, [source]);
+  useLearnKeys();
+  const { left, right } = panelWidth.value;
+  const isExercises = pageMode.value === "exercises";
+  return (
+    <main class={`main learn ${panels.value.width}`} style={{ "--left": `${left}px`, "--right": `${right}px` }}>
+      <h1 class="sr">Learn</h1>
+      <PanelPlace side="left">
+        <aside class="panel" aria-label={isExercises ? "Exercises" : "Expression"}>
+          {!isOneFile.value && <Modes />}
+          {isExercises ? <ExerciseList /> : <ExpressionPanel />}
+        </aside>
+      </PanelPlace>
+      {isExercises ? <ExerciseSheet /> : <LessonStage />}
+      <PanelPlace side="right">{isExercises ? <ReferencePanel /> : <StepPanel />}</PanelPlace>
+      {!isExercises && <StepBar />}
+      <LearnNews />
+    </main>
+  );
+}
+
+function Modes() {
+  return (
+    <div class="learn-modes">
+      <Segments
+        label="What to do"
+        words={[
+          ["expressions", "Expressions", "Step through an expression"],
+          ["exercises", "Exercises", "Find gradients yourself"],
+        ]}
+        chosen={pageMode.value}
+        choose={(mode) => (pageMode.value = mode)}
+        isWide
+      />
+      <HideButton side="left" />
+    </div>
+  );
+}
+
+// --- Says aloud what the step is, for those who do not see it.
+
+function LearnNews() {
+  return (
+    <div class="sr" role="status" aria-label="State of the steps">
+      {sentence()}
+    </div>
+  );
+}
+
+function sentence(): string {
+  const [node, step] = [store.currentNode.value, store.backwardStep.value];
+  // Played, it would talk without an end.
+  if (store.pageMode.value === "exercises" || store.isPlaying.value || node === null) return "";
+  const place = `Step ${store.step.value} of ${store.count.value}`;
+  if (step === null) return `${place}: ${written(node)}.`;
+  return `${place}, ${step.title}: ${spoken(parseFormula(step.formula))}.`;
+}
+
+// --- The right panel of the exercises: what may be written in an answer.
+
+function ReferencePanel() {
+  // An answer is one expression.
+  const lines = (catalogue.value?.functions ?? []).filter((line) => !line.startsWith("statements:"));
+  return (
+    <aside class="panel" aria-label="What may be written">
+      <div class="panel-head ruled">
+        <h2>What may be written</h2>
+        <span class="grow" />
+        <HideButton side="right" />
+      </div>
+      {/* It scrolls, so it can have the focus. */}
+      <div class="panel-body functions" tabIndex={0} role="region" aria-label="Functions">
+        <p class="dim fs-2">An expression of the names that are given, with + - * / ** @ and these:</p>
+        <ReferenceLines lines={lines} />
+      </div>
+    </aside>
+  );
+}
+
+// --- The keys of the steps and of the drawing, wherever on the page the focus is, but for fields and lists.
+
+function move(by: number): void {
+  store.isPlaying.value = false;
+  store.setStep(store.step.peek() + by);
+}
+
+const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
+  ArrowLeft: ({ shiftKey }) => move(shiftKey ? -10 : -1),
+  ArrowRight: ({ shiftKey }) => move(shiftKey ? 10 : 1),
+  Home: () => move(-Infinity),
+  End: () => move(Infinity),
+  " ": togglePlaying,
+  b: () => store.setDirection(store.direction.peek() === "backward" ? "forward" : "backward"),
+  Enter: store.reveal,
+  Escape: () => (store.lookedAt.value = null),
+  "0": fit,
+  "+": () => zoomBy(1.25),
+  "=": () => zoomBy(1.25),
+  "-": () => zoomBy(0.8),
+};
+
+function useLearnKeys(): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const action = KEYS[event.key];
+      if (action === undefined || isTaken(event) || store.pageMode.peek() !== "expressions") return;
+      event.preventDefault();
+      action(event);
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+/** Does the key belong to what has the focus, to the browser, or to a window above? */
+function isTaken(event: KeyboardEvent): boolean {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isForField(event)) return true;
+  if (!(event.target instanceof Element)) return false;
+  if (event.target.closest("dialog, .listbox") !== null) return true;
+  // What can be pressed is pressed by these.
+  const isPress = event.key === " " || event.key === "Enter";
+  return isPress && event.target.closest("button, a, summary") !== null;
+}
+
+// --- One exercise: what is asked, what is given, and a field for each gradient.
+
+function ExerciseSheet() {
+  const now = exercise.value;
+  if (now === null) {
+    return (
+      <section class="canvas" aria-label="Exercise">
+        {store.catalogue.value === null ? <Waiting /> : <Blank icon="search" title="There are no exercises here" />}
+      </section>
+    );
+  }
+  return (
+    <section class="canvas sheet-canvas" aria-label="Exercise">
+      <div class="exercise-sheet" key={now.id}>
+        <div class="row">
+          <h2>{now.title}</h2>
+          {now.is_solved && (
+            <span class="badge live">
+              <Icon name="check" />
+              solved
+            </span>
+          )}
+        </div>
+        {now.text.split(/\n\s*\n/).map((paragraph, at) => (
+          <p key={at}>{paragraph}</p>
+        ))}
+        <pre class="snippet">{now.forward}</pre>
+        <div class="given">
+          <h3>Given</h3>
+          <ReferenceLines lines={now.given} />
+        </div>
+        {now.holes.map((hole) => (
+          <HoleField key={hole.symbol} hole={hole} />
+        ))}
+        {complaint.value !== "" && (
+          <p class="hint" role="alert">
+            {complaint.value}
+          </p>
+        )}
+        <Next isSolved={now.is_solved} />
+      </div>
+    </section>
+  );
+}
+
+function Next({ isSolved }: { isSolved: boolean }) {
+  const next = nextExercise.value;
+  if (numSolved.value === exercises.value.length) return <p class="dim">All exercises are solved.</p>;
+  if (next === null) return null;
+  return (
+    <div class="row">
+      <button class={isSolved ? "btn primary" : "btn"} onClick={() => chooseExercise(next.id)}>
+        Next exercise
+        <Icon name="right" />
+      </button>
+      <span class="muted fs-2 clip">{next.title}</span>
+    </div>
+  );
+}
+
+function Waiting() {
+  return (
+    <div class="blank late" aria-busy="true">
+      <b>Asking for the exercises</b>
+      <div class="bar moving" role="progressbar" aria-label="Asking for the exercises">
+        <i />
+      </div>
+    </div>
+  );
+}
+
+// --- The left panel of the exercises: all of them, which are solved, and a way to begin anew.
+
+function ExerciseList() {
+  const all = exercises.value;
+  const now = all.findIndex(({ id }) => id === exercise.value?.id);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: all.length - 1 }[event.key];
+    const next = to === undefined ? undefined : all[Math.max(0, Math.min(all.length - 1, to))];
+    if (next === undefined) return;
+    event.preventDefault();
+    chooseExercise(next.id);
+  };
+  return (
+    <>
+      <div class="panel-head ruled">
+        <h2>Exercises</h2>
+        <span class="grow" />
+        <div
+          class="bar exercise-bar"
+          role="progressbar"
+          aria-label="Exercises solved"
+          aria-valuemin={0}
+          aria-valuemax={all.length}
+          aria-valuenow={numSolved.value}
+        >
+          <i style={{ width: `${(100 * numSolved.value) / Math.max(1, all.length)}%` }} />
+        </div>
+        <span class="muted fs-1" data-testid="progress">
+          {numSolved.value} of {all.length}
+        </span>
+      </div>
+      <ol
+        class="learn-steps exercise-list"
+        role="listbox"
+        aria-label="Exercises"
+        tabIndex={0}
+        aria-activedescendant={now < 0 ? undefined : `exercise-${now}`}
+        onKeyDown={onKeyDown}
+      >
+        {all.map(({ id, title, is_solved }, at) => (
+          <li key={id} id={`exercise-${at}`} role="option" aria-selected={at === now} title={title} onClick={() => chooseExercise(id)}>
+            <span class="line-no">{at + 1}</span>
+            <span class="grow clip">{title}</span>
+            {is_solved && (
+              <>
+                <Icon name="check" />
+                <span class="sr">solved</span>
+              </>
+            )}
+          </li>
+        ))}
+      </ol>
+      {numSolved.value > 0 && <Reset />}
+    </>
+  );
+}
+
+/** Asked once more: what was solved is gone then. */
+function Reset() {
+  const [isAsked, setIsAsked] = useState(false);
+  const against = whyNotAsk();
+  if (!isAsked) {
+    return (
+      <div class="exercise-foot">
+        <ActButton style="quiet sm" against={against} act={() => setIsAsked(true)}>
+          Reset progress
+        </ActButton>
+      </div>
+    );
+  }
+  return (
+    <div class="exercise-foot" role="group" aria-label="Reset progress">
+      <span class="fs-2">Forget all answers?</span>
+      <ActButton
+        style="sm stop"
+        against={against}
+        act={() => {
+          setIsAsked(false);
+          void resetProgress();
+        }}
+      >
+        Forget them
+      </ActButton>
+      <button class="btn sm" onClick={() => setIsAsked(false)}>
+        Keep
+      </button>
+    </div>
+  );
+}
+
+// --- A gradient to be found: a field, what is said of the answer, and hints one by one.
+
+function HoleField({ hole }: { hole: Hole }) {
+  const { symbol } = hole;
+  const text = answerOf(symbol);
+  const verdict = verdictOf(symbol);
+  const [right, against] = [isRight(symbol), whyNotAsk()];
+  // What is typed anew was not looked at yet.
+  const isJudged = verdict !== null && text === hole.answer;
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (against === "") void checkAnswer(symbol);
+  };
+  return (
+    <form class="hole" aria-label={`Gradient of ${symbol}`} onSubmit={submit}>
+      <div class="hole-line">
+        <FormulaView latex={hole.formula} isInline />
+        <span class="sign" aria-hidden="true">
+          =
+        </span>
+        <input
+          class={isJudged && !verdict.is_right ? "input mono bad" : "input mono"}
+          aria-label={`Gradient of ${symbol}`}
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => typeAnswer(symbol, event.currentTarget.value)}
+        />
+        <ActButton
+          against={against !== "" ? against : text.trim() === "" ? "Type an expression first." : ""}
+          hint="Is it right? (Enter)"
+          label={`Check the gradient of ${symbol}`}
+          act={submit}
+        >
+          Check
+        </ActButton>
+      </div>
+      <div class="hole-said" role="status">
+        {checkingHole.value === symbol && <span class="muted fs-2">Checking</span>}
+        {right && (
+          <p class="verdict right">
+            <Icon name="check" />
+            {isJudged ? verdict.message : "Right."}
+          </p>
+        )}
+        {!right && isJudged && (
+          <p class="verdict wrong">
+            <Icon name="close" />
+            {verdict.message}
+          </p>
+        )}
+      </div>
+      {isJudged && <VerdictCells verdict={verdict} />}
+      <Hints hole={hole} />
+    </form>
+  );
+}
+
+// --- What an answer gave on the example, beside what was wanted.
+
+function VerdictCells({ verdict: { got, wanted, is_right } }: { verdict: Verdict }) {
+  if (got === null && wanted === null) return null;
+  return (
+    <div class="verdict-cells">
+      {got !== null && <NumberTable cells={got} ink="own" label={is_right ? "what it gives" : "got"} />}
+      {!is_right && wanted !== null && <NumberTable cells={wanted} ink="own" label="wanted" />}
+    </div>
+  );
+}
+
+// --- Hints, one more with each press; after the last of them the solution.
+
+function Hints({ hole }: { hole: Hole }) {
+  const taken = numHints(hole.symbol);
+  const isAll = taken >= hole.hints.length;
+  const isSolution = taken > hole.hints.length;
+  return (
+    <div class="hints">
+      <ol aria-live="polite">
+        {hole.hints.slice(0, taken).map((hint) => (
+          <li key={hint}>{hint}</li>
+        ))}
+        {isSolution && (
+          <li>
+            Solution: <code>{hole.solution}</code>
+          </li>
+        )}
+      </ol>
+      {!isSolution && !isRight(hole.symbol) && (
+        <button class="link" type="button" aria-label={labelOf(hole, taken)} onClick={() => takeHint(hole.symbol)}>
+          {isAll ? "Show the solution" : taken === 0 ? "Hint" : `Hint ${taken + 1} of ${hole.hints.length}`}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function labelOf({ symbol, hints }: Hole, taken: number): string {
+  return taken >= hints.length
+    ? `Show the solution for the gradient of ${symbol}`
+    : `Hint ${taken + 1} of ${hints.length} for the gradient of ${symbol}`;
+}

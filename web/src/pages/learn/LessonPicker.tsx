@@ -1,0 +1,61 @@
+/** In the top bar: which expression is shown, and a list to choose another example from. */
+import { type Option, Picker } from "../../ui/Picker";
+import type { Example } from "../../wire";
+import { exercise, exercises } from "./exercises/state";
+import { chooseExample } from "./lessons";
+import { catalogue, exampleId, isOwn, lesson, pageMode, whyNotAsk } from "./store";
+
+export function LessonPicker() {
+  const examples = catalogue.value?.examples ?? [];
+  if (pageMode.value === "exercises" || examples.length === 0) {
+    return (
+      <span class="subject">
+        <Said />
+      </span>
+    );
+  }
+  return (
+    <Picker
+      label="Examples"
+      options={() => examples.map(optionOf)}
+      chosen={isOwn.value ? "" : exampleId.value}
+      from={exampleId.value}
+      choose={(id) => {
+        const example = examples.find((one) => one.id === id);
+        if (example !== undefined && whyNotAsk() === "") chooseExample(example);
+      }}
+    >
+      <Said />
+    </Picker>
+  );
+}
+
+function optionOf({ id, title, about }: Example, at: number): Option {
+  return { id, name: title, detail: String(at + 1), title: about };
+}
+
+function Said() {
+  const [name, detail] = subject();
+  return (
+    <>
+      <span class="clip">{name}</span>
+      {detail !== "" && <span class="muted">{detail}</span>}
+    </>
+  );
+}
+
+function subject(): readonly [name: string, detail: string] {
+  return pageMode.value === "exercises" ? exerciseSubject() : lessonSubject();
+}
+
+function exerciseSubject(): readonly [string, string] {
+  const at = exercises.value.findIndex(({ id }) => id === exercise.value?.id);
+  return [exercise.value?.title ?? "Exercises", at < 0 ? "" : `exercise ${at + 1}`];
+}
+
+function lessonSubject(): readonly [string, string] {
+  if (lesson.value === null) return ["Choose an example", ""];
+  const { title } = lesson.value;
+  const at = (catalogue.value?.examples ?? []).findIndex(({ id }) => id === exampleId.value);
+  return [title === "" ? "Your expression" : title, at < 0 || isOwn.value ? "" : `lesson ${at + 1}`];
+}

@@ -1,0 +1,189 @@
+/** The middle of the page: the graph, or what stands there while there is none. */
+import { useEffect, useState } from "preact/hooks";
+import { Blank } from "../../ui/Blank";
+import { Icon } from "../../ui/Icon";
+import { panels, setPanel, type Side } from "../../ui/panels";
+import { LessonGraph } from "./graph/LessonGraph";
+import { beginEditing, cancelOpening, chooseExample, runOwn, tryCatalogueAgain } from "./lessons";
+import * as store from "./store";
+import { opening, whyNotAsk } from "./store";
+
+export function LessonStage() {
+  const opening = store.opening.value;
+  const lesson = store.lesson.value;
+  return (
+    <section class="canvas" aria-label="Graph" aria-busy={opening.state === "loading"}>
+      {lesson === null ? <Instead /> : lesson.nodes.length === 0 ? <NoNodes /> : <LessonGraph key="graph" />}
+      {lesson !== null && opening.state === "loading" && <LoadingOver title={opening.title} />}
+      {lesson !== null && opening.state === "failed" && !store.isEditing.value && <FailedOver reason={opening.reason} />}
+    </section>
+  );
+}
+
+function Instead() {
+  const opening = store.opening.value;
+  if (opening.state === "failed") {
+    return (
+      <Blank icon="warning" title="This expression cannot be taken apart" isError>
+        <span>{opening.reason}</span>
+        <button class="btn" onClick={() => void runOwn(store.sourceText.peek())}>
+          Try again
+        </button>
+      </Blank>
+    );
+  }
+  if (opening.state !== "loading") return <ExamplePicker />;
+  return (
+    <>
+      <Skeleton />
+      <div class="blank fill learn-late" aria-busy="true">
+        <b>Taking {opening.title} apart</b>
+        <div class="bar moving" role="progressbar" aria-label={`Taking ${opening.title} apart`}>
+          <i />
+        </div>
+        <CancelLoading />
+      </div>
+    </>
+  );
+}
+
+/** What is shown stays; another is on its way. */
+function LoadingOver({ title }: { title: string }) {
+  return (
+    <>
+      <div class="bar moving learn-loading late" role="progressbar" aria-label={`Taking ${title} apart`}>
+        <i />
+      </div>
+      <div class="float learn-over learn-late">
+        <span>Taking {title} apart. What is shown is the one before.</span>
+        <CancelLoading />
+      </div>
+    </>
+  );
+}
+
+/** For a moment: cards without anything on them. */
+function Skeleton() {
+  return (
+    <div class="learn-skeleton late" aria-hidden="true">
+      {[0, 1, 2, 3].map((at) => (
+        <i key={at} class="skeleton" />
+      ))}
+    </div>
+  );
+}
+
+/** A fault in the first line: nothing to draw. */
+function NoNodes() {
+  const fault = store.lesson.value?.fault ?? null;
+  return (
+    <Blank icon="warning" title={fault === null ? "There is nothing to compute here" : "Nothing could be computed"} isError={fault !== null}>
+      {fault !== null && (
+        <span>
+          {fault.line > 0 && `Line ${fault.line}: `}
+          {fault.message}
+        </span>
+      )}
+      <button class="btn" onClick={beginEditing}>
+        Edit
+      </button>
+    </Blank>
+  );
+}
+
+function FailedOver({ reason }: { reason: string }) {
+  return (
+    <div class="float learn-over failed" role="alert">
+      <b>The new expression could not be taken apart.</b>
+      <span>{reason} What is shown is the one before.</span>
+      <button class="btn sm" onClick={() => (store.opening.value = { state: "shown" })}>
+        Close
+      </button>
+    </div>
+  );
+}
+
+// --- Offered where a lesson takes long: wait no longer for it.
+
+const PATIENCE_MS = 5000;
+
+function CancelLoading() {
+  const now = opening.value;
+  // Which one it is that takes long: another that is asked for meanwhile has its own time.
+  const [late, setLate] = useState<typeof now | null>(null);
+  useEffect(() => {
+    if (now.state !== "loading") return undefined;
+    const timer = setTimeout(() => setLate(now), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [now]);
+  if (now.state !== "loading" || late !== now) return null;
+  return (
+    <button class="btn sm" title={`Stop waiting for ${now.title}`} onClick={cancelOpening}>
+      Cancel
+    </button>
+  );
+}
+
+// --- Where no expression is chosen yet: all examples, each with what it shows.
+
+function ExamplePicker() {
+  const all = store.catalogue.value;
+  if (all === null) return store.catalogueFailure.value === "" ? <Waiting /> : <Failed />;
+  return (
+    <div class="example-picker" aria-label="Examples" role="region">
+      <h2>Choose an example</h2>
+      <p class="dim">Step through it forward and back, and see where each gradient comes from. Edit makes it yours.</p>
+      <ol>
+        {all.examples.map((example, at) => (
+          <li key={example.id}>
+            <button
+              class="example-card"
+              aria-disabled={whyNotAsk() !== ""}
+              title={whyNotAsk() || undefined}
+              onClick={() => {
+                if (whyNotAsk() === "") chooseExample(example);
+              }}
+            >
+              <span class="line-no">{at + 1}</span>
+              <b>{example.title}</b>
+              <span class="dim">{example.about}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Waiting() {
+  return (
+    <div class="blank late" aria-busy="true">
+      <b>Asking for the examples</b>
+      <div class="bar moving" role="progressbar" aria-label="Asking for the examples">
+        <i />
+      </div>
+    </div>
+  );
+}
+
+function Failed() {
+  return (
+    <Blank icon="warning" title="The examples cannot be read" isError>
+      <span>{store.catalogueFailure.value}</span>
+      <button class="btn" onClick={tryCatalogueAgain}>
+        Try again
+      </button>
+    </Blank>
+  );
+}
+
+// --- Hides a side panel, where the page is not wide enough for all of them.
+
+export function HideButton({ side }: { side: Side }) {
+  if (panels.value.width === "wide") return null;
+  return (
+    <button class="btn quiet square" aria-label={`Hide the ${side} panel`} onClick={() => setPanel(side, false)}>
+      <Icon name="close" />
+    </button>
+  );
+}

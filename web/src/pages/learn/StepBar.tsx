@@ -1,0 +1,134 @@
+/** The bar below: which way, one step on or back, play, the track, guessing, and where one is. */
+import { useRef } from "preact/hooks";
+import { TimeIcon, type TimeIconName } from "../../ui/TimeBar";
+import { Segments } from "../../ui/controls";
+import { returnFocus } from "../../ui/focus";
+import { togglePlaying } from "./playing";
+import { stepRows } from "./steps";
+import * as store from "./store";
+import { lossSaid } from "./store";
+
+export function StepBar() {
+  const [now, count] = [store.step.value, store.count.value];
+  const go = (to: number): void => {
+    store.isPlaying.value = false;
+    store.setStep(to);
+  };
+  const button = (icon: TimeIconName, label: string, key: string, to: number) => (
+    <button
+      class="btn square"
+      aria-label={label}
+      title={`${label} (${key})`}
+      aria-disabled={count === 0 || Math.max(1, Math.min(count, to)) === now}
+      onClick={() => go(to)}
+    >
+      <TimeIcon name={icon} />
+    </button>
+  );
+  const isPlaying = store.isPlaying.value;
+  const loss = lossSaid();
+  return (
+    <div class="timebar step-bar" role="toolbar" aria-label="Steps" onClick={returnFocus}>
+      <Segments
+        label="Direction"
+        words={[
+          ["forward", "Forward", "How the values are computed"],
+          ["backward", "Backward", hasBackward() ? "How the gradients come back (b)" : "There is no loss to begin at"],
+        ]}
+        chosen={store.direction.value}
+        choose={store.setDirection}
+      />
+      <div class="group" role="group" aria-label="Step">
+        {button("first", "First step", "Home", 1)}
+        {button("back", "One step back", "←", now - 1)}
+        <button
+          class="btn square"
+          aria-label={isPlaying ? "Pause" : "Play"}
+          title={isPlaying ? "Pause (Space)" : "Play (Space)"}
+          aria-disabled={count < 2}
+          onClick={togglePlaying}
+        >
+          <TimeIcon name={isPlaying ? "pause" : "play"} />
+        </button>
+        {button("on", "One step on", "→", now + 1)}
+        {button("last", "Last step", "End", count)}
+      </div>
+      <StepTrack onGo={go} />
+      <label class="check" title="The numbers of each step are shown when you ask for them">
+        <input
+          type="checkbox"
+          checked={store.isGuessing.value}
+          disabled={store.direction.value === "forward"}
+          onChange={(event) => store.setGuessing(event.currentTarget.checked)}
+        />
+        Guess before showing
+      </label>
+      <div class="counters">
+        <span>
+          Step{" "}
+          <b>
+            {count === 0 ? 0 : now} / {count}
+          </b>
+        </span>
+        {loss !== "" && (
+          <span>
+            Loss <b>{loss}</b>
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function hasBackward(): boolean {
+  return (store.lesson.value?.backward.length ?? 0) > 0;
+}
+
+// --- The track of the steps, with a tick for each: pressed or dragged, it goes there.
+
+/** More ticks than this would be a grey bar. */
+const MOST_TICKS = 60;
+
+function StepTrack({ onGo }: { onGo: (to: number) => void }) {
+  const track = useRef<HTMLDivElement>(null);
+  const [now, count] = [store.step.value, store.count.value];
+  const share = (step: number): number => (count < 2 ? 0 : (100 * (step - 1)) / (count - 1));
+  const stepAt = (event: PointerEvent): number => {
+    const { left, width } = track.current!.getBoundingClientRect();
+    return 1 + Math.round(Math.max(0, Math.min(1, (event.clientX - left) / Math.max(1, width))) * (count - 1));
+  };
+  const onPointerDown = (event: PointerEvent): void => {
+    if (event.button !== 0 || count === 0) return;
+    track.current?.setPointerCapture(event.pointerId);
+    onGo(stepAt(event));
+  };
+  const onPointerMove = (event: PointerEvent): void => {
+    if (track.current?.hasPointerCapture(event.pointerId) === true && stepAt(event) !== now) onGo(stepAt(event));
+  };
+  return (
+    <div
+      class="step-track"
+      ref={track}
+      role="slider"
+      tabIndex={0}
+      aria-label="Step"
+      aria-valuemin={count === 0 ? 0 : 1}
+      aria-valuemax={count}
+      aria-valuenow={count === 0 ? 0 : now}
+      aria-valuetext={valueText(now)}
+      onPointerDown={onPointerDown}
+      onPointerMove={onPointerMove}
+    >
+      <i class="rail-all" />
+      <i class="rail-done" style={{ width: `${share(now)}%` }} />
+      {count <= MOST_TICKS &&
+        Array.from({ length: count }, (_, at) => <i key={at} class="tick" style={{ left: `${share(at + 1)}%` }} />)}
+      {count > 0 && <i class="knob" style={{ left: `${share(now)}%` }} />}
+    </div>
+  );
+}
+
+function valueText(now: number): string {
+  const row = store.lesson.value === null ? undefined : stepRows(store.lesson.value, store.direction.value)[now - 1];
+  return row === undefined ? "no steps" : `step ${now}: ${row.target}, ${row.title}`;
+}

@@ -1,0 +1,309 @@
+/** How one element of a contribution came about: which factors, and what they make. */
+import type { BackwardStep, Cells, LearnNode } from "../../wire";
+import { indexOf, numbersOf, placeOf } from "./cells";
+
+export interface Working {
+  /** Products that are summed; null where nothing says how it came about. */
+  readonly terms: readonly (readonly number[])[] | null;
+  readonly total: number;
+  /** Which cells have a part in it. */
+  readonly left: ReadonlySet<number>;
+  readonly right: ReadonlySet<number>;
+  readonly upstream: ReadonlySet<number>;
+  readonly raw: ReadonlySet<number>;
+}
+
+interface Product {
+  readonly left: number | null;
+  readonly right: number | null;
+}
+
+export function workingOf(step: BackwardStep, nth: number): Working {
+  const total = numbersOf(step.contribution)[nth] ?? NaN;
+  const raw = rawFor(step, nth);
+  const { left, right } = step;
+  if (left !== null && right !== null) {
+    const products = raw.flatMap((at) => productsFor(step, left, right, at) ?? []);
+    if (products.length > 0) return fromProducts(products, left, right, raw, total);
+  }
+  return fromJacobian(step, nth, raw, total) ?? fromUpstream(step, nth, raw, total);
+}
+
+function fromProducts(products: readonly Product[], left: Cells, right: Cells, raw: readonly number[], total: number): Working {
+  const [lefts, rights] = [numbersOf(left), numbersOf(right)];
+  const isKnown = products.every((one) => one.left !== null && one.right !== null);
+  return {
+    terms: isKnown ? products.map((one) => [lefts[one.left!]!, rights[one.right!]!]) : null,
+    total,
+    left: placesOf(products.map((one) => one.left)),
+    right: placesOf(products.map((one) => one.right)),
+    upstream: new Set(),
+    raw: new Set(raw),
+  };
+}
+
+/** A column of the Jacobian times what arrived: only what is not nought has a part. */
+function fromJacobian(step: BackwardStep, nth: number, raw: readonly number[], total: number): Working | null {
+  const cells = step.jacobian?.cells;
+  if (cells?.is_whole !== true || !step.contribution.is_whole || !step.upstream.is_whole) return null;
+  const [slopes, arrived] = [numbersOf(cells), numbersOf(step.upstream)];
+  const rows = arrived.flatMap((_, row) => (slopes[row * cells.num_columns + nth] === 0 ? [] : [row]));
+  return {
+    terms: rows.map((row) => [slopes[row * cells.num_columns + nth]!, arrived[row]!]),
+    total,
+    left: new Set(),
+    right: new Set(),
+    upstream: new Set(rows),
+    raw: new Set(raw),
+  };
+}
+
+/** Without factors a contribution is made of what arrived at its places. */
+function fromUpstream(step: BackwardStep, nth: number, raw: readonly number[], total: number): Working {
+  const arrived = numbersOf(step.upstream);
+  const places = raw.map((at) => broadcastPlace(step.raw, at, step.upstream));
+  const numbers = places.map((place) => (place === null ? NaN : arrived[place]!));
+  const isSum = isNear(sum(numbers), total);
+  return {
+    terms: isSum && step.raw.is_whole ? numbers.map((one) => [one]) : null,
+    total,
+    left: new Set(),
+    right: new Set(),
+    upstream: placesOf(isSum ? places : []),
+    raw: new Set(nth < numbersOf(step.contribution).length ? raw : []),
+  };
+}
+
+/** The elements before the sum over broadcast dimensions that make one after it. */
+export function rawFor({ raw, contribution }: BackwardStep, nth: number): number[] {
+  const found: number[] = [];
+  for (let at = 0; at < raw.values.length; at += 1) {
+    if (broadcastPlace(raw, at, contribution) === nth) found.push(at);
+  }
+  return found;
+}
+
+/** Where in a smaller tensor the element stands that was spread over this place: dimensions meet from the right. */
+export function broadcastPlace(whole: Cells, nth: number, small: Cells): number | null {
+  const index = indexOf(whole, nth);
+  const skipped = index.length - small.shape.length;
+  if (skipped < 0) return small.values.length === whole.values.length ? nth : null;
+  return placeOf(small, small.shape.map((size, dim) => (size === 1 ? 0 : index[dim + skipped]!)));
+}
+
+function productsFor({ form, raw }: BackwardStep, left: Cells, right: Cells, at: number): Product[] | null {
+  if (form === "matrix") return matrixProducts(left, right, raw, at);
+  if (form === "general") return jacobianProducts(left, right, at);
+  return [{ left: broadcastPlace(raw, at, left), right: broadcastPlace(raw, at, right) }];
+}
+
+/** What arrived, as a row, times a column of the Jacobian: only what is not nought has a part. */
+function jacobianProducts(left: Cells, right: Cells, at: number): Product[] | null {
+  if (!left.is_whole || !right.is_whole || at >= right.num_columns) return null;
+  const slopes = numbersOf(right);
+  const products: Product[] = [];
+  for (let row = 0; row < right.num_rows; row += 1) {
+    const place = row * right.num_columns + at;
+    if (slopes[place] !== 0) products.push({ left: row, right: place });
+  }
+  return products.length > 0 ? products : [{ left: 0, right: at }];
+}
+
+/** Row times column; of stacks of matrices, those of the same place. */
+export function matrixProducts(left: Cells, right: Cells, raw: Cells, at: number): Product[] | null {
+  const [a, b] = matrixShapes(left, right, raw);
+  if (a.columns !== b.rows) return null;
+  const [row, column] = [Math.floor(at / Math.max(1, raw.num_columns)), at % Math.max(1, raw.num_columns)];
+  const matrix = Math.floor(row / a.rows);
+  const [leftMatrix, rightMatrix] = [a.count === 1 ? 0 : matrix, b.count === 1 ? 0 : matrix];
+  return Array.from({ length: a.columns }, (_, k) => ({
+    left: within(left, (leftMatrix * a.rows + (row % a.rows)) * a.columns + k, a.columns),
+    right: within(right, (rightMatrix * b.rows + k) * b.columns + column, b.columns),
+  }));
+}
+
+interface MatrixShape {
+  readonly count: number;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+function matrixShapes(left: Cells, right: Cells, raw: Cells): [MatrixShape, MatrixShape] {
+  const isOuter = left.shape.length === 1 && right.shape.length === 1 && raw.shape.length === 2;
+  const a = matrixShape(left.shape, isOuter ? "column" : "row");
+  return [a, matrixShape(right.shape, isOuter ? "row" : "column")];
+}
+
+function matrixShape(shape: readonly number[], vector: "row" | "column"): MatrixShape {
+  if (shape.length < 2) {
+    const size = shape[0] ?? 1;
+    return vector === "row" ? { count: 1, rows: 1, columns: size } : { count: 1, rows: size, columns: 1 };
+  }
+  const [rows, columns] = [shape.at(-2)!, shape.at(-1)!];
+  return { count: shape.slice(0, -2).reduce((product, size) => product * size, 1), rows, columns };
+}
+
+/** Of a place in the whole tensor, that among the numbers which are here. */
+function within(cells: Cells, place: number, columns: number): number | null {
+  if (cells.is_whole) return place;
+  const [row, column] = [Math.floor(place / columns), place % columns];
+  return row < cells.num_rows && column < cells.num_columns ? row * cells.num_columns + column : null;
+}
+
+export function placesOf(places: readonly (number | null)[]): ReadonlySet<number> {
+  return new Set(places.filter((place) => place !== null));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+export function isNear(one: number, other: number): boolean {
+  return Object.is(one, other) || Math.abs(one - other) <= 1e-5 * Math.max(1, Math.abs(other));
+}
+
+export type Part = "left" | "right" | "upstream" | "raw" | "contribution";
+
+/** The element of the contribution to look at when a cell of some part is pointed at. */
+export function elementFor(step: BackwardStep, part: Part, nth: number, now: number): number | null {
+  if (part === "contribution") return nth;
+  if (part === "raw") return broadcastPlace(step.raw, nth, step.contribution);
+  // The one that is looked at stays where it has a part in it already.
+  for (let at = 0; at < step.contribution.values.length; at += 1) {
+    const place = (now + at) % step.contribution.values.length;
+    if (workingOf(step, place)[part].has(nth)) return place;
+  }
+  return null;
+}
+
+// --- How one element of a result came about on the way forward, where that is said in a line.
+
+/** What is written before the result; `none` where nothing says how it came about. */
+export type Worked =
+  | { readonly form: "products"; readonly terms: readonly (readonly number[])[] }
+  | { readonly form: "sign"; readonly left: number; readonly sign: string; readonly right: number }
+  | { readonly form: "function"; readonly name: string; readonly of: number }
+  | { readonly form: "none" };
+
+interface Forward {
+  readonly worked: Worked;
+  readonly total: number;
+  /** Of each input, in their order, which cells have a part in it. */
+  readonly parts: readonly ReadonlySet<number>[];
+}
+
+interface Sign {
+  /** As it is shown, and in an expression. */
+  readonly shown: string;
+  readonly typed: string;
+  readonly make: (left: number, right: number) => number;
+}
+
+const SIGNS: Readonly<Record<string, Sign>> = {
+  add: { shown: "+", typed: "+", make: (left, right) => left + right },
+  sub: { shown: "\u2212", typed: "-", make: (left, right) => left - right },
+  mul: { shown: "×", typed: "*", make: (left, right) => left * right },
+  div: { shown: "/", typed: "/", make: (left, right) => left / right },
+  pow: { shown: "**", typed: "**", make: (left, right) => left ** right },
+};
+
+const FUNCTIONS: Readonly<Record<string, (value: number) => number>> = {
+  abs: Math.abs,
+  cos: Math.cos,
+  exp: Math.exp,
+  log: Math.log,
+  neg: (value) => -value,
+  relu: (value) => Math.max(0, value),
+  sigmoid: (value) => 1 / (1 + Math.exp(-value)),
+  sin: Math.sin,
+  sqrt: Math.sqrt,
+  tanh: Math.tanh,
+};
+
+const NUMBER_FIRST = /^-?\d+\.?\d*(?:e[+-]?\d+)?/;
+const NUMBER_ALONE = /^-?\d+\.?\d*(?:e[+-]?\d+)?$/;
+
+export function forwardOf(node: LearnNode, inputs: readonly Cells[], nth: number): Forward {
+  const total = numbersOf(node.value)[nth] ?? NaN;
+  const none: Forward = { worked: { form: "none" }, total, parts: inputs.map(() => new Set<number>()) };
+  if (node.rule === "matmul") return fromMatrices(node.value, inputs, nth, none);
+  const places = inputs.map((cells) => broadcastPlace(node.value, nth, cells));
+  const numbers = inputs.map((cells, at) => (places[at] == null ? NaN : numbersOf(cells)[places[at]]!));
+  if (places.includes(null)) return none;
+  const worked = withSign(node, numbers, total) ?? withFunction(node, numbers, total);
+  return worked === null ? none : { worked, total, parts: places.map((place) => placesOf([place])) };
+}
+
+function fromMatrices(value: Cells, [left, right]: readonly Cells[], nth: number, none: Forward): Forward {
+  if (left === undefined || right === undefined) return none;
+  const products = matrixProducts(left, right, value, nth) ?? [];
+  const [lefts, rights] = [numbersOf(left), numbersOf(right)];
+  const terms = products.flatMap((one) =>
+    one.left === null || one.right === null ? [] : [[lefts[one.left] ?? NaN, rights[one.right] ?? NaN]],
+  );
+  // Of what was cut off, nothing can be written out; and what does not add up is not claimed.
+  const sum = terms.reduce((all, [one, other]) => all + one! * other!, 0);
+  if (terms.length === 0 || terms.length < products.length || !isNear(sum, none.total)) return none;
+  return {
+    worked: { form: "products", terms },
+    total: none.total,
+    parts: [placesOf(products.map((one) => one.left)), placesOf(products.map((one) => one.right))],
+  };
+}
+
+/** Two inputs, or one and a number that stands in the text: only what makes the result is claimed. */
+function withSign({ rule, text }: LearnNode, numbers: readonly number[], total: number): Worked | null {
+  const sign = Object.hasOwn(SIGNS, rule) ? SIGNS[rule] : undefined;
+  const [one, other] = numbers;
+  if (sign === undefined || one === undefined) return null;
+  const pairs = other !== undefined ? [[one, other] as const] : pairsWith(one, sign.typed, text);
+  const found = pairs.find(([left, right]) => isNear(sign.make(left, right), total));
+  return found === undefined ? null : { form: "sign", left: found[0], sign: sign.shown, right: found[1] };
+}
+
+/** `3 * x` and `v ** 2`: the number at the beginning or at the end, beside the sign. */
+function pairsWith(value: number, typed: string, text: string): (readonly [left: number, right: number])[] {
+  const first = numberBefore(typed, text);
+  const last = numberAfter(typed, text);
+  return [
+    ...(first === null ? [] : [[first, value] as const]),
+    ...(last === null ? [] : [[value, last] as const]),
+  ];
+}
+
+function numberBefore(sign: string, text: string): number | null {
+  const number = NUMBER_FIRST.exec(text)?.[0];
+  if (number === undefined) return null;
+  const rest = withoutSpace(text.slice(number.length));
+  // `*` is not the beginning of `**`.
+  return rest.startsWith(sign) && rest[sign.length] !== "*" ? Number(number) : null;
+}
+
+function numberAfter(sign: string, text: string): number | null {
+  for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
+    const rest = withoutSpace(text.slice(at + sign.length));
+    if (text[at - 1] !== "*" && NUMBER_ALONE.test(rest)) return Number(rest);
+  }
+  return null;
+}
+
+function withoutSpace(text: string): string {
+  return text.startsWith(" ") ? text.slice(1) : text;
+}
+
+function withFunction({ rule }: LearnNode, [one, ...others]: readonly number[], total: number): Worked | null {
+  const make = Object.hasOwn(FUNCTIONS, rule) ? FUNCTIONS[rule] : undefined;
+  if (make === undefined || one === undefined || others.length > 0 || !isNear(make(one), total)) return null;
+  return { form: "function", name: rule, of: one };
+}
+
+/** The element of the result to look at when a cell of an input is pointed at; the one that is looked at where it fits. */
+export function resultFor(node: LearnNode, inputs: readonly Cells[], input: Cells, nth: number, now: number): number | null {
+  const count = node.value.values.length;
+  for (let at = 0; at < count; at += 1) {
+    const place = (now + at) % count;
+    const { parts } = forwardOf(node, inputs, place);
+    if (inputs.some((cells, which) => cells === input && parts[which]!.has(nth))) return place;
+  }
+  return null;
+}

@@ -1,0 +1,131 @@
+/** The exercises: which one, what is typed, what was said of it, and how many hints were taken. */
+import { batch, computed, signal } from "@preact/signals";
+import * as page from "../../../data/store";
+import type { Exercise, Verdict } from "../../../wire";
+import { catalogue, pageMode } from "../store";
+
+export const exerciseId = signal("");
+/** By exercise and symbol: what is typed, and what was said of it. */
+const typed = signal<ReadonlyMap<string, string>>(new Map());
+const verdicts = signal<ReadonlyMap<string, Verdict>>(new Map());
+const hints = signal<ReadonlyMap<string, number>>(new Map());
+/** Which hole is being checked; empty for none. */
+export const checkingHole = signal("");
+/** Why the last answer could not be checked; empty where it could. */
+export const complaint = signal("");
+
+export const exercises = computed<readonly Exercise[]>(() => catalogue.value?.exercises ?? []);
+export const numSolved = computed(() => exercises.value.filter(({ is_solved }) => is_solved).length);
+
+/** The one that is shown: the one that was chosen, else the first that is not solved. */
+export const exercise = computed<Exercise | null>(() => {
+  const all = exercises.value;
+  return all.find(({ id }) => id === exerciseId.value) ?? all.find(({ is_solved }) => !is_solved) ?? all[0] ?? null;
+});
+
+export const nextExercise = computed<Exercise | null>(() => {
+  const all = exercises.value;
+  const at = all.findIndex(({ id }) => id === exercise.value?.id);
+  const others = [...all.slice(at + 1), ...all.slice(0, Math.max(0, at))];
+  return others.find(({ is_solved }) => !is_solved) ?? all[at + 1] ?? null;
+});
+
+export function chooseExercise(id: string): void {
+  batch(() => {
+    pageMode.value = "exercises";
+    exerciseId.value = id;
+    complaint.value = "";
+  });
+}
+
+function keyOf(symbol: string): string {
+  return `${exercise.value?.id ?? ""} ${symbol}`;
+}
+
+/** What stands in the field: what is typed now, or what was the last time. */
+export function answerOf(symbol: string): string {
+  const hole = exercise.value?.holes.find((one) => one.symbol === symbol);
+  return typed.value.get(keyOf(symbol)) ?? hole?.answer ?? "";
+}
+
+export function verdictOf(symbol: string): Verdict | null {
+  return verdicts.value.get(keyOf(symbol)) ?? null;
+}
+
+/** Is it right as it stands there? What is typed anew is not known to be. */
+export function isRight(symbol: string): boolean {
+  const hole = exercise.value?.holes.find((one) => one.symbol === symbol);
+  return hole?.is_right === true && answerOf(symbol) === hole.answer;
+}
+
+export function typeAnswer(symbol: string, text: string): void {
+  typed.value = new Map(typed.peek()).set(keyOf(symbol), text);
+}
+
+export function numHints(symbol: string): number {
+  return hints.value.get(keyOf(symbol)) ?? 0;
+}
+
+/** One more; after the last comes the solution. */
+export function takeHint(symbol: string): void {
+  hints.value = new Map(hints.peek()).set(keyOf(symbol), numHints(symbol) + 1);
+}
+
+/** Ask whether an answer is right. */
+export async function checkAnswer(symbol: string): Promise<void> {
+  const [source, now] = [page.source.peek(), exercise.peek()];
+  const answer = answerOf(symbol).trim();
+  if (source === null || now === null || answer === "" || checkingHole.peek() !== "") return;
+  const key = keyOf(symbol);
+  batch(() => {
+    // Solved, it stays in view: else the next that is not solved would come by itself.
+    exerciseId.value = now.id;
+    checkingHole.value = symbol;
+    complaint.value = "";
+  });
+  try {
+    const reply = await source.ask({ type: "exercise", exercise_id: now.id, answers: { [symbol]: answer } });
+    if (reply.answer.type === "exercise") takeVerdicts(reply.answer.exercise, reply.answer.verdicts, key);
+  } catch (reason) {
+    complaint.value = reason instanceof Error ? reason.message : String(reason);
+  } finally {
+    checkingHole.value = "";
+  }
+}
+
+function takeVerdicts(changed: Exercise, said: readonly Verdict[], key: string): void {
+  batch(() => {
+    takeExercises(exercises.peek().map((one) => (one.id === changed.id ? changed : one)));
+    const next = new Map(verdicts.peek());
+    for (const verdict of said) next.set(`${changed.id} ${verdict.symbol}`, verdict);
+    verdicts.value = next;
+    // The field shows what the server has: the same, but for spaces.
+    const rest = new Map(typed.peek());
+    rest.delete(key);
+    typed.value = rest;
+  });
+}
+
+function takeExercises(all: readonly Exercise[]): void {
+  const known = catalogue.peek();
+  if (known !== null) catalogue.value = { ...known, exercises: all };
+}
+
+/** Forget what was solved, typed and hinted. */
+export async function resetProgress(): Promise<void> {
+  const source = page.source.peek();
+  if (source === null) return;
+  try {
+    const { answer } = await source.ask({ type: "progress_reset" });
+    if (answer.type !== "lessons") return;
+    batch(() => {
+      takeExercises(answer.exercises);
+      typed.value = new Map();
+      verdicts.value = new Map();
+      hints.value = new Map();
+      complaint.value = "";
+    });
+  } catch (reason) {
+    complaint.value = reason instanceof Error ? reason.message : String(reason);
+  }
+}

@@ -1,0 +1,474 @@
+/** The drawing of a lesson: cards and lines, moved and zoomed as a whole, with the arrow keys along the edges. */
+import { useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { formatShape } from "../../../data/format";
+import * as page from "../../../data/store";
+import { paintValues, readPalette, type Scale, stepClass } from "../../../ui/colour-scale";
+import { FitButton, ZoomButtons } from "../../../ui/controls";
+import type { Rect } from "../../../ui/pan-zoom";
+import type { Cells, LearnNode } from "../../../wire";
+import { cellFormat, numbersOf, scaleFor, sizeOf } from "../cells";
+import { type Arrived, doneEdges, edgesAt, hasValue } from "../steps";
+import * as store from "../store";
+import { CELL, type EdgePath, type GraphLayout, gridSize, isPicture, PITCH, sideText } from "./layout";
+import {
+  around,
+  begin,
+  camera,
+  fit,
+  isHeld,
+  layout,
+  panBy,
+  type Point,
+  type Route,
+  show,
+  viewSize,
+  zoomBy,
+} from "./view";
+
+export function LessonGraph() {
+  const stage = useRef<HTMLDivElement>(null);
+  const all = store.lesson.value;
+  const drawn = layout.value;
+  useViewSize(stage);
+  usePanning(stage);
+  useFollowing();
+  const [focused, setFocused] = useState<number | null>(null);
+  if (all === null || drawn === null) return null;
+  const roving = focused !== null && focused < all.nodes.length ? focused : (store.currentTarget.value ?? 0);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const card = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-node]") : null;
+    if (card === null || !isArrow(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const to = walked(all.nodes, drawn, Number(card.dataset.node), event.key);
+    if (to === null) return;
+    setFocused(to);
+    show(drawn.boxes[to]!);
+    stage.current?.querySelector<HTMLElement>(`[data-node="${to}"]`)?.focus({ preventScroll: true });
+  };
+  return (
+    <>
+      <div class="learn-stage" ref={stage} role="group" aria-label="Expression graph" onKeyDown={onKeyDown}>
+        <Drawing>
+          <EdgeLayer layout={drawn} />
+          {all.nodes.map((node) => (
+            <Card
+              key={node.id}
+              node={node}
+              box={drawn.boxes[node.id]!}
+              role={roleOf(node.id)}
+              hasFocus={node.id === roving}
+              onChoose={() => {
+                setFocused(node.id);
+                store.lookedAt.value = store.lookedAt.peek() === node.id ? null : node.id;
+              }}
+            />
+          ))}
+          <Chip layout={drawn} />
+        </Drawing>
+      </div>
+      <ZoomBar />
+    </>
+  );
+}
+
+function roleOf(id: number): "now" | "from" | "" {
+  if (id === store.currentTarget.value) return "now";
+  if (store.direction.value === "backward") return id === store.currentNode.value?.id ? "from" : "";
+  return store.currentNode.value?.parents.includes(id) === true ? "from" : "";
+}
+
+function useViewSize(stage: { current: HTMLDivElement | null }): void {
+  useLayoutEffect(() => {
+    const box = stage.current;
+    if (box === null) return undefined;
+    const measure = (): void => {
+      viewSize.value = { width: box.clientWidth, height: box.clientHeight };
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, []);
+}
+
+/** The drawing is fitted when it is new, and what the step is about is kept in view. */
+function useFollowing(): void {
+  const seen = useRef<unknown>(null);
+  useEffect(() => {
+    seen.current = null;
+  }, []);
+  useSignalEffect(() => {
+    const [drawn, size] = [layout.value, viewSize.value];
+    if (drawn === null || size.width === 0) return;
+    begin(currentPart(), seen.current !== drawn);
+    seen.current = drawn;
+  });
+  useSignalEffect(() => {
+    const part = currentPart();
+    if (part !== null && layout.peek() !== null) show(part);
+  });
+}
+
+function currentPart(): ReturnType<typeof around> {
+  const boxes = layout.peek()?.boxes ?? [];
+  const ids = [store.currentTarget.value, store.currentNode.value?.id ?? null];
+  return around(ids.flatMap((id) => (id === null || boxes[id] === undefined ? [] : [boxes[id]])));
+}
+
+// --- Zoom and fit of the drawing.
+
+function ZoomBar() {
+  return (
+    <div class="float learn-zoom" role="toolbar" aria-label="View">
+      <ZoomButtons scale={camera.value.scale} zoomBy={zoomBy} />
+      <FitButton fit={fit} />
+    </div>
+  );
+}
+
+// --- What moves and zooms as a whole. Its cards are not made anew for that.
+
+function Drawing({ children }: { children: ComponentChildren }) {
+  const { x, y, scale } = camera.value;
+  return (
+    <div
+      class={isHeld.value ? "learn-drawing held" : "learn-drawing"}
+      style={{ transform: `translate(${-x * scale}px, ${-y * scale}px) scale(${scale})` }}
+    >
+      {children}
+    </div>
+  );
+}
+
+// --- Where the arrow keys lead from a card: along the edges, or to a neighbour.
+
+type ArrowKey = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
+
+function isArrow(key: string): key is ArrowKey {
+  return /^Arrow(Up|Down|Left|Right)$/.test(key);
+}
+
+/** Null where there is nothing that way. */
+export function walked(nodes: readonly LearnNode[], layout: GraphLayout, from: number, key: ArrowKey): number | null {
+  const middle = (id: number): number => layout.boxes[id]!.x + layout.boxes[id]!.width / 2;
+  const near = (ids: readonly number[]): number | null =>
+    ids.length === 0
+      ? null
+      : ids.reduce((one, other) => (Math.abs(middle(other) - middle(from)) < Math.abs(middle(one) - middle(from)) ? other : one));
+  if (key === "ArrowUp") return near(nodes[from]?.parents ?? []);
+  if (key === "ArrowDown") return near(nodes.filter(({ parents }) => parents.includes(from)).map(({ id }) => id));
+  const sign = key === "ArrowRight" ? 1 : -1;
+  const beside = nodes.filter(
+    ({ id }) => layout.ranks[id] === layout.ranks[from] && sign * (middle(id) - middle(from)) > 0,
+  );
+  return near(beside.map(({ id }) => id));
+}
+
+// --- On the line of the step: what goes along it, and which way.
+
+/** As in learn.css. */
+const WIDTH = 86;
+const HEIGHT = 18;
+
+function Chip({ layout }: { layout: GraphLayout }) {
+  const [direction, step] = [store.direction.value, store.step.value];
+  const now = edgesAt(store.lesson.value!, direction, step);
+  const edge = layout.edges.find(({ key }) => now.has(key));
+  if (direction === "forward" || edge === undefined) return null;
+  const { start, end, side } = edge.route;
+  const at = side === "down" ? besideArrow(edge.route) : { x: (start.x + end.x) / 2 - WIDTH / 2, y: (start.y + end.y) / 2 - HEIGHT / 2 };
+  const arrow = side === "down" ? "↑" : side === "left" ? "→" : "←";
+  return (
+    <span class="learn-chip" style={{ left: `${at.x}px`, top: `${at.y}px` }} aria-hidden="true">
+      gradient {arrow}
+    </span>
+  );
+}
+
+/** Clear of the line, which goes to the other side, and between the cards where they are near. */
+function besideArrow({ start, end }: Route): Point {
+  const gap = end.y - start.y;
+  return {
+    x: start.x + (end.x > start.x + 8 ? -WIDTH - 18 : 18),
+    y: start.y + (gap < 2 * HEIGHT ? (gap - HEIGHT) / 2 : 8),
+  };
+}
+
+// --- The lines of the graph, under its cards, and what goes along one of them now.
+
+const ARROW = 6;
+
+function EdgeLayer({ layout }: { layout: GraphLayout }) {
+  const lesson = store.lesson.value!;
+  const [direction, step] = [store.direction.value, store.step.value];
+  const now = edgesAt(lesson, direction, step);
+  const done = doneEdges(lesson, direction, step);
+  const { x, y, width, height } = layout.bounds;
+  const current = layout.edges.filter(({ key }) => now.has(key));
+  return (
+    <svg
+      class="learn-edges"
+      style={{ left: `${x}px`, top: `${y}px` }}
+      width={width}
+      height={height}
+      viewBox={`${x} ${y} ${width} ${height}`}
+      aria-hidden="true"
+    >
+      {lesson.nodes.map(({ id, kind }) => kind !== "op" && <LeafOutline key={id} box={layout.boxes[id]!} />)}
+      {layout.edges.map(({ key, route }) => (
+        <path key={key} class={now.has(key) ? "edge now" : done.has(key) ? "edge done" : "edge"} d={route.path} />
+      ))}
+      {current.map((edge) => (
+        <Arrow key={edge.key} edge={edge} isBackward={direction === "backward"} />
+      ))}
+    </svg>
+  );
+}
+
+/** Inputs are dashed, more evenly than a border would be. */
+function LeafOutline({ box: { x, y, width, height } }: { box: Rect }) {
+  return <rect class="leaf" x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx={6} />;
+}
+
+/** At the end to which something goes: up to the input on the way back, down to the op on the way forward. */
+function Arrow({ edge: { route }, isBackward }: { edge: EdgePath; isBackward: boolean }) {
+  const [tip, dx, dy] = arrowOf(route, isBackward);
+  const back = { x: tip.x - dx * ARROW * 1.4, y: tip.y - dy * ARROW * 1.4 };
+  const [one, other] = [
+    { x: back.x - dy * ARROW, y: back.y + dx * ARROW },
+    { x: back.x + dy * ARROW, y: back.y - dx * ARROW },
+  ];
+  return <path class="arrow" d={`M${tip.x} ${tip.y}L${one.x} ${one.y}L${other.x} ${other.y}Z`} />;
+}
+
+function arrowOf({ start, end, side }: Route, isBackward: boolean): readonly [Point, number, number] {
+  const [dx, dy] = side === "down" ? [0, 1] : [side === "left" ? -1 : 1, 0];
+  return isBackward ? [start, -dx, -dy] : [end, dx, dy];
+}
+
+// --- Drag the drawing, zoom it with the wheel or two fingers. A press on a card that does not move is a
+//   click on it.
+
+/** A press that moves less than this is a click. */
+const SLACK = 4;
+
+interface PointerPlace {
+  readonly x: number;
+  readonly y: number;
+}
+
+function usePanning(stage: { current: HTMLDivElement | null }): void {
+  useEffect(() => {
+    const box = stage.current;
+    if (box === null) return undefined;
+    const pressed = new Map<number, PointerPlace>();
+    let start: PointerPlace | null = null;
+    let hasMoved = false;
+    const at = (event: MouseEvent): PointerPlace => {
+      const bounds = box.getBoundingClientRect();
+      return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
+    };
+    const onDown = (event: PointerEvent): void => {
+      if (event.button !== 0 && event.button !== 1) return;
+      pressed.set(event.pointerId, at(event));
+      start = at(event);
+      hasMoved = pressed.size > 1;
+    };
+    const onMove = (event: PointerEvent): void => {
+      const [before, now] = [pressed.get(event.pointerId), at(event)];
+      if (before === undefined) return;
+      if (!hasMoved && start !== null && Math.hypot(now.x - start.x, now.y - start.y) > SLACK) {
+        hasMoved = true;
+        isHeld.value = true;
+        // From here on the drag is followed wherever it goes.
+        box.setPointerCapture(event.pointerId);
+      }
+      if (!hasMoved) return;
+      const other = [...pressed].find(([id]) => id !== event.pointerId)?.[1];
+      if (other === undefined) panBy(now.x - before.x, now.y - before.y);
+      else zoomBy(Math.hypot(now.x - other.x, now.y - other.y) / Math.max(1, Math.hypot(before.x - other.x, before.y - other.y)), other);
+      pressed.set(event.pointerId, now);
+    };
+    const onUp = (event: PointerEvent): void => {
+      pressed.delete(event.pointerId);
+      isHeld.value = false;
+    };
+    const onClick = (event: MouseEvent): void => {
+      if (hasMoved) event.stopPropagation();
+      hasMoved = false;
+    };
+    const onWheel = (event: WheelEvent): void => {
+      event.preventDefault();
+      const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+      if (event.shiftKey && !event.ctrlKey) {
+        panBy(-(event.deltaX || event.deltaY) * lines, 0);
+        return;
+      }
+      // Pinching on a touch pad comes as a wheel with Control, in smaller steps.
+      const amount = event.deltaY * lines * (event.ctrlKey ? 0.01 : 0.0016);
+      zoomBy(Math.exp(-Math.max(-0.6, Math.min(0.6, amount))), at(event));
+    };
+    box.addEventListener("pointerdown", onDown);
+    box.addEventListener("pointermove", onMove);
+    box.addEventListener("pointerup", onUp);
+    box.addEventListener("pointercancel", onUp);
+    box.addEventListener("click", onClick, true);
+    box.addEventListener("wheel", onWheel, { passive: false });
+    return () => {
+      box.removeEventListener("pointerdown", onDown);
+      box.removeEventListener("pointermove", onMove);
+      box.removeEventListener("pointerup", onUp);
+      box.removeEventListener("pointercancel", onUp);
+      box.removeEventListener("click", onClick, true);
+      box.removeEventListener("wheel", onWheel);
+    };
+  }, [stage.current]);
+}
+
+// --- A value of the graph: its name, how it was made, its numbers and its gradient as colours.
+
+interface Props {
+  node: LearnNode;
+  box: Rect;
+  /** How it takes part in the step: where something arrives, where it comes from. */
+  role: "now" | "from" | "";
+  hasFocus: boolean;
+  onChoose: () => void;
+}
+
+function Card({ node, box, role, hasFocus, onChoose }: Props) {
+  const lesson = store.lesson.value!;
+  const isMade = hasValue(lesson, store.direction.value, store.step.value, node.id);
+  const gradient = store.shownGradient(node.id);
+  const isLooked = store.lookedAt.value === node.id;
+  const isBackward = store.direction.value === "backward";
+  const marked = role === "now" && isBackward && !store.isHidden.value ? store.element.value : -1;
+  return (
+    <button
+      class={`learn-card ${node.kind === "op" ? "" : "leaf"} ${role} ${isLooked ? "looked" : ""}`}
+      style={{ left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }}
+      tabIndex={hasFocus ? 0 : -1}
+      data-node={node.id}
+      aria-pressed={isLooked}
+      aria-label={labelOf(node, isMade, gradient)}
+      title={node.layer === "" ? undefined : `in ${node.layer}`}
+      onClick={onChoose}
+    >
+      <span class="card-head">
+        <b class="mono clip">{node.name}</b>
+        <span class="clip">{sideText(node)}</span>
+      </span>
+      <span class="card-grids">
+        <MiniGrid cells={node.value} scale={scaleFor(node.value, "value")} isGhost={!isMade} />
+        {gradient.state === "arrived" ? (
+          <MiniGrid cells={gradient.cells} scale={scaleFor(gradient.cells, "gradient")} marked={marked} />
+        ) : (
+          <MiniGrid cells={node.value} scale={scaleFor(node.value, "gradient")} isGhost />
+        )}
+      </span>
+      <span class="card-foot">
+        <span>{isMade ? caption(node.value, "value") : "not yet"}</span>
+        <span>{gradientCaption(gradient)}</span>
+      </span>
+    </button>
+  );
+}
+
+/** A single number is written out; what is cut off or small says how large it is. */
+function caption(cells: Cells, word: string): string {
+  const numbers = numbersOf(cells);
+  if (sizeOf(cells) === 1 && numbers.length === 1) return cellFormat(numbers)(numbers[0]!);
+  return isPicture(cells) ? `${word} ${formatShape(cells.shape)}` : word;
+}
+
+function gradientCaption(gradient: Arrived): string {
+  if (gradient.state === "none") return "no grad";
+  if (gradient.state === "not yet") return "not yet";
+  const { number, num_all } = gradient.step;
+  return gradient.isAll ? caption(gradient.cells, "grad") : `${number} of ${num_all}`;
+}
+
+const GRADIENT_WORDS = { none: "no gradient wanted", "not yet": "gradient not yet", arrived: "gradient arrived" } as const;
+
+function labelOf(node: LearnNode, isMade: boolean, gradient: Arrived): string {
+  const made = node.kind === "op" ? (node.text === node.name ? node.rule : node.text) : node.kind;
+  const state = gradient.state === "arrived" && !gradient.isAll ? "part of the gradient arrived" : GRADIENT_WORDS[gradient.state];
+  return `${node.name}, ${made}, ${formatShape(node.value.shape)}, ${isMade ? "" : "value not yet, "}${state}`;
+}
+
+// --- The numbers of a tensor as small coloured cells, without the numbers.
+
+interface MiniGridProps {
+  cells: Cells;
+  scale: Scale;
+  /** Not there yet, or never: the places without colours. */
+  isGhost?: boolean;
+  /** Outlined; -1 for none. */
+  marked?: number;
+}
+
+function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps) {
+  const { width, height } = gridSize(cells);
+  if (isPicture(cells)) {
+    if (!isGhost) return <MiniPicture cells={cells} scale={scale} />;
+    return (
+      <svg class="mini" width={width} height={height} aria-hidden="true">
+        <rect class="ghost" x={0.5} y={0.5} width={width - 1} height={height - 1} rx={2} />
+      </svg>
+    );
+  }
+  const columns = Math.max(1, cells.num_columns);
+  const numbers = numbersOf(cells);
+  return (
+    <svg class="mini" width={width} height={height} aria-hidden="true">
+      {numbers.map((value, at) => {
+        const [x, y] = [(at % columns) * PITCH, Math.floor(at / columns) * PITCH];
+        if (isGhost) return <rect key={at} class="ghost" x={x + 0.5} y={y + 0.5} width={CELL - 1} height={CELL - 1} rx={2} />;
+        return <rect key={at} class={stepClass(scale, value)} x={x} y={y} width={CELL} height={CELL} rx={2} />;
+      })}
+      {marked >= 0 && !isGhost && marked < numbers.length && (
+        <rect
+          class="marked"
+          x={(marked % columns) * PITCH}
+          y={Math.floor(marked / columns) * PITCH}
+          width={CELL}
+          height={CELL}
+          rx={2}
+        />
+      )}
+    </svg>
+  );
+}
+
+// --- A tensor with more numbers than cells have room for: a pixel for each.
+
+interface MiniPictureProps {
+  cells: Cells;
+  scale: Scale;
+  /** On screen; as on a card where it is not said. */
+  size?: { readonly width: number; readonly height: number };
+}
+
+function MiniPicture({ cells, scale, size = gridSize(cells) }: MiniPictureProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const tick = page.themeTick.value;
+  const [columns, rows] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
+  useLayoutEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (context === null || context === undefined || cells.values.length < columns * rows) return;
+    const pixels = paintValues(numbersOf(cells), 0, columns, rows, scale, readPalette("div"));
+    context.putImageData(new ImageData(pixels, columns, rows), 0, 0);
+  }, [cells, scale.low, scale.high, tick]);
+  return (
+    <canvas
+      ref={canvas}
+      class="mini-picture"
+      width={columns}
+      height={rows}
+      style={{ width: `${size.width}px`, height: `${size.height}px` }}
+      aria-hidden="true"
+    />
+  );
+}

@@ -1,0 +1,199 @@
+/** All state of the page: which lesson, which step of it, what is looked at, and how far the student is. */
+import { batch, computed, signal } from "@preact/signals";
+import { isConnected } from "../../data/connection";
+import * as page from "../../data/store";
+import type { Example, Exercise, LearnCheck, Lesson } from "../../wire";
+import { decimalText, largestAt, sharedLimit } from "./cells";
+import { type Direction, gradientAt, lineAt, nodeAt, numSteps, targetAt } from "./steps";
+
+export type PageMode = "expressions" | "exercises";
+
+export interface Catalogue {
+  readonly examples: readonly Example[];
+  readonly exercises: readonly Exercise[];
+  /** What may be written, a line each. */
+  readonly functions: readonly string[];
+}
+
+export type Opening =
+  | { readonly state: "empty" }
+  | { readonly state: "loading"; readonly title: string }
+  | { readonly state: "failed"; readonly reason: string }
+  | { readonly state: "shown" };
+
+/** How far the asking of torch is. */
+export type Checking = { readonly state: "none" | "waiting" | "shown" } | { readonly state: "failed"; readonly reason: string };
+
+/** Null until the server has told it. */
+export const catalogue = signal<Catalogue | null>(null);
+/** Why there is none; empty where there is, or may be. */
+export const catalogueFailure = signal("");
+
+export const pageMode = signal<PageMode>("expressions");
+export const opening = signal<Opening>({ state: "empty" });
+export const lesson = signal<Lesson | null>(null);
+/** What was sent to get the lesson: an example's, or the student's own. */
+export const sourceText = signal("");
+/** The example that is shown, or that it was edited from; empty for none. */
+export const exampleId = signal("");
+export const isOwn = signal(false);
+
+export const direction = signal<Direction>("backward");
+/** From 1. */
+export const step = signal(1);
+export const isPlaying = signal(false);
+
+export const checks = signal<ReadonlyMap<number, LearnCheck>>(new Map());
+export const checking = signal<Checking>({ state: "none" });
+
+/** The element of the contribution, or of the result on the way forward, that is looked at: chosen, and under the pointer. Null for none. */
+export const chosenElement = signal<number | null>(null);
+export const hoveredElement = signal<number | null>(null);
+/** The node whose numbers are shown beside the step. */
+export const lookedAt = signal<number | null>(null);
+
+export const isGuessing = signal(false);
+/** Up to which step everything was shown to somebody who guesses. */
+const shownUpTo = signal(0);
+
+/** One scale for all tensors, or one for each. */
+export const isScaleShared = signal(true);
+
+/** Where the scales of all tensors end, as somebody wants it; null for what the lesson needs. */
+export const fixedLimits = signal<Readonly<Record<"value" | "gradient", number | null>>>({ value: null, gradient: null });
+
+export const isEditing = signal(false);
+export const draft = signal("");
+
+export const count = computed(() => (lesson.value === null ? 0 : numSteps(lesson.value, direction.value)));
+
+export const backwardStep = computed(() =>
+  direction.value === "backward" ? (lesson.value?.backward[step.value - 1] ?? null) : null,
+);
+
+export const currentNode = computed(() =>
+  lesson.value === null ? null : nodeAt(lesson.value, direction.value, step.value),
+);
+
+export const currentTarget = computed(() =>
+  lesson.value === null ? null : targetAt(lesson.value, direction.value, step.value),
+);
+
+export const currentLine = computed(() =>
+  lesson.value === null ? 0 : lineAt(lesson.value, direction.value, step.value),
+);
+
+/** Is what this step brings still to be guessed? */
+export const isHidden = computed(
+  () => isGuessing.value && direction.value === "backward" && step.value > shownUpTo.value && count.value > 0,
+);
+
+/** The step up to which gradients are shown. */
+export const shownStep = computed(() => (isHidden.value ? step.value - 1 : step.value));
+
+export const element = computed(() => {
+  const made = direction.value === "forward" ? currentNode.value?.value : backwardStep.value?.contribution;
+  if (made === undefined) return 0;
+  const wanted = hoveredElement.value ?? chosenElement.value;
+  return wanted !== null && wanted < made.values.length ? wanted : largestAt(made);
+});
+
+/** What colours mean at their ends, of values and of gradients. */
+export const limits = computed(() => {
+  const nodes = lesson.value?.nodes ?? [];
+  const steps = lesson.value?.backward ?? [];
+  const fixed = fixedLimits.value;
+  return {
+    value: fixed.value ?? sharedLimit(nodes.map(({ value }) => value)),
+    // Where all begins is always 1, however small the rest is.
+    gradient: fixed.gradient ?? sharedLimit(steps.slice(steps.length > 1 ? 1 : 0).map(({ after }) => after)),
+  };
+});
+
+export const lossText = computed(() => {
+  const all = lesson.value;
+  const loss = all?.loss ?? null;
+  return all === null || loss === null ? null : (all.nodes[loss]?.value.values[0] ?? null);
+});
+
+/** Show another lesson, from the beginning or from a step of it. */
+export function showLesson(next: Lesson, place: { direction?: Direction; step?: number } = {}): void {
+  batch(() => {
+    lesson.value = next;
+    opening.value = { state: "shown" };
+    checks.value = new Map(next.checks.map((check) => [check.node, check]));
+    checking.value = { state: next.checks.length > 0 ? "shown" : "none" };
+    lookedAt.value = null;
+    shownUpTo.value = 0;
+    const wanted = place.direction ?? direction.peek();
+    direction.value = wanted === "backward" && next.backward.length === 0 ? "forward" : wanted;
+    setStep(place.step ?? 1);
+  });
+}
+
+/** Go to a step, no further than the ends. */
+export function setStep(to: number): void {
+  batch(() => {
+    step.value = Math.max(1, Math.min(Math.max(1, count.peek()), Math.round(to)));
+    chosenElement.value = null;
+    hoveredElement.value = null;
+  });
+}
+
+/** Look at an element, also where the pointer rests on another. */
+export function chooseElement(nth: number): void {
+  batch(() => {
+    chosenElement.value = nth;
+    hoveredElement.value = null;
+  });
+}
+
+/** Forward or backward: from the beginning of it. */
+export function setDirection(to: Direction): void {
+  if (to === direction.peek() || (to === "backward" && (lesson.peek()?.backward.length ?? 0) === 0)) return;
+  batch(() => {
+    direction.value = to;
+    isPlaying.value = false;
+    setStep(1);
+  });
+}
+
+/** Show what was to be guessed at this step. */
+export function reveal(): void {
+  shownUpTo.value = Math.max(shownUpTo.peek(), step.peek());
+}
+
+export function setGuessing(isOn: boolean): void {
+  batch(() => {
+    isGuessing.value = isOn;
+    shownUpTo.value = isOn ? step.peek() - 1 : 0;
+    if (isOn) isPlaying.value = false;
+  });
+}
+
+/** What has arrived at a node, as far as it may be seen. */
+export function shownGradient(id: number): ReturnType<typeof gradientAt> {
+  return lesson.value === null
+    ? { state: "none" }
+    : gradientAt(lesson.value, direction.value, shownStep.value, id);
+}
+
+// --- What can be done now and, of what cannot, why.
+
+export const isOneFile = computed(() => page.source.value?.connection.value.state === "one-file");
+
+/** Why the server cannot be asked now; empty where it can. */
+export function whyNotAsk(): string {
+  if (isOneFile.value) return "This page is one file, without a server.";
+  return isConnected.value ? "" : "The connection to the server is lost.";
+}
+
+const NOT_FINITE: Readonly<Record<string, string>> = { nan: "NaN", inf: "\u221e", "-inf": "\u2212\u221e" };
+
+/** The loss as the time bar says it; empty where there is none. */
+export function lossSaid(): string {
+  const value = lossText.value;
+  if (value === null) return "";
+  if (typeof value === "number") return decimalText(value, 4);
+  return NOT_FINITE[value] ?? value;
+}

@@ -1,0 +1,419 @@
+/** The colours of the variable with their limits, which can be fixed, and how small values are drawn. */
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { formatCount, formatShape, formatValue } from "../../data/format";
+import { markOf, phase } from "../../data/network/network-state";
+import * as store from "../../data/network/store";
+import { choose, MAPS, range, setCentred, setLimit, shownVariable } from "../../data/network/value-ranges";
+import { grouped } from "../../data/network/words";
+import { themeTick } from "../../data/store";
+import { formatTicks } from "../../plot/ticks";
+import { cssRamp } from "../../stage3d/network/colours";
+import { FilterField } from "../../ui/FilterField";
+import { Icon } from "../../ui/Icon";
+import { useKey } from "../../ui/TimeBar";
+import { setPanel } from "../../ui/panels";
+import { useRowsInView } from "../../ui/scroll";
+import type { NetLayer, NetVariable } from "../../wire";
+
+const NUM_WORDS = 5;
+
+export function ColourPanel() {
+  const { map, isAuto, isCentred, fading } = store.look.value;
+  const variable = shownVariable.value || store.variable.value;
+  const isKnown = range.value !== null;
+  return (
+    <section class="net-colour" aria-label="Colour">
+      <div class="panel-head">
+        <h2>Colour</h2>
+        <span class="grow" />
+        <span class="muted fs-1">{variable}</span>
+      </div>
+      <div class="net-scale pad">
+        <Legend />
+        <div class="ctl">
+          <LimitField key={`max ${variable}`} which="max" title="Max" variable={variable} />
+          <LimitField key={`min ${variable}`} which="min" title="Min" variable={variable} />
+          <label class="check" title="From the lowest to the highest value that was ever recorded">
+            <input
+              type="checkbox"
+              checked={isAuto}
+              disabled={!isKnown && isAuto}
+              onChange={(event) => setAuto(variable, event.currentTarget.checked)}
+            />
+            Auto range
+          </label>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isCentred}
+              onChange={(event) => setCentred(variable, event.currentTarget.checked)}
+            />
+            Centre on zero
+          </label>
+          <select
+            class="input"
+            aria-label="Colour map"
+            value={map}
+            onChange={(event) => choose(variable, { map: event.currentTarget.value as store.MapName })}
+          >
+            {MAPS.map(([name, title]) => (
+              <option key={name} value={name}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </div>
+      </div>
+      <label class="net-fading pad" title="The smaller a value, the more transparent">
+        <span>Fade small values</span>
+        <input
+          class="grow"
+          type="range"
+          aria-label="Fade small values"
+          min={0}
+          max={1}
+          step={0.05}
+          value={fading}
+          onInput={(event) => (store.look.value = { ...store.look.peek(), fading: Number(event.currentTarget.value) })}
+        />
+      </label>
+    </section>
+  );
+}
+
+function setAuto(variable: string, isAuto: boolean): void {
+  const { min, max } = store.look.peek();
+  choose(variable, { fixed: isAuto ? null : { min, max } });
+}
+
+/** The limits, and what lies between them, beside the colours. */
+function Legend() {
+  const { min, max, map } = store.look.value;
+  const values = Array.from({ length: NUM_WORDS }, (_, at) => max + ((min - max) * at) / (NUM_WORDS - 1));
+  return (
+    <div class="legend-tall" role="img" aria-label={`Colours from ${formatValue(min)} to ${formatValue(max)}`}>
+      {/* The colours are those of the theme: with another one they are read anew. */}
+      <span key={themeTick.value} class="ramp-tall" style={{ background: `linear-gradient(to top, ${cssRamp(map)})` }} />
+      <div class="ends" aria-hidden="true">
+        {legendTexts(values).map((text, at) => (
+          <span key={at}>{text}</span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const DIGITS = 3;
+
+/** With three digits of the largest, all alike: 1.00, 0.50, 0. */
+export function legendTexts(values: readonly number[]): string[] {
+  const power = Math.floor(Math.log10(Math.max(...values.map(Math.abs)) || 1));
+  if (power < -4 || power > 6) return formatTicks(values.map((value) => Number(value.toPrecision(DIGITS))));
+  const decimals = Math.max(0, DIGITS - 1 - power);
+  return values.map((value) => (value === 0 ? "0" : value.toFixed(decimals).replace("-", "\u2212")));
+}
+
+interface FieldProps {
+  which: "min" | "max";
+  title: string;
+  variable: string;
+}
+
+function LimitField({ which, title, variable }: FieldProps) {
+  const [error, setError] = useState("");
+  // What is being typed stays while the limits move with the values.
+  const [draft, setDraft] = useState<string | null>(null);
+  const value = store.look.value[which];
+  return (
+    <div class="field">
+      <label for={`net-${which}`}>{title}</label>
+      <input
+        id={`net-${which}`}
+        class={error === "" ? "input" : "input bad"}
+        type="text"
+        inputMode="decimal"
+        autocomplete="off"
+        aria-invalid={error !== ""}
+        value={draft ?? plainText(value)}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onChange={(event) => {
+          const text = event.currentTarget.value.replaceAll("\u2212", "-").replaceAll(/[\s\u202f]/g, "");
+          setError(text === "" ? "A limit is a number." : setLimit(variable, which, Number(text)));
+          // What is not taken does not stay: the limit is what the colours show.
+          setDraft(null);
+        }}
+      />
+      {error !== "" && (
+        <span class="hint" role="alert">
+          {error}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** As it can be typed: with a true minus, without groups. */
+function plainText(value: number): string {
+  return String(Number(value.toPrecision(4))).replaceAll("-", "\u2212");
+}
+
+// --- The variables as buttons, in groups, each with a sentence on what it is.
+
+const TIP_DELAY_MS = 400;
+/** Letters that fit into the fourth part of a panel. */
+const MAX_NARROW = 7;
+
+interface Tip {
+  readonly variable: NetVariable;
+  readonly left: number;
+  readonly top: number;
+}
+
+export function VariablePanel() {
+  const all = store.variables.value;
+  const box = useRef<HTMLDivElement>(null);
+  const [tip, showTip] = useTip();
+  useKey("v", () => focusChosen(box.current));
+  // Asked for by the key while the panel was folded away.
+  useEffect(() => {
+    if (isWanted) focusChosen(box.current);
+    isWanted = false;
+  }, []);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (by === undefined || all.length === 0 || event.shiftKey) return;
+    event.preventDefault();
+    const at = all.findIndex(({ name }) => name === store.variable.peek());
+    const next = (at + by + all.length) % all.length;
+    store.variable.value = all[next]!.name;
+    box.current?.querySelectorAll("button")[next]?.focus();
+  };
+  return (
+    <>
+      <div class="panel-head">
+        <h2>Variable</h2>
+        <span class="grow" />
+        <kbd aria-hidden="true">v</kbd>
+      </div>
+      <div ref={box} role="radiogroup" aria-label="Variable" onKeyDown={onKeyDown}>
+        {all.length === 0 && (phase.value === "waiting" ? <Skeleton /> : <p class="pad muted fs-2">None recorded</p>)}
+        {[...grouped(all, ({ group }) => group)].map(([group, variables]) => (
+          <div class="vgroup" key={group} role="group" aria-label={group}>
+            <h3>{group}</h3>
+            <div class="vars">
+              {variables.map((variable) => (
+                <VariableButton key={variable.name} variable={variable} showTip={showTip} />
+              ))}
+            </div>
+          </div>
+        ))}
+      </div>
+      {tip !== null && (
+        <div class="net-tip fixed" role="tooltip" style={{ left: `${tip.left}px`, top: `${tip.top}px` }}>
+          <b>{tip.variable.name}</b> <span>{tip.variable.about}</span>
+        </div>
+      )}
+    </>
+  );
+}
+
+let isWanted = false;
+
+/** While the panel is folded away: the key opens it, and the variables take the focus when they are there. */
+export function VariablesAway() {
+  useKey("v", () => {
+    isWanted = true;
+    setPanel("left", true);
+  });
+  return null;
+}
+
+function focusChosen(box: HTMLElement | null): void {
+  box?.querySelector<HTMLElement>("[aria-checked=true]")?.focus();
+}
+
+interface ButtonProps {
+  variable: NetVariable;
+  showTip: (variable: NetVariable | null, button?: HTMLElement) => void;
+}
+
+function VariableButton({ variable, showTip }: ButtonProps) {
+  const { name, about } = variable;
+  const isOn = store.variable.value === name;
+  return (
+    <button
+      class={name.length > MAX_NARROW ? "btn wide clip" : "btn clip"}
+      role="radio"
+      aria-checked={isOn}
+      aria-description={about}
+      tabIndex={isOn ? 0 : -1}
+      onClick={() => (store.variable.value = name)}
+      onMouseEnter={(event) => showTip(variable, event.currentTarget)}
+      onMouseLeave={() => showTip(null)}
+      onFocus={(event) => {
+        if (event.currentTarget.matches(":focus-visible")) showTip(variable, event.currentTarget);
+      }}
+      onBlur={() => showTip(null)}
+    >
+      {name}
+    </button>
+  );
+}
+
+function useTip(): [Tip | null, ButtonProps["showTip"]] {
+  const [tip, setTip] = useState<Tip | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  const drop = (): void => {
+    if (timer.current !== null) clearTimeout(timer.current);
+    timer.current = null;
+  };
+  useEffect(() => drop, []);
+  const show: ButtonProps["showTip"] = (variable, button) => {
+    drop();
+    setTip(null);
+    if (variable === null || button === undefined || variable.about === "") return;
+    timer.current = setTimeout(() => {
+      const { left, bottom } = button.getBoundingClientRect();
+      setTip({ variable, left, top: bottom + 6 });
+    }, TIP_DELAY_MS);
+  };
+  return [tip, show];
+}
+
+function Skeleton() {
+  return (
+    <div class="vgroup late" aria-hidden="true">
+      <i class="skeleton" style={{ width: "64px", margin: "4px 0 10px" }} />
+      <div class="vars">
+        {[0, 1, 2, 3].map((at) => (
+          <i key={at} class="skeleton" style={{ height: "24px" }} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+// --- The layers from output to input: shown or hidden, alone, and what is to be known of their values.
+
+const ROW_HEIGHT = 28;
+
+const filter = signal("");
+
+export function LayersPanel() {
+  const all = [...(store.scene.value?.layers ?? [])].reverse();
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = all.filter(({ name, module }) => words.every((word) => `${name} ${module}`.toLowerCase().includes(word)));
+  const box = useRef<HTMLDivElement>(null);
+  const { first, end } = useRowsInView(box, shown.length, ROW_HEIGHT);
+  const numHidden = all.length - store.shownLayers.value.length;
+  return (
+    <>
+      <div class="panel-head rule-t">
+        <h2>Layers</h2>
+        <span class="muted fs-1 clip">{numHidden > 0 && `${formatCount(numHidden)} hidden`}</span>
+        <span class="grow" />
+        <button class="btn quiet sm" disabled={numHidden === 0} onClick={showAll}>
+          Show all
+        </button>
+      </div>
+      {all.length > 0 && (
+        <div class="pad-s">
+          <FilterField
+            label="Filter layers"
+            placeholder="Filter layers"
+            value={filter.value}
+            problem=""
+            onChange={(text) => (filter.value = text)}
+            onLeave={() => box.current?.querySelector("button")?.focus()}
+          />
+        </div>
+      )}
+      <div class="panel-body net-layers" ref={box}>
+        {all.length === 0 && (phase.value === "waiting" ? <LayersSkeleton /> : <p class="pad muted fs-2">None recorded</p>)}
+        <ul
+          aria-label="Layers, from output to input"
+          style={{ height: `${shown.length * ROW_HEIGHT}px`, paddingTop: `${first * ROW_HEIGHT}px` }}
+        >
+          {shown.slice(first, end).map((layer) => (
+            <LayerRow key={layer.name} layer={layer} />
+          ))}
+        </ul>
+        {all.length > 0 && shown.length === 0 && <p class="pad-s muted fs-2">No layer has “{filter.value}” in its name.</p>}
+      </div>
+    </>
+  );
+}
+
+function LayerRow({ layer }: { layer: NetLayer }) {
+  const { name, shape, module } = layer;
+  const isAlone = store.isolated.value === name;
+  const isHidden = store.isolated.value === null ? store.hidden.value.has(name) : !isAlone;
+  const about = [name, module, layer.note].filter((part) => part !== "").join(" · ");
+  return (
+    <li class={isHidden ? "hid" : undefined}>
+      <button
+        class="btn quiet square"
+        aria-label={`${isHidden ? "Show" : "Hide"} ${name}`}
+        onClick={() => setHidden(name, !isHidden)}
+      >
+        <Icon name={isHidden ? "eyeOff" : "eye"} />
+      </button>
+      <span class="grow clip layer-name" title={about}>
+        <bdi>{name}</bdi>
+      </span>
+      <LayerMark layer={name} />
+      <span class="muted shape">{formatShape(shape)}</span>
+      <button
+        class="btn quiet square"
+        aria-label={`Isolate ${name}`}
+        aria-pressed={isAlone}
+        onClick={() => (store.isolated.value = isAlone ? null : name)}
+      >
+        <Icon name="only" />
+      </button>
+    </li>
+  );
+}
+
+/** A word besides the hatch, so that it never hangs on a colour. */
+function LayerMark({ layer }: { layer: string }) {
+  const mark = markOf(layer);
+  if (mark === null) return null;
+  if (mark.kind === "missing") {
+    return (
+      <span class="layer-mark missing" title={mark.why}>
+        none
+      </span>
+    );
+  }
+  const text = `step ${formatCount(mark.step)}`;
+  return (
+    <span class="layer-mark" title={`Not recorded at this moment: the values are those of ${text}.`}>
+      {text}
+    </span>
+  );
+}
+
+/** From one layer alone, showing another one leads back to all that were shown, and to it. */
+function setHidden(name: string, isHidden: boolean): void {
+  store.isolated.value = null;
+  const next = new Set(store.hidden.peek());
+  if (isHidden) next.add(name);
+  else next.delete(name);
+  store.hidden.value = next;
+}
+function showAll(): void {
+  store.isolated.value = null;
+  store.hidden.value = new Set();
+}
+
+function LayersSkeleton() {
+  return (
+    <div class="skeletons late" aria-hidden="true">
+      {[140, 96, 120, 104].map((width) => (
+        <i key={width} class="skeleton" style={{ width: `${width}px` }} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,432 @@
+/** Hyperparameters of the runs, as a table and as parallel coordinates. */
+import { useEffect } from "preact/hooks";
+import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import { askOf } from "../../data/requests";
+import { addressOf } from "../../data/route";
+import { runs, runsById } from "../../data/runs";
+import { type Cell, fileName, save, toCsv } from "../../data/save-file";
+import { useAsked } from "../../data/useAsked";
+import { Group, RunTag, ToolButton, Waiting } from "../../plot/Figure";
+import { Blank } from "../../ui/Blank";
+import { RunsFrame } from "../../ui/RunsFrame";
+import { Segments } from "../../ui/controls";
+import { useWidth } from "../../ui/useWidth";
+import type { HparamsRow, RunListing } from "../../wire";
+import { Coordinates } from "./Coordinates";
+import type { Axis, Tick } from "./axes";
+import type { Column, Value } from "./columns";
+import {
+  allRuns,
+  answered,
+  axisFor,
+  byItself,
+  colouring,
+  columns,
+  keptIds,
+  keptRuns,
+  shownColumns,
+} from "./sheet";
+import {
+  filterText,
+  hidesSame,
+  hoveredRun,
+  isChosenOnly,
+  isColumnShown,
+  order,
+  scatterKeys,
+  setChosenOnly,
+  setColumnShown,
+  setFilter,
+  setHidesSame,
+  setScatter,
+  sortBy,
+} from "./state";
+import "../../plot/figures.css";
+import "./parameters.css";
+
+const LINE = 'run.log_hparams({"lr": 0.1})';
+const REFRESH_SECONDS = 5;
+
+export function ParametersPage() {
+  const asked = useAsked<readonly HparamsRow[]>({ key: "hparams", version: versionOfRuns(), ask });
+  useEffect(() => {
+    if (asked.value !== null) answered.value = asked.value;
+  }, [asked.value]);
+  const isEmpty = asked.value?.length === 0 && answered.value.length === 0;
+  return (
+    <RunsFrame isForAll options={answered.value.length > 0 && <ParametersOptions />}>
+      {answered.value.length > 0 ? (
+        <div class="sections parameters">
+          <h1 class="sr">Parameters</h1>
+          <Coordinates />
+          <div class="par-halves">
+            <HparamsTable />
+            <Scatter />
+          </div>
+        </div>
+      ) : isEmpty ? (
+        <Blank icon="details" title="No hyperparameters yet">
+          <span>Log them once in each run; the runs then stand side by side here.</span>
+          <pre>{LINE}</pre>
+        </Blank>
+      ) : (
+        <Waiting problem={asked.problem} height={280} retry={asked.retry} />
+      )}
+    </RunsFrame>
+  );
+}
+
+/** Changes with the runs, and every few seconds while one is running: parameters are not pushed. */
+function versionOfRuns(): string {
+  return runs.value
+    .map(({ id, state, num_series, updated }) => {
+      const beat = state === "running" ? Math.floor(updated / REFRESH_SECONDS) : state;
+      return `${id} ${num_series} ${beat}`;
+    })
+    .join(",");
+}
+
+async function ask(): Promise<readonly HparamsRow[]> {
+  const { answer } = await askOf({ type: "hparams" }, "hparams");
+  return answer.rows;
+}
+
+// --- Which runs and which columns are looked at.
+
+function ParametersOptions() {
+  const all = columns.value;
+  return (
+    <section class="section parameters-options" aria-label="Parameters">
+      <h3>Parameters</h3>
+      <Segments
+        label="Which runs"
+        words={[
+          ["all", "All runs"],
+          ["chosen", "Chosen"],
+        ]}
+        chosen={isChosenOnly.value ? "chosen" : "all"}
+        choose={(word) => setChosenOnly(word === "chosen")}
+      />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={hidesSame.value}
+          onChange={(event) => setHidesSame(event.currentTarget.checked)}
+        />
+        Hide what does not differ
+      </label>
+      <ColumnBoxes title="Hyperparameters" columns={all.filter(({ family }) => family === "hparam")} />
+      <ColumnBoxes title="Metrics" columns={all.filter(({ family }) => family === "metric")} />
+    </section>
+  );
+}
+
+function ColumnBoxes({ title, columns: some }: { title: string; columns: readonly Column[] }) {
+  if (some.length === 0) return null;
+  return (
+    <fieldset class="par-columns">
+      <legend>{title}</legend>
+      {some.map(({ key, name }) => {
+        const isByItself = byItself.value.has(key);
+        return (
+          <label key={key} class="check" title={name}>
+            <input
+              type="checkbox"
+              checked={isColumnShown(key, isByItself)}
+              onChange={(event) => setColumnShown(key, event.currentTarget.checked, isByItself)}
+            />
+            <span class="clip">{name}</span>
+          </label>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+// --- The runs with their parameters and metrics: sorted, filtered, saved.
+
+const MAX_ROWS = 1000;
+
+function HparamsTable() {
+  const runs = keptRuns.value;
+  const shown = shownColumns.value;
+  const tools = (
+    <>
+      <span class="muted fs-1" role="status">
+        {formatCount(runs.length)} of {formatCount(allRuns.value.length)}
+      </span>
+      <input
+        class="input sm par-filter"
+        type="search"
+        placeholder="Filter: adam lr<0.01"
+        aria-label="Filter runs by name, word or comparison"
+        value={filterText.value}
+        onInput={(event) => setFilter(event.currentTarget.value)}
+      />
+      <ToolButton
+        glyph="save"
+        name="Save the table as CSV"
+        press={() => save(fileName(["parameters"], "csv"), toCsv(csvRows()), "text/csv")}
+      />
+    </>
+  );
+  return (
+    <Group name="table" tools={tools}>
+      <div class="par-scroll" tabIndex={0} role="region" aria-label="Table of parameters">
+        <table class="sec-table par-table">
+          <thead>
+            <tr>
+              <Head title="run" sortKey="run" isNumeric={false} family="run" />
+              {shown.map(({ key, name, isNumeric, family }) => (
+                <Head key={key} title={name} sortKey={key} isNumeric={isNumeric} family={family} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {runs.slice(0, MAX_ROWS).map((run) => (
+              <Row key={run.id} run={run} shown={shown} />
+            ))}
+          </tbody>
+        </table>
+        {runs.length === 0 && <p class="muted fs-2 par-few">No run passes the filter and the brushes.</p>}
+        {runs.length > MAX_ROWS && (
+          <p class="muted fs-1 par-few">The first {formatCount(MAX_ROWS)} are shown; the CSV has all.</p>
+        )}
+      </div>
+    </Group>
+  );
+}
+
+interface HeadProps {
+  title: string;
+  sortKey: string;
+  isNumeric: boolean;
+  family: "run" | Column["family"];
+}
+
+function Head({ title, sortKey, isNumeric, family }: HeadProps) {
+  const now = order.value;
+  const isSorted = now.key === sortKey;
+  return (
+    <th
+      scope="col"
+      class={isNumeric ? family : `${family} word`}
+      aria-sort={isSorted ? (now.isDown ? "descending" : "ascending") : undefined}
+    >
+      <button title={`Sort by ${title}`} onClick={() => sortBy(sortKey, isNumeric)}>
+        <span class="clip">{title}</span>
+        {isSorted && <span aria-hidden="true">{now.isDown ? "\u2193" : "\u2191"}</span>}
+      </button>
+    </th>
+  );
+}
+
+function Row({ run, shown }: { run: RunListing; shown: readonly Column[] }) {
+  return (
+    <tr
+      class={hoveredRun.value === run.id ? "on" : undefined}
+      onPointerEnter={() => (hoveredRun.value = run.id)}
+      onPointerLeave={() => (hoveredRun.value = null)}
+    >
+      <th scope="row" class="word">
+        <a
+          href={addressOf("training", { runs: run.id })}
+          onFocus={() => (hoveredRun.value = run.id)}
+          onBlur={() => (hoveredRun.value = null)}
+        >
+          <RunTag run={run} />
+        </a>
+      </th>
+      {shown.map(({ key, values, isNumeric }) => (
+        <td
+          key={key}
+          class={isNumeric ? undefined : "word"}
+          title={String(values.get(run.id) ?? "not known")}
+        >
+          {valueText(values.get(run.id))}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** All columns, shown or not, of the runs in the table. */
+function csvRows(): Cell[][] {
+  const all = columns.value;
+  const head: Cell[] = ["run", ...all.map(({ name }) => name)];
+  return [
+    head,
+    ...keptRuns.value.map((run): Cell[] => [
+      run.name,
+      ...all.map(({ values }) => values.get(run.id) ?? null),
+    ]),
+  ];
+}
+
+// --- One column against another: a point for each run.
+
+const LEFT = 52;
+const RIGHT = 14;
+const TOP = 10;
+const BOTTOM = 22;
+const MAX_TEXT = 8;
+const REACH = 12;
+const PADDING = 24; // of the place around it
+const TICK_ROOM = 44; // pixels
+
+function Scatter() {
+  const [box, width] = useWidth<HTMLDivElement>(360);
+  const x = columnFor(scatterKeys.value.x, "hparam");
+  const y = columnFor(scatterKeys.value.y, "metric");
+  const [across, up] = [x && axisFor(x.key), y && axisFor(y.key)];
+  const hovered = hoveredRun.value === null ? undefined : runsById.value.get(hoveredRun.value);
+  return (
+    <Group
+      name="scatter"
+      tools={
+        <>
+          <Choice label="Across" side="x" chosen={x} />
+          <Choice label="Up" side="y" chosen={y} />
+        </>
+      }
+    >
+      <div ref={box} class="par-place scatter">
+        <p class="sec-remark clip par-remark">
+          {hovered !== undefined && x !== null && y !== null
+            ? `${hovered.name}: ${valueText(x.values.get(hovered.id))}, ${valueText(y.values.get(hovered.id))}`
+            : "\u00a0"}
+        </p>
+        {across === null || up === null ? (
+          <p class="muted par-few">It takes a hyperparameter and a metric.</p>
+        ) : (
+          <Points across={across} up={up} width={Math.max(160, width - PADDING)} />
+        )}
+      </div>
+    </Group>
+  );
+}
+
+function Points({ across, up, width }: { across: Axis; up: Axis; width: number }) {
+  const height = Math.max(180, Math.min(300, Math.round(width * 0.66)));
+  const x = (place: number): number => LEFT + place * (width - LEFT - RIGHT);
+  const y = (place: number): number => TOP + (1 - place) * (height - TOP - BOTTOM);
+  const points = allRuns.value.flatMap(({ id }) => {
+    const [right, high] = [across.place(across.column.values.get(id)), up.place(up.column.values.get(id))];
+    return right === null || high === null ? [] : [{ id, x: x(right), y: y(high) }];
+  });
+  const numMissing = allRuns.value.length - points.length;
+  const point = (event: PointerEvent): void => {
+    const bounds = (event.currentTarget as Element).getBoundingClientRect();
+    const [atX, atY] = [event.clientX - bounds.left, event.clientY - bounds.top];
+    let [found, least]: [string | null, number] = [null, REACH];
+    for (const one of points) {
+      const distance = Math.hypot(one.x - atX, one.y - atY);
+      if (distance <= least && keptIds.value.has(one.id)) [found, least] = [one.id, distance];
+    }
+    hoveredRun.value = found;
+  };
+  return (
+    <>
+      <svg
+        class="sec-chart"
+        width={width}
+        height={height}
+        role="img"
+        aria-label={`${up.column.name} over ${across.column.name}: ${formatNumberOf(points.length, "run")}`}
+        onPointerMove={point}
+        onPointerLeave={() => (hoveredRun.value = null)}
+      >
+        {up.ticks.map(({ place, text }) => (
+          <g key={`${place} ${text}`}>
+            <path class="sec-grid" d={`M${x(0)} ${y(place)}H${x(1)}`} />
+            <text class="e" x={x(0) - 6} y={y(place) + 4}>
+              {clipped(text)}
+            </text>
+          </g>
+        ))}
+        {spaced(across.ticks, TICK_ROOM / (width - LEFT - RIGHT)).map(({ place, text }) => (
+          <text
+            key={`${place} ${text}`}
+            class={place > 0.95 ? "e" : "c"}
+            x={place > 0.95 ? x(place) + RIGHT : x(place)}
+            y={height - 5}
+          >
+            {clipped(text)}
+          </text>
+        ))}
+        <path class="sec-base" d={`M${x(0)} ${y(0) + 4}H${x(1)}`} />
+        {points.map((one) => (
+          <circle
+            key={one.id}
+            class={
+              keptIds.value.has(one.id)
+                ? hoveredRun.value === one.id
+                  ? "par-point on"
+                  : "par-point"
+                : "par-point off"
+            }
+            style={{ fill: colouring.value.of(one.id) }}
+            r={hoveredRun.value === one.id ? 6 : 4}
+            cx={one.x}
+            cy={one.y}
+          />
+        ))}
+      </svg>
+      {numMissing > 0 && <p class="muted fs-1">{formatNumberOf(numMissing, "run")} without both values</p>}
+    </>
+  );
+}
+
+/** The ticks that have room beside each other. */
+function spaced(ticks: readonly Tick[], least: number): readonly Tick[] {
+  let before = -Infinity;
+  return [...ticks]
+    .sort((a, b) => a.place - b.place)
+    .filter(({ place }) => {
+      if (place - before < least) return false;
+      before = place;
+      return true;
+    });
+}
+
+function clipped(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
+}
+
+/** The column that was chosen, or the first of its family that can show something. */
+function columnFor(key: string, family: Column["family"]): Column | null {
+  const all = columns.value;
+  return (
+    all.find((one) => one.key === key) ??
+    all.find((one) => one.family === family && one.isNumeric) ??
+    all.find((one) => one.family === family) ??
+    null
+  );
+}
+
+function Choice({ label, side, chosen }: { label: string; side: "x" | "y"; chosen: Column | null }) {
+  return (
+    <select
+      class="input sm sec-select"
+      aria-label={`${label}: column of the scatter`}
+      value={chosen?.key ?? ""}
+      onChange={(event) => setScatter(side, event.currentTarget.value)}
+    >
+      {columns.value.map(({ key, name }) => (
+        <option key={key} value={key}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+// --- Values of parameters as they are written.
+
+/** Exactly what was given where it is short, so that 0.1 does not become 0.1000; a dash for nothing. */
+export function valueText(value: Value | undefined): string {
+  if (value === undefined || value === null) return "–";
+  if (typeof value !== "number") return String(value);
+  const exact = String(value);
+  return exact.length <= 7 ? exact.replace("-", "\u2212") : formatValue(value, 4);
+}

@@ -1,0 +1,72 @@
+/** Embeddings in two and three dimensions. */
+import { useEffect } from "preact/hooks";
+import { param, setParams } from "../../data/route";
+import * as runs from "../../data/runs";
+import * as page from "../../data/store";
+import { PointsPanel } from "../../stage3d/points/PointsPanel";
+import { PointsTable } from "../../stage3d/points/PointsTable";
+import { ProjectorOptions } from "../../stage3d/points/ProjectorOptions";
+import { Stage } from "../../stage3d/points/Stage";
+import { startLoading } from "../../stage3d/points/embedding";
+import { startReducing } from "../../stage3d/points/reduction";
+import * as store from "../../stage3d/points/store";
+import { Blank } from "../../ui/Blank";
+import { RunsFrame } from "../../ui/RunsFrame";
+import { TimeBar } from "../../ui/TimeBar";
+import "../../stage3d/points/projector.css";
+
+export function ProjectorPage() {
+  const source = page.source.value;
+  useEffect(() => {
+    if (source === null) return undefined;
+    const stops = [startLoading(source), startReducing(source)];
+    return () => stops.forEach((stop) => stop());
+  }, [source]);
+  const hasSome = store.places.value.length > 0;
+  return (
+    <RunsFrame options={hasSome ? <ProjectorOptions /> : null}>{hasSome ? <Projector /> : <NoneYet />}</RunsFrame>
+  );
+}
+
+function Projector() {
+  const list = store.records.value;
+  return (
+    <div class="projector">
+      <h1 class="sr">Projector</h1>
+      <div class="projector-stage">{store.isTable.value ? <PointsTable /> : <Stage />}</div>
+      <PointsPanel />
+      {list.length > 1 && (
+        <div class="projector-time">
+          <TimeBar
+            moments={list}
+            at={store.recordAt.value}
+            numAll={store.list.value?.numAll ?? list.length}
+            isFollowing={store.wantedStep.value === null}
+            onGo={(at) => setParams({ step: String(list[at]!.step) })}
+            onFollow={(isOn) => setParams({ step: isOn ? null : String(list[store.recordAt.peek()]!.step) })}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Nothing, or nothing yet. */
+function NoneYet() {
+  const isWaiting =
+    runs.listing.value.state === "waiting" || runs.chosen.value.some((run) => !runs.index.value.has(run.id));
+  if (isWaiting) return <div class="skeletons late" aria-busy="true" aria-label="Loading the runs" />;
+  if (runs.chosen.value.length === 0)
+    return (
+      <Blank icon="frame" title="No runs are chosen">
+        <span>Choose one in the list on the left.</span>
+      </Blank>
+    );
+  return (
+    <Blank icon="frame" title="No embeddings in these runs">
+      <span>A matrix with a row for each point, and what is known of each of them:</span>
+      <pre>run.log_embedding(step, "penultimate", features, metadata=labels)</pre>
+      {param("embedding") !== "" && <span>The address asks for “{param("embedding")}”.</span>}
+    </Blank>
+  );
+}

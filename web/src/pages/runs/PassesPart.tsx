@@ -1,0 +1,198 @@
+/** The passes that can be opened in Graph: those of runs, and those that were saved by themselves. */
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../data/format";
+import { groupPasses, type PassGroup } from "../../data/pass-groups";
+import { addressOf } from "../../data/route";
+import * as runs from "../../data/runs";
+import * as store from "../../data/store";
+import type { PassDocument } from "../../wire";
+
+/** More would be read than anybody looks at. */
+const MAX_SKETCHES = 8;
+const MAX_SHOWN = 40;
+const LOOK_AGAIN_MS = 3000;
+
+export function PassesPart() {
+  usePassesAgain();
+  const groups = groupPasses(store.source.value?.passes.value ?? [], runs.runsById.value);
+  return (
+    <section class="section passes" aria-label="Passes">
+      <div class="row">
+        <h2>Passes</h2>
+        {groups.length > 0 && <span class="muted fs-1">bars: elements in each op’s output</span>}
+      </div>
+      {groups.length === 0 && (
+        <p class="muted fs-2">
+          None yet. <code>run.log_pass(step, "model", history)</code> puts one into a run.
+        </p>
+      )}
+      <ul>
+        {groups.slice(0, MAX_SHOWN).map((group, at) => (
+          <PassItem key={group.passes[0]!.id} group={group} isSketched={at < MAX_SKETCHES} />
+        ))}
+      </ul>
+      {groups.length > MAX_SHOWN && (
+        <p class="muted fs-1">and {formatCount(groups.length - MAX_SHOWN)} more: Graph lists them all.</p>
+      )}
+    </section>
+  );
+}
+
+function PassItem({ group, isSketched }: { group: PassGroup; isSketched: boolean }) {
+  const newest = group.passes.at(-1)!;
+  // Passes of one model differ little in this: the first stands for all, so that it is read once.
+  const first = group.passes[0]!.id;
+  useEffect(() => {
+    if (isSketched) askForSketch(first);
+  }, [first, isSketched]);
+  const sketch = sketches.value.get(first);
+  return (
+    <li>
+      <a href={addressOf("graph", { pass: newest.id })}>
+        <span class="grow">
+          <span class="row">
+            <b class="clip">{group.name}</b>
+            {sketch?.hasGradients === true && <span class="badge">with gradients</span>}
+          </span>
+          <small class="clip">{whereFrom(group)}</small>
+          <small class="clip">{sketch ? saidOf(sketch) : newest.detail}</small>
+        </span>
+        {sketch ? <SizeBars sizes={sketch.sizes} name={group.name} /> : null}
+      </a>
+    </li>
+  );
+}
+
+function whereFrom({ runId, runName, passes }: PassGroup): string {
+  const newest = passes.at(-1)!;
+  if (runId === "") return newest.detail;
+  const step = newest.step === null ? "" : ` · step ${formatCount(newest.step)}`;
+  return `${runName}${passes.length > 1 ? ` · ${formatNumberOf(passes.length, "pass", "passes")}` : ""}${step}`;
+}
+
+function saidOf(sketch: PassSketch): string {
+  const parts = [
+    formatNumberOf(sketch.numOps, "op"),
+    `${formatLarge(sketch.numParams)} parameters`,
+    sketch.inputShape === null ? "" : formatShape(sketch.inputShape),
+    sketch.seconds > 0 ? formatSeconds(sketch.seconds) : "",
+  ];
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
+/** A pass that a run is given meanwhile shows up by itself. */
+function usePassesAgain(): void {
+  useEffect(() => {
+    const look = (): void => {
+      if (document.visibilityState === "visible") store.source.peek()?.refreshPasses();
+    };
+    look();
+    const timer = setInterval(look, LOOK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, []);
+}
+
+// --- How large the outputs of a pass's ops are, as bars in the order they ran.
+
+const [WIDTH, HEIGHT] = [132, 30];
+const STEPS = 8;
+
+function SizeBars({ sizes, name }: { sizes: readonly number[]; name: string }) {
+  const largest = Math.max(1, ...sizes);
+  const pitch = Math.min(18, WIDTH / Math.max(1, sizes.length));
+  return (
+    <svg
+      class="size-bars"
+      width={WIDTH}
+      height={HEIGHT}
+      role="img"
+      aria-label={`Sizes of the outputs of ${name}`}
+    >
+      {sizes.map((size, at) => {
+        const height = Math.max(1.5, (size / largest) * HEIGHT);
+        return (
+          <rect
+            key={at}
+            class={`q${1 + Math.round((size / largest) * STEPS)}`}
+            x={WIDTH - pitch * (sizes.length - at)}
+            y={HEIGHT - height}
+            width={Math.max(0.5, pitch - Math.min(1, pitch * 0.25))}
+            height={height}
+          />
+        );
+      })}
+    </svg>
+  );
+}
+
+// --- A sketch of a pass: how large each op's output is, and a few figures. Read once, and kept.
+
+interface PassSketch {
+  readonly numOps: number;
+  readonly numParams: number;
+  readonly seconds: number;
+  readonly inputShape: readonly number[] | null;
+  readonly hasGradients: boolean;
+  /** Elements in each op's output, in the order they ran; where there are many ops, the largest of a few. */
+  readonly sizes: readonly number[];
+}
+
+export const MAX_BARS = 48;
+
+/** By the id of the pass. Null where it cannot be read: the page of the pass itself says why. */
+const sketches = signal<ReadonlyMap<string, PassSketch | null>>(new Map());
+
+const waiting: string[] = [];
+let isReading = false;
+
+/** Ask for the sketch of a pass. One at a time: a pass of a large model is many megabytes. */
+function askForSketch(passId: string): void {
+  if (sketches.peek().has(passId) || waiting.includes(passId)) return;
+  waiting.push(passId);
+  if (!isReading) void readAll();
+}
+
+async function readAll(): Promise<void> {
+  isReading = true;
+  for (let passId = waiting[0]; passId !== undefined; passId = waiting[0]) {
+    const sketch = await readSketch(passId);
+    waiting.shift();
+    sketches.value = new Map(sketches.peek()).set(passId, sketch);
+  }
+  isReading = false;
+}
+
+async function readSketch(passId: string): Promise<PassSketch | null> {
+  const source = store.source.peek();
+  if (source === null) return null;
+  return source.openPass(passId).then(
+    ({ document }) => sketchOf(document),
+    () => null,
+  );
+}
+
+export function sketchOf(document: PassDocument): PassSketch {
+  const ops = document.ops.filter((op) => op.kind === "op");
+  const input = document.ops.find((op) => op.kind === "input");
+  return {
+    numOps: ops.length,
+    numParams: document.num_params,
+    seconds: document.elapsed_seconds,
+    inputShape: input?.shape ?? null,
+    hasGradients: document.num_backward_passes > 0,
+    sizes: largestOfEach(
+      ops.map((op) => op.shape.reduce((size, length) => size * length, 1)),
+      MAX_BARS,
+    ),
+  };
+}
+
+/** At most so many numbers, each the largest of as many neighbours as it takes. */
+export function largestOfEach(values: readonly number[], atMost: number): number[] {
+  const each = Math.max(1, Math.ceil(values.length / atMost));
+  const found: number[] = [];
+  for (let from = 0; from < values.length; from += each)
+    found.push(Math.max(...values.slice(from, from + each)));
+  return found;
+}

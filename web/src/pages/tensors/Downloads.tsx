@@ -1,0 +1,86 @@
+/** Take the values along: as a table, or as an array for NumPy. */
+import { useState } from "preact/hooks";
+import { formatNumberOf } from "../../data/format";
+import { fileName, save } from "../../data/save-file";
+import type { TensorValues, Values } from "../../data/source";
+import { windowText } from "../../data/tensor-window";
+import type { AskableTensor } from "../../plot/tensor/subjects";
+import * as store from "./store";
+import { largestWindow, windowCsv, windowShape } from "./store";
+
+interface Props {
+  /** Null where what is here is all there is. */
+  subject: AskableTensor | null;
+  base: TensorValues;
+  /** Says what it is, in the name of the file. */
+  suffix?: string;
+}
+
+export function Downloads({ subject, base, suffix = "" }: Props) {
+  const [fault, setFault] = useState("");
+  const { shape, window } = base.view;
+  const wanted = subject === null ? window : largestWindow(shape, window.item, window);
+  const count = wanted.num_tiles * wanted.num_rows * wanted.num_columns;
+  const step = store.records.value[store.at.value]?.step ?? 0;
+  const nameOf = (extension: string): string =>
+    fileName([store.chosen.value?.name ?? "tensor", "step", `${step}${suffix}`], extension);
+  const take = async (write: (values: TensorValues) => void): Promise<void> => {
+    const answer = subject === null ? base : await subject.ask(wanted);
+    setFault("missing" in answer ? answer.missing : "");
+    if ("values" in answer) write(answer);
+  };
+  const asCsv = (values: TensorValues): void => save(nameOf("csv"), windowCsv(values), "text/csv");
+  const asNpy = (values: TensorValues): void =>
+    save(
+      nameOf("npy"),
+      npyOf(values.values, windowShape(values.view.shape, values.view.window)),
+      "application/octet-stream",
+    );
+  return (
+    <div class="section downloads">
+      <div class="row">
+        <span class="muted fs-1 grow clip" title={windowText(shape, wanted)}>
+          {formatNumberOf(count, "value")} <span class="mono">{windowText(shape, wanted)}</span>
+        </span>
+        <button class="btn sm" onClick={() => void take(asCsv)}>
+          CSV
+        </button>
+        <button class="btn sm" onClick={() => void take(asNpy)}>
+          NPY
+        </button>
+      </div>
+      {fault !== "" && (
+        <p class="hint" role="alert">
+          {fault}
+        </p>
+      )}
+    </div>
+  );
+}
+
+// --- Arrays as NumPy writes them: a few bytes of description, then the numbers.
+
+const ALIGNED = 64;
+/** `\x93NUMPY`, version 1.0. */
+const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0];
+
+/** A file for numpy.load: version 1.0, row by row, little-endian. */
+export function npyOf(values: Values, shape: readonly number[]): ArrayBuffer {
+  const type = values instanceof Float64Array ? "<f8" : "<f4";
+  const tuple = shape.length === 1 ? `${shape[0]!},` : shape.join(", ");
+  const text = `{'descr': '${type}', 'fortran_order': False, 'shape': (${tuple}), }`;
+  const room = Math.ceil((10 + text.length + 1) / ALIGNED) * ALIGNED;
+  const header = `${text.padEnd(room - 11)}\n`;
+  const file = new ArrayBuffer(room + values.byteLength);
+  const bytes = new Uint8Array(file);
+  bytes.set(MAGIC);
+  new DataView(file).setUint16(8, header.length, true);
+  bytes.set(new TextEncoder().encode(header), 10);
+  const view = new DataView(file, room);
+  const size = values.BYTES_PER_ELEMENT;
+  for (let at = 0; at < values.length; at++) {
+    if (size === 8) view.setFloat64(at * 8, values[at]!, true);
+    else view.setFloat32(at * 4, values[at]!, true);
+  }
+  return file;
+}

@@ -1,0 +1,390 @@
+/** A chart with its title, its values and what can be done with it. Away from the screen it is only its title. */
+import { type ReadonlySignal, useComputed } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { formatValue } from "../../data/format";
+import { LimitField } from "../../ui/controls";
+import { useNear, useWidth } from "../../ui/useWidth";
+import { textWidth } from "../tensor/ItemStepper";
+import { ChartTable } from "./ChartTable";
+import { Plot } from "./Plot";
+import { useChartModel } from "./chart-follow";
+import { downloadCsv, downloadSvg } from "./downloads";
+import type { Chart } from "./grouping";
+import { colourOfLine, type Line, type Model } from "./model";
+import { type Limits, options, setOptions } from "./options";
+import { readPalette } from "./paint";
+import { leaveView } from "./plot-keys";
+import { describeReading, readingsAt } from "./readings";
+import { toggleEnlarged } from "./scale-zoom";
+import { feeds } from "./series-feed";
+import { placeOfCursor, reveal } from "./state";
+
+export function ChartFigure({ chart }: { chart: Chart }) {
+  const box = useRef<HTMLElement>(null);
+  const isNear = useNear(box);
+  const isEnlarged = useComputed(() => options.value.enlarged === chart.key).value;
+  const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
+  const isRevealed = useComputed(() => reveal.value?.chart === chart.key).value;
+  useEffect(() => {
+    if (!isEnlarged && !isRevealed) return;
+    box.current?.scrollIntoView({ block: "nearest" });
+    if (isRevealed) reveal.value = null;
+  }, [isEnlarged, isRevealed]);
+  return (
+    <figure ref={box} class={classes(isEnlarged, isTable)} aria-label={chart.fullTitle} onKeyDown={onEscape}>
+      {isNear ? (
+        <LiveChart chart={chart} isEnlarged={isEnlarged} isTable={isTable} />
+      ) : (
+        <figcaption>
+          <b class="clip">{chart.title}</b>
+        </figcaption>
+      )}
+    </figure>
+  );
+}
+
+/** Also where a button of it has the focus, or its table. */
+export function onEscape(event: KeyboardEvent): void {
+  if (event.key !== "Escape" || event.defaultPrevented || !leaveView()) return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function classes(isEnlarged: boolean, isTable: boolean): string {
+  if (isEnlarged) return "scalar large";
+  return isTable ? "scalar as-table" : "scalar";
+}
+
+interface LiveProps {
+  chart: Chart;
+  isEnlarged: boolean;
+  isTable: boolean;
+}
+
+function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
+  const model = useChartModel(chart, isEnlarged);
+  const [caption, width] = useWidth<HTMLElement>(280);
+  const [hasLimits, setHasLimits] = useState(false);
+  const isFixed = useComputed(() => options.value.limits.has(chart.key)).value;
+  const withModel = (act: (now: Model) => void) => () => {
+    if (model.peek() !== null) act(model.peek()!);
+  };
+  const items: MenuItem[] = [
+    { title: isEnlarged ? "Make small again" : "Enlarge", press: () => toggleEnlarged(chart.key) },
+    { title: isTable ? "Show as chart" : "Show as table", press: () => showAsTable(chart.key, !isTable) },
+    { title: "Set limits…", press: () => setHasLimits(true) },
+    { title: "Download CSV", press: withModel(downloadCsv) },
+    {
+      title: "Download SVG",
+      press: withModel((now) => downloadSvg(now, readPalette(document.documentElement))),
+    },
+  ];
+  return (
+    <>
+      <figcaption ref={caption}>
+        <b class="clip" title={chart.fullTitle}>
+          {chart.title}
+        </b>
+        {isFixed && (
+          <button class="badge" title="The limits are fixed: change them" onClick={() => setHasLimits(!hasLimits)}>
+            fixed
+          </button>
+        )}
+        <span class="grow" />
+        <ChartValues
+          model={model}
+          chartKey={chart.key}
+          isNamed={isEnlarged}
+          title={chart.title}
+          width={width}
+        />
+        <ChartMenu name={chart.fullTitle} items={items} />
+      </figcaption>
+      {hasLimits && <LimitFields chartKey={chart.key} name={chart.fullTitle} close={() => setHasLimits(false)} />}
+      {isTable ? (
+        <ChartTable model={model} />
+      ) : (
+        <div class="plot-place">
+          <Plot model={model} chartKey={chart.key} />
+          <Instead model={model} />
+        </div>
+      )}
+    </>
+  );
+}
+
+export function showAsTable(key: string, isWanted: boolean): void {
+  const tables = new Set(options.peek().tables);
+  if (isWanted) tables.add(key);
+  else tables.delete(key);
+  setOptions({ tables });
+}
+
+// --- The values of a chart at the cursor, or the last ones, beside its title: a swatch and a number for each
+//   line.
+
+interface Props {
+  model: ReadonlySignal<Model | null>;
+  chartKey: string;
+  title: string;
+  /** Of the whole head, in pixels. */
+  width: number;
+  /** Is there room for all, and for the names of the lines? */
+  isNamed: boolean;
+}
+
+/** The title is larger than the numbers, and bolder. */
+const TITLE_FACTOR = 1.15;
+
+function ChartValues({ model, chartKey, title, width, isNamed }: Props) {
+  const now = model.value;
+  if (now === null) return null;
+  const place = placeOfCursor(chartKey);
+  const readings = readingsAt(now, place).map((reading) => ({
+    reading,
+    value: formatValue(reading.value, 3),
+    // The last value is what was reached; the line shows how it got there.
+    smoothed: place === null || reading.smoothed === null ? "" : formatValue(reading.smoothed, 3),
+  }));
+  const all: Shown = { count: readings.length, withSmoothed: true };
+  const { count, withSmoothed } = isNamed ? all : fitting(width, TITLE_FACTOR * textWidth(title), readings, textWidth);
+  const hidden = readings.slice(count);
+  return (
+    <span class={isNamed ? "chart-values named" : "chart-values"}>
+      {readings.slice(0, count).map(({ reading, value, smoothed }) => (
+        <span key={reading.line.key} title={describeReading(reading)}>
+          <Sample line={reading.line} isWide={isNamed} />
+          {isNamed && <span class="clip">{reading.line.label}</span>}
+          <span class={Number.isFinite(reading.value) ? "logged" : "logged bad"}>{value}</span>
+          {withSmoothed && smoothed !== "" && <span class="muted">{smoothed}</span>}
+        </span>
+      ))}
+      {hidden.length > 0 && (
+        <span class="muted" title={hidden.map(({ reading }) => describeReading(reading)).join("\n")}>
+          +{hidden.length}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** The colour of a line, and its dashes where there is room. */
+function Sample({ line, isWide }: { line: Line; isWide: boolean }) {
+  const colour = colourOfLine(line);
+  if (!isWide) return <i class="sw" style={{ background: colour }} />;
+  return (
+    <svg class="line-sample" viewBox="0 0 20 8" aria-hidden="true">
+      <path d="M0 4H20" style={{ stroke: colour }} stroke-dasharray={line.dash.join(" ")} />
+    </svg>
+  );
+}
+
+// --- Which of its values have room in the head of a chart.
+
+/** In pixels: a swatch with the gaps around it, the gap between two numbers, the button and the gaps beside it. */
+const SWATCH = 20;
+const GAP = 6;
+const BUTTON = 44;
+const MORE = 28;
+/** A title gives way to values down to this share of the head. */
+const TITLE_SHARE = 0.4;
+
+interface Texts {
+  readonly value: string;
+  /** Empty where there is none. */
+  readonly smoothed: string;
+}
+
+interface Shown {
+  /** The first so many values are shown. */
+  readonly count: number;
+  readonly withSmoothed: boolean;
+}
+
+/** All with their smoothed ones, or all without, or as many as there is room for and how many more there are. */
+export function fitting(width: number, titleWidth: number, all: readonly Texts[], measure: (text: string) => number): Shown {
+  const room = width - BUTTON - Math.min(titleWidth, TITLE_SHARE * width);
+  const plain = all.map(({ value }) => SWATCH + measure(value));
+  const extra = all.map(({ smoothed }) => (smoothed === "" ? 0 : GAP + measure(smoothed)));
+  if (sum(plain) + sum(extra) <= room) return { count: all.length, withSmoothed: true };
+  if (sum(plain) <= room) return { count: all.length, withSmoothed: false };
+  let [count, used] = [0, MORE];
+  while (count < all.length && used + plain[count]! <= room) used += plain[count++]!;
+  return { count: Math.max(1, count), withSmoothed: false };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}
+
+// --- What stands over a chart while something of it is missing.
+
+export function Instead({ model }: { model: ReadonlySignal<Model | null> }) {
+  const now = model.value;
+  if (now === null || (now.x === null && now.numAwaited > 0 && now.refusal === "")) return <Skeleton />;
+  if (now.refusal !== "") {
+    return (
+      <div class={now.x === null ? "plot-note" : "plot-note low"} role="alert">
+        <span>{now.refusal}</span>
+        <button class="btn sm" onClick={() => feeds.peek()?.whole.askAgain()}>
+          Try again
+        </button>
+      </div>
+    );
+  }
+  const note = now.note === "" && now.x === null ? "No values yet." : now.note;
+  return note === "" ? null : <div class="plot-note">{note}</div>;
+}
+
+function Skeleton() {
+  return (
+    <div class="plot-skeleton" aria-hidden="true">
+      {[0, 1, 2].map((row) => (
+        <i key={row} class="skeleton" />
+      ))}
+    </div>
+  );
+}
+
+// --- What can be done with a chart, behind one small button.
+
+export interface MenuItem {
+  readonly title: string;
+  readonly press: () => void;
+}
+
+export function ChartMenu({ name, items }: { name: string; items: readonly MenuItem[] }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const box = useRef<HTMLSpanElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+    const onDown = (event: PointerEvent): void => {
+      if (event.target instanceof Node && box.current?.contains(event.target) !== true) setIsOpen(false);
+    };
+    addEventListener("pointerdown", onDown, true);
+    return () => removeEventListener("pointerdown", onDown, true);
+  }, [isOpen]);
+  const close = (): void => {
+    setIsOpen(false);
+    button.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (!isOpen) return;
+    if (event.key === "Escape") close();
+    else if (event.key === "Tab") setIsOpen(false);
+    else if (!moveFocus(box.current, event.key)) return;
+    if (event.key !== "Tab") event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <span class="chart-menu" ref={box} onKeyDown={onKeyDown}>
+      <button
+        ref={button}
+        class="btn quiet sm square"
+        aria-label={`Actions of ${name}`}
+        title="Actions"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+          <path class="solid" d="M3.500 6.800a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400z" />
+        </svg>
+      </button>
+      {isOpen && (
+        <ul class="chart-actions" role="menu" aria-label={`Actions of ${name}`}>
+          {items.map(({ title, press }) => (
+            <li key={title} role="none">
+              <button
+                role="menuitem"
+                tabIndex={-1}
+                onClick={() => {
+                  close();
+                  press();
+                }}
+              >
+                {title}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </span>
+  );
+}
+
+/** True where the key moves within the list. */
+function moveFocus(box: HTMLElement | null, key: string): boolean {
+  const items = [...(box?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+  const at = items.findIndex((item) => item === document.activeElement);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[key];
+  if (to === undefined) return false;
+  items.at(to >= items.length ? 0 : to)?.focus();
+  return true;
+}
+
+// --- The ends of a vertical axis, as somebody wants them.
+
+const AUTO: Limits = { low: null, high: null };
+
+export function LimitFields({ chartKey, name, close }: { chartKey: string; name: string; close: () => void }) {
+  const [error, setError] = useState("");
+  const first = useRef<HTMLInputElement>(null);
+  const limits = options.value.limits.get(chartKey) ?? AUTO;
+  useEffect(() => first.current?.focus(), []);
+  const set = (end: "low" | "high", value: number | null): void => {
+    const next = { ...limits, [end]: value };
+    if (value !== null && !Number.isFinite(value)) setError("A limit is a number, or nothing for automatic.");
+    else if (next.low !== null && next.high !== null && next.low >= next.high)
+      setError("The lower limit must be below the upper one.");
+    else {
+      setError("");
+      keep(chartKey, next);
+    }
+  };
+  return (
+    <div
+      class="chart-limits"
+      role="group"
+      aria-label={`Limits of ${name}`}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        event.preventDefault();
+        close();
+      }}
+    >
+      <div class="row">
+        <LimitField box={first} label="Lowest value" value={limits.low} set={(typed) => set("low", typed)} />
+        <LimitField label="Highest value" value={limits.high} set={(typed) => set("high", typed)} />
+        <button
+          class="btn sm"
+          disabled={limits.low === null && limits.high === null}
+          onClick={() => {
+            setError("");
+            keep(chartKey, AUTO);
+          }}
+        >
+          Auto
+        </button>
+        <button class="btn quiet sm" onClick={close}>
+          Close
+        </button>
+      </div>
+      {error !== "" && (
+        <p class="hint" role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function keep(chartKey: string, limits: Limits): void {
+  const all = new Map(options.peek().limits);
+  if (limits.low === null && limits.high === null) all.delete(chartKey);
+  else all.set(chartKey, limits);
+  setOptions({ limits: all });
+}

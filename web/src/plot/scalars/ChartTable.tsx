@@ -1,0 +1,124 @@
+/** The numbers of a chart in rows, of which only those in view are in the page. */
+import type { ReadonlySignal } from "@preact/signals";
+import { useMemo, useState } from "preact/hooks";
+import { formatCount, formatExact, formatNumberOf, formatValue, groupDigits } from "../../data/format";
+import { rowsInView } from "../../ui/visible-rows";
+import type { Curve } from "./curve";
+import { colourOfLine, type Line, type Model } from "./model";
+import { describePlace } from "./readings";
+
+const ROW_HEIGHT = 24;
+const AXIS_TITLES = { step: "step", relative: "after", time: "time" };
+
+export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
+  const [view, setView] = useState({ top: 0, height: 200 });
+  const now = model.value;
+  const lines = useMemo(() => (now === null ? [] : ordered(now.lines)), [now]);
+  const rows = useMemo(() => (now === null ? [] : rowsOf(now, lines)), [now]);
+  if (now === null) return null;
+  const { first, end } = rowsInView(rows.length, ROW_HEIGHT, view.top, view.height);
+  const isCoarse = lines.some(({ curve }) => curve.hasBuckets);
+  return (
+    <div
+      class="chart-table"
+      tabIndex={0}
+      role="region"
+      aria-label={`Numbers of ${now.chart.fullTitle}`}
+      onScroll={({ currentTarget: { scrollTop, clientHeight } }) => setView({ top: scrollTop, height: clientHeight })}
+    >
+      <table class="table" aria-rowcount={rows.length + 1}>
+        <caption class="fs-1 muted">
+          {formatNumberOf(rows.length, "row")}
+          {isCoarse && ", means of many points"}
+        </caption>
+        <thead>
+          <tr>
+            <th class="num">{AXIS_TITLES[now.axis]}</th>
+            {lines.map((line) => (
+              <th key={line.key} class="num" title={line.label}>
+                <i class="sw" style={{ background: colourOfLine(line) }} /> <span>{line.label}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Spacer rows={first} />
+          {rows.slice(first, end).map(({ x, items }, at) => (
+            <tr key={first + at} aria-rowindex={first + at + 2}>
+              <td class="num">{now.axis === "step" ? formatStep(x) : describePlace(x, now.axis)}</td>
+              {lines.map((line, column) => (
+                <Cell key={line.key} line={line} at={items[column]!} />
+              ))}
+            </tr>
+          ))}
+          <Spacer rows={rows.length - end} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What is only there for comparison comes last. */
+function ordered(lines: readonly Line[]): readonly Line[] {
+  return [...lines].sort((one, other) => Number(one.isBehind) - Number(other.isBehind));
+}
+
+/** As far as the axis is seen. */
+function rowsOf({ x }: Model, lines: readonly Line[]) {
+  const rows = tableRows(lines.map(({ curve }) => curve));
+  return x === null || x.isLog ? rows : rows.filter((row) => row.x >= x.low && row.x <= x.high);
+}
+
+/** Of a bucket it is a mean. */
+function formatStep(step: number): string {
+  const [whole, tenth] = (Math.round(step * 10) / 10).toFixed(1).split(".") as [string, string];
+  return tenth === "0" ? formatCount(Number(whole)) : `${groupDigits(whole)}.${tenth}`;
+}
+
+function Spacer({ rows }: { rows: number }) {
+  if (rows <= 0) return null;
+  return (
+    <tr aria-hidden="true" style={{ height: `${rows * ROW_HEIGHT}px` }}>
+      <td />
+    </tr>
+  );
+}
+
+function Cell({ line: { curve }, at }: { line: Line; at: number }) {
+  if (at < 0) return <td />;
+  const [value, count, bad] = [curve.mean[at]!, curve.count[at]!, curve.bad[at]!];
+  const title =
+    count > 1
+      ? `${formatCount(count)} points from ${formatValue(curve.low[at]!)} to ${formatValue(curve.high[at]!)}` +
+        (bad > 0 ? `, ${formatCount(bad)} NaN or infinite` : "")
+      : formatExact(value, "f8");
+  return (
+    <td class={bad > 0 ? "num bad" : "num"} title={title}>
+      {formatValue(value, 5)}
+    </td>
+  );
+}
+
+// --- The numbers of a chart in rows: one for each place of the axis where any line has an item.
+
+interface TableRow {
+  readonly x: number;
+  /** The item of each line; -1 where it has none here. */
+  readonly items: readonly number[];
+}
+
+/** All places in order. Items of one line at one place get rows of their own. */
+export function tableRows(curves: readonly Pick<Curve, "x">[]): TableRow[] {
+  const next = curves.map(() => 0);
+  const rows: TableRow[] = [];
+  for (;;) {
+    let x = Infinity;
+    curves.forEach((curve, at) => {
+      const place = curve.x[next[at]!];
+      if (place !== undefined && place < x) x = place;
+    });
+    if (x === Infinity) return rows;
+    const items = curves.map((curve, at) => (curve.x[next[at]!] === x ? next[at]!++ : -1));
+    rows.push({ x, items });
+  }
+}

@@ -1,0 +1,98 @@
+/** The keys of a chart that has the focus. */
+import { formatValue } from "../../data/format";
+import { isForField, keysShown } from "../../ui/keys";
+import { nearest } from "./curve";
+import type { Model } from "./model";
+import { options } from "./options";
+import { describePlace, readingsAt } from "./readings";
+import { resetZoom, toggleEnlarged, zoomBy } from "./scale-zoom";
+import { cursor, spoken } from "./state";
+
+const FAR = 10;
+const ZOOM = 2;
+
+/** False where it means nothing now. */
+type Action = (model: Model, far: number) => boolean;
+
+function always(act: (model: Model) => void): Action {
+  return (model) => {
+    act(model);
+    return true;
+  };
+}
+
+const closer = always((model) => zoomBy(model, ZOOM));
+const further = always((model) => zoomBy(model, 1 / ZOOM));
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  ArrowLeft: (model, far) => moveCursor(model, (at) => at - far),
+  ArrowRight: (model, far) => moveCursor(model, (at) => at + far),
+  Home: (model) => moveCursor(model, () => 0),
+  End: (model) => moveCursor(model, () => Infinity),
+  "+": closer,
+  "=": closer,
+  "-": further,
+  "\u2212": further,
+  "0": always(resetZoom),
+  Enter: always(({ chart }) => toggleEnlarged(chart.key)),
+  Escape: leave,
+};
+
+/** True where the key had a meaning. */
+export function handlePlotKey(event: KeyboardEvent, model: Model): boolean {
+  const action = ACTIONS[event.key];
+  return action?.(model, event.shiftKey ? FAR : 1) ?? false;
+}
+
+/** Esc shows the whole axis and all charts again where nothing has the focus; call what it returns to stop. */
+export function startEscape(): () => void {
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || event.defaultPrevented || isForField(event)) return;
+    // Only where nothing else waits for it.
+    if (keysShown.peek() || event.target !== document.body || !leaveView()) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  addEventListener("keydown", onKeyDown, true);
+  return () => removeEventListener("keydown", onKeyDown, true);
+}
+
+/** One thing after the other: the zoom, the size. False where there is neither. */
+export function leaveView(): boolean {
+  const { zoom, enlarged } = options.peek();
+  if (zoom !== null) resetZoom();
+  else if (enlarged !== "") toggleEnlarged(enlarged);
+  else return false;
+  return true;
+}
+
+function leave(): boolean {
+  if (leaveView()) return true;
+  const hadCursor = cursor.peek() !== null;
+  cursor.value = null;
+  return hadCursor;
+}
+
+/** The places of the line with the most items, as far as they are seen. */
+function places({ lines, x }: Model): Float64Array {
+  let most = new Float64Array(0);
+  for (const { curve } of lines) if (curve.size > most.length) most = new Float64Array(curve.x);
+  return x === null ? most : most.filter((place) => place >= x.low && place <= x.high);
+}
+
+function moveCursor(model: Model, move: (at: number) => number): boolean {
+  const all = places(model);
+  if (all.length === 0) return true;
+  const now = cursor.peek();
+  // Without a cursor, the first key puts it at the last value.
+  const at = now === null ? all.length : nearest({ x: all }, now.x, Infinity);
+  const next = Math.max(0, Math.min(all.length - 1, move(at)));
+  const x = all[next]!;
+  cursor.value = { x, chart: model.chart.key };
+  const values = readingsAt(model, x).map(({ line, value, smoothed }) => {
+    const drawn = smoothed === null ? "" : `, smoothed ${formatValue(smoothed)}`;
+    return `${line.label} ${formatValue(value)}${drawn}`;
+  });
+  spoken.value = `${describePlace(x, model.axis, model.perEpoch)}: ${values.join("; ")}`;
+  return true;
+}

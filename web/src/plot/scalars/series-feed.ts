@@ -1,0 +1,366 @@
+/** Series that somebody looks at, followed with few questions: those that are wanted together are asked together. */
+import { computed, effect } from "@preact/signals";
+import * as runs from "../../data/runs";
+import type { Reply, Source } from "../../data/source";
+import * as store from "../../data/store";
+import type { SeriesBlock, SeriesWanted } from "../../wire";
+import { type Axis, options, type Options, type Span } from "./options";
+
+// --- The data of all charts: each series in whole, and finer for those that somebody looks at closely.
+
+export interface Feeds {
+  /** Every chart: all of its lines from their beginning. */
+  readonly whole: Feed;
+  /** The chart that is enlarged: the same in finer grain. */
+  readonly large: Feed;
+  /** Charts that are zoomed: only the part that is seen. On a logarithmic axis the first part of it. */
+  readonly part: Feed;
+}
+
+const WHOLE_BUCKETS = 512;
+const FINE_BUCKETS = 1024;
+const LARGE_BUCKETS = 2048;
+/** As long as all, divided by this. */
+const FIRST_PART = 64;
+
+export const feeds = computed<Feeds | null>(() => {
+  const source = store.source.value;
+  if (source === null) return null;
+  const everything = { axis: "step", low: null, high: null } as const;
+  return {
+    whole: new Feed(source, { ...everything, num_buckets: WHOLE_BUCKETS }),
+    large: new Feed(source, { ...everything, num_buckets: LARGE_BUCKETS }),
+    part: new Feed(source, { ...everything, num_buckets: FINE_BUCKETS }),
+  };
+});
+
+const axis = computed(() => options.value.axis);
+
+/** How long the longest of the chosen runs is, along the axis. */
+const longest = computed(() => {
+  const lengths = runs.chosen.value.map(({ last_step, started, updated }) =>
+    axis.value === "step" ? (last_step ?? 0) : updated - started,
+  );
+  return Math.max(0, ...lengths);
+});
+
+/** The part that is looked at closely, as text so that it changes only when it does. */
+const closely = computed(() => {
+  const { zoom, isLogX } = options.value;
+  return JSON.stringify(zoom ?? (isLogX ? firstPart(longest.value) : null));
+});
+
+/** On a logarithmic axis the beginning is as wide as all that follows. Grows in doubles, so that it seldom changes. */
+export function firstPart(length: number): Span | null {
+  return length > FIRST_PART ? { low: 0, high: 2 ** Math.floor(Math.log2(length / FIRST_PART)) } : null;
+}
+
+/** Is there a part of the axis that needs finer grain? */
+export function hasPart({ zoom, isLogX }: Pick<Options, "zoom" | "isLogX">): boolean {
+  return zoom !== null || isLogX;
+}
+
+/** Let the questions follow axis and zoom; call what it returns to stop. */
+export function followOptions(): () => void {
+  return effect(() => {
+    const all = feeds.value;
+    if (all === null) return;
+    const everything = { axis: axis.value, low: null, high: null };
+    all.whole.ask({ ...everything, num_buckets: WHOLE_BUCKETS });
+    all.large.ask({ ...everything, num_buckets: LARGE_BUCKETS });
+    const part = JSON.parse(closely.value) as Span | null;
+    all.part.ask({
+      axis: axis.value,
+      low: part?.low ?? null,
+      high: part?.high ?? null,
+      num_buckets: FINE_BUCKETS,
+    });
+  });
+}
+
+export interface Query extends Asked {
+  readonly num_buckets: number;
+}
+
+type Hear = () => void;
+
+/** One use of a series: the same function may stand in several. */
+interface User {
+  readonly hear: Hear;
+}
+
+interface Entry {
+  readonly wanted: SeriesWanted;
+  readonly data: SeriesData;
+  readonly users: Set<User>;
+  batch: Batch | null;
+  isAnswered: boolean;
+  refusal: string;
+}
+
+interface Batch {
+  readonly entries: readonly Entry[];
+  stop: () => void;
+}
+
+/** What is known of a series. */
+export interface Known {
+  readonly data: SeriesData;
+  /** Has the server said what there is? */
+  readonly isAnswered: boolean;
+  /** Why there is nothing; empty where it was not refused. */
+  readonly refusal: string;
+}
+
+/** As many as a question may name. */
+const MAX_IN_QUESTION = 512;
+/** So many series are kept for when they come into view again. */
+const MAX_KEPT = 800;
+/** Charts come into view one after the other; those of one glance are asked together. */
+const GATHER_MS = 30;
+
+export class Feed {
+  readonly #source: Pick<Source, "follow">;
+  readonly #later: (run: () => void) => void;
+  readonly #entries = new Map<string, Entry>();
+  #query: Query;
+  #isWaiting = false;
+
+  constructor(
+    source: Pick<Source, "follow">,
+    query: Query,
+    later: (run: () => void) => void = (run) => void setTimeout(run, GATHER_MS),
+  ) {
+    this.#source = source;
+    this.#query = query;
+    this.#later = later;
+  }
+
+  known(runId: string, name: string): Known | undefined {
+    return this.#entries.get(keyOf(runId, name));
+  }
+
+  /** Follow series until the function that is returned is called; `hear` is told whenever one has changed. */
+  use(wanted: readonly SeriesWanted[], hear: Hear): () => void {
+    const used = wanted.map((one) => this.#entry(one));
+    const user: User = { hear };
+    for (const entry of used) entry.users.add(user);
+    this.#askLater();
+    return () => {
+      for (const entry of used) {
+        entry.users.delete(user);
+        this.#stopIdle(entry.batch);
+      }
+      this.#forget();
+    };
+  }
+
+  /** Ask for something else from now on. What is known stays until the answer comes. */
+  ask(query: Query): void {
+    const before = this.#query;
+    const isSame = (Object.keys(query) as (keyof Query)[]).every((name) => query[name] === before[name]);
+    if (isSame) return;
+    this.#query = query;
+    for (const entry of this.#entries.values()) this.#end(entry.batch);
+    this.#askLater();
+  }
+
+  /** Ask once more for what was refused. */
+  askAgain(): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.refusal === "") continue;
+      entry.refusal = "";
+      entry.batch = null;
+      for (const { hear } of entry.users) hear();
+    }
+    this.#askLater();
+  }
+
+  #entry(wanted: SeriesWanted): Entry {
+    const key = keyOf(wanted.run_id, wanted.name);
+    const known = this.#entries.get(key);
+    if (known !== undefined) return known;
+    const data = new SeriesData();
+    const made: Entry = { wanted, data, users: new Set(), batch: null, isAnswered: false, refusal: "" };
+    this.#entries.set(key, made);
+    return made;
+  }
+
+  #askLater(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#later(() => {
+      this.#isWaiting = false;
+      const unasked = [...this.#entries.values()].filter(({ users, batch }) => users.size > 0 && batch === null);
+      for (let at = 0; at < unasked.length; at += MAX_IN_QUESTION) {
+        this.#begin(unasked.slice(at, at + MAX_IN_QUESTION));
+      }
+    });
+  }
+
+  #begin(entries: readonly Entry[]): void {
+    const query = this.#query;
+    const batch: Batch = { entries, stop: () => undefined };
+    for (const entry of entries) entry.batch = batch;
+    batch.stop = this.#source.follow(
+      { type: "series", wanted: entries.map(({ wanted }) => wanted), ...query },
+      {
+        hear: (reply) => this.#hear(batch, reply, query),
+        refuse: (reason) => this.#refuse(batch, reason),
+      },
+    );
+  }
+
+  #hear(batch: Batch, reply: Reply, query: Query): void {
+    const told = new Set<Hear>();
+    for (const [block, values] of blocksOf(reply)) {
+      const entry = this.#entries.get(keyOf(block.run_id, block.name));
+      if (entry?.batch !== batch) continue;
+      entry.data.take(block, values, query);
+      for (const { hear } of entry.users) told.add(hear);
+    }
+    for (const entry of batch.entries) {
+      if (!entry.isAnswered || entry.refusal !== "") for (const { hear } of entry.users) told.add(hear);
+      entry.isAnswered = true;
+      entry.refusal = "";
+    }
+    for (const hear of told) hear();
+  }
+
+  /** One series that cannot be read must not take the others with it: each half is asked again alone. */
+  #refuse(batch: Batch, reason: string): void {
+    const { entries } = batch;
+    for (const entry of entries) entry.batch = null;
+    if (entries.length > 1) {
+      const middle = Math.ceil(entries.length / 2);
+      this.#begin(entries.slice(0, middle));
+      this.#begin(entries.slice(middle));
+      return;
+    }
+    for (const entry of entries) {
+      entry.batch = batch; // it was asked, and is not asked again by itself
+      entry.refusal = reason;
+      for (const { hear } of entry.users) hear();
+    }
+  }
+
+  #stopIdle(batch: Batch | null): void {
+    if (batch?.entries.every(({ users }) => users.size === 0)) this.#end(batch);
+  }
+
+  #end(batch: Batch | null): void {
+    if (batch === null) return;
+    batch.stop();
+    batch.stop = () => undefined;
+    for (const entry of batch.entries) if (entry.batch === batch) entry.batch = null;
+  }
+
+  #forget(): void {
+    if (this.#entries.size <= MAX_KEPT) return;
+    for (const [key, { users, batch }] of this.#entries) {
+      if (users.size === 0 && batch === null) this.#entries.delete(key);
+      if (this.#entries.size <= MAX_KEPT) return;
+    }
+  }
+}
+
+function keyOf(runId: string, name: string): string {
+  return `${runId}\n${name}`;
+}
+
+// --- The columns of one series as the page knows it: buckets or points, and the points that came after them.
+
+/** A point counts as a bucket of one. Values are as they were logged: NaN and infinity, too. */
+export const COLUMNS = ["step", "time", "mean", "low", "high", "count", "bad"] as const;
+type Column = (typeof COLUMNS)[number];
+export type Columns = Readonly<Record<Column, Float64Array>>;
+
+/** What a question asked for; null for all that there is. */
+interface Asked {
+  readonly axis: Axis;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+const NOTHING_ASKED: Asked = { axis: "step", low: null, high: null };
+const FIRST_ROOM = 64;
+const NUM_COLUMNS = { points: 3, buckets: COLUMNS.length } as const;
+
+export class SeriesData {
+  /** What it was asked with. */
+  asked: Asked = NOTHING_ASKED;
+  size = 0;
+  /** How many of its items came first, before the points that were added. */
+  numHead = 0;
+  numPoints = 0;
+  /** When the run began. */
+  started = 0;
+  /** Is anything of it a bucket of several points? */
+  hasBuckets = false;
+  /** Rises with every change. */
+  version = 0;
+  #columns = emptyColumns(FIRST_ROOM);
+
+  column(name: Column): Float64Array {
+    return this.#columns[name].subarray(0, this.size);
+  }
+
+  /** Take a block in, in the place of what is there or after it. */
+  take(block: SeriesBlock, values: Float64Array, asked: Asked): void {
+    if (block.is_fresh) {
+      this.size = 0;
+      this.hasBuckets = false;
+      this.asked = asked;
+    }
+    this.#makeRoom(this.size + block.num_items);
+    if (block.form === "buckets") this.#takeBuckets(block.num_items, values);
+    else this.#takePoints(block.num_items, values);
+    this.size += block.num_items;
+    if (block.is_fresh) this.numHead = this.size;
+    this.numPoints = block.num_points;
+    this.started = block.started;
+    this.version += 1;
+  }
+
+  #takeBuckets(count: number, values: Float64Array): void {
+    COLUMNS.forEach((name, at) => {
+      this.#columns[name].set(values.subarray(at * count, (at + 1) * count), this.size);
+    });
+    this.hasBuckets = this.hasBuckets || count > 0;
+  }
+
+  #takePoints(count: number, values: Float64Array): void {
+    const { step, time, mean, low, high, count: counts, bad } = this.#columns;
+    const [start, end] = [this.size, this.size + count];
+    const logged = values.subarray(2 * count, 3 * count);
+    step.set(values.subarray(0, count), start);
+    time.set(values.subarray(count, 2 * count), start);
+    for (const column of [mean, low, high]) column.set(logged, start);
+    counts.fill(1, start, end);
+    for (let at = start; at < end; at++) bad[at] = Number.isFinite(mean[at]) ? 0 : 1;
+  }
+
+  #makeRoom(size: number): void {
+    const before = this.#columns;
+    const room = before.step.length;
+    if (size <= room) return;
+    this.#columns = emptyColumns(Math.max(size, 2 * room));
+    for (const name of COLUMNS) this.#columns[name].set(before[name].subarray(0, this.size));
+  }
+}
+
+export function emptyColumns(size: number): Columns {
+  return Object.fromEntries(COLUMNS.map((name) => [name, new Float64Array(size)])) as unknown as Columns;
+}
+
+/** The blocks of an answer, each with the numbers that belong to it. Throws where there are too few. */
+export function blocksOf(reply: Reply): [SeriesBlock, Float64Array][] {
+  if (reply.answer.type !== "series") return [];
+  let offset = reply.offset;
+  return reply.answer.blocks.map((block) => {
+    const length = NUM_COLUMNS[block.form] * block.num_items;
+    const values = new Float64Array(reply.buffer, offset, length);
+    offset += 8 * length;
+    return [block, values];
+  });
+}

@@ -1,0 +1,199 @@
+/** The records of a series in all chosen runs, and the step at which they are looked at. */
+import { askRecord, askRecords, ByteCache, type FullRecord, recordKey, type Records } from "../data/requests";
+import { param, setParams } from "../data/route";
+import { type Asked, useAsked } from "../data/useAsked";
+import type { RecordKind, RecordListing } from "../wire";
+import { escaped, unescaped } from "./figure-options";
+import { type Holder, versionOf } from "./series";
+
+/** The index counts records that turn out not to be there. */
+export const UNREADABLE = "None of its records can be read: they are damaged, or were taken away meanwhile.";
+const BYTES_A_RECORD = 300; // about, of a head
+const cache = new ByteCache<Records>(16_000_000);
+
+export interface Stepped {
+  readonly state: "waiting" | "failed" | "shown";
+  readonly problem: string;
+  readonly steps: readonly number[];
+  readonly at: number;
+  readonly step: number;
+  readonly isFollowing: boolean;
+  /** How many records there are in the run that has most. */
+  readonly numAll: number;
+  /** The record of a run at this step; null where it begins later. */
+  readonly recordOf: (runId: string) => RecordListing | null;
+  /** All records of a run that have a place on the slider. */
+  readonly recordsOf: (runId: string) => readonly RecordListing[];
+  readonly moveTo: (at: number) => void;
+  readonly follow: () => void;
+  readonly retry: () => void;
+}
+
+export function useRecords(
+  kind: RecordKind,
+  name: string,
+  holders: readonly Holder[],
+  isNear: boolean,
+): Stepped {
+  const asked = useAsked<RecordsByRun>(
+    isNear && holders.length > 0
+      ? {
+          key: JSON.stringify([kind, name, holders.map(({ run }) => run.id)]),
+          version: holders.map(versionOf).join(" "),
+          ask: () => askAll(kind, name, holders),
+        }
+      : null,
+  );
+  const byRun: RecordsByRun = asked.value ?? new Map<string, Records>();
+  const steps = stepsOf(byRun);
+  const pinned = pinOf(kind, name);
+  const at = placeOf(steps, pinned);
+  const step = steps[at] ?? 0;
+  const problem =
+    asked.problem === "" && asked.value !== null && steps.length === 0 ? UNREADABLE : asked.problem;
+  const recordsOf = (runId: string): readonly RecordListing[] => byRun.get(runId)?.records ?? [];
+  return {
+    state: steps.length > 0 ? "shown" : problem === "" ? "waiting" : "failed",
+    problem,
+    steps,
+    at,
+    step,
+    isFollowing: pinned === null,
+    numAll: Math.max(0, ...[...byRun.values()].map((one) => one.numAll)),
+    recordsOf,
+    recordOf: (runId) => recordAt(recordsOf(runId), step),
+    moveTo: (place) => setPin(kind, name, steps[place] ?? null),
+    follow: () => setPin(kind, name, null),
+    retry: asked.retry,
+  };
+}
+
+/** What the runs have. One that cannot be read is left out, unless none can. */
+async function askAll(kind: RecordKind, name: string, holders: readonly Holder[]): Promise<RecordsByRun> {
+  const answers = await Promise.allSettled(holders.map((holder) => askCached(kind, name, holder)));
+  const byRun = new Map<string, Records>();
+  for (const [at, answer] of answers.entries()) {
+    if (answer.status === "fulfilled") byRun.set(holders[at]!.run.id, answer.value);
+  }
+  const failed = answers.find((answer) => answer.status === "rejected");
+  if (byRun.size === 0 && failed !== undefined) throw failed.reason;
+  return byRun;
+}
+
+async function askCached(kind: RecordKind, name: string, holder: Holder): Promise<Records> {
+  const key = JSON.stringify([holder.run.id, kind, name, versionOf(holder)]);
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const found = await askRecords(holder.run.id, kind, name);
+  // Nothing is not remembered: who tries again asks again.
+  if (found.records.length > 0) cache.set(key, found, found.records.length * BYTES_A_RECORD);
+  return found;
+}
+
+// --- The steps of a series over several runs, and which record each run has at one of them.
+
+type RecordsByRun = ReadonlyMap<string, Records>;
+
+/** All steps at which any of the runs has a record, rising. */
+export function stepsOf(byRun: RecordsByRun): number[] {
+  const steps = new Set<number>();
+  for (const { records } of byRun.values()) for (const { step } of records) steps.add(step);
+  return [...steps].sort((a, b) => a - b);
+}
+
+/** The place of the step that was asked for, or of the last one before it; the last of all for null. */
+export function placeOf(steps: readonly number[], step: number | null): number {
+  if (step === null) return steps.length - 1;
+  const after = steps.findIndex((one) => one > step);
+  return Math.max(0, after === -1 ? steps.length - 1 : after - 1);
+}
+
+/** The newest record of a run at a step: the last one that is not after it. */
+export function recordAt(records: readonly RecordListing[], step: number): RecordListing | null {
+  return records.findLast((record) => record.step <= step) ?? null;
+}
+
+// --- The steps at which somebody stopped to look, by series, as they stand in the address.
+
+const NAME = "at";
+const MAX_PINS = 50; // an address has its limits
+
+/** The steps by series, in the order in which they were pinned. */
+type Pins = ReadonlyMap<string, number>;
+
+export function pinKey(kind: RecordKind, name: string): string {
+  return `${kind} ${name}`;
+}
+
+export function readPins(text: string): Pins {
+  const pins = new Map<string, number>();
+  for (const part of text.split(",")) {
+    const end = part.lastIndexOf("~");
+    const step = Number(part.slice(end + 1));
+    if (end > 0 && part.length > end + 1 && Number.isSafeInteger(step))
+      pins.set(unescaped(part.slice(0, end)), step);
+  }
+  return pins;
+}
+
+export function writePins(pins: Pins): string {
+  return [...pins]
+    .slice(-MAX_PINS)
+    .map(([key, step]) => `${escaped(key)}~${step}`)
+    .join(",");
+}
+
+/** The step that a series is held at; null where it follows the newest. */
+function pinOf(kind: RecordKind, name: string): number | null {
+  return readPins(param(NAME)).get(pinKey(kind, name)) ?? null;
+}
+
+/** Hold a series at a step, or let it follow the newest again. */
+function setPin(kind: RecordKind, name: string, step: number | null): void {
+  const pins = new Map(readPins(param(NAME)));
+  pins.delete(pinKey(kind, name));
+  if (step !== null) pins.set(pinKey(kind, name), step);
+  setParams({ [NAME]: pins.size === 0 ? null : writePins(pins) });
+}
+
+// --- The bytes of records of several runs, which are then shown together.
+
+export interface RecordWanted {
+  readonly runId: string;
+  readonly listing: RecordListing;
+}
+
+type FullByRun = ReadonlyMap<string, FullRecord>;
+
+/** A run whose record cannot be read is left out, unless none can. */
+export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<FullByRun> {
+  return useAsked<FullByRun>(
+    isNear && wanted.length > 0
+      ? {
+          key: JSON.stringify(wanted.map(({ runId, listing }) => recordKey(runId, listing))),
+          version: "",
+          ask: () => askAllInFull(wanted),
+        }
+      : null,
+  );
+}
+
+async function askAllInFull(wanted: readonly RecordWanted[]): Promise<FullByRun> {
+  const answers = await Promise.allSettled(wanted.map(({ runId, listing }) => askRecord(runId, listing)));
+  const found = new Map<string, FullRecord>();
+  for (const [at, answer] of answers.entries()) {
+    if (answer.status === "fulfilled") found.set(wanted[at]!.runId, answer.value);
+  }
+  const failed = answers.find((answer) => answer.status === "rejected");
+  if (found.size === 0 && failed !== undefined) throw failed.reason;
+  return found;
+}
+
+// --- Which record of each run belongs to the step that is looked at.
+
+export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "recordOf">): RecordWanted[] {
+  return holders.flatMap(({ run }) => {
+    const listing = stepped.recordOf(run.id);
+    return listing === null ? [] : [{ runId: run.id, listing }];
+  });
+}

@@ -1,0 +1,302 @@
+/** The network in three dimensions: the drawing, names over it, and what is under the pointer. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import * as store from "../../data/network/store";
+import { hoveredReading, pointedStep } from "../../data/network/unit-readings";
+import { unitName } from "../../data/network/words";
+import { isForField } from "../../ui/keys";
+import type { NetLayer } from "../../wire";
+import { panned, turned } from "./camera";
+import type { Drawing } from "./drawing";
+import { Pointing } from "./picking";
+import { cellOf, plateSize, unitAt } from "./plates";
+import { isSeenFlat, stage, type StageControl, usedCamera } from "./stage-control";
+import { type StageHandle, useStage } from "./useStage";
+import "./net-stage.css";
+
+const OPEN = "dialog[open], [popover]:popover-open";
+const MENUS = ".popover, .picker:has([aria-expanded=true]), [role=listbox], [role=dialog]";
+
+interface Props {
+  /** Cameras are saved under it. */
+  runKey: string;
+  /** What stands in the tip below the name and the value. */
+  tip?: () => ComponentChildren;
+  /** Does it share its page with other things? Then it has no tools, and leaves keys to what has the focus. */
+  isPart?: boolean;
+}
+
+export function NetStage({ runKey, tip, isPart = false }: Props) {
+  const handle = useStage(runKey, isPart);
+  const { drawing, gliding, box, canvas, overlay, generation } = handle;
+  const pointing = useMemo(() => new Pointing(() => drawing.current, gliding, () => (usedCamera.value = null)), []);
+  usePageKeys(isPart);
+  useEffect(() => {
+    const element = overlay.current;
+    if (element === null) return undefined;
+    // Not through the component: a listener that may prevent scrolling has to say so.
+    const onWheel = (event: WheelEvent): void => pointing.wheel(event);
+    element.addEventListener("wheel", onWheel, { passive: false });
+    return () => element.removeEventListener("wheel", onWheel);
+  }, [generation]);
+  useEffect(() => {
+    const onDoubleClick = (event: MouseEvent): void => pointing.doubleClick(event);
+    addEventListener("dblclick", onDoubleClick);
+    return () => removeEventListener("dblclick", onDoubleClick);
+  }, []);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
+    if (drawing.current === null || isShortcut || !handleStageKey(drawing.current, event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div class="net-stage" ref={box}>
+      <canvas key={`plates-${generation}`} ref={canvas} data-painter={handle.painterName} />
+      <canvas
+        key={`above-${generation}`}
+        ref={overlay}
+        class="above"
+        role="img"
+        tabIndex={0}
+        aria-label={summary()}
+        onPointerDown={(event) => pointing.down(event)}
+        onPointerMove={(event) => pointing.move(event)}
+        onPointerUp={(event) => pointing.up(event)}
+        onPointerCancel={(event) => pointing.cancel(event)}
+        onPointerLeave={() => pointing.leave()}
+        onClick={(event) => pointing.click(event)}
+        onContextMenu={(event) => event.preventDefault()}
+        onKeyDown={onKeyDown}
+      />
+      <StageTip tip={tip} />
+      <Notes handle={handle} />
+      <p class="sr" role="status">
+        {selectionWords()}
+      </p>
+    </div>
+  );
+}
+
+/** What a reader has to know of what is drawn. */
+function Notes({ handle }: { handle: StageHandle }) {
+  const isPlain = handle.painterName === "canvas";
+  return (
+    <div class="net-stage-notes" role="status">
+      {isPlain && <p>No WebGL in this browser: drawn flat, on a plain canvas.</p>}
+      {handle.painterName === "none" && <p>This browser cannot draw.</p>}
+      {handle.isLost && (
+        <p>
+          The graphics card was taken away. It is drawn again when it is back.{" "}
+          <button class="link" onClick={handle.restart}>
+            Try now
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function summary(): string {
+  const layers = store.shownLayers.value;
+  const numUnits = layers.reduce((sum, layer) => sum + layer.grid.num_units, 0);
+  const where = (isSeenFlat.value ? "flat" : "in three dimensions") + (store.raster.value === null ? "" : ", over time");
+  const what = `${formatNumberOf(layers.length, "layer")}, ${formatNumberOf(numUnits, "unit")}`;
+  return `Network, variable ${store.variable.value}, ${where}: ${what}. Keys w a s d turn it, i j k l go from unit to unit, u and o from layer to layer.`;
+}
+
+function selectionWords(): string {
+  const place = store.selected.value;
+  const layer = store.scene.value?.layers.find(({ name }) => name === place?.layer);
+  return place === null || layer === undefined ? "" : `${unitName(layer, place.unit)} selected`;
+}
+
+function usePageKeys(isPart: boolean): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
+      if (event.defaultPrevented || isShortcut || isForField(event)) return;
+      if (isTaken(event.target) || (isPart && isElsewhere(event.target))) return;
+      const control = stage.peek();
+      if (control !== null && handlePageKey(control, event)) event.preventDefault();
+    };
+    addEventListener("keydown", onKeyDown, { capture: true });
+    return () => removeEventListener("keydown", onKeyDown, { capture: true });
+  }, [isPart]);
+}
+
+/** A dialog or a menu that is open has the key. */
+function isTaken(target: EventTarget | null): boolean {
+  return document.querySelector(OPEN) !== null || (target instanceof Element && target.closest(MENUS) !== null);
+}
+
+/** Has something else on the page the focus? */
+function isElsewhere(target: EventTarget | null): boolean {
+  return target !== document.body && target instanceof Element && target.closest(".net-stage") === null;
+}
+
+// --- What is under the pointer: which unit, and its value.
+
+interface StageTipProps {
+  tip: (() => ComponentChildren) | undefined;
+}
+
+const CLEAR = 14;
+
+function StageTip({ tip }: StageTipProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const place = store.hovered.value;
+  const layer = store.scene.value?.layers.find(({ name }) => name === place?.layer);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || place === null) return;
+    const at = stage.peek()?.placeOnScreen(place);
+    const room = element.parentElement;
+    element.hidden = at == null;
+    if (at == null || room === null) return;
+    const { offsetWidth: width, offsetHeight: height } = element;
+    // Above the unit and to its right, unless that is outside.
+    const left = at.x + CLEAR + width > room.clientWidth ? at.x - CLEAR - width : at.x + CLEAR;
+    const top = at.y - CLEAR - height < 0 ? at.y + CLEAR : at.y - CLEAR - height;
+    element.style.left = `${Math.max(0, left)}px`;
+    element.style.top = `${Math.max(0, top)}px`;
+  });
+  if (place === null || layer === undefined) return null;
+  return (
+    <div ref={box} class="net-tip" role="tooltip">
+      <b>{nameOf(layer, place)}</b>
+      <div>
+        {store.variable.value} {exactWords(place, layer) ?? wordsOf(place, layer.grid)}
+      </div>
+      {tip?.()}
+    </div>
+  );
+}
+
+/** Where time runs along a plate, with the step. */
+function nameOf(layer: NetLayer, { unit, moment }: store.PointedPlace): string {
+  if (moment === undefined) return unitName(layer, unit);
+  const name = unitName({ ...layer, grid: { ...layer.grid, is_colour: false } }, unit);
+  return pointedStep.value === null ? name : `${name} at step ${formatCount(pointedStep.value)}`;
+}
+
+/** As it was recorded, once that has come. */
+function exactWords({ moment }: store.PointedPlace, { grid }: NetLayer): string | undefined {
+  // Over time each of the three numbers of a colour has a place of its own.
+  if (moment !== undefined && grid.is_colour) return undefined;
+  return hoveredReading.value?.values.find(([name]) => name === store.variable.value)?.[1];
+}
+
+/** As it is drawn: as exact as a level is. */
+function wordsOf(place: store.PointedPlace, grid: NetLayer["grid"]): string {
+  const raster = store.raster.value?.get(place.layer);
+  const block = raster ?? store.values.value.get(place.layer);
+  if (block === undefined) return "not here yet";
+  if (block.levels.length === 0) return block.why || "not recorded";
+  const numMoments = raster?.steps.length ?? 1;
+  const from = (Math.min(place.moment ?? Infinity, numMoments - 1) * block.levels.length) / numMoments;
+  const maps = grid.is_colour && raster === undefined ? [0, 1, 2] : [0];
+  return maps
+    .map((map) => store.valueOf(block, from + place.unit + map * grid.rows * grid.columns))
+    .map((value) => (value === null ? "not there" : formatValue(value)))
+    .join(", ");
+}
+
+// --- The keys of the stage: the camera anywhere on the page, the rest while the stage has the focus.
+
+/** What a key event says, as far as it matters here. */
+interface Key {
+  readonly key: string;
+  readonly code: string;
+  readonly shiftKey: boolean;
+}
+
+const TURN = 24;
+const DIRECTIONS: Readonly<Record<string, readonly [x: number, y: number]>> = {
+  KeyW: [0, 1],
+  KeyS: [0, -1],
+  KeyA: [1, 0],
+  KeyD: [-1, 0],
+};
+const NEIGHBOURS: Readonly<Record<string, readonly [columns: number, rows: number]>> = {
+  i: [0, -1],
+  k: [0, 1],
+  j: [-1, 0],
+  l: [1, 0],
+};
+
+/** Keys that hold anywhere on the page. True where one was taken. */
+export function handlePageKey(control: StageControl, { key, code, shiftKey }: Key): boolean {
+  // By the place of the key: with Shift its sign is another on every keyboard.
+  const slot = /^(?:Digit|Numpad)([1-4])$/.exec(code)?.[1];
+  if (slot !== undefined) {
+    if (shiftKey) control.saveCamera(Number(slot));
+    else control.useCamera(Number(slot));
+    return true;
+  }
+  if (key === "Escape") return clear();
+  if (key === "0") control.fit();
+  else if (key === "+" || key === "=") control.zoomBy(1.25);
+  else if (key === "-" || key === "\u2212") control.zoomBy(0.8);
+  else return false;
+  return true;
+}
+
+/** First the selection, then the layer that is alone. */
+function clear(): boolean {
+  if (store.selected.peek() !== null) store.selected.value = null;
+  else if (store.isolated.peek() !== null) store.isolated.value = null;
+  else return false;
+  return true;
+}
+
+/** Keys of the stage itself. */
+function handleStageKey(drawing: Drawing, { key, code, shiftKey }: Key): boolean {
+  const direction = DIRECTIONS[code];
+  if (direction !== undefined) {
+    const [x, y] = [direction[0] * TURN, direction[1] * TURN];
+    const isPan = shiftKey || drawing.camera.isFlat;
+    drawing.look(isPan ? panned(drawing.camera, x, y, drawing.size) : turned(drawing.camera, x, y));
+    return true;
+  }
+  const by = NEIGHBOURS[key];
+  if (by !== undefined) store.selected.value = neighbour(store.selected.peek(), ...by);
+  else if (key === "o") store.selected.value = inLayer(store.selected.peek(), 1);
+  else if (key === "u") store.selected.value = inLayer(store.selected.peek(), -1);
+  else if (key === "Enter") isolate();
+  else return false;
+  return true;
+}
+
+function isolate(): void {
+  const layer = store.selected.peek()?.layer ?? null;
+  store.isolated.value = store.isolated.peek() === null ? layer : null;
+}
+
+/** The next unit that way, over the gap between tiles; where there is none, the same. */
+export function neighbour(from: store.UnitPlace | null, columns: number, rows: number): store.UnitPlace | null {
+  const layer = store.shownLayers.peek().find(({ name }) => name === from?.layer);
+  if (from === null || layer === undefined) return inLayer(null, 1);
+  const size = plateSize(layer.grid);
+  let { column, row } = cellOf(layer.grid, from.unit);
+  for (;;) {
+    column += columns;
+    row += rows;
+    if (column < 0 || row < 0 || column >= size.columns || row >= size.rows) return from;
+    const unit = unitAt(layer.grid, { column, row });
+    if (unit !== null) return { layer: from.layer, unit };
+  }
+}
+
+/** The middle of a layer further on; at first of the first. */
+function inLayer(from: store.UnitPlace | null, by: number): store.UnitPlace | null {
+  const layers = store.shownLayers.peek();
+  const now = layers.findIndex(({ name }) => name === from?.layer);
+  const layer = layers[now < 0 ? 0 : Math.max(0, Math.min(layers.length - 1, now + by))];
+  if (layer === undefined) return null;
+  if (now >= 0 && layer.name === from?.layer) return from;
+  const { columns, rows } = plateSize(layer.grid);
+  const middle = unitAt(layer.grid, { column: Math.floor(columns / 2), row: Math.floor(rows / 2) });
+  return { layer: layer.name, unit: middle ?? 0 };
+}

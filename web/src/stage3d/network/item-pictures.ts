@@ -1,0 +1,81 @@
+/** Small pictures of the items of a batch: what the input layer received of each. */
+import { blocksOf } from "../../data/network/feeds";
+import { LEVELS, type PlateValues, valueOf } from "../../data/network/store";
+import { Refusal, type Source } from "../../data/source";
+import { paintValues, type Palette } from "../../ui/colour-scale";
+import type { Grid, NetLayer } from "../../wire";
+
+/** Pixels along its longer side. */
+const MAX_SIDE = 64;
+const MAX_SHAPE = 4096;
+
+interface Thumbnail {
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Uint8ClampedArray<ArrayBuffer>;
+}
+
+/** The layer that is a picture; null where there is none. */
+export function pictureLayer(layers: readonly NetLayer[]): NetLayer | null {
+  const inputs = layers.filter(({ is_input }) => is_input);
+  const first = inputs.length > 0 ? inputs : layers.slice(0, 1);
+  return first.find(isPicture) ?? null;
+}
+
+function isPicture({ grid, shape, has_items, variables }: NetLayer): boolean {
+  const isOne = grid.tiles_across === 1 && grid.tiles_down === 1 && grid.rows > 2 && grid.columns > 2;
+  const isInRange = grid.rows <= MAX_SHAPE && grid.columns <= MAX_SHAPE;
+  // A vector that was folded into a near-square is no picture.
+  const numDims = shape.filter((size) => size > 1).length;
+  return isOne && isInRange && has_items && numDims >= 2 && variables.includes("Act");
+}
+
+interface ThumbnailWish {
+  readonly runId: string;
+  readonly rank: number;
+  readonly step: number;
+  readonly item: number;
+  readonly layer: NetLayer;
+}
+
+/** Null where nothing was recorded. */
+export async function askPicture(source: Source, wish: ThumbnailWish): Promise<PlateValues | null> {
+  const { runId: run_id, rank, step, item, layer } = wish;
+  const reply = await source.ask({ type: "net_values", run_id, rank, step, variable: "Act", item, layers: [layer.name] });
+  if (reply.answer.type !== "net_values") throw new Refusal(`The server answered with ${reply.answer.type}.`);
+  const block = blocksOf(reply, reply.answer.blocks).get(layer.name);
+  return block === undefined || block.levels.length === 0 ? null : block;
+}
+
+/** Every so many rows and columns one, so that it is no larger than it must be. */
+export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Thumbnail {
+  const every = Math.max(1, Math.ceil(Math.max(grid.rows, grid.columns) / MAX_SIDE));
+  const [width, height] = [Math.ceil(grid.columns / every), Math.ceil(grid.rows / every)];
+  const unitOf = (at: number): number => Math.floor(at / width) * every * grid.columns + (at % width) * every;
+  if (grid.is_colour) return { width, height, pixels: paintColour(grid, block, width * height, unitOf) };
+  const values = Float64Array.from({ length: width * height }, (_, at) => valueOf(block, unitOf(at)) ?? Number.NaN);
+  const scale = { map: "seq", low: block.low, high: block.high } as const;
+  return { width, height, pixels: paintValues(values, 0, width, height, scale, palette) };
+}
+
+/** Three maps, from the darkest to the brightest value of them all. */
+function paintColour(
+  grid: Grid,
+  { levels }: PlateValues,
+  count: number,
+  unitOf: (at: number) => number,
+): Uint8ClampedArray<ArrayBuffer> {
+  const size = grid.rows * grid.columns;
+  const pixels = new Uint8ClampedArray(4 * count);
+  for (let at = 0; at < count; at++) {
+    for (const map of [0, 1, 2]) pixels[4 * at + map] = (255 * Math.min(LEVELS, levels[map * size + unitOf(at)] ?? 0)) / LEVELS;
+    pixels[4 * at + 3] = 255;
+  }
+  return pixels;
+}
+
+/** Which items have a place among the small pictures: a page of so many, with the chosen one on it. */
+export function pageOf(item: number, numItems: number, size: number): number[] {
+  const first = Math.floor(Math.min(item, Math.max(0, numItems - 1)) / size) * size;
+  return Array.from({ length: Math.max(0, Math.min(size, numItems - first)) }, (_, at) => first + at);
+}

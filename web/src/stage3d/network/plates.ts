@@ -1,0 +1,270 @@
+/** A plate in space: where its cells are, and which unit lies in each. The shaders count in the same way. */
+import type { Grid, NetLayer } from "../../wire";
+import { dot, minus, plus, type Ray, times, type Vector } from "./camera";
+
+/** Cells and the numbers of what lies in them. With strides, so that a plate may also run over time. */
+export interface Cells {
+  /** All of them, gaps between tiles too. */
+  readonly columns: number;
+  readonly rows: number;
+  readonly tileColumns: number;
+  readonly tileRows: number;
+  readonly gap: number;
+  readonly tilesAcross: number;
+  readonly tileStride: number;
+  readonly rowStride: number;
+  readonly columnStride: number;
+  /** Levels that there are; of a colour picture in one of its maps. */
+  readonly count: number;
+  /** From a level of one map to that of the next, where three make a colour; else 0. */
+  readonly colourStride: number;
+}
+
+export interface Plate {
+  readonly layer: NetLayer;
+  readonly cells: Cells;
+  /** Runs over time: a column for each moment, a row for each unit. */
+  readonly isRaster: boolean;
+  /** The outer corner of the first cell. */
+  readonly origin: Vector;
+  /** One column, one row, the height of the largest value. At right angles, none of them nought. */
+  readonly across: Vector;
+  readonly down: Vector;
+  readonly up: Vector;
+  /** Of the plate around its cells, as a length. */
+  readonly margin: number;
+}
+
+export function cellsOf(grid: Grid): Cells {
+  const size = plateSize(grid);
+  const inTile = grid.rows * grid.columns;
+  return {
+    columns: Math.max(1, size.columns),
+    rows: Math.max(1, size.rows),
+    tileColumns: grid.columns,
+    tileRows: grid.rows,
+    gap: grid.gap,
+    tilesAcross: grid.tiles_across,
+    tileStride: inTile,
+    rowStride: grid.columns,
+    columnStride: 1,
+    count: grid.is_colour ? inTile : grid.num_units,
+    colourStride: grid.is_colour ? inTile : 0,
+  };
+}
+
+/** Time to the right, units downwards. */
+export function rasterCells(numUnits: number, numMoments: number): Cells {
+  const [columns, rows] = [Math.max(1, numMoments), Math.max(1, numUnits)];
+  return {
+    columns,
+    rows,
+    tileColumns: columns,
+    tileRows: rows,
+    gap: 0,
+    tilesAcross: 1,
+    tileStride: 0,
+    rowStride: 1,
+    columnStride: rows,
+    count: numUnits * numMoments,
+    colourStride: 0,
+  };
+}
+
+/** The number of the level in a cell; −1 between tiles, and beyond. */
+export function levelAt(cells: Cells, column: number, row: number): number {
+  if (column < 0 || row < 0 || column >= cells.columns || row >= cells.rows) return -1;
+  const [wide, high] = [cells.tileColumns + cells.gap, cells.tileRows + cells.gap];
+  const [tileX, tileY] = [Math.floor(column / wide), Math.floor(row / high)];
+  const [x, y] = [column - tileX * wide, row - tileY * high];
+  if (x >= cells.tileColumns || y >= cells.tileRows) return -1;
+  const tile = tileY * cells.tilesAcross + tileX;
+  const at = tile * cells.tileStride + y * cells.rowStride + x * cells.columnStride;
+  return at < cells.count ? at : -1;
+}
+
+/** The unit to which a level belongs. */
+export function unitOfLevel(plate: Plate, at: number): number {
+  return plate.isRaster ? at % plate.cells.rows : at;
+}
+
+/** The moment to which a level belongs, counted from the first; undefined where a plate does not run over time. */
+export function momentOfLevel(plate: Plate, at: number): number | undefined {
+  return plate.isRaster ? Math.floor(at / plate.cells.rows) : undefined;
+}
+
+/** The cell of a unit; over time that of a moment, or else of the last. */
+export function cellOfUnit(plate: Plate, unit: number, moment = Infinity): Cell {
+  const { cells } = plate;
+  if (plate.isRaster) return { column: Math.min(moment, cells.columns - 1), row: Math.min(unit, cells.rows - 1) };
+  const place = cells.colourStride > 0 ? unit % cells.colourStride : unit;
+  const tile = Math.floor(place / cells.tileStride);
+  const inside = place % cells.tileStride;
+  return {
+    column: (tile % cells.tilesAcross) * (cells.tileColumns + cells.gap) + (inside % cells.tileColumns),
+    row: Math.floor(tile / cells.tilesAcross) * (cells.tileRows + cells.gap) + Math.floor(inside / cells.tileColumns),
+  };
+}
+
+/** From columns, rows and heights to space. */
+export function inSpace({ origin, across, down, up }: Plate, column: number, row: number, height: number): Vector {
+  return plus(plus(origin, times(across, column)), plus(times(down, row), times(up, height)));
+}
+
+/** From space to columns, rows and heights. */
+export function onPlate({ origin, across, down, up }: Plate, place: Vector): Vector {
+  const from = minus(place, origin);
+  return alongPlate({ across, down, up }, from);
+}
+
+function alongPlate({ across, down, up }: Pick<Plate, "across" | "down" | "up">, way: Vector): Vector {
+  return [
+    dot(way, across) / dot(across, across),
+    dot(way, down) / dot(down, down),
+    dot(way, up) / dot(up, up),
+  ];
+}
+
+export function rayOnPlate(plate: Plate, ray: Ray): Ray {
+  return { origin: onPlate(plate, ray.origin), direction: alongPlate(plate, ray.direction) };
+}
+
+/** The margin in columns and rows. */
+export function marginsOf({ across, down, margin }: Plate): readonly [columns: number, rows: number] {
+  return [margin / Math.hypot(...across), margin / Math.hypot(...down)];
+}
+
+/** The corners of the plate, margin and all: back left, back right, front right, front left. */
+export function cornersOf(plate: Plate): readonly [Vector, Vector, Vector, Vector] {
+  const [byColumns, byRows] = marginsOf(plate);
+  const { columns, rows } = plate.cells;
+  return [
+    inSpace(plate, -byColumns, -byRows, 0),
+    inSpace(plate, columns + byColumns, -byRows, 0),
+    inSpace(plate, columns + byColumns, rows + byRows, 0),
+    inSpace(plate, -byColumns, rows + byRows, 0),
+  ];
+}
+
+export function middleOf(plate: Plate): Vector {
+  return inSpace(plate, plate.cells.columns / 2, plate.cells.rows / 2, 0);
+}
+
+/** Its corners, on the floor and as high as it rises. */
+export function placesOf(plate: Plate): readonly Vector[] {
+  const { columns, rows } = plate.cells;
+  const above = [0, columns].flatMap((column) => [0, rows].map((row) => inSpace(plate, column, row, 1)));
+  return [...cornersOf(plate), ...above];
+}
+
+/** How far from the origin one of them can be. */
+export function reachOf(plates: readonly Plate[]): number {
+  return Math.max(0.5, ...plates.flatMap(placesOf).map((place) => Math.hypot(...place)));
+}
+
+// --- How a shape becomes a grid, and where the units of a layer lie on its plate; the same as
+//   netview/grids.py.
+
+/** Units that still stand in one row. */
+const ONE_ROW = 16;
+/** A matrix that is so many times as long as wide is folded, a tile for each row. */
+const NARROW = 16;
+const COLOURS = 3;
+const MOST_TRIES = 1 << 13;
+
+/** Of one item. `isPicture`: three maps are red, green and blue. */
+export function gridOf(shape: readonly number[], isPicture = false): Grid {
+  const [maps, height, width] = shape;
+  if (isPicture && shape.length === 3 && maps === COLOURS) {
+    return { num_units: COLOURS * height! * width!, tiles_across: 1, tiles_down: 1, columns: width!, rows: height!, gap: 0, is_colour: true };
+  }
+  const sizes = shape.filter((size) => size !== 1);
+  if (sizes.includes(0)) return { num_units: 0, tiles_across: 1, tiles_down: 1, columns: 1, rows: 1, gap: 0, is_colour: false };
+  if (sizes.length <= 1) {
+    const count = sizes[0] ?? 1;
+    return tiled(count, 1, ...nearSquare(count));
+  }
+  const [rows, columns] = [sizes.at(-2)!, sizes.at(-1)!];
+  const numTiles = sizes.slice(0, -2).reduce((product, size) => product * size, 1);
+  if (numTiles === 1 && columns > NARROW * rows) {
+    const [inRows, inColumns] = nearSquare(columns);
+    // Else the numbers of units would not run on from tile to tile.
+    if (inRows * inColumns === columns) return tiled(rows * columns, rows, inRows, inColumns);
+  }
+  return tiled(numTiles * rows * columns, numTiles, rows, columns);
+}
+
+/** Rows and columns, as even as they can be; a few units stand in one row. */
+function nearSquare(count: number): [rows: number, columns: number] {
+  if (count <= ONE_ROW) return [1, Math.max(count, 1)];
+  const root = Math.floor(Math.sqrt(count));
+  for (let rows = root; rows > Math.max(1, Math.floor(root / 2), root - MOST_TRIES); rows--) {
+    if (count % rows === 0) return [rows, count / rows];
+  }
+  const columns = Math.floor(Math.sqrt(count - 1)) + 1;
+  return [Math.ceil(count / columns), columns];
+}
+
+/** Tiles side by side, so that all of them together are about as wide as high. */
+function tiled(numUnits: number, numTiles: number, rows: number, columns: number): Grid {
+  let across = 1;
+  if (numTiles > 1) {
+    const even = Math.sqrt((numTiles * rows) / columns);
+    const [fewer, more] = [Math.floor(even), Math.ceil(even)].map((count) => Math.min(Math.max(count, 1), numTiles)) as [number, number];
+    across = Math.abs(Math.log(more / even)) < Math.abs(Math.log(fewer / even)) ? more : fewer;
+    // Where a number nearby leaves no tile empty, it is taken.
+    for (let count = across; count <= Math.min(numTiles, across + Math.floor(across / 3)); count++) {
+      if (numTiles % count !== 0) continue;
+      across = count;
+      break;
+    }
+  }
+  const gap = numTiles > 1 ? Math.max(1, halfToEven(Math.max(rows, columns) / 16)) : 0;
+  return { num_units: numUnits, tiles_across: across, tiles_down: Math.ceil(numTiles / across), columns, rows, gap, is_colour: false };
+}
+
+/** As Python rounds. */
+function halfToEven(value: number): number {
+  const below = Math.floor(value);
+  if (value - below !== 0.5) return Math.round(value);
+  return below % 2 === 0 ? below : below + 1;
+}
+
+interface Cell {
+  readonly column: number;
+  readonly row: number;
+}
+
+/** Cells across and down, gaps among them. */
+export function plateSize(grid: Grid): { columns: number; rows: number } {
+  return {
+    columns: grid.tiles_across * grid.columns + (grid.tiles_across - 1) * grid.gap,
+    rows: grid.tiles_down * grid.rows + (grid.tiles_down - 1) * grid.gap,
+  };
+}
+
+export function cellOf(grid: Grid, unit: number): Cell {
+  const inTile = grid.rows * grid.columns;
+  const place = grid.is_colour ? unit % inTile : unit;
+  const tile = Math.floor(place / inTile);
+  const inside = place % inTile;
+  const across = tile % grid.tiles_across;
+  const down = Math.floor(tile / grid.tiles_across);
+  return {
+    column: across * (grid.columns + grid.gap) + (inside % grid.columns),
+    row: down * (grid.rows + grid.gap) + Math.floor(inside / grid.columns),
+  };
+}
+
+/** The unit in a cell; of a colour picture, that of its first map. Null between tiles, and beyond. */
+export function unitAt(grid: Grid, { column, row }: Cell): number | null {
+  const size = plateSize(grid);
+  if (column < 0 || row < 0 || column >= size.columns || row >= size.rows) return null;
+  const x = column % (grid.columns + grid.gap);
+  const y = row % (grid.rows + grid.gap);
+  if (x >= grid.columns || y >= grid.rows) return null;
+  const across = Math.floor(column / (grid.columns + grid.gap));
+  const down = Math.floor(row / (grid.rows + grid.gap));
+  const unit = ((down * grid.tiles_across + across) * grid.rows + y) * grid.columns + x;
+  return unit < grid.num_units ? unit : null;
+}

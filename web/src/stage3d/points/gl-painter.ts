@@ -1,0 +1,273 @@
+/** Points by WebGL2: one buffer of places, one of colours, drawn by lists of numbers. */
+import { link, type Program } from "../program";
+import type { Frame, Painter, SpriteImage } from "./painter";
+
+const RIM = 2;
+const MARK = 3;
+
+/** Null where the browser has no WebGL2. */
+export function startGlPainter(canvas: HTMLCanvasElement): Painter | null {
+  const gl = canvas.getContext("webgl2", { antialias: false, alpha: false, powerPreference: "high-performance" });
+  if (gl === null) return null;
+  try {
+    return new GlPainter(gl);
+  } catch {
+    return null;
+  }
+}
+
+class GlPainter implements Painter {
+  readonly name = "WebGL2";
+  readonly #gl: WebGL2RenderingContext;
+  readonly #points: Program;
+  readonly #pictures: Program;
+  readonly #places: WebGLBuffer;
+  readonly #colours: WebGLBuffer;
+  readonly #shown: WebGLBuffer;
+  readonly #marked: WebGLBuffer;
+  readonly #vertices: WebGLVertexArrayObject;
+  #numPlaces = 0;
+  #numColours = 0;
+  #numShown = 0;
+  #numMarked = 0;
+  #sheet: WebGLTexture | null = null;
+  #sprites: SpriteImage | null = null;
+
+  constructor(gl: WebGL2RenderingContext) {
+    this.#gl = gl;
+    this.#points = link(gl, POINT_VERTEX, POINT_FRAGMENT);
+    this.#pictures = link(gl, SPRITE_VERTEX, SPRITE_FRAGMENT);
+    this.#places = gl.createBuffer();
+    this.#colours = gl.createBuffer();
+    this.#shown = gl.createBuffer();
+    this.#marked = gl.createBuffer();
+    this.#vertices = gl.createVertexArray();
+    gl.bindVertexArray(this.#vertices);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#places);
+    gl.enableVertexAttribArray(0);
+    gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#colours);
+    gl.enableVertexAttribArray(1);
+    gl.vertexAttribPointer(1, 4, gl.UNSIGNED_BYTE, true, 0, 0);
+    gl.bindVertexArray(null);
+  }
+
+  setPlaces(places: Float32Array): void {
+    this.#fill(this.#gl.ARRAY_BUFFER, this.#places, places);
+    this.#numPlaces = places.length / 3;
+  }
+
+  setColours(bytes: Uint8Array): void {
+    this.#fill(this.#gl.ARRAY_BUFFER, this.#colours, bytes);
+    this.#numColours = bytes.length / 4;
+  }
+
+  setShown(points: Int32Array): void {
+    this.#fill(this.#gl.ELEMENT_ARRAY_BUFFER, this.#shown, points);
+    this.#numShown = points.length;
+  }
+
+  setMarked(points: Int32Array): void {
+    this.#fill(this.#gl.ELEMENT_ARRAY_BUFFER, this.#marked, points);
+    this.#numMarked = points.length;
+  }
+
+  #fill(target: GLenum, buffer: WebGLBuffer, data: ArrayBufferView): void {
+    const gl = this.#gl;
+    gl.bindVertexArray(null);
+    gl.bindBuffer(target, buffer);
+    gl.bufferData(target, data, gl.DYNAMIC_DRAW);
+  }
+
+  setSprites(sprites: SpriteImage | null): string {
+    const gl = this.#gl;
+    gl.deleteTexture(this.#sheet);
+    this.#sheet = null;
+    this.#sprites = null;
+    if (sprites === null) return "";
+    const most = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
+    const { image } = sprites;
+    if (Math.max(image.width, image.height) > most)
+      return `The sheet of pictures (${image.width}×${image.height}) is larger than this browser can draw (${most}).`;
+    this.#sheet = gl.createTexture();
+    this.#sprites = sprites;
+    gl.bindTexture(gl.TEXTURE_2D, this.#sheet);
+    gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, image);
+    // Small pictures are drawn larger: their pixels stay pixels.
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
+    return "";
+  }
+
+  paint(frame: Frame): void {
+    const gl = this.#gl;
+    const { ratio, size } = frame;
+    gl.viewport(0, 0, Math.round(size.width * ratio), Math.round(size.height * ratio));
+    const [red, green, blue] = frame.surface;
+    gl.clearColor(red / 255, green / 255, blue / 255, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    // Buffers that do not belong together yet: the other one comes at once.
+    if (this.#numPlaces !== this.#numColours) return;
+    gl.bindVertexArray(this.#vertices);
+    gl.disable(gl.BLEND);
+    gl.depthFunc(gl.LEQUAL);
+    // Flat, the last drawn is on top; in depth, the nearest.
+    if (frame.distance > 0) gl.enable(gl.DEPTH_TEST);
+    else gl.disable(gl.DEPTH_TEST);
+    if (frame.withSprites && this.#sprites !== null) this.#drawPictures(frame, this.#sprites);
+    else this.#drawPoints(frame, this.#shown, Math.min(frame.numDrawn, this.#numShown), 0, haloOf(this.#numShown) * ratio, frame.surface);
+    gl.disable(gl.DEPTH_TEST);
+    if (this.#numMarked > 0 && !(frame.withSprites && this.#sprites !== null)) {
+      this.#drawPoints(frame, this.#marked, this.#numMarked, MARK, RIM * ratio, frame.ink);
+    }
+    gl.bindVertexArray(null);
+  }
+
+  #drawPoints(
+    frame: Frame,
+    list: WebGLBuffer,
+    count: number,
+    larger: number,
+    ring: number,
+    rim: readonly [number, number, number],
+  ): void {
+    const gl = this.#gl;
+    this.#use(this.#points, frame, frame.pointSize + larger);
+    gl.uniform1f(this.#points.at("ring"), ring);
+    gl.uniform3f(this.#points.at("rim"), rim[0] / 255, rim[1] / 255, rim[2] / 255);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, list);
+    gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, 0);
+  }
+
+  #drawPictures(frame: Frame, { image, width, height, perRow }: SpriteImage): void {
+    const gl = this.#gl;
+    this.#use(this.#pictures, frame, frame.spriteSize);
+    const longest = Math.max(width, height);
+    gl.uniform1i(this.#pictures.at("perRow"), perRow);
+    gl.uniform1i(this.#pictures.at("sheet"), 0);
+    gl.uniform2f(this.#pictures.at("cellSize"), width / image.width, height / image.height);
+    gl.uniform2f(this.#pictures.at("aspect"), width / longest, height / longest);
+    gl.uniform1f(this.#pictures.at("border"), 2 * frame.ratio);
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, this.#sheet);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.#shown);
+    gl.drawElements(gl.POINTS, Math.min(frame.numDrawn, this.#numShown), gl.UNSIGNED_INT, 0);
+  }
+
+  #use({ program, at }: Program, frame: Frame, pointSize: number): void {
+    const gl = this.#gl;
+    gl.useProgram(program);
+    gl.uniformMatrix4fv(at("view"), false, frame.matrix);
+    gl.uniform1f(at("pointSize"), pointSize * frame.ratio);
+    gl.uniform1f(at("distance_"), frame.distance);
+    const [red, green, blue] = frame.surface;
+    gl.uniform3f(at("surface"), red / 255, green / 255, blue / 255);
+  }
+
+  dispose(): void {
+    const gl = this.#gl;
+    gl.deleteTexture(this.#sheet);
+    for (const buffer of [this.#places, this.#colours, this.#shown, this.#marked]) gl.deleteBuffer(buffer);
+    gl.deleteVertexArray(this.#vertices);
+    for (const { program } of [this.#points, this.#pictures]) gl.deleteProgram(program);
+  }
+}
+
+/** Between few points a halo tells them apart; between very many it would be all that is seen. */
+function haloOf(count: number): number {
+  return count <= 5000 ? 1 : count >= 20_000 ? 0 : 0.5;
+}
+
+// --- What runs on the graphics card. Colours are bytes of the theme and stay as they are: nothing is lit.
+
+const PLACING = `
+uniform mat4 view;
+uniform float pointSize;
+uniform float distance_;
+// Nearer points are larger and fresher, those behind are smaller and nearer to the background.
+float sizeFactor(float w) { return distance_ > 0.0 ? clamp(distance_ / w, 0.45, 4.0) : 1.0; }
+float fadeOf(float w) { return distance_ > 0.0 ? 0.62 * clamp((w - distance_ + 0.75) / 1.9, 0.0, 1.0) : 0.0; }
+`;
+
+const POINT_VERTEX = `#version 300 es
+layout(location = 0) in vec3 place;
+layout(location = 1) in vec4 colour;
+${PLACING}
+uniform float ring;
+out vec3 tint;
+out float fade;
+out float edge;
+void main() {
+  gl_Position = view * vec4(place, 1.0);
+  float size = max(pointSize * sizeFactor(gl_Position.w), 2.0) + 2.0 * ring;
+  gl_PointSize = size;
+  tint = colour.rgb;
+  fade = ring > 1.5 ? 0.0 : fadeOf(gl_Position.w);
+  edge = 1.0 - 2.0 * ring / size;
+}`;
+
+const POINT_FRAGMENT = `#version 300 es
+precision mediump float;
+in vec3 tint;
+in float fade;
+in float edge;
+uniform vec3 surface;
+uniform vec3 rim;
+out vec4 result;
+void main() {
+  vec2 from = gl_PointCoord * 2.0 - 1.0;
+  float square = dot(from, from);
+  if (square > 1.0) discard;
+  vec3 inner = mix(tint, surface, fade);
+  result = vec4(square > edge * edge ? rim : inner, 1.0);
+}`;
+
+const SPRITE_VERTEX = `#version 300 es
+layout(location = 0) in vec3 place;
+layout(location = 1) in vec4 colour;
+${PLACING}
+uniform int perRow;
+out vec3 tint;
+out float fade;
+flat out vec2 cell;
+flat out float size;
+void main() {
+  gl_Position = view * vec4(place, 1.0);
+  size = max(pointSize * sizeFactor(gl_Position.w), 4.0);
+  gl_PointSize = size;
+  tint = colour.rgb;
+  fade = 0.6 * fadeOf(gl_Position.w);
+  cell = vec2(float(gl_VertexID % perRow), float(gl_VertexID / perRow));
+}`;
+
+const SPRITE_FRAGMENT = `#version 300 es
+precision highp float;
+in vec3 tint;
+in float fade;
+flat in vec2 cell;
+flat in float size;
+uniform vec3 surface;
+uniform sampler2D sheet;
+uniform vec2 cellSize;   // of one picture, as a share of the sheet
+uniform vec2 aspect;     // how much of the square the picture fills
+uniform float border;    // of the colour of the point, in pixels
+out vec4 result;
+void main() {
+  vec2 from = (gl_PointCoord * 2.0 - 1.0) / aspect;
+  vec2 inset = vec2(2.0 * border / size) / aspect;
+  if (max(abs(from.x), abs(from.y)) > 1.0) discard;
+  vec2 inside = from / max(vec2(0.05), 1.0 - inset);
+  if (max(abs(inside.x), abs(inside.y)) > 1.0) {
+    result = vec4(mix(tint, surface, fade), 1.0);
+    return;
+  }
+  // Half a picture point in from its edge, so that the neighbour in the sheet does not shine through.
+  vec2 half_ = 0.5 / (cellSize * vec2(textureSize(sheet, 0)));
+  vec2 at = clamp(inside * 0.5 + 0.5, half_, 1.0 - half_);
+  vec4 picture = texture(sheet, (cell + at) * cellSize);
+  vec3 shown = mix(surface, picture.rgb, picture.a);
+  result = vec4(mix(shown, surface, fade), 1.0);
+}`;

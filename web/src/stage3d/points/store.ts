@@ -1,0 +1,346 @@
+/** What the projector shows: which embedding, at which step, on which axes, coloured by what, and what is chosen. */
+import { computed, signal } from "@preact/signals";
+import type { RecordList } from "../../data/record-list";
+import { param, setParams } from "../../data/route";
+import * as runs from "../../data/runs";
+import type { Asked } from "../../data/source";
+import { nearestAt } from "../../data/time-steps";
+import type { RecordListing, ReduceQuestion } from "../../wire";
+import { type Colouring, colouringOf } from "./colours";
+import type { Embedding } from "./embedding";
+import type { Selections } from "./selection";
+
+export type Method = "pca" | "tsne" | "umap";
+export type SpriteMode = "auto" | "on" | "off";
+export const METHODS: readonly (readonly [Method, string])[] = [
+  ["pca", "PCA"],
+  ["tsne", "t-SNE"],
+  ["umap", "UMAP"],
+];
+
+/** A series of embeddings of a run. */
+export interface EmbeddingPlace {
+  readonly runId: string;
+  readonly runName: string;
+  readonly name: string;
+}
+
+/** What is to be done with the points. */
+export type Reducing = Omit<ReduceQuestion, "type" | "id" | "run_id" | "record">;
+
+/** An embedding that is here. */
+export interface Loaded {
+  readonly place: EmbeddingPlace;
+  readonly record: string;
+  /** Null where there are no steps: points of stored features. */
+  readonly step: number | null;
+  /** How the server is asked for fewer dimensions; without it, as of a record of a run. */
+  readonly reduceAs?: (how: Reducing) => Asked;
+  readonly embedding: Embedding;
+}
+
+/** Numbers for each point, in as many dimensions as were found. */
+export interface Coordinates {
+  readonly record: string;
+  readonly method: Method;
+  readonly values: Float32Array;
+  readonly perPoint: number;
+  /** Of PCA: the share of the variance of each axis. */
+  readonly shares: readonly number[];
+  readonly note: string;
+}
+
+export type Progress =
+  | { readonly state: "idle" }
+  | { readonly state: "working"; readonly what: string; readonly share: number; readonly cancel: (() => void) | null }
+  | { readonly state: "failed"; readonly what: string; readonly reason: string };
+
+export function keyOf(place: EmbeddingPlace): string {
+  return `${place.runId} ${place.name}`;
+}
+
+/** Every embedding of the chosen runs. */
+export const places = computed<readonly EmbeddingPlace[]>(() =>
+  runs
+    .namesOf("embedding")
+    .flatMap((name) =>
+      runs.chosen.value
+        .filter((run) => runs.seriesOf(run.id, "embedding", name) !== undefined)
+        .map((run) => ({ runId: run.id, runName: run.name, name })),
+    ),
+);
+
+/** The one that the address names, or the first. */
+export const place = computed<EmbeddingPlace | null>(() => {
+  const [name, runId] = [param("embedding"), param("run")];
+  const named = places.value.filter((one) => name === "" || one.name === name);
+  return named.find((one) => one.runId === runId) ?? named[0] ?? places.value[0] ?? null;
+});
+
+export const list = signal<RecordList | null>(null);
+/** The records of the embedding that is wanted, in the order of their steps; none while those of another are here. */
+export const records = computed<readonly RecordListing[]>(() => {
+  const [here, now] = [list.value, place.value];
+  return here !== null && now !== null && here.place.runId === now.runId && here.place.name === now.name
+    ? here.records
+    : [];
+});
+export const loaded = signal<Loaded | null>(null);
+export const loading = signal<Progress>({ state: "idle" });
+export const reducing = signal<Progress>({ state: "idle" });
+export const coordinates = signal<Coordinates | null>(null);
+
+/** Null follows the last one. */
+export const wantedStep = computed<number | null>(() => {
+  const text = param("step");
+  return /^-?\d+$/.test(text) ? Number(text) : null;
+});
+
+export const recordAt = computed<number>(() => {
+  const step = wantedStep.value;
+  return step === null ? records.value.length - 1 : nearestAt(records.value, step);
+});
+
+// --- how it is drawn ---
+
+export const method = computed<Method>(() => METHODS.find(([name]) => name === param("method"))?.[0] ?? "pca");
+export const dims = computed<2 | 3>(() => (param("dims") === "2" ? 2 : 3));
+export const neighbourhood = computed<number>(() => {
+  const number = Number(param("near"));
+  return Number.isFinite(number) && number >= 2 ? Math.min(number, 1000) : method.value === "umap" ? 15 : 30;
+});
+export const metric = computed<Metric>(() => (param("metric") === "cosine" ? "cosine" : "euclidean"));
+export const holdAxes = signal(false);
+export const spriteMode = signal<SpriteMode>("auto");
+export const isTable = signal(false);
+
+/** Which axes are drawn across, up and in depth. */
+export const axes = computed<readonly number[]>(() => {
+  const known = coordinates.value?.perPoint ?? 3;
+  const wanted = param("axes").split(",").map(Number);
+  const isPca = coordinates.value?.method === "pca";
+  return Array.from({ length: dims.value }, (_, at) => {
+    const axis = isPca && param("axes") !== "" ? wanted[at] : at;
+    return axis !== undefined && Number.isInteger(axis) && axis >= 0 && axis < known ? axis : at;
+  });
+});
+
+/** Where points are drawn; null until there is something. */
+export const drawn = computed<Float32Array | null>(() => {
+  const [here, found] = [loaded.value, coordinates.value];
+  if (here === null || found?.record !== here.record) return null;
+  return fitPlaces(found.values, found.perPoint, axes.value, here.embedding.hasPlace);
+});
+
+const columns = computed(() => loaded.value?.embedding.columns ?? []);
+
+/** The column that the address names; without a name the first that tells kinds apart, or the first of all. */
+export const colourColumn = computed<string | null>(() => {
+  const wanted = param("colour");
+  if (wanted === "-") return null;
+  const found = columns.value.find(({ name }) => name === wanted);
+  if (found !== undefined) return found.name;
+  return columns.value.find(({ values }) => new Set(values).size <= Math.max(2, values.length / 4))?.name ?? null;
+});
+
+export const labelColumn = computed<string | null>(() => {
+  const wanted = param("label");
+  if (wanted === "-") return null;
+  return columns.value.find(({ name }) => name === wanted)?.name ?? columns.value[0]?.name ?? null;
+});
+
+export function valuesOfColumn(name: string | null): readonly string[] | null {
+  return columns.value.find((column) => column.name === name)?.values ?? null;
+}
+
+export const colouring = computed<Colouring>(() => colouringOf(valuesOfColumn(colourColumn.value)));
+
+/** What a point is called. */
+export function labelOf(point: number): string {
+  return valuesOfColumn(labelColumn.value)?.[point] ?? `point ${point}`;
+}
+
+/** What is searched for, and in which column; an empty text is all of them. */
+export const query = computed<string>(() => param("find"));
+export const queryColumn = computed<string>(() => param("in"));
+
+/** Where from it is looked at, as the address says it. */
+export const cameraText = computed<string>(() => param("cam"));
+
+// --- what is chosen ---
+
+/** In rising order. */
+export const selected = signal<readonly number[]>([]);
+/** The point whose neighbours are looked at: the address names it, for the embedding of one run. */
+export const focus = computed<number | null>(() => {
+  const [text, run, name] = [param("point"), param("run"), param("embedding")];
+  const here = loaded.value;
+  if (here === null || !/^\d+$/.test(text)) return null;
+  const isHere = (run === "" || run === here.place.runId) && (name === "" || name === here.place.name);
+  return isHere && Number(text) < here.embedding.numPoints ? Number(text) : null;
+});
+export const hovered = signal<number | null>(null);
+/** Only these are shown; null shows all. */
+export const isolated = signal<readonly number[] | null>(null);
+/** Only points of these kinds are shown; an empty set shows all. */
+export const isolatedNames = signal<ReadonlySet<string>>(new Set());
+export const numNeighbours = computed<number>(() => {
+  const wanted = Number(param("k"));
+  return Number.isInteger(wanted) && wanted >= 1 ? Math.min(wanted, 200) : 10;
+});
+
+export const neighbours = computed<readonly Neighbour[]>(() => {
+  const [here, point] = [loaded.value, focus.value];
+  if (here === null || point === null || point >= here.embedding.numPoints) return [];
+  const { matrix, numDims, hasPlace } = here.embedding;
+  return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.value);
+});
+
+/** Which points are drawn. */
+export const shown = computed<Int32Array>(() => {
+  const here = loaded.value;
+  if (here === null) return new Int32Array(0);
+  const { hasPlace, numPoints } = here.embedding;
+  const kinds = colouring.value;
+  const names = isolatedNames.value;
+  const within = isolated.value === null ? null : new Set(isolated.value);
+  const wanted = kinds.kind === "categories" && names.size > 0 ? kinds.names.map((name) => names.has(name)) : null;
+  const points: number[] = [];
+  for (let point = 0; point < numPoints; point++) {
+    if (hasPlace[point] !== 1 || within?.has(point) === false) continue;
+    if (wanted !== null && kinds.kind === "categories" && !wanted[kinds.of[point]!]!) continue;
+    points.push(point);
+  }
+  return Int32Array.from(points);
+});
+
+/** Selections with names, of the embedding that is shown. */
+export const saved = signal<Selections>(new Map());
+
+/** What was asked for by the address and is not there. */
+export const selectionNote = signal("");
+
+export function choosePlace(next: EmbeddingPlace): void {
+  setParams({ embedding: next.name, run: next.runId, step: null, selection: null, point: null });
+}
+
+// --- Coordinates as they are drawn: around the origin and within one of it, whatever they were.
+
+/** How far out the drawing reaches: all but the last of many points. */
+const REACH = 0.995;
+
+/** Three numbers for each point. Points that have no place are drawn nowhere. */
+export function fitPlaces(
+  coordinates: Float32Array,
+  perPoint: number,
+  axes: readonly number[],
+  hasPlace: Uint8Array,
+): Float32Array {
+  const numPoints = hasPlace.length;
+  const places = new Float32Array(numPoints * 3);
+  const middle = axes.map((axis) => middleOf(coordinates, perPoint, axis, hasPlace));
+  const lengths = new Float32Array(numPoints);
+  for (let point = 0; point < numPoints; point++) {
+    let square = 0;
+    for (const [at, axis] of axes.entries()) {
+      const value = axis < perPoint ? coordinates[point * perPoint + axis]! - middle[at]! : 0;
+      places[point * 3 + at] = value;
+      square += value * value;
+    }
+    lengths[point] = hasPlace[point] === 1 ? Math.sqrt(square) : 0;
+  }
+  const far = lengths.sort()[Math.min(numPoints - 1, Math.floor(numPoints * REACH))] ?? 0;
+  const scale = far > 0 ? 1 / far : 1;
+  for (let at = 0; at < places.length; at++) places[at]! *= scale;
+  return places;
+}
+
+/** The mean of an axis. */
+function middleOf(coordinates: Float32Array, perPoint: number, axis: number, hasPlace: Uint8Array): number {
+  if (axis >= perPoint) return 0;
+  let [sum, count] = [0, 0];
+  for (let point = 0; point < hasPlace.length; point++) {
+    if (hasPlace[point] !== 1) continue;
+    sum += coordinates[point * perPoint + axis]!;
+    count += 1;
+  }
+  return count === 0 ? 0 : sum / count;
+}
+
+// --- The points nearest to a point in the space they were given in: exact, by measuring all of them.
+
+export type Metric = "cosine" | "euclidean";
+
+interface Neighbour {
+  readonly point: number;
+  readonly distance: number;
+}
+
+/** Nearest first; where two are as near, the one that comes first in the list. */
+export function nearestTo(
+  matrix: Float32Array,
+  numDims: number,
+  hasPlace: Uint8Array,
+  point: number,
+  count: number,
+  metric: Metric,
+): Neighbour[] {
+  if (hasPlace[point] !== 1) return [];
+  const from = matrix.subarray(point * numDims, (point + 1) * numDims);
+  const measure = metric === "cosine" ? cosineTo(from) : squareTo(from);
+  const points: number[] = [];
+  const distances: number[] = [];
+  for (let other = 0; other < hasPlace.length; other++) {
+    if (other === point || hasPlace[other] !== 1) continue;
+    const distance = measure(matrix, other * numDims);
+    if (points.length >= count && distance >= distances[distances.length - 1]!) continue;
+    const at = placeOf(distances, distance);
+    points.splice(at, 0, other);
+    distances.splice(at, 0, distance);
+    if (points.length > count) {
+      points.pop();
+      distances.pop();
+    }
+  }
+  const last = metric === "cosine" ? (distance: number) => distance : Math.sqrt;
+  return points.map((other, at) => ({ point: other, distance: last(distances[at]!) }));
+}
+
+type Measure = (matrix: Float32Array, start: number) => number;
+
+function squareTo(from: Float32Array): Measure {
+  return (matrix, start) => {
+    let sum = 0;
+    for (let dim = 0; dim < from.length; dim++) {
+      const part = matrix[start + dim]! - from[dim]!;
+      sum += part * part;
+    }
+    return sum;
+  };
+}
+
+/** One minus the cosine. A point at the origin has no direction: it is as far as one at a right angle. */
+function cosineTo(from: Float32Array): Measure {
+  const length = Math.sqrt(from.reduce((sum, part) => sum + part * part, 0));
+  return (matrix, start) => {
+    let [along, square] = [0, 0];
+    for (let dim = 0; dim < from.length; dim++) {
+      const part = matrix[start + dim]!;
+      along += part * from[dim]!;
+      square += part * part;
+    }
+    const both = length * Math.sqrt(square);
+    return both === 0 ? 1 : Math.max(0, 1 - along / both);
+  };
+}
+
+/** After all that are as near or nearer. */
+function placeOf(distances: readonly number[], distance: number): number {
+  let [low, high] = [0, distances.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (distances[middle]! <= distance) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

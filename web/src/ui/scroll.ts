@@ -1,0 +1,99 @@
+/** How far a box is scrolled, kept for as long as the tab is there: on reload, and when a view is left and comes back. */
+import type { RefObject } from "preact";
+import { useLayoutEffect, useState } from "preact/hooks";
+import { type Rows, rowsInView, scrollFor } from "./visible-rows";
+
+const PREFIX = "torcheer.scroll.";
+/** What has not grown tall enough by then has changed. */
+const PATIENCE_MS = 3000;
+
+export function useScrollMemory(box: RefObject<HTMLElement | null>, name: string): void {
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || name === "") return undefined;
+    const stopRestoring = restore(element, recalled(name));
+    const keep = (): void => remember(name, element.scrollTop);
+    addEventListener("pagehide", keep);
+    return () => {
+      stopRestoring();
+      keep();
+      removeEventListener("pagehide", keep);
+    };
+  }, [name]);
+}
+
+/** Scroll there, also when what is scrolled only comes bit by bit; whoever scrolls meanwhile knows better. */
+function restore(element: HTMLElement, top: number): () => void {
+  if (top <= 0) return () => undefined;
+  const grown = new MutationObserver(() => scroll());
+  const timer = setTimeout(() => stop(), PATIENCE_MS);
+  const stop = (): void => {
+    clearTimeout(timer);
+    grown.disconnect();
+    for (const event of ["wheel", "pointerdown", "keydown"]) element.removeEventListener(event, stop);
+  };
+  const scroll = (): void => {
+    element.scrollTop = top;
+    if (Math.abs(element.scrollTop - top) < 1) stop();
+  };
+  for (const event of ["wheel", "pointerdown", "keydown"]) element.addEventListener(event, stop);
+  grown.observe(element, { childList: true, subtree: true });
+  scroll();
+  return stop;
+}
+
+function recalled(name: string): number {
+  try {
+    return Number(sessionStorage.getItem(PREFIX + name) ?? 0) || 0;
+  } catch {
+    return 0;
+  }
+}
+
+function remember(name: string, top: number): void {
+  try {
+    sessionStorage.setItem(PREFIX + name, String(Math.round(top)));
+  } catch {
+    // Then it begins at the top the next time.
+  }
+}
+
+// --- Which rows of a long list are put into the page: those in view of the box that scrolls.
+
+interface InView extends Rows {
+  /** Scroll so that a row is in view. */
+  readonly reveal: (row: number) => void;
+}
+
+/** `headHeight` is what stands over the rows and stays when they scroll. */
+export function useRowsInView(
+  box: RefObject<HTMLElement | null>,
+  count: number,
+  rowHeight: number,
+  headHeight = 0,
+): InView {
+  const [view, setView] = useState({ top: 0, height: 800 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      const next = { top: element.scrollTop, height: element.clientHeight };
+      setView((before) => (before.top === next.top && before.height === next.height ? before : next));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
+  }, []);
+  const reveal = (row: number): void => {
+    const element = box.current;
+    if (element === null) return;
+    const to = scrollFor(row, rowHeight, element.scrollTop, element.clientHeight - headHeight);
+    if (to !== null) element.scrollTop = to;
+  };
+  return { ...rowsInView(count, rowHeight, view.top, view.height), reveal };
+}

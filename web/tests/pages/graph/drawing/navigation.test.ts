@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { lifted } from "../../../../src/data/pass/edges";
+import { buildHierarchy } from "../../../../src/data/pass/model";
+import { type Direction, endOp, neighbour } from "../../../../src/pages/graph/drawing/highlight";
+import { Scene } from "../../../../src/pages/graph/drawing/scene";
+import { LayoutDesk, Layouter, type LayoutReply } from "../../../../src/pages/graph/layout/layout";
+import { toLayoutGraph } from "../../../../src/pages/graph/layout/layout-graph";
+import { pass, residual } from "../../../pass-documents";
+
+function opened(open: string[]): { at: (x: number, y: number) => string | null; scene: Scene; go: (key: string, way: Direction) => string | null } {
+  const tree = buildHierarchy(residual(), "unrolled");
+  const answer = new Layouter(toLayoutGraph(tree, false)).layOut(open);
+  const scene = new Scene(tree, answer.root, new Map(answer.fresh.map((layout) => [layout.id, layout])));
+  const edges = lifted(tree, new Set(open));
+  return { scene, at: (x, y) => scene.at(x, y, false), go: (key, way) => neighbour(way, key, scene, tree, edges) };
+}
+
+describe("the arrow keys", () => {
+  test("follow the edges down and up", () => {
+    const { go } = opened(["s1"]);
+    expect(go("o0", "down")).toBe("o1");
+    expect(go("o1", "down")).toBe("o2");
+    expect(go("o2", "down")).toBe("o5");
+    expect(go("o5", "down")).toBe("o6");
+    expect(go("o6", "down")).toBeNull();
+    expect(go("o6", "up")).toBe("o5");
+    expect(go("o0", "up")).toBeNull();
+  });
+
+  test("lead to the box beside, and into an open group", () => {
+    const { go } = opened(["s1"]);
+    expect(go("o1", "right")).toBe("s4");
+    expect(go("s4", "left")).toBe("o1");
+    expect(go("o1", "left")).toBeNull();
+    expect(go("s1", "down")).toBe("o1");
+  });
+
+  test("the first and the last op are those that ran first and last", () => {
+    const tree = buildHierarchy(residual(), "unrolled");
+    expect([endOp(tree, "first"), endOp(tree, "last")]).toEqual(["o0", "o6"]);
+    expect(endOp(buildHierarchy(pass([]), "unrolled"), "first")).toBeNull();
+  });
+});
+
+describe("what is under a point", () => {
+  test("is the innermost box, or the op of a chip", () => {
+    const { scene, at } = opened(["s1", "s4"]);
+    const box = scene.boxes.get("o3")!;
+    expect(at(box.x + 5, box.y + 5)).toBe("o3");
+    expect(at(box.x - 20, box.y + 17)).toBe("o3");
+    const frame = scene.boxes.get("s4")!;
+    expect(at(frame.x + 2, frame.y + 2)).toBe("s4");
+    expect(at(-500, -500)).toBeNull();
+  });
+
+  test("what is out of view is not collected", () => {
+    const { scene } = opened(["s1", "s4"]);
+    const all = scene.within({ x: -1e4, y: -1e4, width: 2e4, height: 2e4 }, 1);
+    expect([...all.boxes, ...all.frames]).toHaveLength(scene.boxes.size);
+    const last = scene.boxes.get("o6")!;
+    const few = scene.within({ ...last, y: last.y + 30 }, 1);
+    expect(few.boxes.map((box) => box.key)).toContain("o6");
+    expect(few.boxes.map((box) => box.key)).not.toContain("o0");
+  });
+});
+
+describe("asking for layouts", () => {
+  const tree = buildHierarchy(residual(), "unrolled");
+
+  test("answers come for the graph that was given last", () => {
+    const replies: LayoutReply[] = [];
+    const desk = new LayoutDesk((reply) => replies.push(reply));
+    desk.ask({ type: "open", graphId: 1, id: 1, open: [] });
+    desk.ask({ type: "graph", graphId: 2, graph: toLayoutGraph(tree, false) });
+    desk.ask({ type: "open", graphId: 1, id: 2, open: [] });
+    desk.ask({ type: "open", graphId: 2, id: 3, open: ["s1"] });
+    expect(replies.map((reply) => [reply.type, reply.id])).toEqual([["laid-out", 3]]);
+  });
+
+  test("a layout that fails says why", () => {
+    const replies: LayoutReply[] = [];
+    const desk = new LayoutDesk((reply) => replies.push(reply));
+    desk.ask({ type: "graph", graphId: 1, graph: { nodes: [], edges: [0, 1], firstCondition: 1, slots: [-1], words: [0] } });
+    desk.ask({ type: "open", graphId: 1, id: 1, open: [] });
+    expect(replies[0]).toMatchObject({ type: "failed", id: 1 });
+  });
+});

@@ -149,12 +149,12 @@ def shifted(source: Source) -> Source:
     return replace(source, shift=block.mean(axis=0))
 
 
-def in_memory(values: Matrix, *, block_bytes: int = _BLOCK_BYTES) -> Source:
+def in_memory(values: Matrix) -> Source:
     return Source(
         rows=values,
         samples=numpy.arange(len(values)),
         num_units=values.shape[1],
-        block_bytes=block_bytes,
+        block_bytes=_BLOCK_BYTES,
         is_held=True,
     )
 

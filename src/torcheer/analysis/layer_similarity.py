@@ -369,7 +369,9 @@ def _aligned(one: Matrix, other: Matrix) -> float:
 
 def _takes_units(a: Rows, b: Rows, num_samples: int, memory_bytes: int) -> bool:
     by_samples = samples_bytes(num_samples, 2)
-    by_units = _units_bytes(a, b)
+    one, other = (int(numpy.prod(rows.shape[1:], dtype=numpy.int64)) for rows in (a, b))
+    # Blocks of both besides, and what is added to the largest.
+    by_units = 8 * (one * one + other * other + one * other + 2 * max(one, other) ** 2) + 64 * (one + other)
     takes_units = by_units < by_samples
     check_fits(
         f"CKA of {num_samples:,} samples, by products of {'units' if takes_units else 'samples'}, needs",
@@ -378,12 +380,6 @@ def _takes_units(a: Rows, b: Rows, num_samples: int, memory_bytes: int) -> bool:
         "take fewer samples (samples=…)",
     )
     return takes_units
-
-
-def _units_bytes(a: Rows, b: Rows) -> int:
-    one, other = (int(numpy.prod(rows.shape[1:], dtype=numpy.int64)) for rows in (a, b))
-    # Blocks of both besides, and what is added to the largest.
-    return 8 * (one * one + other * other + one * other + 2 * max(one, other) ** 2) + 64 * (one + other)
 
 
 def _by_units(a: Rows, b: Rows, chosen: Indices, memory_bytes: int, *, is_unbiased: bool) -> float:

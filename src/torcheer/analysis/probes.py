@@ -229,7 +229,8 @@ def ridge_in_blocks(source: Source, task: Task, memory_bytes: int, progress: Pro
             sums.weights = sums.products @ (sums.cross * shrunk[:, None])
         for block in source.blocks():
             for sums in folds:
-                test = _tested(sums.fold, block.at)
+                first, end = numpy.searchsorted(sums.fold.test, [block.at.start, block.at.stop])
+                test = sums.fold.test[first:end]
                 outputs = sums.scaled(block.values[test - block.at.start]) @ sums.weights
                 task.answer(test, outputs + sums.target_mean)
         progress((numbers[-1] + 1) / len(task.folds))
@@ -275,14 +276,6 @@ def _shrunk(squares: Matrix, alpha: float) -> Matrix:
     """1 / (squares + alpha), and 0 for directions that are nothing but rounding."""
     is_there = squares + alpha > len(squares) * _EPSILON * float(squares.max(initial=0.0))
     return numpy.divide(1.0, squares + alpha, out=numpy.zeros_like(squares), where=is_there)
-
-
-def _tested(fold: Fold, at: slice) -> Indices:
-    start, stop = numpy.searchsorted(fold.test, [at.start, at.stop])
-    return fold.test[start:stop]
-
-
-# --- probes -------------------------------------------------------------------------------------------
 
 
 _LARGEST: Final = 1e100  # values whose squares, summed up, are still numbers

@@ -154,7 +154,12 @@ def receptive_fields(
             f"there are responses to {len(given):,} items and sources of {len(seen):,}: give those of the "
             "same items."
         )
-    chosen = given if units is None else given[:, _checked_units(units, given.shape[1])]
+    chosen = given
+    if units is not None:
+        numbers, num_units = numpy.asarray(units).reshape(-1), given.shape[1]
+        if numbers.dtype.kind not in "iu" or not ((numbers >= 0) & (numbers < num_units)).all():
+            raise InputError(f"units are whole numbers from 0 to {num_units - 1:,}: {units!r} are not.")
+        chosen = given[:, numbers.astype(numpy.int64)]
     result_type = numpy.result_type(seen.dtype, numpy.float32)
     num_bytes = chosen.shape[1] * seen.shape[1] * result_type.itemsize
     if num_bytes > _MOST_BYTES:
@@ -169,13 +174,6 @@ def receptive_fields(
     for at, chunk in _chunks(seen):
         fields[:, at] = shares @ (chunk - chunk.mean(axis=0) if minus_mean else chunk)
     return fields.reshape(len(shares), *shape)
-
-
-def _checked_units(units: Sequence[int] | NDArray[numpy.integer], num_units: int) -> NDArray[numpy.int64]:
-    numbers = numpy.asarray(units).reshape(-1)
-    if numbers.dtype.kind not in "iu" or not ((numbers >= 0) & (numbers < num_units)).all():
-        raise InputError(f"units are whole numbers from 0 to {num_units - 1:,}: {units!r} are not.")
-    return numbers.astype(numpy.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

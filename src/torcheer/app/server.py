@@ -37,7 +37,7 @@ from torcheer.app.features.feature_answers import FeatureAnswers
 from torcheer.app.features.feature_sets import FeatureShelf, is_place_elsewhere, shelf_of
 from torcheer.app.html_page import static_file
 from torcheer.app.lessons import Learning
-from torcheer.app.listen import Connection, Listener, listen, urls
+from torcheer.app.listen import Connection, Listener, listen
 from torcheer.app.passes.saved import SavedPasses, open_pass_file
 from torcheer.app.passes.source import MAX_REQUEST_BYTES, Shelf
 from torcheer.app.runs.run_answers import RunAnswers
@@ -177,8 +177,6 @@ STATIC_FILES: Final[Mapping[str, str]] = {
     "worker.js": "text/javascript",
 }
 
-_NOTHING: Final = "There is nothing here.\n"
-
 # The mark of the top bar, in colours that can be seen on light and on dark tabs.
 _ICON: Final = quote(
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 18 18'>"
@@ -219,7 +217,7 @@ async def _static(request: Request) -> Response:
     name = request.path_params["name"]
     media_type = STATIC_FILES.get(name)
     if media_type is None:
-        return PlainTextResponse(_NOTHING, status_code=404)
+        return PlainTextResponse("There is nothing here.\n", status_code=404)
     return Response(static_file(name), media_type=media_type)
 
 
@@ -268,11 +266,7 @@ class Server(uvicorn.Server):
 
     @property
     def urls(self) -> Sequence[str]:
-        return tuple(urls(self.listener, self.admission.token))
-
-    def one_time_url(self) -> str:
-        """An address that can be opened once, for the command line of a browser."""
-        return next(iter(urls(self.listener, self.admission.ticket())))
+        return self.listener.urls(self.admission.token)
 
     def serve_until_stopped(self) -> None:
         """Serve until `should_exit` is set or, in the main thread, a signal says so."""
@@ -398,7 +392,12 @@ def shelves(paths: Sequence[Path], links: LinkRule | None = None) -> tuple[Shelf
         if not path.is_dir() and not path.is_file():
             raise InputError(f"{path} is no ordinary file: {_WANTED}.")
     # A file of a run stands for the run.
-    paths = [path.absolute().parent if _is_of_run(path) else path for path in paths]
+    paths = [
+        path.absolute().parent
+        if path.is_file() and (is_part(path.name) or is_event_file(path.name))
+        else path
+        for path in paths
+    ]
     folders = [path for path in paths if path.is_dir()]
     links = links or links_within(*folders)
     links = replace(links, roots=(*links.roots, *map(os.path.realpath, folders)))  # of files: their folders
@@ -428,17 +427,8 @@ def _leads_to(path: Path, folder: Path) -> bool:
     return not any(part.startswith(".") for part in folder.relative_to(start).parts)
 
 
-def _is_of_run(path: Path) -> bool:
-    name = os.path.basename(path)
-    return path.is_file() and (is_part(name) or is_event_file(name))
-
-
 _SWITCH_SECONDS: Final = 0.001
 LEARN_PLACE: Final = "#learn"
-_PUBLIC: Final = (
-    "This server can be reached from other machines, and what it sends is not encrypted: whoever sees the "
-    "traffic can come in. An ssh tunnel to 127.0.0.1 is safer."
-)
 
 
 def view(
@@ -469,7 +459,7 @@ def view(
     shelf, runs = _shelves(here, urls, links)
     features = shelf_of([*here, *urls], links)
     is_empty = not shelf.listing() and (runs is None or runs.is_empty())
-    if not controls and is_empty and (features is None or features.is_empty()):
+    if not controls and is_empty and (features is None or not features.sets()):
         shown = ", ".join(map(str, paths))
         sys.stderr.write(
             f"torcheer: {shown} has no run and no saved pass yet, and no features: tl.Run, history.save "
@@ -522,7 +512,13 @@ def _serve(
     former = sys.getswitchinterval()
     try:
         server = make(listener=listener, secret=secret)
-        warnings = [*([_PUBLIC] if listener.is_public else []), *([secret.note] if secret.note else [])]
+        warnings = [secret.note] if secret.note else []
+        if listener.is_public:
+            warnings.insert(
+                0,
+                "This server can be reached from other machines, and what it sends is not encrypted: whoever "
+                "sees the traffic can come in. An ssh tunnel to 127.0.0.1 is safer.",
+            )
 
         def announce() -> None:
             for warning in warnings:
@@ -532,7 +528,8 @@ def _serve(
             sys.stdout.flush()
             if open_browser:
                 # Some browsers do not come back before they are closed.
-                url = f"{server.one_time_url()}{place}"
+                # It can be opened once: others on this machine can see a browser's command line.
+                url = f"{listener.urls(server.admission.ticket())[0]}{place}"
                 threading.Thread(target=open_in_browser, args=[url], daemon=True).start()
             if when_announced is not None:
                 when_announced()

@@ -380,8 +380,11 @@ class _Extraction:
         # No other process has this name, not even this rank's when it was started before.
         name = f"rank-{self._rank:04}-{host}-{os.getpid()}-{os.urandom(4).hex()}"
         writer = self._store.writer(name)
+        total = features.manifest.num_samples
+        left = None if total is None else (total - progress.num_rows) // self._num_ranks
+        title = "extracting" if self._num_ranks == 1 else f"rank 0 of {self._num_ranks}"
         try:
-            with self._progress_bar(progress, features.manifest) as bar, WriterThread(writer) as thread:
+            with ExtractionProgress(left, title) as bar, WriterThread(writer) as thread:
                 # Dealt out in turn. Nothing else decides it, so nobody has to ask.
                 for piece in source.pieces(
                     lambda number: (
@@ -454,12 +457,6 @@ class _Extraction:
             f"the {column.name} of batch {piece.number} are {what}, and those of the first are "
             f"{column.dtype} of {column.shape}: make them alike."
         )
-
-    def _progress_bar(self, progress: Progress, manifest: Manifest) -> ExtractionProgress:
-        total = manifest.num_samples
-        left = None if total is None else (total - progress.num_rows) // self._num_ranks
-        title = "extracting" if self._num_ranks == 1 else f"rank 0 of {self._num_ranks}"
-        return ExtractionProgress(left, title)
 
     def _refuse_other_batches(self, progress: Progress, manifest: Manifest) -> None:
         """Of what is done, two batches are read again: they must be what went through the model then."""

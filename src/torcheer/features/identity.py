@@ -47,9 +47,6 @@ _DEEPEST: Final = 8
 _HASH: Final = re.compile(r" #[0-9a-f]{12}\b")  # of what a function does, in words of version 0.1
 
 
-# --- the model ---------------------------------------------------------------------------------------------
-
-
 def weight_marks(model: nn.Module) -> dict[str, str]:
     """Of every parameter and buffer, by name."""
     root = unwrapped_model(model)
@@ -81,9 +78,6 @@ def structure_mark(model: nn.Module) -> str:
         for name, module in unwrapped_model(model).named_modules()
     ]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
-
-
-# --- the data ----------------------------------------------------------------------------------------------
 
 
 def data_marks(
@@ -193,9 +187,6 @@ def checksum_of_item(item: Any) -> int:
     return start
 
 
-# --- what is there already ---------------------------------------------------------------------------------
-
-
 def refuse_other_marks(there: Fingerprints, asked: Fingerprints, where: str) -> None:
     """Model, data and options, as they can be told before the model runs."""
     reason = (
@@ -261,9 +252,6 @@ def _other_data(there: dict[str, str], asked: dict[str, str]) -> str:
             return f"of other data: the {name} was {old}, and is {value} now"
         return f"of other data: their {name} changed since"
     return ""
-
-
-# --- the first batch ---------------------------------------------------------------------------------------
 
 
 def machine_mark(device: torch.device) -> str:

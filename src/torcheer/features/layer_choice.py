@@ -110,7 +110,9 @@ def _chosen(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> lis
                 raise InputError(f"{one.name!r} was asked for twice, and means two layers.")
             if one.is_explicit or one.name not in found or not found[one.name].is_explicit:
                 if not one.call and not places:
-                    places, spots = places_of_ops(history), _only_spots(history)
+                    places, spots = places_of_ops(history), _spots(history)
+                    counts = Counter(spots)  # where several ops stand at one, it tells none of them
+                    spots = [spot if counts[spot] == 1 else None for spot in spots]
                 place, spot = (None, None) if one.call else (places[one.index], spots[one.index])
                 found[one.name] = replace(one, place=place, spot=spot, ran=ran, key=key)
     if not found:
@@ -197,13 +199,6 @@ def _spots(history: ModelHistory) -> list[Spot | None]:
         else None
         for record in PassRecord(history).tape.records
     ]
-
-
-def _only_spots(history: ModelHistory) -> list[Spot | None]:
-    """The same; None also where several ops of the pass stand at one."""
-    spots = _spots(history)
-    counts = Counter(spots)
-    return [spot if counts[spot] == 1 else None for spot in spots]
 
 
 def _output_of(history: ModelHistory, call: str) -> int | None:

@@ -317,17 +317,13 @@ class Pool:
                     f"now is {tuple(values.shape)}."
                 )
             result = change(values)
-            keeps = not _is_whole(values.dtype) or self.kind == "max"
+            keeps = values.is_floating_point() or values.is_complex() or self.kind == "max"
             return result.to(values.dtype) if keeps else result
 
         return pooled
 
     def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
         return dims if self.size is not None else tuple(name for name in dims if name not in _POOLED_DIMS)
-
-
-def _is_whole(dtype: torch.dtype) -> bool:
-    return not (dtype.is_floating_point or dtype.is_complex)
 
 
 def _away(places: tuple[int, ...], kind: str, working: torch.dtype, values: Tensor) -> Tensor:

@@ -179,9 +179,6 @@ def responses_of(
     )
 
 
-# --- which layers -----------------------------------------------------------------------------
-
-
 def _chosen(there: Sequence[str], layers: str | Collection[str], variable: str) -> list[str]:
     if not there:
         raise InputError(
@@ -221,9 +218,6 @@ def _even(
         layer, why = next(iter(left_out.items()))
         raise InputError(f"no chosen layer can be taken as rows. {layer!r}: {why}")
     return kept, left_out
-
-
-# --- their rows -------------------------------------------------------------------------------
 
 
 def _num_items(record: TensorRecord, is_batch: bool) -> int:

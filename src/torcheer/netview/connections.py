@@ -177,8 +177,6 @@ class ConnectionFinder:
         for op in layers:
             self._find_form(op)
 
-    # --- layers beside the ops -------------------------------------------------------------------------
-
     def add_layer(self, layer: PlannedLayer, feed: Feed) -> None:
         self.layers[layer.name] = layer
         self._sources[layer.name] = [source for source in feed if source >= 0]
@@ -216,8 +214,6 @@ class ConnectionFinder:
 
     def _key_of(self, name: str) -> Key:
         return next(key for key, layer in self.layers.items() if layer.name == name)
-
-    # --- forms -----------------------------------------------------------------------------------------
 
     def _find_form(self, target: int) -> None:
         work = self._sweep.work_of(target)

@@ -179,9 +179,6 @@ def _array(tensor: Tensor) -> Array:
     return numpy.asarray(copied.resolve_conj().resolve_neg().numpy())
 
 
-# --- a test set, batch by batch ---------------------------------------------------------------------------
-
-
 class _Batch(NamedTuple):
     """What a model is called with, and the labels of its items where they are known."""
 

@@ -192,8 +192,6 @@ def check_name(name: Any, names: Collection[str]) -> None:
     raise InputError(f"there is no layer {name!r}: {hint}. view.scene.layers has them all.")
 
 
-# --- how a shape becomes a grid of units --------------------------------------------------------------------
-
 _ONE_ROW: Final = 16  # units that still stand in one row
 _NARROW: Final = 16.0  # a matrix that is so many times as long as wide is folded, a tile for each row
 _COLOURS: Final = 3

@@ -300,8 +300,6 @@ class NetView(NetworkOfRun):
         self._run_given = run
         self.update()
 
-    # --- recording -----------------------------------------------------------------------------------
-
     def update(self, x: Any = None, *, name: str = "", **counters: Any) -> int:
         """Run the model on `x`, or on what it ran on before, and record that as a moment. Returns its step,
         -1 where the run is closed.
@@ -345,8 +343,6 @@ class NetView(NetworkOfRun):
             for variable, value in values.items():
                 if value is not None:
                     recording.put(f"{layer.name}.{variable}", value)
-
-    # --- the run --------------------------------------------------------------------------------------
 
     @property
     def run(self) -> Run | SavedRun:

@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -41,9 +42,6 @@ _KEPT_BYTES: Final = 128 << 20  # of what was found last
 _MODULE: Final = "torcheer.app.features.features_analysis"
 _FAILED: Final = "this could not be computed: the server's log says why."
 _READING: Final = "The samples are read."
-_NO_LABELS: Final = (
-    "there are no labels to be read from the layers: extract from data that gives inputs and labels."
-)
 
 Frames = AsyncGenerator[Frame, None]
 Findings = AsyncGenerator[tuple[Finding, bytes], None]  # with the last one come the numbers
@@ -68,7 +66,10 @@ class FeatureAnalyses:
             async for finding, data in found:
                 rows = None
                 if finding.is_done:
-                    rows = await opened.turns.take(rows_of, opened, _part_of(chosen, finding.samples))
+                    is_there = numpy.isin(chosen.samples, numpy.array(finding.samples, numpy.int64))
+                    labels = None if chosen.labels is None else chosen.labels[is_there]
+                    left = replace(chosen, samples=chosen.samples[is_there], labels=labels)
+                    rows = await opened.turns.take(rows_of, opened, left)
                 answer = copied(messages.FeatureSimilarityAnswer, finding, id=question.id, rows=rows)
                 yield binary_frame(answer, data)
 
@@ -85,7 +86,10 @@ class FeatureAnalyses:
     async def probes(self, opened: OpenSet, question: messages.FeatureProbesQuestion, page: object) -> Frames:
         """What is known at once, then layer by layer."""
         if await opened.turns.take(opened.labels) is None:
-            raise InputError(_NO_LABELS)
+            raise InputError(
+                "there are no labels to be read from the layers: extract from data that gives inputs and "
+                "labels."
+            )
         _, order = await _ordered(
             opened, question.most, "probes", question.layers, kind=question.kind, folds=question.folds
         )
@@ -154,7 +158,6 @@ class FeatureAnalyses:
 async def _ordered(
     opened: OpenSet, most: int, task: Any, layers: Sequence[int], **options: Any
 ) -> tuple[Chosen, Order]:
-    """The samples that are taken, and what is wanted of the process."""
     chosen = await opened.turns.take(choose, opened, most)
     features = await opened.turns.take(opened.features)
     for layer in layers:
@@ -166,13 +169,6 @@ async def _ordered(
 def _key(opened: OpenSet, order: Order) -> bytes:
     """Another one for other options, other features, and other samples."""
     return hashlib.blake2s(opened.features().manifest.encoded() + b"\0" + msgspec.json.encode(order)).digest()
-
-
-def _part_of(chosen: Chosen, samples: Sequence[int]) -> Chosen:
-    """Those that were left, in the same order."""
-    is_there = numpy.isin(chosen.samples, numpy.array(samples, numpy.int64))
-    labels = None if chosen.labels is None else chosen.labels[is_there]
-    return Chosen(samples=chosen.samples[is_there], labels=labels, num_done=chosen.num_done)
 
 
 def _embedding(
@@ -202,9 +198,6 @@ def _probes_answer(
     question: messages.FeatureProbesQuestion, finding: Finding, probes: Sequence[messages.FeatureProbe]
 ) -> str:
     return as_text(copied(messages.FeatureProbesAnswer, finding, id=question.id, probes=probes))
-
-
-# --- answers --------------------------------------------------------------------------------------
 
 
 _LIST_SECONDS: Final = 2.0  # between two looks at all sets

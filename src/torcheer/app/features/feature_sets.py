@@ -183,7 +183,14 @@ class FeatureShelf:
         self, folders: Sequence[Path], urls: Sequence[str] = (), links: LinkRule | None = None
     ) -> None:
         self._folders = RunFolders(folders, partial(find_features, links=links))
-        self._urls = [_place_of(url) for url in dict.fromkeys(urls)]
+        self._urls = [
+            FeaturePlace(
+                id=hashlib.blake2s(url.encode(), digest_size=8).hexdigest(),
+                name=url.rstrip("/").rpartition("/")[2] or url,
+                place=url,
+            )
+            for url in dict.fromkeys(urls)
+        ]
         self._lock = threading.Lock()
         self._scanned_at = float("-inf")
         self._sets: dict[str, OpenSet] = {}
@@ -193,9 +200,11 @@ class FeatureShelf:
         with self._lock:
             if time.monotonic() - self._scanned_at >= _SCAN_SECONDS:
                 try:
-                    found = {place.id: place for place in (*self._found(), *self._urls)}
+                    runs = list(self._folders.look().runs.values())[:MAX_SETS]
                 except OSError:  # no more files can be opened: what was there is likely to be there still
                     return dict(self._sets)
+                places = [FeaturePlace(id=run.id, name=run.name, place=str(run.path)) for run in runs]
+                found = {place.id: place for place in (*places, *self._urls)}
                 kept = {one: old for one, old in self._sets.items() if found.get(one) == old.place}
                 self._sets = {one: kept.get(one) or OpenSet(place) for one, place in found.items()}
                 self._scanned_at = time.monotonic()
@@ -210,21 +219,9 @@ class FeatureShelf:
             raise InputError(_GONE)
         return found
 
-    def is_empty(self) -> bool:
-        return not self.sets()
-
-    def _found(self) -> list[FeaturePlace]:
-        runs = list(self._folders.look().runs.values())[:MAX_SETS]
-        return [FeaturePlace(id=run.id, name=run.name, place=str(run.path)) for run in runs]
-
 
 def shelf_of(paths: Sequence[str | Path], links: LinkRule | None = None) -> FeatureShelf | None:
     """None where no path leads to a place that could hold some."""
     urls = [str(path) for path in paths if is_place_elsewhere(str(path))]
     folders = [Path(path) for path in paths if not is_place_elsewhere(str(path)) and Path(path).is_dir()]
     return FeatureShelf(folders, urls, links) if folders or urls else None
-
-
-def _place_of(url: str) -> FeaturePlace:
-    name = url.rstrip("/").rpartition("/")[2] or url
-    return FeaturePlace(id=hashlib.blake2s(url.encode(), digest_size=8).hexdigest(), name=name, place=url)

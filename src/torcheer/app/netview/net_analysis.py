@@ -146,14 +146,12 @@ def _labels(net: RankNet, key: str, steps: Sequence[int], items: Sequence[int]) 
     if key in ("", _ITEM):
         return [str(item) for item in items] if key else []
     by_step = {step: _labels_at(net, key, step) for step in dict.fromkeys(steps)}
-    return [clipped(_label(by_step[step], item), _MAX_LABEL) for step, item in zip(steps, items, strict=True)]
-
-
-def _label(of_moment: Sequence[str], item: int) -> str:
-    """One for each item of the batch, or one for all of them."""
-    if len(of_moment) == 1:
-        return of_moment[0] or _NO_LABEL
-    return (of_moment[item] if item < len(of_moment) else "") or _NO_LABEL
+    found = []
+    for step, item in zip(steps, items, strict=True):
+        its = by_step[step]  # one for each item of the batch, or one for all of them
+        place = 0 if len(its) == 1 else item
+        found.append(clipped((its[place] if place < len(its) else "") or _NO_LABEL, _MAX_LABEL))
+    return found
 
 
 def _labels_at(net: RankNet, key: str, step: int) -> Sequence[str]:
@@ -292,8 +290,6 @@ def _sound(plan: RowPlan, read: Sequence[Array | None]) -> LayerRows:
 _KEPT_MATRIX_BYTES: Final = 1 << 26  # of matrices
 _MOST_MEANS: Final = 1 << 24  # units by labels
 _MOST_LIKENESS_BYTES: Final = 1 << 30  # of rows that are read for one answer
-_NO_ROOM: Final = "the layers before it are all that can be read for one answer: choose fewer items."
-_SOURCE_VARIABLE: Final = "Act"
 
 
 class _Seen(NamedTuple):
@@ -403,7 +399,9 @@ class Analyses:
                 if (plan.key, question.metric) not in self._matrices:
                     room -= plan.num_bytes
                 if room < 0:
-                    raise InputError(_NO_ROOM)
+                    raise InputError(
+                        "the layers before it are all that can be read for one answer: choose fewer items."
+                    )
                 matrix, places, _ = self._seen(run, question.rank, plan, question.metric)
             except InputError as error:
                 why = clipped(str(error))
@@ -481,7 +479,7 @@ class Analyses:
     def _field(self, run: OpenRun, question: messages.NetFieldQuestion) -> bytes:
         items, plan = self._planned(run, question)
         rows = self._rows(run, question.rank, plan)
-        plan = self._plan(run, question.rank, items, question.source, _SOURCE_VARIABLE)
+        plan = self._plan(run, question.rank, items, question.source, "Act")
         sources = self._rows(run, question.rank, plan)
         both, ours, theirs = numpy.intersect1d(rows.places, sources.places, return_indices=True)
         if not len(both):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,9 +85,6 @@ def _scaled(values: NDArray[Any], low: float, high: float) -> Codes:
     return codes
 
 
-# --- where values are -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RankNet:
     """One rank of a run as of now. For whoever holds the lock of the run."""
@@ -133,7 +131,6 @@ def find(net: RankNet, layer: str, variable: str, step: int, item: int) -> Found
 
 
 def found_in(net: RankNet, layer: NetLayer, variable: str, mark: Mark, item: int) -> Found | str:
-    """Where in a record the values of an item are."""
     shape = mark.outline.shape
     if variable == BIAS and len(shape) == 1 and layer.shape:
         axis = _axis(net, layer, shape[0])
@@ -145,7 +142,9 @@ def found_in(net: RankNet, layer: NetLayer, variable: str, mark: Mark, item: int
         return f"this record has {some}: there is no item {item}, counted from 0"
     shape = item_shape(shape, has_items)
     count = math.prod(shape)
-    if count != layer.grid.num_units and not _has_room(layer.shape, shape):
+    # Sequences are not always of one length: one shape may lie in a corner of the other.
+    has_room = len(shape) == len(layer.shape) and all(map(operator.le, shape, layer.shape))
+    if count != layer.grid.num_units and not has_room:
         return (
             f"it was recorded with the shape {shape_text(shape)}, and the layer has {shape_text(layer.shape)}"
         )
@@ -159,11 +158,6 @@ def _axis(net: RankNet, layer: NetLayer, length: int) -> int | None:
         if layer.shape[axis] == length:
             return axis
     return None
-
-
-def _has_room(large: Sequence[int], small: Sequence[int]) -> bool:
-    """Whether one shape lies in a corner of the other: sequences are not always of one length."""
-    return len(large) == len(small) and all(its <= room for its, room in zip(small, large, strict=True))
 
 
 def place_of(found: Found, unit: int) -> int | None:
@@ -195,9 +189,6 @@ def on_units(found: Found, numbers: Array) -> tuple[Array, NDArray[numpy.bool_] 
     return full.reshape(-1), is_there.reshape(-1)
 
 
-# --- bytes -----------------------------------------------------------------------------------------
-
-
 def read_stretches(reader: RunReader, wanted: Sequence[Stretch | None]) -> list[Array | None]:
     """Real numbers, flat; None for what is gone or damaged. Of large records only what is wanted is read."""
     found: list[Array | None] = [None] * len(wanted)
@@ -208,31 +199,24 @@ def read_stretches(reader: RunReader, wanted: Sequence[Stretch | None]) -> list[
     parts = reader.parts()
     for name, some in of_parts.items():
         part = parts.get(name)
-        slices = [_slice(one) for _, one in some]
+        slices = []
+        for _, (mark, start, count) in some:
+            shape, _, size = mark.outline
+            slices.append(Slice(mark.id, math.prod(shape) * size, start * size, count * size))
         if isinstance(part, SqlitePart):
             pieces = part.slices(slices)
         elif part is not None:
-            pieces = [_cut(part.data(one.record), one) for one in slices]
+            whole = [(one, part.data(one.record)) for one in slices]
+            pieces = [
+                None if data is None or len(data) != one.num_bytes else data[one.start : one.start + one.size]
+                for one, data in whole
+            ]
         else:
             continue
         for (place, one), piece in zip(some, pieces, strict=True):
             if piece is not None:
                 found[place] = numbers_in(piece, one.mark.outline.dtype)
     return found
-
-
-def _slice(stretch: Stretch) -> Slice:
-    shape, _, size = stretch.mark.outline
-    return Slice(stretch.mark.id, math.prod(shape) * size, stretch.start * size, stretch.size * size)
-
-
-def _cut(data: bytes | None, wanted: Slice) -> bytes | None:
-    if data is None or len(data) != wanted.num_bytes:
-        return None
-    return data[wanted.start : wanted.start + wanted.size]
-
-
-# --- what is known of runs ------------------------------------------------------------------------
 
 
 _HELD_BYTES: Final = 1 << 28  # of weights that were asked for last
@@ -291,9 +275,6 @@ class Nets:
             return known
 
 
-# --- ranges ---------------------------------------------------------------------------------------
-
-
 Range = tuple[float, float]  # the first is larger where nothing is known
 
 
@@ -325,7 +306,6 @@ def weight_series(weight: str, what: str) -> str:
 
 
 def weight_mark(net: RankNet, name: str, step: int) -> Mark | str:
-    """The last record of a weight up to a step; or why there is none."""
     series = net.index.series.get(name)
     if series is None:
         return f"{name} was not recorded"

@@ -124,9 +124,6 @@ def _is_geometry(connection: Connection) -> bool:
     )
 
 
-# --- the scene ------------------------------------------------------------------------------------
-
-
 BIAS: Final = "Bias"
 _MAX_SCENE_BYTES: Final = 64 << 20
 _CONVOLUTIONS: Final = frozenset(("conv", "transposed_conv"))
@@ -216,9 +213,6 @@ def _split(name: str, layers: Mapping[str, object]) -> tuple[str, str] | None:
             return name[:at], name[at + 1 :]
         at = name.rfind(".", 0, at)
     return None
-
-
-# --- with its values -------------------------------------------------------------------------------
 
 
 def _with_values(scene: NetScene, named: Series, index: RankIndex, source: Source, note: str) -> RunScene:

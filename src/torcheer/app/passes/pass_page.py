@@ -17,7 +17,6 @@ from torcheer.app.html_page import (
     MAX_BYTES,
     MAX_NOTEBOOK_BYTES,
     Bundle,
-    Subject,
     checked_bytes,
     frame_of,
     read_bundle,
@@ -125,7 +124,10 @@ def embedded(
     # Heads are often shorter than was planned for: there may be room for a few more.
     for one, num_bytes in zip(wanted, [*given, *[0] * (len(wanted) - len(given))], strict=True):
         found = _looked_at(source, one, num_bytes) if num_bytes or left > _HEAD_BYTES else None
-        part = b"" if found is None or isinstance(found, str) else _part(one, *found)
+        part = b""
+        if found is not None and not isinstance(found, str):
+            described = escaped(as_json({"kind": one.kind, "index": one.index, "view": found[0]}))
+            part = b"".join((described[:-1], b',"data":"', base64.b64encode(found[1]), b'"}'))
         if isinstance(found, str):
             reasons.append({"kind": one.kind, "index": one.index, "reason": found})
         elif found is None or len(part) + 1 > left:
@@ -170,11 +172,6 @@ def _looked_at(source: PassSource, one: Wanted, num_bytes: int) -> tuple[TensorV
     return source.tensor(one.kind, one.index, window)
 
 
-def _part(one: Wanted, view: TensorView, values: bytes) -> bytes:
-    head = escaped(as_json({"kind": one.kind, "index": one.index, "view": view}))
-    return b"".join((head[:-1], b',"data":"', base64.b64encode(values), b'"}'))
-
-
 def escaped(json: bytes) -> bytes:
     """JSON without any sign that means something to HTML, or that old browsers take for the end of a line."""
     for sign, escape in (_ESCAPES | _SEPARATORS).items():
@@ -212,8 +209,7 @@ def write_page(source: PassSource, path: str | os.PathLike[str], *, max_bytes: i
 
 def _pieces(source: PassSource, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     max_bytes = checked_bytes(max_bytes)
-    subject = Subject(name=source.name, about="a pass through a model", data_id="torcheer-data")
-    before, after = frame_of(subject, bundle)
+    before, after = frame_of(bundle, source.name, "a pass through a model", "torcheer-data")
     wanted = tensors_of(source.document()) if max_bytes else []
     with Progress("writing the page", sum(one.num_bytes for one in wanted)) as progress:
         data = embedded(source, max_bytes - len(before) - len(after), max_bytes, progress.add)

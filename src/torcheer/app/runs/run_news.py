@@ -33,9 +33,6 @@ _LONGEST_REST: Final = 0.5
 _ATTEMPT_SECONDS: Final = 0.25
 
 
-# --- looking --------------------------------------------------------------------------------------
-
-
 _LOG: Final = logging.getLogger("torcheer.app")
 _TICK_SECONDS: Final = 0.08
 _LIST_SECONDS: Final = 1.0
@@ -57,8 +54,7 @@ class Watch:
         self._followed: Counter[str] = Counter()
         self._num_followers = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._looking: asyncio.Task[None] | None = None
-        self._listing: asyncio.Task[None] | None = None
+        self._looking: Sequence[asyncio.Task[None]] = ()  # at runs, and at the list of them
         self._tidying: asyncio.Task[None] | None = None
         self._versions: dict[OpenRun, int] = {}
         self._under_way: set[OpenRun] = set()
@@ -75,7 +71,12 @@ class Watch:
         run_ids = frozenset(run_ids)
         self._followed.update(run_ids)
         self._num_followers += 1
-        self._begin()
+        self.shelf.followed = frozenset(self._followed)
+        if not self._looking:
+            if self._tidying is not None:
+                self._tidying.cancel()
+            works = (self._look_again_and_again(), self._list_again_and_again())
+            self._looking = [self._start(work) for work in works]
         try:
             yield
         finally:
@@ -84,22 +85,10 @@ class Watch:
             self.shelf.followed = frozenset(self._followed)
             self._num_followers -= 1
             if not self._num_followers:
-                self._end()
-
-    def _begin(self) -> None:
-        self.shelf.followed = frozenset(self._followed)
-        if self._looking is None:
-            if self._tidying is not None:
-                self._tidying.cancel()
-            self._looking = self._start(self._look_again_and_again())
-            self._listing = self._start(self._list_again_and_again())
-
-    def _end(self) -> None:
-        for task in (self._looking, self._listing):
-            if task is not None:
-                task.cancel()
-        self._looking = self._listing = None
-        self._tidying = self._start(self._tidy_up())
+                for task in self._looking:
+                    task.cancel()
+                self._looking = ()
+                self._tidying = self._start(self._tidy_up())
 
     async def _tidy_up(self) -> None:
         """Once nobody has wanted anything for a while, nothing is kept in memory for anybody."""
@@ -117,7 +106,6 @@ class Watch:
         return task
 
     async def find(self, run_ids: Iterable[str]) -> None:
-        """Search for runs that are not known yet."""
         for run_id in run_ids:
             if self.shelf.known(run_id) is None:
                 await in_thread(self.shelf.run, run_id, limiter=self._list_threads)
@@ -125,8 +113,6 @@ class Watch:
     def announce(self) -> None:
         self.news.set()
         self.news = asyncio.Event()
-
-    # --- runs that are followed -----------------------------------------------------------------
 
     async def _look_again_and_again(self) -> None:
         while True:
@@ -162,8 +148,6 @@ class Watch:
         finally:
             self._under_way.discard(run)
 
-    # --- the list of runs -----------------------------------------------------------------------
-
     async def _list_again_and_again(self) -> None:
         while True:
             began = time.monotonic()
@@ -182,7 +166,8 @@ class Watch:
                 await self.news.wait()
 
     async def _list(self) -> None:
-        due = await in_thread(self._scan, limiter=self._list_threads)
+        await in_thread(self.shelf.scan, limiter=self._list_threads)
+        due = await in_thread(self.shelf.due, limiter=self._list_threads)
         for summary in due:
             if not summary.is_waiting:
                 summary.is_waiting = True
@@ -193,10 +178,6 @@ class Watch:
         if self._revision != self.shelf.revision:
             self._revision = self.shelf.revision
             self.announce()
-
-    def _scan(self) -> Sequence[Summary]:
-        self.shelf.scan()
-        return self.shelf.due()
 
     async def _sum_up(self) -> None:
         try:
@@ -230,9 +211,6 @@ def _look_at(runs: Sequence[OpenRun]) -> bool:
         finally:
             run.lock.release()
     return is_all
-
-
-# --- several runs that are followed ---------------------------------------------------------------
 
 
 _AHEAD_SECONDS: Final = 0.15  # what is ready after so long goes ahead of what takes longer
@@ -316,7 +294,7 @@ def _changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News
             yield run
 
 
-_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
+RUN_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
 
 Frame = TypeVar("Frame", str, bytes)
 Seen = TypeVar("Seen")
@@ -342,7 +320,7 @@ async def follow_run(
 
     await watch.find([run_id])
     if watch.shelf.known(run_id) is None:
-        raise InputError(_GONE)
+        raise InputError(RUN_GONE)
     async with aclosing(follow_many(watch, [run_id], look_for_news, is_slow=True)) as rounds:
         async for found in rounds:
             frames = [frame for one in found for frame in one.found]

@@ -109,9 +109,6 @@ def highest_figures(figures: Figures, buckets: StepBuckets) -> Figures:
     return highest
 
 
-# --- all rows ----------------------------------------------------------------------------------
-
-
 HIGHEST: Final = frozenset(("nan", "inf"))  # one step with such a value is what one looks for
 MARKS: Final = {"nan": numpy.uint8(1), "inf": numpy.uint8(2)}
 ESTIMATE: Final = numpy.uint8(4)  # some of the values in it are of samples
@@ -121,9 +118,8 @@ MAX_COLUMNS: Final = 256
 _FEWEST_BUCKETS: Final = 16
 _LONGEST_NAME: Final = 4096  # that a page can ask for
 
-Answered = tuple[
-    bytes, Hashable
-]  # an answer, and what it depends on: while that is the same, so is the answer
+# An answer, and what it depends on: while that is the same, so is the answer.
+Answered = tuple[bytes, Hashable]
 
 
 def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> Answered | None:
@@ -175,9 +171,6 @@ def heat_map(
     if table.is_estimate.any():
         marks |= (highest_figures(table.is_estimate.astype(numpy.float32), buckets) > 0.0) * ESTIMATE
     return buckets, values, marks
-
-
-# --- one row -----------------------------------------------------------------------------------
 
 
 def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> Answered | None:

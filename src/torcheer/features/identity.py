@@ -36,10 +36,6 @@ from torcheer.models import unwrapped_model
 _TOLERANCE: Final = 2e-2
 _FEW: Final = 1e-2  # of whole numbers, which rounding may send to the next one
 _WAY_OUT: Final = "Extract to another place, or remove these features first."
-_WHY: Final = (
-    "The code of the model has changed, or a setting or a hook of it, a transform, or what prepares the "
-    "data; or the model gives other values each time."
-)
 _NUM_LOOKED_AT: Final = 8  # samples
 _MOST_BYTES: Final = 8 << 30  # in memory, that are summed up
 _MOST_FILES: Final = 20_000  # of which the size is asked: a disk far away answers slowly
@@ -281,7 +277,9 @@ def refuse_other_values(
             which = "first batch" if done.batch == 0 else f"batch {done.batch}"
             raise InputError(
                 f"{store.where} holds features that this call would not give: computed again, the {which} of "
-                f"{array.name!r} has other values. {_WHY} {_WAY_OUT}"
+                f"{array.name!r} has other values. The code of the model has changed, or a setting or a hook "
+                "of it, a transform, or what prepares the data; or the model gives other values each time. "
+                f"{_WAY_OUT}"
             )
 
 

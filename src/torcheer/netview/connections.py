@@ -183,7 +183,8 @@ class ConnectionFinder:
 
     def attend(self, site: Site, weights: PlannedLayer, out: int) -> None:
         """The layer `out` receives values, weighed by attention."""
-        weights_key: Key = weights.name if weights.name in self.layers else self._key_of(weights.name)
+        name: Key = weights.name
+        weights_key = next(key for key, one in self.layers.items() if name in (key, one.name))
         values = [source for source in self._sweep.feeds[site.value] if source >= 0]
         self._sources[out] = list(dict.fromkeys([*values, weights_key]))
         source, target = values[0] if len(values) == 1 else -1, self.layers[out]
@@ -211,9 +212,6 @@ class ConnectionFinder:
         self.layers[before] = folded
         del self.layers[op]
         self._same[op] = before
-
-    def _key_of(self, name: str) -> Key:
-        return next(key for key, layer in self.layers.items() if layer.name == name)
 
     def _find_form(self, target: int) -> None:
         work = self._sweep.work_of(target)
@@ -315,7 +313,11 @@ def fold_nonlinearities(
         read = [source for source in sweep.sources[op] if source >= 0]  # parameters of its own aside
         before = read[0] if len(read) == 1 else -1
         net = layers.get(before)
-        if net is None or not _is_nonlinear(flow, op, layer):
+        if layer.address:
+            is_nonlinear = flow.type(flow.origin(op)) in NONLINEAR or is_nonlinear_class(layer.module)
+        else:
+            is_nonlinear = flow.type(layer.op) in NONLINEAR and layer.op == op
+        if net is None or not is_nonlinear:
             continue
         has_weights = any(source < 0 for source in sweep.sources[before])
         is_plain = not net.is_input and "Net" not in net.values and net.shape == layer.shape
@@ -328,9 +330,3 @@ def fold_nonlinearities(
             ).with_note(f"Act is after {layer.module}, Net before it")
             finder.fold(before, op, folded)
             layers[before] = folded
-
-
-def _is_nonlinear(flow: Flow, op: int, layer: PlannedLayer) -> bool:
-    if layer.address:
-        return flow.type(flow.origin(op)) in NONLINEAR or is_nonlinear_class(layer.module)
-    return flow.type(layer.op) in NONLINEAR and layer.op == op

@@ -20,7 +20,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, undisturbed
+from torcheer.capture import BUFFER, SOURCE, ModelHistory, undisturbed
 from torcheer.errors import InputError
 from torcheer.models import choices_of, is_meant, unwrapped_model
 from torcheer.netview.connections import ConnectionFinder, fold_nonlinearities, input_of, weighted
@@ -233,16 +233,12 @@ class Sweep:
         if op in marks.shown or op in self.moved_from:
             return True
         scope = flow.closed(op)
-        if scope is not None:
-            return self._is_result(op, scope)
-        return self._is_open_layer(op, feed)
-
-    def _is_result(self, op: int, scope: Scope) -> bool:
-        """What a module gives, unless it only hands on what it was given."""
-        if op not in scope.outputs or not _is_shown(scope.pass_num, self.flow.num_calls(scope.address or "")):
-            return False
-        origin = self.flow.origin(op)
-        return origin >= 0 and self.flow.closed(origin) is scope
+        if scope is None:
+            return self._is_open_layer(op, feed)
+        # What a module gives, unless it only hands on what it was given.
+        origin = flow.origin(op)
+        is_shown = op in scope.outputs and _is_shown(scope.pass_num, flow.num_calls(scope.address or ""))
+        return is_shown and origin >= 0 and flow.closed(origin) is scope
 
     def _is_open_layer(self, op: int, feed: Feed) -> bool:
         flow = self.flow

@@ -241,20 +241,17 @@ class NetRecorder:
         self.run.log_tensor(self.step, name, tensor)
 
     def end(self, counters: Mapping[str, Any]) -> None:
-        self.run.log_moment(self.step, {name: _plain(value) for name, value in counters.items()})
+        plain = dict(counters)
+        for name, value in counters.items():
+            if isinstance(value, Tensor) and value.numel() == 1:  # as that number, for people to read
+                number = value.item()
+                plain[name] = f"{number:.6g}" if isinstance(number, float) else number
+        self.run.log_moment(self.step, plain)
 
     def close(self) -> None:
         """A run that somebody else opened stays open."""
         if self._is_own:
             self.run.close()
-
-
-def _plain(value: Any) -> Any:
-    """A tensor of one number as that number, for people to read."""
-    if not isinstance(value, Tensor) or value.numel() != 1:
-        return value
-    number = value.item()
-    return f"{number:.6g}" if isinstance(number, float) else number
 
 
 def _opened(run: Run | str | os.PathLike[str] | None) -> tuple[Run, bool]:

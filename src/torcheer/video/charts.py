@@ -43,9 +43,6 @@ _USUAL_SIZE: Final = (640, 480)  # at which text has its own size
 _STYLES: Final[dict[StyleName, tuple[int, int]]] = {"caption": (11, 16), "body": (12, 16), "title": (15, 20)}
 
 
-# --- colours --------------------------------------------------------------------------------------------
-
-
 def rgb(colour: str) -> Colour:
     """`#RRGGBB` as red, green and blue."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
@@ -73,9 +70,6 @@ DIVERGING: Final = _ramp(
     "#08307F #195DAE #418BD6 #7EB6E9 #B7D6F1 #EEF0F2 #F0CFB3 #EBA876 #DD783E #B64E1E #852A0F"
 )
 SEQUENTIAL: Final = _ramp("#ECF6F5 #C1EAE4 #93DBD2 #60C2BB #2EA7A7 #127E8E #0B6B89 #104F7E #193866 #1A224D")
-
-
-# --- the canvas -----------------------------------------------------------------------------------------
 
 
 class Box(NamedTuple):
@@ -121,8 +115,6 @@ class Canvas:
         """Fill a box with a picture. Nothing is blurred."""
         picture = Image.fromarray(numpy.ascontiguousarray(pixels))
         self.image.paste(picture.resize((box.width, box.height), Image.Resampling.NEAREST), (box.x, box.y))
-
-    # --- text ---
 
     def text(
         self,
@@ -174,9 +166,6 @@ class Canvas:
 
 def _weight(style: StyleName) -> int:
     return BOLD if style == "title" else REGULAR
-
-
-# --- scales -------------------------------------------------------------------------------------------
 
 
 _LARGEST: Final = 1e300  # beyond it differences are no numbers any more
@@ -260,7 +249,11 @@ def kind_of(name: str, shape: Sequence[int], wanted: str = "auto") -> str:
         return wanted
     if len(shape) == 2 or (len(shape) == 3 and shape[0] == 1):
         return "picture"
-    if len(shape) == 4 and max(shape[2:]) <= _LARGEST_KERNEL and not _is_of_activations(name):
+    # `features.0.Act`, or `features.0.Grad`; but `features.0.weight.Grad` is as the weight is.
+    owner, _, variable = name.rpartition(".")
+    is_of_parameter = owner.rpartition(".")[2].endswith(_PARAMETERS)
+    is_of_activations = variable == "Act" or (variable == "Grad" and not is_of_parameter)
+    if len(shape) == 4 and max(shape[2:]) <= _LARGEST_KERNEL and not is_of_activations:
         # A kernel of one weight makes a filter a row of a matrix.
         return "picture" if tuple(shape[2:]) == (1, 1) else "tiles"
     return "histogram"
@@ -272,15 +265,6 @@ def _matrix_shape(shape: Sequence[int]) -> tuple[int, int]:
         return shape[0], shape[1]
     return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
 
-
-def _is_of_activations(name: str) -> bool:
-    """`features.0.Act`, or `features.0.Grad`; but `features.0.weight.Grad` is as the weight is."""
-    owner, _, variable = name.rpartition(".")
-    is_of_parameter = owner.rpartition(".")[2].endswith(_PARAMETERS)
-    return variable == "Act" or (variable == "Grad" and not is_of_parameter)
-
-
-# --- matrices and filters -------------------------------------------------------------------------------
 
 _BAR: Final = 12
 _SCALE_WIDTH: Final = 80  # with its numbers and the room to the picture
@@ -320,8 +304,7 @@ class GridChart:
     def draw(self, canvas: Canvas, box: Box, taken: Wall) -> str:
         is_rgb = taken.tiles.ndim == 4
         room = box.width if is_rgb else _picture_width(canvas, box)
-        pixels = self._rgb(taken.tiles) if is_rgb else self._coloured(taken.tiles)
-        picture = _laid_out(pixels, taken.columns)
+        picture = _laid_out(self._pixels(taken.tiles, is_rgb), taken.columns)
         height, width = box.height, room
         if self._is_tiled:  # with square cells
             scale = max(1, min(room // picture.shape[1], box.height // picture.shape[0]))
@@ -339,16 +322,13 @@ class GridChart:
     def _bound(self) -> float:
         return max(abs(self.limits.low), abs(self.limits.high))
 
-    def _rgb(self, tiles: Values) -> Pixels:
-        shares = numpy.clip(0.5 + tiles / (2 * self._bound), 0, 1)
-        pixels: Pixels = (numpy.nan_to_num(shares) * 255).round().astype(numpy.uint8)
-        pixels[~numpy.isfinite(tiles).all(axis=-1)] = DANGER
-        return pixels
-
-    def _coloured(self, values: Values) -> Pixels:
-        places = numpy.clip(self.limits.place(values) * (NUM_LEVELS - 1), 0, NUM_LEVELS - 1)
-        pixels: Pixels = self._ramp()[numpy.rint(numpy.nan_to_num(places)).astype(numpy.intp)]
-        pixels[~numpy.isfinite(values)] = DANGER
+    def _pixels(self, tiles: Values, is_rgb: bool) -> Pixels:
+        is_finite = numpy.isfinite(tiles)
+        places = 0.5 + tiles / (2 * self._bound) if is_rgb else self.limits.place(tiles)
+        shares = numpy.nan_to_num(numpy.clip(places, 0, 1))
+        levels: Pixels = numpy.rint(shares * (255 if is_rgb else NUM_LEVELS - 1)).astype(numpy.uint8)
+        pixels = levels if is_rgb else self._ramp()[levels]
+        pixels[~(is_finite.all(axis=-1) if is_rgb else is_finite)] = DANGER
         return pixels
 
     def _ramp(self) -> Pixels:
@@ -422,8 +402,6 @@ def _laid_out(tiles: Pixels, columns: int) -> Pixels:
     wall = wall.reshape(rows, columns, high + 1, wide + 1, 3).swapaxes(1, 2)
     return wall.reshape(rows * (high + 1), columns * (wide + 1), 3)[:-1, :-1]
 
-
-# --- how values are spread ------------------------------------------------------------------------------
 
 _NUM_BARS: Final = 60
 _FEW: Final = 1 << 14  # values; of more, counts in fine bins are kept
@@ -525,8 +503,6 @@ class ImageChart:
         canvas.image.paste(shown, corner, shown)
         return "" if scale >= 1 else f"at {scale * 100:.0f} % of its size"
 
-
-# --- one series over time -------------------------------------------------------------------------------
 
 _MARGIN: Final = 16
 _FULL: Final = (280, 200)  # the least size with more than the chart

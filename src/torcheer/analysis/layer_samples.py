@@ -22,9 +22,6 @@ MEMORY_BYTES: Final = 1 << 30
 _BLOCK_BYTES: Final = 64 << 20
 
 
-# --- arrays in memory ------------------------------------------------------------------------------------
-
-
 def points_of(given: ArrayLike, *, what: str = "points", is_finite: bool = False) -> Array:
     """Items down, units across, as real numbers of whatever type. `is_finite`: nothing else will do."""
     points = numpy.asarray(given)
@@ -52,9 +49,6 @@ def labels_of(given: ArrayLike, num_items: int) -> Array:
             f"labels of the shape {labels.shape} do not go with {num_items:,} items: give one for each."
         )
     return labels
-
-
-# --- layers on the disk ----------------------------------------------------------------------------------
 
 
 class Rows(Protocol):
@@ -184,9 +178,6 @@ def check_fits(what: str, num_bytes: int, memory_bytes: int, fix: str) -> None:
         )
 
 
-# --- which samples ---------------------------------------------------------------------------------------
-
-
 def chosen_samples(num_rows: int, samples: Samples, labels: Array | None = None) -> Indices:
     """Sorted, each once.
 
@@ -233,8 +224,6 @@ def _so_many(num_rows: int, count: int, labels: Array | None) -> Indices:
 def _spaced(count: int, size: int) -> Indices:
     return numpy.arange(count) * size // max(count, 1)
 
-
-# --- pairs of samples ------------------------------------------------------------------------------------
 
 _NEAR: Final = 1e-6  # of squared lengths: nearer points are compared unit by unit
 _CHUNK_BYTES: Final = 4 << 20

@@ -359,10 +359,15 @@ def probe(
     told: Progress = progress or (lambda _: None)
     told(0.0)
     wanted = targets_of(targets, len(rows), samples)
+    alphas = numpy.atleast_1d(numpy.asarray(alpha))
+    is_number = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "fiu"
+    if not is_number or not (numpy.isfinite(alphas) & (alphas > 0)).all():
+        raise InputError(f"alpha is {alpha!r}: give a positive number, or several.")
+    alphas = numpy.maximum(alphas.astype(numpy.float64), _TINY)  # of less: no inverse
     task = Task(
         kind=_kind(kind, wanted),
         targets=wanted,
-        candidates=_alphas(alpha),
+        candidates=alphas,
         folds=folds_of(folds, wanted, groups, len(rows), seed),
         standardize=standardize,
         groups=None if groups is None else groups_of(groups, len(rows))[wanted.samples],
@@ -490,14 +495,6 @@ def _kind(kind: Kind | None, targets: Targets) -> Kind:
             "kind='ridge'."
         )
     return kind or ("ridge" if targets.classes is None else "logistic")
-
-
-def _alphas(given: float | ArrayLike) -> Matrix:
-    alphas = numpy.atleast_1d(numpy.asarray(given))
-    is_number = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "fiu"
-    if not is_number or not (numpy.isfinite(alphas) & (alphas > 0)).all():
-        raise InputError(f"alpha is {given!r}: give a positive number, or several.")
-    return numpy.maximum(alphas.astype(numpy.float64), numpy.finfo(numpy.float64).tiny)  # of less: no inverse
 
 
 @contextmanager

@@ -227,9 +227,14 @@ def _decomposed(points: Array, mean: Matrix, wanted: int) -> tuple[Matrix, Matri
         return lengths[:kept], axes[:kept], float(numpy.square(lengths).sum())
     # Squared, it is quicker by far and needs little memory, at the price of half of the digits.
     is_tall = points.shape[1] <= len(points)
-    products = (
-        _covariance(points, mean) if is_tall else gram(replace(in_memory(points), shift=mean), MEMORY_BYTES)
-    )
+    if is_tall:
+        products = numpy.zeros((points.shape[1], points.shape[1]))
+        num_items = max(1, _SMALL // points.shape[1])
+        for start in range(0, len(points), num_items):
+            chunk = points[start : start + num_items] - mean
+            products += chunk.T @ chunk
+    else:
+        products = gram(replace(in_memory(points), shift=mean), MEMORY_BYTES)
     squares, turned = numpy.linalg.eigh(products)
     total = float(numpy.trace(products))
     lengths = numpy.sqrt(numpy.maximum(squares[::-1], 0.0))
@@ -239,12 +244,3 @@ def _decomposed(points: Array, mean: Matrix, wanted: int) -> tuple[Matrix, Matri
         chunks = [axes @ chunk for _, chunk in _chunks(points, mean)]
         axes = numpy.concatenate(chunks, axis=1) / lengths[:, None]
     return lengths, axes, total
-
-
-def _covariance(points: Array, mean: Matrix) -> Matrix:
-    total = numpy.zeros((points.shape[1], points.shape[1]))
-    num_items = max(1, _SMALL // points.shape[1])
-    for start in range(0, len(points), num_items):
-        chunk = points[start : start + num_items] - mean
-        total += chunk.T @ chunk
-    return total

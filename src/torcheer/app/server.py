@@ -168,9 +168,6 @@ class _Conversation:
                 await self._socket.send_bytes(frame)
 
 
-# --- routes ---------------------------------------------------------------------------------------
-
-
 STATIC_FILES: Final[Mapping[str, str]] = {
     "app.js": "text/javascript",
     "app.css": "text/css",
@@ -219,9 +216,6 @@ async def _static(request: Request) -> Response:
     if media_type is None:
         return PlainTextResponse("There is nothing here.\n", status_code=404)
     return Response(static_file(name), media_type=media_type)
-
-
-# --- the server -----------------------------------------------------------------------------------
 
 
 _SHUTDOWN_SECONDS: Final = 1  # with what pages are told before, less than two in all

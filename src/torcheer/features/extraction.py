@@ -182,9 +182,6 @@ class WriterThread:
             self._last_commit = monotonic()
 
 
-# --- extraction ---------------------------------------------------------------------------------------
-
-
 def extract(
     model: nn.Module,
     data: Any,
@@ -292,8 +289,6 @@ class _Extraction:
         if self._is_shown:
             graph.say(f"torcheer: {line}")
 
-    # --- what is to be done --------------------------------------------------------------------------------
-
     def _manifest(self, plan: Plan, marks: Fingerprints) -> Manifest:
         # The model ran twice by now: a buffer that this changed tells nothing.
         marks = msgspec.structs.replace(marks, weights=steady_weights(self._task.model, marks.weights))
@@ -357,8 +352,6 @@ class _Extraction:
             samples, values, _ = next(self._batches(plan, done.batch.__eq__))
         again = plan.kept(list(values), samples, done.batch)
         refuse_other_values(again, self._store, done, is_exact=done.machine == self._machine != "")
-
-    # --- doing it ------------------------------------------------------------------------------------------
 
     def _batches(
         self, plan: Plan, wanted: Callable[[int], bool]

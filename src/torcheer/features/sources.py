@@ -436,9 +436,6 @@ def _as_column(value: Any, what: str) -> Any:
     return found
 
 
-# --- names -------------------------------------------------------------------------------------------------
-
-
 def names_of_samples(dataset: Any) -> Sequence[str] | None:
     """File names, where a data set of files has them: of ImageFolder and its kin, and of parts of one."""
     inner, indices = getattr(dataset, "dataset", None), getattr(dataset, "indices", None)

@@ -86,8 +86,6 @@ def numpy_dtype(dtype: torch.dtype, layer: str) -> torch.dtype:
     return dtype
 
 
-# --- another dtype ----------------------------------------------------------------------------------------
-
 CASTS: Final[dict[str, torch.dtype]] = {
     name: getattr(torch, name)
     for name in (
@@ -258,8 +256,6 @@ def _name_of(thing: Any) -> str:
     return name if module in ("", "builtins") else f"{module}.{name}"
 
 
-# --- pooling -----------------------------------------------------------------------------------------------
-
 _POOLED_DIMS: Final = ("z", "y", "x", "time", "token")
 
 
@@ -353,8 +349,6 @@ def _to_size(
     back = [order.index(at) for at in range(values.dim())]
     return shrunk.reshape(*moved.shape[: len(others)], *sizes).permute(back)
 
-
-# --- several, one after the other --------------------------------------------------------------------------
 
 _TRIED_ROWS: Final = 2  # of an example: enough to tell the samples from the rest
 _NAMES: Final = ("pool", "flatten", "project", "pca", *CASTS)

@@ -322,11 +322,13 @@ def fold_nonlinearities(
         has_weights = any(source < 0 for source in sweep.sources[before])
         is_plain = not net.is_input and "Net" not in net.values and net.shape == layer.shape
         if has_weights and is_plain and readers[before] == [op] and before not in results:
+            about = f"Act is after {layer.module}, Net before it"
             folded = replace(
                 net,
+                note="; ".join(filter(None, (net.note, about))),
                 names=(*net.names, *layer.names),
                 values={"Act": layer.values["Act"], "Net": net.values["Act"]},
                 gradients={"Act": op, "Net": before},
-            ).with_note(f"Act is after {layer.module}, Net before it")
+            )
             finder.fold(before, op, folded)
             layers[before] = folded

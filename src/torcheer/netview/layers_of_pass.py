@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -110,9 +110,6 @@ class PlannedLayer:
             has_items=self.has_items,
             note=self.note,
         )
-
-    def with_note(self, note: str) -> PlannedLayer:
-        return replace(self, note="; ".join(filter(None, (self.note, note))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,8 +375,6 @@ class _Planner:
             layers=tuple(shown),
             signature=signature_of(self.flow),
         )
-
-    # --- one layer ----------------------------------------------------------------------------------
 
     def _layer(self, op: int, site: Site | None) -> PlannedLayer:
         flow = self.flow

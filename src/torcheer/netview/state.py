@@ -152,8 +152,6 @@ class ModuleMatcher:
         if self._handles:
             self._note(_Met(layer, tensor))
 
-    # --- what it comes to ----------------------------------------------------------------------------
-
     def connections(self, shapes: Mapping[str, NetLayer]) -> list[Connection]:
         found: dict[tuple[str, str], Connection] = {}
         for place, call in enumerate(self._events):
@@ -438,8 +436,6 @@ class State(NetworkOfRun):
             if recording.step > 0:
                 self._keeper.go_on(recording.last_tensor)
         return self._keeper
-
-    # --- the run ---------------------------------------------------------------------------------------
 
     @property
     def run(self) -> Run:

@@ -327,9 +327,6 @@ def grid_of(shape: Sequence[int]) -> Grid:
     return Grid(tuple(shape[:-3]), tiles, rows, columns)
 
 
-# --- windows -----------------------------------------------------------------------------------------
-
-
 def default_window(shape: Sequence[int], budget_bytes: int = WINDOW_BYTES, *, item_bytes: int = 4) -> Window:
     """A look that fits: all of the first item, else fewer tiles, and every n-th row and column of them."""
     grid = grid_of(shape)
@@ -414,9 +411,6 @@ def check_window(shape: Sequence[int], window: Window) -> None:
             raise InputError(f"the window reaches outside of the tensor, which has {size} {name}.")
     if num_values(window) > (MAX_WINDOW_VALUES if math.prod(shape) else 0):
         raise InputError(f"the window holds too many values: {MAX_WINDOW_VALUES:,} is the most at a time.")
-
-
-# --- looking -----------------------------------------------------------------------------------------
 
 
 def look_at(

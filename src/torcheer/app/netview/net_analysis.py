@@ -407,7 +407,10 @@ class Analyses:
                 why = clipped(str(error))
             else:
                 contrast = contrast_of(matrix, _label_numbers(items, places), messages.NetContrast)
-                known.append((len(told), _of_all(matrix, places, len(items))))
+                # With NaN for items that the layer has not, so that it can be held against others.
+                values = numpy.full((len(items), len(items)), numpy.nan)
+                values[numpy.ix_(places, places)] = matrix.values
+                known.append((len(told), replace(matrix, values=values, order=numpy.arange(len(items)))))
             told.append(messages.NetLayerLikeness(layer=layer, contrast=contrast, why=why))
         values = numpy.full((len(told), len(told)), numpy.nan)
         for at, (row, one) in enumerate(known):
@@ -531,10 +534,3 @@ def _tree(
     except MissingLibraryError as error:  # the matrix is worth seeing without it
         return *nothing, str(error).rstrip(".")
     return kept, found.tree, kept[found.order], ""
-
-
-def _of_all(matrix: SimilarityMatrix, places: NDArray[numpy.int64], num_items: int) -> SimilarityMatrix:
-    """With rows of NaN for items that the layer has not, so that it can be held against others."""
-    values = numpy.full((num_items, num_items), numpy.nan)
-    values[numpy.ix_(places, places)] = matrix.values
-    return replace(matrix, values=values, order=numpy.arange(num_items))

@@ -157,7 +157,6 @@ def follow_net(nets: Nets, watch: Watch, question: messages.NetSceneQuestion) ->
 def follow_moments(
     nets: Nets, watch: Watch, question: messages.NetMomentsQuestion
 ) -> AsyncGenerator[str, None]:
-
     def look(
         run: OpenRun, before: messages.NetMomentsAnswer | None
     ) -> Looked[str, messages.NetMomentsAnswer]:

@@ -47,7 +47,7 @@ from torcheer.app.wire import (
     plain,
 )
 from torcheer.errors import InputError
-from torcheer.run import Alarm, Gap, RunReader, SeriesEntry, SeriesKey
+from torcheer.run import Alarm, RunReader, SeriesEntry, SeriesKey
 
 _LOOK_SECONDS: Final = 0.1  # at the series of one run
 _LIST_SECONDS: Final = 0.25  # between two answers about the list of runs
@@ -85,9 +85,6 @@ async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGen
             await news.wait()
 
 
-# --- series ------------------------------------------------------------------------------------
-
-
 async def follow_index(watch: Watch, question: messages.IndexQuestion) -> AsyncGenerator[str, None]:
     run_ids = list(dict.fromkeys(question.run_ids))
     is_first = True
@@ -118,9 +115,6 @@ def _new_series(run: OpenRun, former: News | None) -> News | None:
         return News(run, run.version, series, is_all, indexes)
 
     return run.try_look(look)
-
-
-# --- alarms and gaps ------------------------------------------------------------------------------
 
 
 MAX_EVENTS: Final = 10_000  # of each kind in one answer
@@ -158,7 +152,12 @@ def _new_events(run: OpenRun, former: News | None) -> News | None:
     def look(reader: RunReader) -> News:
         tail = reader.events(None if former is None else former.cursor)
         alarms = [_alarm(run.place.id, alarm) for alarm in _ends(tail.alarms)]
-        gaps = [_gap(run.place.id, gap) for gap in _ends(tail.gaps)]
+        gaps = []
+        for gap in _ends(tail.gaps):
+            few = islice(gap.counts.items(), _MAX_COUNTS)
+            counts = {plain(name, _MAX_TEXT): plain(count) for name, count in few}
+            own = {"run_id": run.place.id, "time": finite(gap.time) or 0.0, "counts": counts}
+            gaps.append(copied(messages.GapListing, gap, _MAX_TEXT, **own))
         return News(run, run.version, tail.cursor, tail.is_fresh, [*alarms, *gaps])
 
     return run.try_look(look)
@@ -176,12 +175,6 @@ def _alarm(run_id: str, alarm: Alarm) -> messages.AlarmListing:
     )
 
 
-def _gap(run_id: str, gap: Gap) -> messages.GapListing:
-    counts = {plain(name, _MAX_TEXT): plain(count) for name, count in islice(gap.counts.items(), _MAX_COUNTS)}
-    time = finite(gap.time) or 0.0
-    return copied(messages.GapListing, gap, _MAX_TEXT, run_id=run_id, time=time, counts=counts)
-
-
 def _ends(events: Sequence[Any]) -> Sequence[Any]:
     """Of very many the first, with which it began, and the last."""
     if len(events) <= MAX_EVENTS:
@@ -191,9 +184,6 @@ def _ends(events: Sequence[Any]) -> Sequence[Any]:
 
 def _in_order(events: Sequence[Event]) -> Sequence[Event]:
     return _ends(sorted(events, key=lambda event: event.time))
-
-
-# --- points of scalars ----------------------------------------------------------------------------
 
 
 Block = tuple[messages.SeriesBlock, bytes]

@@ -125,7 +125,13 @@ class Watch:
     async def _look_at_all(self) -> None:
         now = time.monotonic()
         runs = [run for run in map(self.shelf.known, self._followed) if run is not None]
-        due = [run for run in runs if run not in self._under_way and _is_due(run, now)]
+        due = []
+        for run in runs:
+            rest = _RESTING_SECONDS
+            if run.is_lively(now):
+                rest = max(_TICK_SECONDS / 2, _PATIENT_WITH_RUN * run.looks_seconds)
+            if run not in self._under_way and now - run.looked_at >= rest:
+                due.append(run)
         for run in due:
             if not run.is_quick:
                 self._under_way.add(run)
@@ -187,12 +193,6 @@ class Watch:
         finally:
             self._num_lanes -= 1
             self.announce()
-
-
-def _is_due(run: OpenRun, now: float) -> bool:
-    if run.is_lively(now):
-        return now - run.looked_at >= max(_TICK_SECONDS / 2, _PATIENT_WITH_RUN * run.looks_seconds)
-    return now - run.looked_at >= _RESTING_SECONDS
 
 
 def _look_at(runs: Sequence[OpenRun]) -> bool:

@@ -31,7 +31,6 @@ from torcheer.run import (
     SeriesKey,
     WatchedReader,
     WatchedRow,
-    WatchedSeries,
     at_steps,
     figures_of,
 )
@@ -199,23 +198,20 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> A
     for index, name in enumerate(shown):
         if name in HIGHEST:
             values[index : index + 1] = highest_figures(figures[index : index + 1], buckets)
+    # How many values the estimates are of.
+    known = found.column(NUM_VALUES)[numpy.nan_to_num(found.column(ESTIMATES)) > 0]
+    is_known = len(known) > 0 and numpy.isfinite(known[-1])
     answer = WatchedRowAnswer(
         id=question.id,
         row=_plain(found.row),
         columns=_columns(shown),
-        num_values=_num_values(found),
+        num_values=countable(int(known[-1])) if is_known else None,
         first_steps=_countable(buckets.first_steps),
         last_steps=_countable(buckets.last_steps),
         tensor_name=names[0],
         histogram_name=names[1],
     )
     return binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now
-
-
-def _num_values(found: WatchedSeries) -> int | None:
-    """How many values the estimates of a row are of; None where that is not known, or there are none."""
-    known = found.column(NUM_VALUES)[numpy.nan_to_num(found.column(ESTIMATES)) > 0]
-    return countable(int(known[-1])) if len(known) and numpy.isfinite(known[-1]) else None
 
 
 def _names_of(reader: RunReader, question: WatchedRowQuestion) -> tuple[str, str]:

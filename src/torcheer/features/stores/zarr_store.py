@@ -243,8 +243,6 @@ class ZarrStore:
     def __getstate__(self) -> dict[str, Any]:
         return {"where": self.where, "_given": self._given, "_opened": None}
 
-    # --- small files ---------------------------------------------------------------------------------------
-
     def read(self, name: str) -> bytes | None:
         return self.objects.read(_file_key(name))
 
@@ -276,8 +274,6 @@ class ZarrStore:
         with ThreadPoolExecutor(_NUM_AT_ONCE) as pool:
             found = list(pool.map(self.objects.read, [f"{FOLDER}/{name}" for name in names]))
         return [content for content in found if content is not None]
-
-    # --- arrays --------------------------------------------------------------------------------------------
 
     def make_room(self, arrays: Sequence[ArraySpec], num_rows: int | None, batch_size: int | None) -> None:
         """Of a stream, and with batches of different sizes, each batch is an array of its own."""

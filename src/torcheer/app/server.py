@@ -256,7 +256,29 @@ class Server(uvicorn.Server):
         )
         app.router.redirect_slashes = False  # a path is right or it is not
         guard = Guard(app=app, host_names=listener.host_names, admission=self.admission)
-        super().__init__(_config(guard))
+        config = uvicorn.Config(
+            guard,
+            loop="asyncio",
+            http=Connection,
+            ws="websockets-sansio",
+            ws_max_size=MAX_REQUEST_BYTES,
+            # Compression takes more time than a connection within one machine does.
+            ws_per_message_deflate=False,
+            # A page that is busy may answer late. That one is gone shows when a ping cannot be delivered.
+            ws_ping_timeout=None,
+            lifespan="off",
+            # Addresses are not logged: the first one has the token in it.
+            access_log=False,
+            log_config=None,
+            log_level="warning",
+            # Nobody stands between the browser and us, so nobody may say where a request came from.
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=_MAX_CONNECTIONS,
+            backlog=_MAX_CONNECTIONS,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        )
+        super().__init__(config)
 
     @property
     def urls(self) -> Sequence[str]:
@@ -292,31 +314,6 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in former.items():
                 signal.signal(number, handler)
-
-
-def _config(guard: Guard) -> uvicorn.Config:
-    return uvicorn.Config(
-        guard,
-        loop="asyncio",
-        http=Connection,
-        ws="websockets-sansio",
-        ws_max_size=MAX_REQUEST_BYTES,
-        # Compression takes more time than a connection within one machine does.
-        ws_per_message_deflate=False,
-        # A page that is busy may answer late. One that is gone is noticed when a ping cannot be delivered.
-        ws_ping_timeout=None,
-        lifespan="off",
-        # Addresses are not logged: the first one has the token in it.
-        access_log=False,
-        log_config=None,
-        log_level="warning",
-        # Nobody stands between the browser and us, so nobody may say where a request came from.
-        proxy_headers=False,
-        server_header=False,
-        limit_concurrency=_MAX_CONNECTIONS,
-        backlog=_MAX_CONNECTIONS,
-        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-    )
 
 
 class Serving:

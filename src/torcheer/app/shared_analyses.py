@@ -69,23 +69,16 @@ Says = Callable[[float, str], None]
 
 
 def reduce_points(points: Matrix, order: Order, says: Says) -> Reduced:
-    points, note = _without_bad(points)
+    note, bad = "", ~numpy.isfinite(points)
+    if num_bad := int(bad.any(axis=1).sum()):
+        points = numpy.where(bad, numpy.float32(0), points)
+        what = "1 point has" if num_bad == 1 else f"{num_bad:,} points have"
+        note = f"{what} NaN or infinity among the coordinates: zero stands for it."
     if order.metric == "cosine" and order.method != "umap":
         # On the unit sphere, Euclid's distances are in the order of the angles.
         points = points / numpy.maximum(numpy.linalg.norm(points, axis=1, keepdims=True), 1e-30)
     places, more = _METHODS[order.method](points, order, says)
     return places, " ".join(filter(None, (note, more)))
-
-
-def _without_bad(points: Matrix) -> tuple[Matrix, str]:
-    bad = ~numpy.isfinite(points)
-    num_bad = int(bad.any(axis=1).sum())
-    if not num_bad:
-        return points, ""
-    points = points.copy()
-    points[bad] = 0.0
-    what = "1 point has" if num_bad == 1 else f"{num_bad:,} points have"
-    return points, f"{what} NaN or infinity among the coordinates: zero stands for it."
 
 
 def _pca(points: Matrix, order: Order, says: Says) -> Reduced:

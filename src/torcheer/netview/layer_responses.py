@@ -96,7 +96,15 @@ def responses(
             _keep(given, blocks, left_out, len(batch.first))
             own_labels.append(batch.labels)
             num_done += len(batch.first)
-            _check_size([*inputs, *chain.from_iterable(blocks.values())], num_done, num_items, max_bytes)
+            expected = sum(block.nbytes for block in chain(inputs, *blocks.values()))
+            if num_items is not None and num_done:
+                expected = max(expected, expected * num_items // num_done)
+            if expected > max_bytes:
+                raise InputError(
+                    f"these responses take {readable_bytes(expected)}, and max_bytes is "
+                    f"{readable_bytes(max_bytes)}: choose some layers with layers=, give fewer items, or set "
+                    "keep_inputs=False."
+                )
             bar.add(len(batch.first))
     if not num_done:
         raise InputError("the test set is empty: there is no batch in it.")
@@ -148,17 +156,6 @@ def _keep(
             del blocks[name]
         else:
             before.append(numpy.asarray(block))
-
-
-def _check_size(kept: list[Array], num_done: int, num_all: int | None, max_bytes: int) -> None:
-    expected = sum(block.nbytes for block in kept)
-    if num_all is not None and num_done:
-        expected = max(expected, expected * num_all // num_done)
-    if expected > max_bytes:
-        raise InputError(
-            f"these responses take {readable_bytes(expected)}, and max_bytes is {readable_bytes(max_bytes)}: "
-            "choose some layers with layers=, give fewer items, or set keep_inputs=False."
-        )
 
 
 def _array(tensor: Tensor) -> Array:

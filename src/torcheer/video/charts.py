@@ -304,7 +304,14 @@ class GridChart:
     def draw(self, canvas: Canvas, box: Box, taken: Wall) -> str:
         is_rgb = taken.tiles.ndim == 4
         room = box.width if is_rgb else _picture_width(canvas, box)
-        picture = _laid_out(self._pixels(taken.tiles, is_rgb), taken.columns)
+        pixels = self._pixels(taken.tiles, is_rgb)
+        num, high, wide, _ = pixels.shape
+        rows = -(-num // taken.columns)
+        # Tiles side by side, with an empty cell after each but the last.
+        picture = numpy.full((rows * taken.columns, high + 1, wide + 1, 3), SURFACE, numpy.uint8)
+        picture[:num, :high, :wide] = pixels
+        picture = picture.reshape(rows, taken.columns, high + 1, wide + 1, 3).swapaxes(1, 2)
+        picture = picture.reshape(rows * (high + 1), -1, 3)[:-1, :-1]
         height, width = box.height, room
         if self._is_tiled:  # with square cells
             scale = max(1, min(room // picture.shape[1], box.height // picture.shape[0]))
@@ -391,16 +398,6 @@ def _filters(filters: Values, width: int, height: int) -> Wall:
 
 def _shown(num_shown: int, num: int, what: str) -> str:
     return f"the first {num_shown} of {num} {what}" if num_shown < num else f"{num} {what}"
-
-
-def _laid_out(tiles: Pixels, columns: int) -> Pixels:
-    """Tiles side by side, with an empty cell after each but the last."""
-    num, high, wide, _ = tiles.shape
-    rows = -(-num // columns)
-    wall = numpy.full((rows * columns, high + 1, wide + 1, 3), SURFACE, numpy.uint8)
-    wall[:num, :high, :wide] = tiles
-    wall = wall.reshape(rows, columns, high + 1, wide + 1, 3).swapaxes(1, 2)
-    return wall.reshape(rows * (high + 1), columns * (wide + 1), 3)[:-1, :-1]
 
 
 _NUM_BARS: Final = 60

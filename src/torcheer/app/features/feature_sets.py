@@ -102,7 +102,11 @@ class OpenSet:
     def features(self) -> Features:
         """Opened anew where the manifest is another one."""
         with self._lock:
-            trace = self._manifest_trace()
+            trace = None
+            if self.folder is not None:
+                with suppress(OSError):
+                    status = os.stat(self.folder / NAME)
+                    trace = status.st_mtime_ns, status.st_size
             if self._features is None or trace != self._trace:
                 self._store = store_at(self.place.place)
                 content = self._store.read(NAME)
@@ -160,15 +164,6 @@ class OpenSet:
             for place in (self.folder / FOLDER).iterdir():
                 newest = max(newest, place.stat().st_mtime)
         return newest
-
-    def _manifest_trace(self) -> tuple[int, int] | None:
-        if self.folder is None:
-            return None
-        try:
-            status = os.stat(self.folder / NAME)
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
 
 
 MAX_SETS: Final = 1000

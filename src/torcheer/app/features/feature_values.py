@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy
 
@@ -279,7 +279,8 @@ def answer_sample(opened: OpenSet, question: messages.FeatureSampleQuestion) -> 
     count = min(flat.size, _MAX_SAMPLE_VALUES)
     units = numpy.arange(count) * flat.size // max(1, count)
     labels = opened.labels()
-    figures = _figures(flat)
+    values = flat.astype(numpy.float64)
+    values = values[numpy.isfinite(values)]
     answer = messages.FeatureSampleAnswer(
         id=question.id,
         sample=question.sample,
@@ -288,19 +289,11 @@ def answer_sample(opened: OpenSet, question: messages.FeatureSampleQuestion) -> 
         shape=list(whole.shape),
         units=() if count == flat.size else units.tolist(),
         num_units=flat.size,
-        **figures,
+        mean=finite(float(values.mean())) if values.size else None,
+        std=finite(float(values.std())) if values.size else None,
+        low=float(values.min()) if values.size else None,
+        high=float(values.max()) if values.size else None,
+        num_zeros=int((flat == 0).sum()),
+        num_bad=int(flat.size - values.size),
     )
     return binary_frame(answer, flat[units].astype("<f4").tobytes())
-
-
-def _figures(flat: Array) -> dict[str, Any]:
-    values = flat.astype(numpy.float64)
-    values = values[numpy.isfinite(values)]
-    return {
-        "mean": finite(float(values.mean())) if values.size else None,
-        "std": finite(float(values.std())) if values.size else None,
-        "low": float(values.min()) if values.size else None,
-        "high": float(values.max()) if values.size else None,
-        "num_zeros": int((flat == 0).sum()),
-        "num_bad": int(flat.size - values.size),
-    }

@@ -133,7 +133,9 @@ def find(net: RankNet, layer: str, variable: str, step: int, item: int) -> Found
 def found_in(net: RankNet, layer: NetLayer, variable: str, mark: Mark, item: int) -> Found | str:
     shape = mark.outline.shape
     if variable == BIAS and len(shape) == 1 and layer.shape:
-        axis = _axis(net, layer, shape[0])
+        last = len(layer.shape) - 1  # the dimension that a vector belongs to
+        order = (0, last) if layer.name in net.net.by_map else (last, 0)
+        axis = next((axis for axis in order if layer.shape[axis] == shape[0]), None)
         if axis is not None:
             return Found(Stretch(mark, 0, shape[0]), shape, layer, axis)
     has_items = layer.has_items and len(shape) > 0
@@ -149,15 +151,6 @@ def found_in(net: RankNet, layer: NetLayer, variable: str, mark: Mark, item: int
             f"it was recorded with the shape {shape_text(shape)}, and the layer has {shape_text(layer.shape)}"
         )
     return Found(Stretch(mark, item * count if has_items else 0, count), shape, layer, None)
-
-
-def _axis(net: RankNet, layer: NetLayer, length: int) -> int | None:
-    """The dimension of a layer that a vector belongs to."""
-    last = len(layer.shape) - 1
-    for axis in (0, last) if layer.name in net.net.by_map else (last, 0):
-        if layer.shape[axis] == length:
-            return axis
-    return None
 
 
 def place_of(found: Found, unit: int) -> int | None:

@@ -13,7 +13,6 @@ from collections.abc import (
     Coroutine,
     Iterable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from contextlib import aclosing, contextmanager
@@ -249,15 +248,17 @@ async def follow_many(
             news, began = watch.news, time.monotonic()
             found: list[News] = []
             was_late = goes_on = False
-            for run in _changed_runs(watch, run_ids, known):
-                former = known.get(run.place.id)
+            for run_id in run_ids:
+                run, former = watch.shelf.known(run_id), known.get(run_id)
+                if run is None or (former and (former.run, former.version) == (run, run.version)):
+                    continue  # no more than is known
                 turns = run.slow_turns if is_slow else run.turns
                 turn = turns.take if len(run_ids) == 1 else turns.glance
-                looked = await turn(look, run, former if former is not None and former.run is run else None)
+                looked = await turn(look, run, former if former and former.run is run else None)
                 if looked is None:
                     was_late = True
                     continue
-                known[run.place.id] = looked._replace(found=())
+                known[run_id] = looked._replace(found=())
                 goes_on |= looked.version == GOES_ON
                 found.append(looked._replace(is_fresh=looked.is_fresh and former is not None))
                 if time.monotonic() - began > ahead_seconds:
@@ -284,14 +285,6 @@ async def follow_anew(
                     break
                 yield found, is_all
                 is_all = False
-
-
-def _changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]) -> Iterator[OpenRun]:
-    """Those of which there may be more than is known."""
-    for run_id in run_ids:
-        run, former = watch.shelf.known(run_id), known.get(run_id)
-        if run is not None and (former is None or (former.run, former.version) != (run, run.version)):
-            yield run
 
 
 RUN_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."

@@ -27,7 +27,7 @@ from torcheer.app.wire import binary_frame, clipped, countable
 from torcheer.run import (
     ESTIMATES,
     NUM_VALUES,
-    RunReader,
+    Kind,
     SeriesKey,
     WatchedReader,
     WatchedRow,
@@ -116,6 +116,7 @@ MAX_CELLS: Final = 4 << 20  # of one answer; with more rows there are fewer buck
 MAX_COLUMNS: Final = 256
 _FEWEST_BUCKETS: Final = 16
 _LONGEST_NAME: Final = 4096  # that a page can ask for
+_KINDS: Final[tuple[Kind, ...]] = ("tensor", "histogram")
 
 # An answer, and what it depends on: while that is the same, so is the answer.
 Answered = tuple[bytes, Hashable]
@@ -176,8 +177,10 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> A
     """The answer; None where nothing of it has changed since."""
     with run.lock:
         reader = run.look()
-        watched = reader.watched
-        names = _names_of(reader, question)
+        watched, series = reader.watched, reader.series()
+        name = f"rank {question.rank}/{question.row}" if question.rank else question.row
+        # The series of tensors and of histograms of the row; empty where there is none.
+        names = tuple(name if SeriesKey(kind, name) in series else "" for kind in _KINDS)
         now = (run, names, watched.version(question.rank))
         if now == seen:
             return None
@@ -212,16 +215,6 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> A
         histogram_name=names[1],
     )
     return binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now
-
-
-def _names_of(reader: RunReader, question: WatchedRowQuestion) -> tuple[str, str]:
-    """The series of tensors and of histograms of a row; empty where there is none."""
-    name = f"rank {question.rank}/{question.row}" if question.rank else question.row
-    series = reader.series()
-    return (
-        name if SeriesKey("tensor", name) in series else "",
-        name if SeriesKey("histogram", name) in series else "",
-    )
 
 
 def _columns(columns: Sequence[str]) -> list[str]:

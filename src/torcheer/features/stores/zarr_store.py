@@ -127,14 +127,10 @@ class RemoteObjects:
             self._folders.rm_file(beside)
 
     def write_new(self, key: str, content: bytes) -> bytes:
-        if self.read(key) is None:
-            self._create(key, content)
-        found = self.read(key)
-        return content if found is None else found
-
-    def _create(self, key: str, content: bytes) -> None:
-        """Of several processes one, wherever the place can tell who is the first."""
-        if self._folders is not None:
+        """Of several processes one writes it, wherever the place can tell who is the first."""
+        if self.read(key) is not None:
+            pass
+        elif self._folders is not None:
             self.write(key, content)
         elif hasattr(self.store, "fs"):
             try:
@@ -145,6 +141,8 @@ class RemoteObjects:
                 self.write(key, content)
         else:
             self._wait(self.store.set_if_not_exists(key, self._prototype.buffer.from_bytes(content)))
+        found = self.read(key)
+        return content if found is None else found
 
     def _path(self, key: str) -> str:
         path = f"{self.store.path}/{key}"

@@ -397,9 +397,6 @@ def _three(first: Any, second: Any) -> list[tuple[Any, Any]]:
     return [(first, second), (first, first), (second, second)]
 
 
-# --- HSIC ------------------------------------------------------------------------------------------------
-
-
 def _centred(kernel: Matrix, *, is_unbiased: bool) -> Matrix:
     """In place: such that the sum of the products of two of them is their HSIC, up to a factor.
 
@@ -465,9 +462,6 @@ class _CrossSums:
         totals = (float(x @ x) - self.lengths[0]) * (float(y @ y) - self.lengths[1])
         rows = float(x @ self.products @ y - x @ self.weighted[0] - y @ self.weighted[1]) + self.joint
         return float(own + totals / ((self.num - 1) * (self.num - 2)) - 2 * rows / (self.num - 2))
-
-
-# --- every layer with every other ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -391,9 +391,6 @@ def probe_layers(layers: Mapping[str, Rows], targets: ArrayLike, **options: Any)
     }
 
 
-# --- which way -------------------------------------------------------------------------------------------
-
-
 def _fit(source: Source, task: Task, memory_bytes: int, progress: Progress) -> None:
     by_samples = 8 * 5 * source.num_samples**2
     # The layer, what one fold learns from, and the room to solve it.
@@ -483,9 +480,6 @@ def _check_sizes(values: Matrix) -> None:
         raise FloatingPointError("overflow")
 
 
-# --- what is asked for -----------------------------------------------------------------------------------
-
-
 def _kind(kind: Kind | None, targets: Targets) -> Kind:
     if kind not in (None, "ridge", "logistic"):
         raise InputError(f"there is no probe {kind!r}: take 'ridge' or 'logistic'.")
@@ -513,9 +507,6 @@ def _says_what_to_do() -> Iterator[None]:
 def _part(progress: Progress, start: float, stop: float) -> Progress:
     """For a step that goes from `start` to `stop` of the whole."""
     return lambda fraction: progress(start + (stop - start) * fraction)
-
-
-# --- what was found --------------------------------------------------------------------------------------
 
 
 def _judged(task: Task, *, num_units: int) -> Probe:

@@ -441,8 +441,6 @@ class _Planner:
     def _has_items(self, shape: tuple[int, ...]) -> bool:
         return self.num_items is not None and len(shape) > 0 and shape[0] == self.num_items
 
-    # --- attention ----------------------------------------------------------------------------------
-
     def _attend(self, site: Site, finder: ConnectionFinder) -> None:
         if site.module is not None:
             self._attend_in_module(site, finder)

@@ -233,8 +233,6 @@ def _round_step(least: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power * (1 + 1e-9) >= least)
 
 
-# --- which chart suits a tensor -------------------------------------------------------------------------
-
 KINDS: Final = ("auto", "picture", "tiles", "histogram")
 _LARGEST_KERNEL: Final = 32  # of a side: what is larger is no filter, but what a layer gives
 _PARAMETERS: Final = ("weight", "bias", "kernel", "filters")

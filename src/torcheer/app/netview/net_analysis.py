@@ -83,9 +83,6 @@ def items_of(net: RankNet, choice: messages.NetItemChoice) -> Items:
     )
 
 
-# --- which -----------------------------------------------------------------------------------------
-
-
 def _chosen(net: RankNet, choice: messages.NetItemChoice) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     if choice.scope == "batch":
         count = min(num_items(net, choice.variable, choice.step), choice.most)
@@ -282,9 +279,6 @@ def _sound(plan: RowPlan, read: Sequence[Array | None]) -> LayerRows:
     if not kept:
         raise InputError(f"no item of {plan.layer[:80]!r} is left: {'; '.join(notes)}.")
     return LayerRows(numpy.stack(kept), plan.places[numpy.array(is_sound)], "; ".join(notes))
-
-
-# --- answers --------------------------------------------------------------------------------------
 
 
 _KEPT_MATRIX_BYTES: Final = 1 << 26  # of matrices

@@ -95,9 +95,6 @@ def wishes(num_moments: int, variables: Sequence[str], weights: Sequence[str], n
     return [wish for _, _, wish in found]
 
 
-# --- values as pieces of JSON ---------------------------------------------------------------------
-
-
 _LEAST_TO_DEFLATE: Final = 256
 _WORTH_IT: Final = 0.9  # deflated, it must be that much smaller
 _GONE: Final = "this record is damaged, or was thinned out this moment"
@@ -140,9 +137,6 @@ def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:
         if len(deflated) < _WORTH_IT * len(data):
             head["deflated"], data = True, deflated
     return b"".join((as_json(head)[:-1], b',"data":"', base64.b64encode(data), b'"}'))
-
-
-# --- what goes into the page ----------------------------------------------------------------------
 
 
 _RANK: Final = 0
@@ -410,9 +404,6 @@ class _Chosen:
         if self._kept and not self._is_exact:
             notes.append("Values are rounded (≈).")
         return notes
-
-
-# --- the page -------------------------------------------------------------------------------------
 
 
 _RUN: Final = "file"  # its id in a page that has no other

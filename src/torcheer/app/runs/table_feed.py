@@ -57,9 +57,6 @@ Cell = float | int | str | None
 MAX_CELL_VALUES = 1 << 20  # of one answer
 
 
-# --- what a page asks ------------------------------------------------------------------------
-
-
 class TableQuestion(Question, frozen=True, tag="table"):
     """The rows of a table over some runs, in their order. Followed: later answers bring what is new.
 
@@ -94,9 +91,6 @@ class TableTextQuestion(Question, frozen=True, tag="table_text"):
     run_ids: RunIds
     name: SeriesName
     only_last: bool
-
-
-# --- what the server answers -----------------------------------------------------------------
 
 
 class TableRows(Struct, frozen=True, kw_only=True):

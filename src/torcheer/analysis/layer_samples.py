@@ -153,17 +153,6 @@ def in_memory(values: Matrix) -> Source:
     )
 
 
-def raw_rows(source: Source, start: int, stop: int, room: Array | None) -> Array:
-    """Many rows as they are stored, read block by block into `room`. What is held needs none."""
-    if room is None:
-        return source.raw(start, stop)
-    step = source.rows_at_once()
-    for low in range(start, stop, step):
-        high = min(low + step, stop)
-        room[low - start : high - start] = source.raw(low, high)
-    return room[: stop - start]
-
-
 def check_memory(memory_bytes: int) -> None:
     if memory_bytes < 1:
         raise InputError(f"memory_bytes is {memory_bytes}: give a positive number, such as {MEMORY_BYTES}.")
@@ -246,7 +235,14 @@ def pairs_of_blocks(source: Source, memory_bytes: int) -> Iterator[tuple[Block, 
     room = None if source.is_held else numpy.empty((min(many, num), source.num_units), source.rows.dtype)
     for start in range(0, num, many):
         stop = min(start + many, num)
-        kept = Block(at=slice(start, stop), values=raw_rows(source, start, stop, room))
+        if room is None:
+            values = source.raw(start, stop)
+        else:  # as they are stored, block by block
+            values = room[: stop - start]
+            for low in range(start, stop, source.rows_at_once()):
+                high = min(low + source.rows_at_once(), stop)
+                values[low - start : high - start] = source.raw(low, high)
+        kept = Block(at=slice(start, stop), values=values)
         yield from _tiles(kept, kept)
         for other in range(stop, num, few):
             at = slice(other, min(other + few, num))

@@ -218,7 +218,15 @@ def ridge_in_blocks(source: Source, task: Task, memory_bytes: int, progress: Pro
     together = 1 + max(0, spare) // (8 * source.num_units**2)
     for start in range(0, len(task.folds), together):
         numbers = range(start, min(start + together, len(task.folds)))
-        folds = _summed(source, task, numbers)
+        folds = [_Sums(task.folds[one], source.num_units, task.targets.num_columns) for one in numbers]
+        for block in source.blocks():
+            targets = task.targets.columns(block.at)
+            for sums in folds:
+                train = sums.fold.train[block.at]
+                sums.add(block.values[train], targets[train])
+        shift = numpy.zeros(source.num_units) if source.shift is None else source.shift
+        for sums in folds:
+            sums.decompose(shift, standardize=task.standardize)
         progress((numbers[0] + 0.5 * len(numbers)) / len(task.folds))
         chosen = numpy.zeros(len(folds), numpy.int64)
         if len(task.candidates) > 1:
@@ -234,19 +242,6 @@ def ridge_in_blocks(source: Source, task: Task, memory_bytes: int, progress: Pro
                 outputs = sums.scaled(block.values[test - block.at.start]) @ sums.weights
                 task.answer(test, outputs + sums.target_mean)
         progress((numbers[-1] + 1) / len(task.folds))
-
-
-def _summed(source: Source, task: Task, numbers: range) -> list[_Sums]:
-    found = [_Sums(task.folds[one], source.num_units, task.targets.num_columns) for one in numbers]
-    for block in source.blocks():
-        targets = task.targets.columns(block.at)
-        for sums in found:
-            train = sums.fold.train[block.at]
-            sums.add(block.values[train], targets[train])
-    for sums in found:
-        shift = numpy.zeros(source.num_units) if source.shift is None else source.shift
-        sums.decompose(shift, standardize=task.standardize)
-    return found
 
 
 def _left_out_errors(source: Source, task: Task, folds: list[_Sums]) -> Matrix:

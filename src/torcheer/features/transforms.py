@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Final, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -187,9 +187,7 @@ class Cast:
 class Flatten:
     """Each sample becomes one row of units, in the order that they lie in memory."""
 
-    @property
-    def words(self) -> str:
-        return "flatten"
+    words: ClassVar[str] = "flatten"
 
     def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
         return lambda values: values.reshape(len(values), -1)

@@ -164,16 +164,13 @@ class NetRecorder:
         self._scene: NetScene | None = None  # as it was last written
         self._wanted: NetScene | None = None  # without what somebody wants otherwise
         self._waiting_bytes = self._waiting_records = 0
+        # In a run that has moments already, places hold and steps go on.
         if not self._is_own or any(self.run.path.glob("*.sqlite")):
-            self._go_on()
-
-    def _go_on(self) -> None:
-        """In a run that has moments already, places hold and steps go on."""
-        reader = reader_of(self.run)  # with all that was logged until now
-        scene = last_scene(reader)
-        if scene is not None:
-            self.arrangement = Arrangement.of(scene)
-        self.step = max((entry.step for entry in reader.records("moment", NETVIEW)), default=-1)
+            reader = reader_of(self.run)  # with all that was logged until now
+            scene = last_scene(reader)
+            if scene is not None:
+                self.arrangement = Arrangement.of(scene)
+            self.step = max((entry.step for entry in reader.records("moment", NETVIEW)), default=-1)
 
     @property
     def scene(self) -> NetScene:

@@ -400,7 +400,13 @@ class State(NetworkOfRun):
             return -1
         if not self._values:
             return self._recording.step if self._recording is not None else -1
-        self._match()
+        if self._matching.is_on:  # the second pass was hooked from its beginning
+            for connection in self._matching.connections(self._layers):
+                self._connections[connection.source, connection.target] = connection
+            self._matching.forget()
+            self._num_known += 1
+            if self._num_known > 1:
+                self._matching.stop()
         recording = self._writable()
         step = recording.begin()
         recording.show(self._known_scene())
@@ -416,17 +422,6 @@ class State(NetworkOfRun):
 
     def _known_scene(self) -> NetScene:
         return NetScene(layers=list(self._layers.values()), connections=list(self._connections.values()))
-
-    def _match(self) -> None:
-        """Learn the connections from the first pass; the second one was hooked from its beginning."""
-        if not self._matching.is_on:
-            return
-        for connection in self._matching.connections(self._layers):
-            self._connections[connection.source, connection.target] = connection
-        self._matching.forget()
-        self._num_known += 1
-        if self._num_known > 1:
-            self._matching.stop()
 
     def _weight_keeper(self) -> WeightKeeper | None:
         model = None if self._model is None else self._model()

@@ -27,14 +27,6 @@ _HEAD_BYTES: Final = 4096  # the format stands at the beginning
 _SIGN: Final = f'"{FORMAT}"'.encode()
 
 
-def is_feature_folder(path: Path) -> bool:
-    try:
-        with open_file(path / NAME) as file:
-            return _SIGN in file.read(_HEAD_BYTES)
-    except OSError:
-        return False
-
-
 def is_place_elsewhere(place: str) -> bool:
     """A URL: `s3://bucket/vgg`."""
     return "://" in place
@@ -47,7 +39,10 @@ def find_features(root: Path, links: LinkRule | None = None) -> FoundRuns:
 
 def _look_into(folder: Path, links: LinkRule) -> FolderEntries:
     entries = list(entries_in(folder))
-    is_set = any(entry.name == NAME for entry in entries) and is_feature_folder(folder)
+    is_set = False
+    if any(entry.name == NAME for entry in entries):
+        with suppress(OSError), open_file(folder / NAME) as file:
+            is_set = _SIGN in file.read(_HEAD_BYTES)
     followed = entries if is_set else [entry for entry in entries if is_shown_folder(entry)]
     allowed = [entry.name for entry in followed if links.allows_entry(entry)]
     num_links_out = len(followed) - len(allowed)

@@ -136,18 +136,14 @@ def embedded(
             left -= len(part) + 1
             parts.append(part)
             if one.kind == "output":
-                _add_shares(shares, len(document.ops), one.index, found[0])
+                view = found[0]
+                for name, count in (("zeros", view.num_zeros), ("nonfinite", view.num_nan + view.num_inf)):
+                    its = shares.setdefault(name, [None] * len(document.ops))
+                    its[one.index] = count / view.num_elements if view.num_elements else None
         on_read(one.num_bytes)
     notes = _notes(wanted, left_out, max_bytes)
     tail = as_json({"figures": shares, "reasons": reasons, "notes": notes})
     return [*joined(head + b',"tensors":[', parts), b"]," + escaped(tail)[1:]]
-
-
-def _add_shares(shares: dict[str, list[float | None]], num_ops: int, op: int, view: TensorView) -> None:
-    counts = {"zeros": view.num_zeros, "nonfinite": view.num_nan + view.num_inf}
-    for name, count in counts.items():
-        its = shares.setdefault(name, [None] * num_ops)
-        its[op] = count / view.num_elements if view.num_elements else None
 
 
 def joined(before: bytes, parts: Sequence[bytes]) -> list[bytes]:

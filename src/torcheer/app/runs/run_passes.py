@@ -42,8 +42,7 @@ def listings(summaries: Sequence[Summary]) -> Sequence[PassListing]:
         for name, entry in reversed(summary.passes):
             if len(found) >= _MAX_LISTED:
                 return found
-            head = entry.head
-            assert isinstance(head, PassHead)
+            head = _head(entry)
             detail = f"{clipped(head.model_name, 80)}, {head.num_ops:,} ops, step {entry.step} of {run.name}"
             listed = PassListing(
                 id=pass_id(run.id, record_id(entry)),
@@ -75,10 +74,9 @@ class RunPass:
     """A pass of a run as a source for the page: its structure, and the figures that were kept of its ops."""
 
     def __init__(self, run: OpenRun, series: str, entry: RecordEntry) -> None:
-        assert isinstance(entry.head, PassHead)
         self.run = run
         self.name = series
-        self.head = entry.head
+        self.head = _head(entry)
         self._entry = entry
         self._document: PassDocument | None = None
 
@@ -141,8 +139,7 @@ def _document_of(run: OpenRun, head: PassHead) -> PassDocument:
 
 def figures_of(run: OpenRun, entry: RecordEntry) -> NDArray[numpy.float64] | None:
     """A row for each op, a column for each figure; None where the bytes do not fit."""
-    head = entry.head
-    assert isinstance(head, PassHead)
+    head = _head(entry)
     if not head.figures or head.num_ops < 0 or entry.num_bytes != 8 * head.num_ops * len(head.figures):
         return None
     with run.lock:

@@ -99,9 +99,6 @@ class Canvas:
             for style, (points, _) in _STYLES.items()
         }
 
-    def clear(self) -> None:
-        self._draw.rectangle((0, 0, self.width, self.height), SURFACE)
-
     def px(self, length: float) -> int:
         """A length at the usual size, in pixels of this canvas."""
         return round(length * self.scale)
@@ -604,7 +601,7 @@ def _body_of(canvas: Canvas) -> Box:
 
 def frame_of(moment: Moment, canvas: Canvas) -> Image.Image:
     """The picture is the canvas's own: it is good until the next frame."""
-    canvas.clear()
+    canvas.fill(Box(0, 0, canvas.width, canvas.height), SURFACE)
     with numpy.errstate(all="ignore"):
         note = moment.chart.draw(canvas, _body_of(canvas), moment.taken)
     if _has_room(canvas):
@@ -613,23 +610,19 @@ def frame_of(moment: Moment, canvas: Canvas) -> Image.Image:
         wide = canvas.text(step, "title", canvas.width - margin, top, TEXT, "right")
         name = canvas.fitted(moment.name, canvas.width - wide - 2 * margin - canvas.px(12), "title")
         canvas.text(name, "title", margin, top, TEXT)
-        _draw_figures(canvas, moment, margin, top + canvas.line_height("title") + canvas.px(3))
+        # What is not finite comes first: it must not be cut off.
+        words = [(moment.shape, TEXT_2)]
+        words += [(f"{count:,} {word}", DANGER) for word, count in moment.counts.items() if count]
+        words += [
+            (f"{name} {number_text(value)}", TEXT_2)
+            for name, value in moment.figures.items()
+            if value is not None and math.isfinite(value)
+        ]
+        x, y = margin, top + canvas.line_height("title") + canvas.px(3)
+        for text, ink in words:
+            if text and x + canvas.text_width(text, "body") <= canvas.width - margin:
+                x += canvas.text(text, "body", x, y, ink) + canvas.px(12)
         foot = canvas.height - canvas.line_height("caption") - canvas.px(8)
         note = canvas.fitted(note, canvas.width - 2 * margin, "caption")
         canvas.text(note, "caption", margin, foot, TEXT_3)
     return canvas.image
-
-
-def _draw_figures(canvas: Canvas, moment: Moment, margin: int, y: int) -> None:
-    """What is not finite comes first: it must not be cut off."""
-    gap, x = canvas.px(12), margin
-    words = [(moment.shape, TEXT_2)]
-    words += [(f"{count:,} {word}", DANGER) for word, count in moment.counts.items() if count]
-    words += [
-        (f"{name} {number_text(value)}", TEXT_2)
-        for name, value in moment.figures.items()
-        if value is not None and math.isfinite(value)
-    ]
-    for text, ink in words:
-        if text and x + canvas.text_width(text, "body") <= canvas.width - margin:
-            x += canvas.text(text, "body", x, y, ink) + gap

@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import importlib.util
 import io
+import itertools
 import math
 import os
 import re
@@ -296,9 +297,7 @@ class GifFilm:
         frames = [whole[self._ends[place] : self._ends[place + 1]] for place in places]
         with _replacing(self.path) as partial:
             partial.write_bytes(self._head + b"".join(frames) + _GIF_TAIL)
-        self._ends = [len(self._head)]
-        for frame in frames:
-            self._ends.append(self._ends[-1] + len(frame))
+        self._ends = list(itertools.accumulate(map(len, frames), initial=len(self._head)))
 
     def finish(self) -> None:
         """It is whole at any time."""
@@ -657,12 +656,9 @@ def _not_one(name: str, found: list[str], names: list[str], kind: str) -> str:
 
 def _whole_shape_of(run: SavedRun, series: str) -> tuple[int, ...] | None:
     """The shape of a tensor that was watched, of which a run may keep but a piece."""
-    rank, name = 0, series
-    if (match := _RANK.fullmatch(series)) is not None:
-        rank, name = int(match[1]), match[2]
-    watched = run.watched
-    if rank in watched.ranks:
-        watched = watched.of_rank(rank)
+    match = _RANK.fullmatch(series)
+    rank, name = (int(match[1]), match[2]) if match else (0, series)
+    watched = run.watched.of_rank(rank) if rank in run.watched.ranks else run.watched
     shapes = [row.shape for row in watched.rows if row.name == name and row.shape is not None]
     return tuple(shapes[0]) if shapes else None
 

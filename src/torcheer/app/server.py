@@ -284,6 +284,10 @@ class Server(uvicorn.Server):
     def urls(self) -> Sequence[str]:
         return self.listener.urls(self.admission.token)
 
+    def one_time_url(self) -> str:
+        """An address that can be opened once, for the command line of a browser."""
+        return self.listener.urls(self.admission.ticket())[0]
+
     def serve_until_stopped(self) -> None:
         """Serve until `should_exit` is set or, in the main thread, a signal says so."""
         try:
@@ -519,8 +523,7 @@ def _serve(
             sys.stdout.flush()
             if open_browser:
                 # Some browsers do not come back before they are closed.
-                # It can be opened once: others on this machine can see a browser's command line.
-                url = f"{listener.urls(server.admission.ticket())[0]}{place}"
+                url = f"{server.one_time_url()}{place}"
                 threading.Thread(target=open_in_browser, args=[url], daemon=True).start()
             if when_announced is not None:
                 when_announced()

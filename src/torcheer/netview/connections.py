@@ -313,11 +313,7 @@ def fold_nonlinearities(
         read = [source for source in sweep.sources[op] if source >= 0]  # parameters of its own aside
         before = read[0] if len(read) == 1 else -1
         net = layers.get(before)
-        if layer.address:
-            is_nonlinear = flow.type(flow.origin(op)) in NONLINEAR or is_nonlinear_class(layer.module)
-        else:
-            is_nonlinear = flow.type(layer.op) in NONLINEAR and layer.op == op
-        if net is None or not is_nonlinear:
+        if net is None or not _is_nonlinear(flow, op, layer):
             continue
         has_weights = any(source < 0 for source in sweep.sources[before])
         is_plain = not net.is_input and "Net" not in net.values and net.shape == layer.shape
@@ -332,3 +328,9 @@ def fold_nonlinearities(
             )
             finder.fold(before, op, folded)
             layers[before] = folded
+
+
+def _is_nonlinear(flow: Flow, op: int, layer: PlannedLayer) -> bool:
+    if layer.address:
+        return flow.type(flow.origin(op)) in NONLINEAR or is_nonlinear_class(layer.module)
+    return flow.type(layer.op) in NONLINEAR and layer.op == op

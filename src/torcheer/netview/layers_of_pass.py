@@ -233,9 +233,9 @@ class Sweep:
         if scope is None:
             return self._is_open_layer(op, feed)
         # What a module gives, unless it only hands on what it was given.
-        origin = flow.origin(op)
         is_shown = op in scope.outputs and _is_shown(scope.pass_num, flow.num_calls(scope.address or ""))
-        return is_shown and origin >= 0 and flow.closed(origin) is scope
+        origin = flow.origin(op) if is_shown else -1
+        return origin >= 0 and flow.closed(origin) is scope
 
     def _is_open_layer(self, op: int, feed: Feed) -> bool:
         flow = self.flow

@@ -199,17 +199,19 @@ def read_stretches(reader: RunReader, wanted: Sequence[Stretch | None]) -> list[
         if isinstance(part, SqlitePart):
             pieces = part.slices(slices)
         elif part is not None:
-            whole = [(one, part.data(one.record)) for one in slices]
-            pieces = [
-                None if data is None or len(data) != one.num_bytes else data[one.start : one.start + one.size]
-                for one, data in whole
-            ]
+            pieces = [_cut(part.data(one.record), one) for one in slices]
         else:
             continue
         for (place, one), piece in zip(some, pieces, strict=True):
             if piece is not None:
                 found[place] = numbers_in(piece, one.mark.outline.dtype)
     return found
+
+
+def _cut(data: bytes | None, wanted: Slice) -> bytes | None:
+    if data is None or len(data) != wanted.num_bytes:
+        return None
+    return data[wanted.start : wanted.start + wanted.size]
 
 
 _HELD_BYTES: Final = 1 << 28  # of weights that were asked for last

@@ -22,9 +22,6 @@ MEMORY_BYTES: Final = 1 << 30
 _BLOCK_BYTES: Final = 64 << 20
 
 
-# --- arrays in memory ------------------------------------------------------------------------------------
-
-
 def points_of(given: ArrayLike, *, what: str = "points", is_finite: bool = False) -> Array:
     """Items down, units across, as real numbers of whatever type. `is_finite`: nothing else will do."""
     points = numpy.asarray(given)
@@ -52,9 +49,6 @@ def labels_of(given: ArrayLike, num_items: int) -> Array:
             f"labels of the shape {labels.shape} do not go with {num_items:,} items: give one for each."
         )
     return labels
-
-
-# --- layers on the disk ----------------------------------------------------------------------------------
 
 
 class Rows(Protocol):
@@ -149,25 +143,14 @@ def shifted(source: Source) -> Source:
     return replace(source, shift=block.mean(axis=0))
 
 
-def in_memory(values: Matrix, *, block_bytes: int = _BLOCK_BYTES) -> Source:
+def in_memory(values: Matrix) -> Source:
     return Source(
         rows=values,
         samples=numpy.arange(len(values)),
         num_units=values.shape[1],
-        block_bytes=block_bytes,
+        block_bytes=_BLOCK_BYTES,
         is_held=True,
     )
-
-
-def raw_rows(source: Source, start: int, stop: int, room: Array | None) -> Array:
-    """Many rows as they are stored, read block by block into `room`. What is held needs none."""
-    if room is None:
-        return source.raw(start, stop)
-    step = source.rows_at_once()
-    for low in range(start, stop, step):
-        high = min(low + step, stop)
-        room[low - start : high - start] = source.raw(low, high)
-    return room[: stop - start]
 
 
 def check_memory(memory_bytes: int) -> None:
@@ -182,9 +165,6 @@ def check_fits(what: str, num_bytes: int, memory_bytes: int, fix: str) -> None:
             f"{what} {readable_bytes(num_bytes)}, and {readable_bytes(memory_bytes)} may be used: {fix}, or "
             f"allow more (memory_bytes={num_bytes})."
         )
-
-
-# --- which samples ---------------------------------------------------------------------------------------
 
 
 def chosen_samples(num_rows: int, samples: Samples, labels: Array | None = None) -> Indices:
@@ -234,8 +214,6 @@ def _spaced(count: int, size: int) -> Indices:
     return numpy.arange(count) * size // max(count, 1)
 
 
-# --- pairs of samples ------------------------------------------------------------------------------------
-
 _NEAR: Final = 1e-6  # of squared lengths: nearer points are compared unit by unit
 _CHUNK_BYTES: Final = 4 << 20
 
@@ -257,7 +235,14 @@ def pairs_of_blocks(source: Source, memory_bytes: int) -> Iterator[tuple[Block, 
     room = None if source.is_held else numpy.empty((min(many, num), source.num_units), source.rows.dtype)
     for start in range(0, num, many):
         stop = min(start + many, num)
-        kept = Block(at=slice(start, stop), values=raw_rows(source, start, stop, room))
+        if room is None:
+            values = source.raw(start, stop)
+        else:  # as they are stored, block by block
+            values = room[: stop - start]
+            for low in range(start, stop, source.rows_at_once()):
+                high = min(low + source.rows_at_once(), stop)
+                values[low - start : high - start] = source.raw(low, high)
+        kept = Block(at=slice(start, stop), values=values)
         yield from _tiles(kept, kept)
         for other in range(stop, num, few):
             at = slice(other, min(other + few, num))

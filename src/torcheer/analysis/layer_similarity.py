@@ -369,7 +369,9 @@ def _aligned(one: Matrix, other: Matrix) -> float:
 
 def _takes_units(a: Rows, b: Rows, num_samples: int, memory_bytes: int) -> bool:
     by_samples = samples_bytes(num_samples, 2)
-    by_units = _units_bytes(a, b)
+    one, other = (int(numpy.prod(rows.shape[1:], dtype=numpy.int64)) for rows in (a, b))
+    # Blocks of both besides, and what is added to the largest.
+    by_units = 8 * (one * one + other * other + one * other + 2 * max(one, other) ** 2) + 64 * (one + other)
     takes_units = by_units < by_samples
     check_fits(
         f"CKA of {num_samples:,} samples, by products of {'units' if takes_units else 'samples'}, needs",
@@ -378,12 +380,6 @@ def _takes_units(a: Rows, b: Rows, num_samples: int, memory_bytes: int) -> bool:
         "take fewer samples (samples=…)",
     )
     return takes_units
-
-
-def _units_bytes(a: Rows, b: Rows) -> int:
-    one, other = (int(numpy.prod(rows.shape[1:], dtype=numpy.int64)) for rows in (a, b))
-    # Blocks of both besides, and what is added to the largest.
-    return 8 * (one * one + other * other + one * other + 2 * max(one, other) ** 2) + 64 * (one + other)
 
 
 def _by_units(a: Rows, b: Rows, chosen: Indices, memory_bytes: int, *, is_unbiased: bool) -> float:
@@ -399,9 +395,6 @@ def _by_units(a: Rows, b: Rows, chosen: Indices, memory_bytes: int, *, is_unbias
 def _three(first: Any, second: Any) -> list[tuple[Any, Any]]:
     """Both together, and each with itself."""
     return [(first, second), (first, first), (second, second)]
-
-
-# --- HSIC ------------------------------------------------------------------------------------------------
 
 
 def _centred(kernel: Matrix, *, is_unbiased: bool) -> Matrix:
@@ -469,9 +462,6 @@ class _CrossSums:
         totals = (float(x @ x) - self.lengths[0]) * (float(y @ y) - self.lengths[1])
         rows = float(x @ self.products @ y - x @ self.weighted[0] - y @ self.weighted[1]) + self.joint
         return float(own + totals / ((self.num - 1) * (self.num - 2)) - 2 * rows / (self.num - 2))
-
-
-# --- every layer with every other ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -218,7 +218,15 @@ def ridge_in_blocks(source: Source, task: Task, memory_bytes: int, progress: Pro
     together = 1 + max(0, spare) // (8 * source.num_units**2)
     for start in range(0, len(task.folds), together):
         numbers = range(start, min(start + together, len(task.folds)))
-        folds = _summed(source, task, numbers)
+        folds = [_Sums(task.folds[one], source.num_units, task.targets.num_columns) for one in numbers]
+        for block in source.blocks():
+            targets = task.targets.columns(block.at)
+            for sums in folds:
+                train = sums.fold.train[block.at]
+                sums.add(block.values[train], targets[train])
+        shift = numpy.zeros(source.num_units) if source.shift is None else source.shift
+        for sums in folds:
+            sums.decompose(shift, standardize=task.standardize)
         progress((numbers[0] + 0.5 * len(numbers)) / len(task.folds))
         chosen = numpy.zeros(len(folds), numpy.int64)
         if len(task.candidates) > 1:
@@ -229,23 +237,11 @@ def ridge_in_blocks(source: Source, task: Task, memory_bytes: int, progress: Pro
             sums.weights = sums.products @ (sums.cross * shrunk[:, None])
         for block in source.blocks():
             for sums in folds:
-                test = _tested(sums.fold, block.at)
+                first, end = numpy.searchsorted(sums.fold.test, [block.at.start, block.at.stop])
+                test = sums.fold.test[first:end]
                 outputs = sums.scaled(block.values[test - block.at.start]) @ sums.weights
                 task.answer(test, outputs + sums.target_mean)
         progress((numbers[-1] + 1) / len(task.folds))
-
-
-def _summed(source: Source, task: Task, numbers: range) -> list[_Sums]:
-    found = [_Sums(task.folds[one], source.num_units, task.targets.num_columns) for one in numbers]
-    for block in source.blocks():
-        targets = task.targets.columns(block.at)
-        for sums in found:
-            train = sums.fold.train[block.at]
-            sums.add(block.values[train], targets[train])
-    for sums in found:
-        shift = numpy.zeros(source.num_units) if source.shift is None else source.shift
-        sums.decompose(shift, standardize=task.standardize)
-    return found
 
 
 def _left_out_errors(source: Source, task: Task, folds: list[_Sums]) -> Matrix:
@@ -275,14 +271,6 @@ def _shrunk(squares: Matrix, alpha: float) -> Matrix:
     """1 / (squares + alpha), and 0 for directions that are nothing but rounding."""
     is_there = squares + alpha > len(squares) * _EPSILON * float(squares.max(initial=0.0))
     return numpy.divide(1.0, squares + alpha, out=numpy.zeros_like(squares), where=is_there)
-
-
-def _tested(fold: Fold, at: slice) -> Indices:
-    start, stop = numpy.searchsorted(fold.test, [at.start, at.stop])
-    return fold.test[start:stop]
-
-
-# --- probes -------------------------------------------------------------------------------------------
 
 
 _LARGEST: Final = 1e100  # values whose squares, summed up, are still numbers
@@ -366,10 +354,15 @@ def probe(
     told: Progress = progress or (lambda _: None)
     told(0.0)
     wanted = targets_of(targets, len(rows), samples)
+    alphas = numpy.atleast_1d(numpy.asarray(alpha))
+    is_number = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "fiu"
+    if not is_number or not (numpy.isfinite(alphas) & (alphas > 0)).all():
+        raise InputError(f"alpha is {alpha!r}: give a positive number, or several.")
+    alphas = numpy.maximum(alphas.astype(numpy.float64), _TINY)  # of less: no inverse
     task = Task(
         kind=_kind(kind, wanted),
         targets=wanted,
-        candidates=_alphas(alpha),
+        candidates=alphas,
         folds=folds_of(folds, wanted, groups, len(rows), seed),
         standardize=standardize,
         groups=None if groups is None else groups_of(groups, len(rows))[wanted.samples],
@@ -391,9 +384,6 @@ def probe_layers(layers: Mapping[str, Rows], targets: ArrayLike, **options: Any)
         )
         for place, (name, rows) in enumerate(layers.items())
     }
-
-
-# --- which way -------------------------------------------------------------------------------------------
 
 
 def _fit(source: Source, task: Task, memory_bytes: int, progress: Progress) -> None:
@@ -485,9 +475,6 @@ def _check_sizes(values: Matrix) -> None:
         raise FloatingPointError("overflow")
 
 
-# --- what is asked for -----------------------------------------------------------------------------------
-
-
 def _kind(kind: Kind | None, targets: Targets) -> Kind:
     if kind not in (None, "ridge", "logistic"):
         raise InputError(f"there is no probe {kind!r}: take 'ridge' or 'logistic'.")
@@ -497,14 +484,6 @@ def _kind(kind: Kind | None, targets: Targets) -> Kind:
             "kind='ridge'."
         )
     return kind or ("ridge" if targets.classes is None else "logistic")
-
-
-def _alphas(given: float | ArrayLike) -> Matrix:
-    alphas = numpy.atleast_1d(numpy.asarray(given))
-    is_number = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "fiu"
-    if not is_number or not (numpy.isfinite(alphas) & (alphas > 0)).all():
-        raise InputError(f"alpha is {given!r}: give a positive number, or several.")
-    return numpy.maximum(alphas.astype(numpy.float64), numpy.finfo(numpy.float64).tiny)  # of less: no inverse
 
 
 @contextmanager
@@ -523,9 +502,6 @@ def _says_what_to_do() -> Iterator[None]:
 def _part(progress: Progress, start: float, stop: float) -> Progress:
     """For a step that goes from `start` to `stop` of the whole."""
     return lambda fraction: progress(start + (stop - start) * fraction)
-
-
-# --- what was found --------------------------------------------------------------------------------------
 
 
 def _judged(task: Task, *, num_units: int) -> Probe:

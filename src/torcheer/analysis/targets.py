@@ -62,7 +62,17 @@ def targets_of(given: ArrayLike | None, num_rows: int, samples: Samples) -> Targ
     is_named = array.ndim == 1 and array.dtype.kind in _CLASSES
     chosen = chosen_samples(num_rows, samples, array if is_named else None)
     cleaned = _cleaned(array[chosen], chosen)
-    return _classes(cleaned, chosen) if cleaned.dtype.kind in _CLASSES else _numbers(cleaned, chosen)
+    if cleaned.dtype.kind in _CLASSES:
+        classes, codes = numpy.unique(cleaned, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(f"all targets are {cleaned[0].item()!r}: a probe needs two classes at least.")
+        return Targets(samples=chosen, classes=classes, codes=codes.astype(numpy.int64))
+    numbers = cleaned.reshape(len(cleaned), -1).astype(numpy.float64)
+    if not numbers.shape[1] or (numbers.max(axis=0) == numbers.min(axis=0)).any():
+        raise InputError(
+            "targets, or a column of them, are the same for all samples: there is nothing to predict."
+        )
+    return Targets(samples=chosen, numbers=numbers, is_flat=cleaned.ndim == 1)
 
 
 def _cleaned(array: Array, samples: Indices) -> Array:
@@ -88,22 +98,6 @@ def _check_none(is_wrong: Array, samples: Indices, what: str) -> None:
             f"the target of sample {first} {what}, as of {int(is_wrong.sum()):,} in all: leave them out "
             "(samples=…)."
         )
-
-
-def _classes(array: Array, samples: Indices) -> Targets:
-    classes, codes = numpy.unique(array, return_inverse=True)
-    if len(classes) < 2:
-        raise InputError(f"all targets are {array[0].item()!r}: a probe needs two classes at least.")
-    return Targets(samples=samples, classes=classes, codes=codes.astype(numpy.int64))
-
-
-def _numbers(array: Array, samples: Indices) -> Targets:
-    numbers = array.reshape(len(array), -1).astype(numpy.float64)
-    if not numbers.shape[1] or (numbers.max(axis=0) == numbers.min(axis=0)).any():
-        raise InputError(
-            "targets, or a column of them, are the same for all samples: there is nothing to predict."
-        )
-    return Targets(samples=samples, numbers=numbers, is_flat=array.ndim == 1)
 
 
 Folds = int | Iterable[tuple[ArrayLike, ArrayLike]]
@@ -149,7 +143,14 @@ def fold_numbers(
     if not 2 <= count <= num:
         raise InputError(f"folds is {count}, and there are {num:,} samples: take 2 to {num:,}.")
     if codes is not None:
-        _check_classes(codes, count, classes)
+        sizes = numpy.bincount(codes)
+        few = int(sizes.argmin())
+        if sizes[few] < count:
+            name = few if classes is None else classes[few].item()
+            raise InputError(
+                f"the class {name!r} has {sizes[few]} samples, too few for {count} folds: take fewer folds, "
+                "or leave the class out (samples=…)."
+            )
     selection = needed("sklearn.model_selection", "a probe")
     kinds = numpy.zeros(num, numpy.int64) if codes is None else codes
     if groups is None:
@@ -163,17 +164,6 @@ def fold_numbers(
     for place, (_, test) in enumerate(splits.split(kinds, kinds, groups)):
         number[test] = place
     return number
-
-
-def _check_classes(codes: Indices, count: int, classes: Array | None) -> None:
-    sizes = numpy.bincount(codes)
-    few = int(sizes.argmin())
-    if sizes[few] < count:
-        name = few if classes is None else classes[few].item()
-        raise InputError(
-            f"the class {name!r} has {sizes[few]} samples, too few for {count} folds: take fewer folds, or "
-            "leave the class out (samples=…)."
-        )
 
 
 def groups_of(groups: ArrayLike, num_rows: int) -> Indices:

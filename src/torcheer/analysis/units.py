@@ -154,7 +154,12 @@ def receptive_fields(
             f"there are responses to {len(given):,} items and sources of {len(seen):,}: give those of the "
             "same items."
         )
-    chosen = given if units is None else given[:, _checked_units(units, given.shape[1])]
+    chosen = given
+    if units is not None:
+        numbers, num_units = numpy.asarray(units).reshape(-1), given.shape[1]
+        if numbers.dtype.kind not in "iu" or not ((numbers >= 0) & (numbers < num_units)).all():
+            raise InputError(f"units are whole numbers from 0 to {num_units - 1:,}: {units!r} are not.")
+        chosen = given[:, numbers.astype(numpy.int64)]
     result_type = numpy.result_type(seen.dtype, numpy.float32)
     num_bytes = chosen.shape[1] * seen.shape[1] * result_type.itemsize
     if num_bytes > _MOST_BYTES:
@@ -169,13 +174,6 @@ def receptive_fields(
     for at, chunk in _chunks(seen):
         fields[:, at] = shares @ (chunk - chunk.mean(axis=0) if minus_mean else chunk)
     return fields.reshape(len(shares), *shape)
-
-
-def _checked_units(units: Sequence[int] | NDArray[numpy.integer], num_units: int) -> NDArray[numpy.int64]:
-    numbers = numpy.asarray(units).reshape(-1)
-    if numbers.dtype.kind not in "iu" or not ((numbers >= 0) & (numbers < num_units)).all():
-        raise InputError(f"units are whole numbers from 0 to {num_units - 1:,}: {units!r} are not.")
-    return numbers.astype(numpy.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -229,9 +227,14 @@ def _decomposed(points: Array, mean: Matrix, wanted: int) -> tuple[Matrix, Matri
         return lengths[:kept], axes[:kept], float(numpy.square(lengths).sum())
     # Squared, it is quicker by far and needs little memory, at the price of half of the digits.
     is_tall = points.shape[1] <= len(points)
-    products = (
-        _covariance(points, mean) if is_tall else gram(replace(in_memory(points), shift=mean), MEMORY_BYTES)
-    )
+    if is_tall:
+        products = numpy.zeros((points.shape[1], points.shape[1]))
+        num_items = max(1, _SMALL // points.shape[1])
+        for start in range(0, len(points), num_items):
+            chunk = points[start : start + num_items] - mean
+            products += chunk.T @ chunk
+    else:
+        products = gram(replace(in_memory(points), shift=mean), MEMORY_BYTES)
     squares, turned = numpy.linalg.eigh(products)
     total = float(numpy.trace(products))
     lengths = numpy.sqrt(numpy.maximum(squares[::-1], 0.0))
@@ -241,12 +244,3 @@ def _decomposed(points: Array, mean: Matrix, wanted: int) -> tuple[Matrix, Matri
         chunks = [axes @ chunk for _, chunk in _chunks(points, mean)]
         axes = numpy.concatenate(chunks, axis=1) / lengths[:, None]
     return lengths, axes, total
-
-
-def _covariance(points: Array, mean: Matrix) -> Matrix:
-    total = numpy.zeros((points.shape[1], points.shape[1]))
-    num_items = max(1, _SMALL // points.shape[1])
-    for start in range(0, len(points), num_items):
-        chunk = points[start : start + num_items] - mean
-        total += chunk.T @ chunk
-    return total

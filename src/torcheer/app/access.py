@@ -85,9 +85,6 @@ def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
 
 
-# --- the secret -----------------------------------------------------------------------------------
-
-
 _NUM_BYTES: Final = 32
 _NAME: Final = "secret"
 
@@ -162,9 +159,6 @@ def _create(path: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-# --- the guard ------------------------------------------------------------------------------------
-
-
 # The page loads its own script, style and worker, and nothing from anywhere else; no inline code runs.
 # Pictures are drawn on canvases, which are saved by way of blob: and data: addresses.
 CONTENT_POLICY: Final = "; ".join(
@@ -192,8 +186,6 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-
-_ASK: Final = "Open the address that the server printed: it holds a token that lets you in.\n"
 
 # A browser does not send a strict cookie when a link on another site led here, not even after a redirect.
 # A page that goes on by itself is a new beginning, and no longer from that site.
@@ -284,17 +276,14 @@ class Guard:
         tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         if scope["type"] == "http" and scope["path"] == "/" and tokens:
             if self.admission.knows(tokens[0]) or is_admitted:
-                return self._welcome(headers)
+                # The token is left behind: it should not stay in the address bar, the history, or a bookmark.
+                comes_from_elsewhere = headers.get("sec-fetch-site") == "cross-site"
+                answer = HTMLResponse(_GO_ON) if comes_from_elsewhere else RedirectResponse("/", 303)
+                answer.headers["set-cookie"] = self.admission.cookie()
+                return answer
         elif is_admitted:
             return None
-        return _refusal(_ASK)
-
-    def _welcome(self, headers: Headers) -> Response:
-        """Leave the token behind: it should not stay in the address bar, in the history, or in a bookmark."""
-        comes_from_elsewhere = headers.get("sec-fetch-site") == "cross-site"
-        answer = HTMLResponse(_GO_ON) if comes_from_elsewhere else RedirectResponse("/", status_code=303)
-        answer.headers["set-cookie"] = self.admission.cookie()
-        return answer
+        return _refusal("Open the address that the server printed: it holds a token that lets you in.\n")
 
 
 def _wrong_method(scope: Scope) -> Response | None:

@@ -9,7 +9,7 @@ from functools import reduce
 from importlib.metadata import version
 from operator import or_
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -19,6 +19,7 @@ from torcheer.app import control, lessons
 from torcheer.app.background_threads import Turns
 from torcheer.app.cache import Cache
 from torcheer.app.features import feature_messages
+from torcheer.app.features.feature_answers import FeatureAnswers
 from torcheer.app.features.feature_messages import FeatureSetsAnswer, FeatureSetsQuestion
 from torcheer.app.lessons import Learning
 from torcheer.app.netview import net_messages
@@ -63,10 +64,6 @@ _MAX_OPEN_PASSES: Final = 16
 _GONE: Final = (
     "this pass is no longer here: it was removed, or saved anew. Choose one from the list of passes."
 )
-_NO_RUNS: Final = "this page shows passes; `torcheer view FOLDER` shows the runs of a folder."
-_NO_FEATURES: Final = (
-    "there are no features here: `torcheer view FOLDER` shows those that tl.extract wrote into it."
-)
 
 # The order is that of the page's types.
 _FAMILIES: Final[Sequence[ModuleType]] = (
@@ -87,13 +84,6 @@ ANSWERS: Final[list[type[Struct]]] = [
 ]
 
 
-class Answering(Protocol):
-    """Answers some types of questions: with one answer each, or with answers that go on."""
-
-    single: dict[type[Question], Single]
-    followed: dict[type[Question], Followed]
-
-
 class Answers:
     """Answers for all pages of a server. Passes that were opened stay open, the last few of them."""
 
@@ -101,9 +91,9 @@ class Answers:
         self,
         shelf: Shelf,
         runs: RunAnswers | None = None,
-        controls: Answering | None = None,
+        controls: control.Controls | None = None,
         learning: Learning | None = None,
-        features: Answering | None = None,
+        features: FeatureAnswers | None = None,
     ) -> None:
         self._shelf = shelf
         self._runs = runs
@@ -113,7 +103,9 @@ class Answers:
         self._turns: WeakKeyDictionary[PassSource, Turns] = WeakKeyDictionary()  # of passes in use
         self._single: dict[type[Question], Single] = {
             PassesQuestion: self._passes,
-            DocumentQuestion: self._of_pass(_document),
+            DocumentQuestion: self._of_pass(
+                lambda source, one: as_text(DocumentAnswer(id=one.id, document=source.document()))
+            ),
             FiguresQuestion: self._of_pass(_figures),
             TensorQuestion: self._of_pass(_tensor),
         }
@@ -147,15 +139,18 @@ class Answers:
         """The answer to a question; what goes wrong becomes a refusal."""
         try:
             handler = self._single.get(type(question))
+            if handler is None and type(question).__module__ == feature_messages.__name__:
+                raise InputError(
+                    "there are no features here: `torcheer view FOLDER` shows those that tl.extract wrote "
+                    "into it."
+                )
             if handler is None:
-                of_features = type(question).__module__ == feature_messages.__name__
-                raise InputError(_NO_FEATURES if of_features else _NO_RUNS)
+                raise InputError("this page shows passes; `torcheer view FOLDER` shows the runs of a folder.")
             return await handler(question)
         except Exception as error:
             return _refusal(question, error)
 
     async def follow(self, question: Question, page: object) -> AsyncGenerator[Frame, None]:
-        """The answers to a question that goes on, until they are no longer wanted."""
         try:
             async with aclosing(self._followed[type(question)](question, page)) as frames:
                 async for frame in frames:
@@ -188,10 +183,6 @@ class Answers:
             source = self._open.get(pass_id) or source  # another page may have opened it meanwhile
             self._open.put(pass_id, source)
         return source
-
-
-def _document(source: PassSource, question: DocumentQuestion) -> Frame:
-    return as_text(DocumentAnswer(id=question.id, document=source.document()))
 
 
 def _figures(source: PassSource, question: FiguresQuestion) -> Frame:
@@ -240,7 +231,6 @@ _NUMBERS: Final = msgspec.json.Decoder(_Numbered)
 
 
 def read_question(text: str) -> Question | Refusal:
-    """A question, or the refusal that answers it."""
     try:
         question = _QUESTIONS.decode(text)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors

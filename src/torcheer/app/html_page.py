@@ -78,13 +78,6 @@ class Bundle:
     worker: str = ""  # which lays out graphs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    name: str  # its title
-    about: str  # what it shows, as a part of a sentence
-    data_id: str  # of the element with the data, by which the front end knows what it is to show
-
-
 def static_file(name: str) -> bytes:
     try:
         return (files("torcheer.app") / "static" / name).read_bytes()
@@ -107,8 +100,12 @@ def checked_bytes(max_bytes: object) -> int:
     return int(max_bytes)
 
 
-def frame_of(subject: Subject, bundle: Bundle) -> tuple[bytes, bytes]:
-    """All that stands before the data, and all that stands after it."""
+def frame_of(bundle: Bundle, title: str, about: str, data_id: str) -> tuple[bytes, bytes]:
+    """All that stands before the data, and all that stands after it.
+
+    `about`: what the page shows, as a part of a sentence. `data_id`: of the element with the data, by which
+    the front end knows what it is to show.
+    """
     script, style, worker = (_harmless(text) for text in (bundle.script, bundle.style, bundle.worker))
     policy = "; ".join(
         (
@@ -123,7 +120,7 @@ def frame_of(subject: Subject, bundle: Bundle) -> tuple[bytes, bytes]:
             "form-action 'none'",
         )
     )
-    title = html.escape(f"{subject.name} · torcheer".encode("utf-8", "replace").decode())
+    title = html.escape(f"{title} · torcheer".encode("utf-8", "replace").decode())
     before = f"""<!doctype html>
 <html lang="en">
 <head>
@@ -135,8 +132,8 @@ def frame_of(subject: Subject, bundle: Bundle) -> tuple[bytes, bytes]:
 <style>{style}</style>
 </head>
 <body>
-<div id="app"><noscript>This page shows {subject.about}, and needs JavaScript for it.</noscript></div>
-<script type="application/json" id="{subject.data_id}">"""
+<div id="app"><noscript>This page shows {about}, and needs JavaScript for it.</noscript></div>
+<script type="application/json" id="{data_id}">"""
     after = f"""</script>
 <script type="text/plain" id="torcheer-worker">{worker}</script>
 <script type="module">{script}</script>

@@ -10,7 +10,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from functools import cached_property
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
@@ -19,7 +19,6 @@ from torcheer.app.access import state_folder
 from torcheer.app.background_threads import Turns
 from torcheer.app.html_page import (
     Bundle,
-    Subject,
     frame_of,
     read_bundle,
     show_file,
@@ -103,7 +102,6 @@ class Learning:
     def __init__(self, own: Example | None = None) -> None:
         self.has_lessons = importlib.util.find_spec("torch") is not None
         self._examples: Sequence[Example] = EXAMPLES if own is None else (own, *EXAMPLES)
-        self._known: Progress | None = None
         self._turns = Turns()
         answers: dict[type[Question], Callable[[Any], Answer]] = {
             LessonsQuestion: self._lessons,
@@ -154,18 +152,12 @@ class Learning:
         task = next(task for task in TASKS if task.id == exercise_id)
         return shown(task, self._progress.of(exercise_id))
 
-    @property
+    @cached_property
     def _progress(self) -> Progress:
-        if self._known is None:
-            self._known = Progress(_place())
-        return self._known
-
-
-def _place() -> Path | None:
-    try:
-        return state_folder() / _FILE
-    except RuntimeError:  # there is no home
-        return None
+        try:
+            return Progress(state_folder() / _FILE)
+        except RuntimeError:  # there is no home
+            return Progress(None)
 
 
 def _of(name: str) -> Any:
@@ -175,7 +167,6 @@ def _of(name: str) -> Any:
 
 _FRONT_END: Final = "learnfile"
 _HEIGHT: Final = 760  # between the cells of a notebook, in pixels
-_ABOUT: Final = "an expression and its gradients, step by step"
 
 
 def write_lesson_page(lesson: Lesson, path: str | os.PathLike[str]) -> str:
@@ -194,7 +185,7 @@ def show_lesson(lesson: Lesson, *, open_browser: bool = True) -> str | None:
 
 
 def _pieces(lesson: Lesson, bundle: Bundle) -> Sequence[bytes]:
-    subject = Subject(name=lesson.title, about=_ABOUT, data_id="torcheer-lesson")
-    before, after = frame_of(subject, bundle)
+    about = "an expression and its gradients, step by step"
+    before, after = frame_of(bundle, lesson.title, about, "torcheer-lesson")
     # What stands in an element of its own must not end it.
     return [before, as_json(lesson).replace(b"<", b"\\u003c"), after]

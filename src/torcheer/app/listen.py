@@ -13,7 +13,7 @@ import logging
 import socket
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -122,6 +122,9 @@ class Listener:
     def port(self) -> int:
         return self.host_names.port
 
+    def urls(self, token: str) -> list[str]:
+        return [f"http://{name}:{self.port}/?token={token}" for name in self.shown_names]
+
 
 def listen(host: str = "127.0.0.1", port: int | None = None) -> Listener:
     """Bind to a host: at that port, at any free one for 0, or at one of ours for None."""
@@ -179,7 +182,6 @@ def _is_literal(host: str) -> bool:
 
 
 def _bind_first(host: str, address: str, ports: Sequence[int]) -> socket.socket:
-    """At the first port that is not taken."""
     for port in ports:
         try:
             return _bind(address, port)
@@ -218,7 +220,3 @@ def _cannot_listen(host: str, port: int, error: OSError) -> InputError:
     return InputError(
         f"port {port} at {host} {why}: choose another with --port or --host, or leave --port out."
     )
-
-
-def urls(listener: Listener, token: str) -> Iterable[str]:
-    return (f"http://{name}:{listener.port}/?token={token}" for name in listener.shown_names)

@@ -37,7 +37,7 @@ from torcheer.app.features.feature_answers import FeatureAnswers
 from torcheer.app.features.feature_sets import FeatureShelf, is_place_elsewhere, shelf_of
 from torcheer.app.html_page import static_file
 from torcheer.app.lessons import Learning
-from torcheer.app.listen import Connection, Listener, listen, urls
+from torcheer.app.listen import Connection, Listener, listen
 from torcheer.app.passes.saved import SavedPasses, open_pass_file
 from torcheer.app.passes.source import MAX_REQUEST_BYTES, Shelf
 from torcheer.app.runs.run_answers import RunAnswers
@@ -168,16 +168,11 @@ class _Conversation:
                 await self._socket.send_bytes(frame)
 
 
-# --- routes ---------------------------------------------------------------------------------------
-
-
 STATIC_FILES: Final[Mapping[str, str]] = {
     "app.js": "text/javascript",
     "app.css": "text/css",
     "worker.js": "text/javascript",
 }
-
-_NOTHING: Final = "There is nothing here.\n"
 
 # The mark of the top bar, in colours that can be seen on light and on dark tabs.
 _ICON: Final = quote(
@@ -219,11 +214,8 @@ async def _static(request: Request) -> Response:
     name = request.path_params["name"]
     media_type = STATIC_FILES.get(name)
     if media_type is None:
-        return PlainTextResponse(_NOTHING, status_code=404)
+        return PlainTextResponse("There is nothing here.\n", status_code=404)
     return Response(static_file(name), media_type=media_type)
-
-
-# --- the server -----------------------------------------------------------------------------------
 
 
 _SHUTDOWN_SECONDS: Final = 1  # with what pages are told before, less than two in all
@@ -264,15 +256,37 @@ class Server(uvicorn.Server):
         )
         app.router.redirect_slashes = False  # a path is right or it is not
         guard = Guard(app=app, host_names=listener.host_names, admission=self.admission)
-        super().__init__(_config(guard))
+        config = uvicorn.Config(
+            guard,
+            loop="asyncio",
+            http=Connection,
+            ws="websockets-sansio",
+            ws_max_size=MAX_REQUEST_BYTES,
+            # Compression takes more time than a connection within one machine does.
+            ws_per_message_deflate=False,
+            # A page that is busy may answer late. That one is gone shows when a ping cannot be delivered.
+            ws_ping_timeout=None,
+            lifespan="off",
+            # Addresses are not logged: the first one has the token in it.
+            access_log=False,
+            log_config=None,
+            log_level="warning",
+            # Nobody stands between the browser and us, so nobody may say where a request came from.
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=_MAX_CONNECTIONS,
+            backlog=_MAX_CONNECTIONS,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        )
+        super().__init__(config)
 
     @property
     def urls(self) -> Sequence[str]:
-        return tuple(urls(self.listener, self.admission.token))
+        return self.listener.urls(self.admission.token)
 
     def one_time_url(self) -> str:
         """An address that can be opened once, for the command line of a browser."""
-        return next(iter(urls(self.listener, self.admission.ticket())))
+        return self.listener.urls(self.admission.ticket())[0]
 
     def serve_until_stopped(self) -> None:
         """Serve until `should_exit` is set or, in the main thread, a signal says so."""
@@ -304,31 +318,6 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in former.items():
                 signal.signal(number, handler)
-
-
-def _config(guard: Guard) -> uvicorn.Config:
-    return uvicorn.Config(
-        guard,
-        loop="asyncio",
-        http=Connection,
-        ws="websockets-sansio",
-        ws_max_size=MAX_REQUEST_BYTES,
-        # Compression takes more time than a connection within one machine does.
-        ws_per_message_deflate=False,
-        # A page that is busy may answer late. One that is gone is noticed when a ping cannot be delivered.
-        ws_ping_timeout=None,
-        lifespan="off",
-        # Addresses are not logged: the first one has the token in it.
-        access_log=False,
-        log_config=None,
-        log_level="warning",
-        # Nobody stands between the browser and us, so nobody may say where a request came from.
-        proxy_headers=False,
-        server_header=False,
-        limit_concurrency=_MAX_CONNECTIONS,
-        backlog=_MAX_CONNECTIONS,
-        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-    )
 
 
 class Serving:
@@ -398,7 +387,12 @@ def shelves(paths: Sequence[Path], links: LinkRule | None = None) -> tuple[Shelf
         if not path.is_dir() and not path.is_file():
             raise InputError(f"{path} is no ordinary file: {_WANTED}.")
     # A file of a run stands for the run.
-    paths = [path.absolute().parent if _is_of_run(path) else path for path in paths]
+    paths = [
+        path.absolute().parent
+        if path.is_file() and (is_part(path.name) or is_event_file(path.name))
+        else path
+        for path in paths
+    ]
     folders = [path for path in paths if path.is_dir()]
     links = links or links_within(*folders)
     links = replace(links, roots=(*links.roots, *map(os.path.realpath, folders)))  # of files: their folders
@@ -428,17 +422,8 @@ def _leads_to(path: Path, folder: Path) -> bool:
     return not any(part.startswith(".") for part in folder.relative_to(start).parts)
 
 
-def _is_of_run(path: Path) -> bool:
-    name = os.path.basename(path)
-    return path.is_file() and (is_part(name) or is_event_file(name))
-
-
 _SWITCH_SECONDS: Final = 0.001
 LEARN_PLACE: Final = "#learn"
-_PUBLIC: Final = (
-    "This server can be reached from other machines, and what it sends is not encrypted: whoever sees the "
-    "traffic can come in. An ssh tunnel to 127.0.0.1 is safer."
-)
 
 
 def view(
@@ -469,7 +454,7 @@ def view(
     shelf, runs = _shelves(here, urls, links)
     features = shelf_of([*here, *urls], links)
     is_empty = not shelf.listing() and (runs is None or runs.is_empty())
-    if not controls and is_empty and (features is None or features.is_empty()):
+    if not controls and is_empty and (features is None or not features.sets()):
         shown = ", ".join(map(str, paths))
         sys.stderr.write(
             f"torcheer: {shown} has no run and no saved pass yet, and no features: tl.Run, history.save "
@@ -522,7 +507,13 @@ def _serve(
     former = sys.getswitchinterval()
     try:
         server = make(listener=listener, secret=secret)
-        warnings = [*([_PUBLIC] if listener.is_public else []), *([secret.note] if secret.note else [])]
+        warnings = [secret.note] if secret.note else []
+        if listener.is_public:
+            warnings.insert(
+                0,
+                "This server can be reached from other machines, and what it sends is not encrypted: whoever "
+                "sees the traffic can come in. An ssh tunnel to 127.0.0.1 is safer.",
+            )
 
         def announce() -> None:
             for warning in warnings:

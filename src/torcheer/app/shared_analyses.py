@@ -32,9 +32,6 @@ Matrix = NDArray[numpy.float32]
 Contrast = TypeVar("Contrast", bound=msgspec.Struct)
 
 
-# --- similarity ---
-
-
 def contrast_of(matrix: SimilarityMatrix, labels: Array | None, kind: type[Contrast]) -> Contrast | None:
     """Pairs with the same label against pairs with different ones; None without labels."""
     if labels is None:
@@ -47,9 +44,6 @@ def undefined_words(matrix: SimilarityMatrix, what: str) -> str:
     count = int(numpy.isnan(numpy.diagonal(matrix.values)).sum())
     some = f"1 {what} has" if count == 1 else f"{count:,} {what}s have"
     return f"{some} no {matrix.metric}: all units are alike, or silent" if count else ""
-
-
-# --- fewer dimensions ---
 
 
 MIN_POINTS: Final = 4
@@ -75,23 +69,16 @@ Says = Callable[[float, str], None]
 
 
 def reduce_points(points: Matrix, order: Order, says: Says) -> Reduced:
-    points, note = _without_bad(points)
+    note, bad = "", ~numpy.isfinite(points)
+    if num_bad := int(bad.any(axis=1).sum()):
+        points = numpy.where(bad, numpy.float32(0), points)
+        what = "1 point has" if num_bad == 1 else f"{num_bad:,} points have"
+        note = f"{what} NaN or infinity among the coordinates: zero stands for it."
     if order.metric == "cosine" and order.method != "umap":
         # On the unit sphere, Euclid's distances are in the order of the angles.
         points = points / numpy.maximum(numpy.linalg.norm(points, axis=1, keepdims=True), 1e-30)
     places, more = _METHODS[order.method](points, order, says)
     return places, " ".join(filter(None, (note, more)))
-
-
-def _without_bad(points: Matrix) -> tuple[Matrix, str]:
-    bad = ~numpy.isfinite(points)
-    num_bad = int(bad.any(axis=1).sum())
-    if not num_bad:
-        return points, ""
-    points = points.copy()
-    points[bad] = 0.0
-    what = "1 point has" if num_bad == 1 else f"{num_bad:,} points have"
-    return points, f"{what} NaN or infinity among the coordinates: zero stands for it."
 
 
 def _pca(points: Matrix, order: Order, says: Says) -> Reduced:
@@ -211,9 +198,6 @@ def main() -> None:
     reports.write(Report(progress=1.0, is_done=True, note=note, num_bytes=len(data)), data)
 
 
-# --- the side of the server -----------------------------------------------------------------------
-
-
 MAX_POINTS: Final = {"pca": 1_000_000, "tsne": 20_000, "umap": 100_000}
 _MAX_BYTES: Final = 1 << 30
 _KEPT_BYTES: Final = 64 << 20
@@ -245,7 +229,8 @@ class Reductions:
         """How far it is, and in the end the points. `number` is that of the question."""
         async with aclosing(self._processes.results(key, order, page, read)) as results:
             async for report, places in results:
-                yield _frame(number, order, report, places)
+                sizes = {"num_points": order.num_points, "num_dims": order.wanted_dims}
+                yield binary_frame(copied(ReductionAnswer, report, id=number, **sizes), places)
 
 
 def _order(run: OpenRun, question: ReduceQuestion) -> tuple[Order, float]:
@@ -290,12 +275,6 @@ def check_method(method: str, num_points: int) -> None:
         )
     if num_points < MIN_POINTS:
         raise InputError(f"{title} needs {MIN_POINTS} points at least, and there are {num_points}.")
-
-
-def _frame(number: int, order: Order, report: Report, places: bytes = b"") -> bytes:
-    sizes = {"num_points": order.num_points, "num_dims": order.wanted_dims}
-    answer = copied(ReductionAnswer, report, id=number, **sizes)
-    return binary_frame(answer, places)
 
 
 if __name__ == "__main__":

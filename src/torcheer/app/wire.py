@@ -65,7 +65,6 @@ def messages_in(family: ModuleType, kind: type[Message]) -> list[type[Message]]:
 
 
 def as_text(message: object) -> str:
-    """A message for a text frame."""
     return as_json(message).decode()
 
 

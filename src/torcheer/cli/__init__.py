@@ -238,9 +238,6 @@ def learn(
     serve(own, host=host, port=port, open_browser=browser)
 
 
-_ABOUT: Final = "What you gave to `torcheer learn`."
-
-
 def read_own(expression: str) -> Example:
     """The expression as an example, from a file if it names one. Lines may be parted by `;`."""
     path = Path(expression)
@@ -258,7 +255,7 @@ def read_own(expression: str) -> Example:
         title = f"Yours: {path.name}"
     if len(source) > MAX_SOURCE:
         raise InputError(f"{title} has more than {MAX_SOURCE:,} signs: take a smaller expression.")
-    return Example(id="yours", title=title, about=_ABOUT, source=source)
+    return Example(id="yours", title=title, about="What you gave to `torcheer learn`.", source=source)
 
 
 _SIZE = re.compile(r"(\d{1,5})[x×X](\d{1,5})")
@@ -284,13 +281,16 @@ def video(
     """Make a video of a tensor of a run over its steps."""
     from torcheer.video import make_video
 
+    pixels = _SIZE.fullmatch(size.strip())
+    if pixels is None:
+        raise InputError(f"{size!r} is no size: give width and height as 640x480.")
     with Progress(f"{layer} → {output}", None, PARTS) as progress:
         try:
             made = make_video(
                 folder_of(run),
                 layer,
                 output,
-                size=_pixels(size),
+                size=(int(pixels[1]), int(pixels[2])),
                 fps=fps,
                 first_step=first_step,
                 last_step=last_step,
@@ -305,13 +305,6 @@ def video(
             raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}.") from error
     left_out = f", {made.num_left_out} records left out" if made.num_left_out else ""
     typer.echo(f"torcheer: wrote {made.path}: {made.series}, {made.num_frames} frames{left_out}", err=True)
-
-
-def _pixels(size: str) -> tuple[int, int]:
-    found = _SIZE.fullmatch(size.strip())
-    if found is None:
-        raise InputError(f"{size!r} is no size: give width and height as 640x480.")
-    return int(found[1]), int(found[2])
 
 
 # --- `torcheer extract`: the activations of a whole data set, by one process, or by many under torchrun

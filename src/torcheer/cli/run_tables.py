@@ -172,13 +172,15 @@ def print_run(
     for item in series:
         if item["kind"] in _SAID_ABOVE:
             continue
+        num_bad, first_bad = item["num_bad"], item["first_bad_step"]
+        bad = f"  {num_bad:,} NaN or ∞, first at step {first_bad}" if num_bad else ""
         table.add_row(
             plain(item["name"]),
             item["kind"],
             f"{item['count']:,}",
             str(item["last_step"]),
             number(item["last_value"]) if item["kind"] == "scalar" else "",
-            _curve(item),
+            Text.assemble(item["curve"], (bad, "red")),
         )
     console.print(table)
 
@@ -187,7 +189,12 @@ def print_comparison(names: Sequence[str], runs: Sequence[SavedRun]) -> None:
     console = _console()
     console.print(_metrics_table(names, runs))
     console.print()
-    differing = _differing([run.hparams() for run in runs])
+    hparams = [run.hparams() for run in runs]
+    rows = {
+        name: [_value(its[name]) if name in its else "–" for its in hparams]
+        for name in dict.fromkeys(name for its in hparams for name in its)
+    }
+    differing = {name: values for name, values in rows.items() if len(set(values)) > 1}
     if not differing:
         console.print(Text("No hyperparameters were logged that differ.", style="dim"))
         return
@@ -211,12 +218,6 @@ def _metrics_table(names: Sequence[str], runs: Sequence[SavedRun]) -> Table:
             cells.append(last if best is None else f"{last} ({number(best[0])} at {best[1]})")
         table.add_row(plain(name), *cells)
     return table
-
-
-def _differing(of_runs: Sequence[Mapping[str, Plain]]) -> dict[str, list[str]]:
-    names = dict.fromkeys(name for hparams in of_runs for name in hparams)
-    rows = {name: [_value(h[name]) if name in h else "–" for h in of_runs] for name in names}
-    return {name: values for name, values in rows.items() if len(set(values)) > 1}
 
 
 def _remarks(row: Row) -> list[str]:
@@ -264,11 +265,6 @@ def _steps(row: Row) -> str:
     return (
         str(row["last_step"]) if row["total_steps"] is None else f"{row['last_step']} / {row['total_steps']}"
     )
-
-
-def _curve(item: Row) -> Text:
-    bad = f"  {item['num_bad']:,} NaN or ∞, first at step {item['first_bad_step']}" if item["num_bad"] else ""
-    return Text.assemble(item["curve"], (bad, "red"))
 
 
 def _value(value: Plain) -> str:

@@ -188,7 +188,10 @@ def _files_in(folder: Path) -> tuple[list[Path], list[str]]:
     files, others = [], []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if _is_own(entry.name) and (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
+            name, endings = entry.name, (LOCK_ENDING, *(PART_ENDING + ending for ending in _BESIDE))
+            is_beside = name.startswith("rank-") and name.endswith(endings)
+            is_own = is_beside or is_event_file(name) or is_part(name)
+            if is_own and (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
                 files.append(folder / entry.name)
             else:
                 others.append(entry.name)
@@ -229,8 +232,3 @@ def _remove(folder: Path) -> str:
     except OSError:  # there is something else in it, or it is a link
         return f"removed {len(files)} files of {folder}; the folder stays"
     return f"removed {folder}"
-
-
-def _is_own(name: str) -> bool:
-    endings = (LOCK_ENDING, *(PART_ENDING + ending for ending in _BESIDE))
-    return is_event_file(name) or is_part(name) or (name.startswith("rank-") and name.endswith(endings))

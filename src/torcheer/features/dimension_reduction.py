@@ -42,8 +42,6 @@ def rows_of(values: Tensor, num_units: int, layer: str, what: str) -> Tensor:
     return rows
 
 
-# --- projection --------------------------------------------------------------------------------------------
-
 # A projection is a very sparse random matrix. The units are cut into as many runs of neighbours as a column
 # has entries, and each column has one entry in each run, at a random place and with a random sign. So every
 # unit counts with the same weight on average, and none twice. A column is added up run by run, element by
@@ -155,8 +153,6 @@ class _Projection:
             total.addcmul_(self._signs[run, :, None], units.index_select(0, self._places[run]))
         return total.t().contiguous()
 
-
-# --- principal components ----------------------------------------------------------------------------------
 
 _LEAST_ROWS: Final = 64  # that are decomposed together
 _CALL_ROWS: Final = 32  # that are multiplied together

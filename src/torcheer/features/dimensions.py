@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import torch
 from torch import Tensor
@@ -183,9 +183,7 @@ class Padded:
 class Ragged:
     """Every sample with the shape that it has."""
 
-    @property
-    def words(self) -> str:
-        return "ragged"
+    words: ClassVar[str] = "ragged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,9 +182,6 @@ class WriterThread:
             self._last_commit = monotonic()
 
 
-# --- extraction ---------------------------------------------------------------------------------------
-
-
 def extract(
     model: nn.Module,
     data: Any,
@@ -292,8 +289,6 @@ class _Extraction:
         if self._is_shown:
             graph.say(f"torcheer: {line}")
 
-    # --- what is to be done --------------------------------------------------------------------------------
-
     def _manifest(self, plan: Plan, marks: Fingerprints) -> Manifest:
         # The model ran twice by now: a buffer that this changed tells nothing.
         marks = msgspec.structs.replace(marks, weights=steady_weights(self._task.model, marks.weights))
@@ -358,8 +353,6 @@ class _Extraction:
         again = plan.kept(list(values), samples, done.batch)
         refuse_other_values(again, self._store, done, is_exact=done.machine == self._machine != "")
 
-    # --- doing it ------------------------------------------------------------------------------------------
-
     def _batches(
         self, plan: Plan, wanted: Callable[[int], bool]
     ) -> Iterator[tuple[Samples, list[Tensor], int]]:
@@ -380,8 +373,11 @@ class _Extraction:
         # No other process has this name, not even this rank's when it was started before.
         name = f"rank-{self._rank:04}-{host}-{os.getpid()}-{os.urandom(4).hex()}"
         writer = self._store.writer(name)
+        total = features.manifest.num_samples
+        left = None if total is None else (total - progress.num_rows) // self._num_ranks
+        title = "extracting" if self._num_ranks == 1 else f"rank 0 of {self._num_ranks}"
         try:
-            with self._progress_bar(progress, features.manifest) as bar, WriterThread(writer) as thread:
+            with ExtractionProgress(left, title) as bar, WriterThread(writer) as thread:
                 # Dealt out in turn. Nothing else decides it, so nobody has to ask.
                 for piece in source.pieces(
                     lambda number: (
@@ -454,12 +450,6 @@ class _Extraction:
             f"the {column.name} of batch {piece.number} are {what}, and those of the first are "
             f"{column.dtype} of {column.shape}: make them alike."
         )
-
-    def _progress_bar(self, progress: Progress, manifest: Manifest) -> ExtractionProgress:
-        total = manifest.num_samples
-        left = None if total is None else (total - progress.num_rows) // self._num_ranks
-        title = "extracting" if self._num_ranks == 1 else f"rank 0 of {self._num_ranks}"
-        return ExtractionProgress(left, title)
 
     def _refuse_other_batches(self, progress: Progress, manifest: Manifest) -> None:
         """Of what is done, two batches are read again: they must be what went through the model then."""

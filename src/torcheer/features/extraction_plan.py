@@ -344,9 +344,6 @@ def _as_array(values: Tensor) -> Array:
     return found.numpy() if found.is_contiguous() else numpy.ascontiguousarray(found.numpy())
 
 
-# --- transforms that are fitted ----------------------------------------------------------------------------
-
-
 def fit_transforms(plan: Plan, store: Store, batches: Batches, say: Callable[[str], None]) -> None:
     """Fit what looks at data first. What another process has found out already is taken from it.
 

@@ -36,18 +36,11 @@ from torcheer.models import unwrapped_model
 _TOLERANCE: Final = 2e-2
 _FEW: Final = 1e-2  # of whole numbers, which rounding may send to the next one
 _WAY_OUT: Final = "Extract to another place, or remove these features first."
-_WHY: Final = (
-    "The code of the model has changed, or a setting or a hook of it, a transform, or what prepares the "
-    "data; or the model gives other values each time."
-)
 _NUM_LOOKED_AT: Final = 8  # samples
 _MOST_BYTES: Final = 8 << 30  # in memory, that are summed up
 _MOST_FILES: Final = 20_000  # of which the size is asked: a disk far away answers slowly
 _DEEPEST: Final = 8
 _HASH: Final = re.compile(r" #[0-9a-f]{12}\b")  # of what a function does, in words of version 0.1
-
-
-# --- the model ---------------------------------------------------------------------------------------------
 
 
 def weight_marks(model: nn.Module) -> dict[str, str]:
@@ -81,9 +74,6 @@ def structure_mark(model: nn.Module) -> str:
         for name, module in unwrapped_model(model).named_modules()
     ]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
-
-
-# --- the data ----------------------------------------------------------------------------------------------
 
 
 def data_marks(
@@ -193,9 +183,6 @@ def checksum_of_item(item: Any) -> int:
     return start
 
 
-# --- what is there already ---------------------------------------------------------------------------------
-
-
 def refuse_other_marks(there: Fingerprints, asked: Fingerprints, where: str) -> None:
     """Model, data and options, as they can be told before the model runs."""
     reason = (
@@ -263,9 +250,6 @@ def _other_data(there: dict[str, str], asked: dict[str, str]) -> str:
     return ""
 
 
-# --- the first batch ---------------------------------------------------------------------------------------
-
-
 def machine_mark(device: torch.device) -> str:
     """Of what computes: the same mark gives the same bits. "" where chance may decide on the last ones."""
     if device.type != "cpu":
@@ -293,7 +277,9 @@ def refuse_other_values(
             which = "first batch" if done.batch == 0 else f"batch {done.batch}"
             raise InputError(
                 f"{store.where} holds features that this call would not give: computed again, the {which} of "
-                f"{array.name!r} has other values. {_WHY} {_WAY_OUT}"
+                f"{array.name!r} has other values. The code of the model has changed, or a setting or a hook "
+                "of it, a transform, or what prepares the data; or the model gives other values each time. "
+                f"{_WAY_OUT}"
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -110,7 +110,9 @@ def _chosen(keys: Iterable[Any], model: nn.Module, history: ModelHistory) -> lis
                 raise InputError(f"{one.name!r} was asked for twice, and means two layers.")
             if one.is_explicit or one.name not in found or not found[one.name].is_explicit:
                 if not one.call and not places:
-                    places, spots = places_of_ops(history), _only_spots(history)
+                    places, spots = places_of_ops(history), _spots(history)
+                    counts = Counter(spots)  # where several ops stand at one, it tells none of them
+                    spots = [spot if counts[spot] == 1 else None for spot in spots]
                 place, spot = (None, None) if one.call else (places[one.index], spots[one.index])
                 found[one.name] = replace(one, place=place, spot=spot, ran=ran, key=key)
     if not found:
@@ -149,9 +151,6 @@ def _choice(history: ModelHistory, index: int, *, name: str = "", explicit: bool
     )
 
 
-# --- in another pass --------------------------------------------------------------------------------------
-
-
 def indices_in(history: ModelHistory, choices: Sequence[Choice]) -> list[int | None]:
     """The ops of a pass that are meant, also where it took another way; None for those that are not there."""
     by_place: dict[Place, int] = {}
@@ -161,20 +160,19 @@ def indices_in(history: ModelHistory, choices: Sequence[Choice]) -> list[int | N
         for index, spot in enumerate(_spots(history)):
             if spot is not None:
                 by_spot.setdefault(spot, []).append(index)
-    return [
-        _output_of(history, choice.call)
-        if choice.place is None
-        else _op_at(choice.place, by_place, by_spot.get(choice.spot, []) if choice.spot else [])
-        for choice in choices
-    ]
-
-
-def _op_at(place: Place, by_place: Mapping[Place, int], on_spot: Sequence[int]) -> int | None:
-    """`on_spot` are the ops at the same instruction: where there are any, it is one of them, or none."""
-    if len(on_spot) == 1:
-        return on_spot[0]
-    found = by_place.get(place)
-    return found if not on_spot or found in on_spot else None
+    found: list[int | None] = []
+    for choice in choices:
+        if choice.place is None:  # what made the first tensor that a call of a module gave
+            address, _, number = choice.call.rpartition(":")
+            passes = history.module_tree.passes_of(address) or ()
+            outputs = passes[int(number) - 1].output_ops if int(number) <= len(passes) else ()
+            found.append(outputs[0] if outputs else None)
+            continue
+        # Where there are ops at the same instruction, it is one of them, or none.
+        on_spot = by_spot.get(choice.spot, []) if choice.spot else []
+        op = on_spot[0] if len(on_spot) == 1 else by_place.get(choice.place)
+        found.append(op if not on_spot or op in on_spot else None)
+    return found
 
 
 def modules_that_ran(history: ModelHistory) -> list[str]:
@@ -197,21 +195,6 @@ def _spots(history: ModelHistory) -> list[Spot | None]:
         else None
         for record in PassRecord(history).tape.records
     ]
-
-
-def _only_spots(history: ModelHistory) -> list[Spot | None]:
-    """The same; None also where several ops of the pass stand at one."""
-    spots = _spots(history)
-    counts = Counter(spots)
-    return [spot if counts[spot] == 1 else None for spot in spots]
-
-
-def _output_of(history: ModelHistory, call: str) -> int | None:
-    """The op that made the first tensor that a call of a module gave."""
-    address, _, number = call.rpartition(":")
-    passes = history.module_tree.passes_of(address) or ()
-    outputs = passes[int(number) - 1].output_ops if int(number) <= len(passes) else ()
-    return outputs[0] if outputs else None
 
 
 def places_of_ops(history: ModelHistory) -> list[Place]:
@@ -245,9 +228,6 @@ def _enter(scope: Scope, ways: dict[Scope, int]) -> None:
 
 def _label_of(scope: Scope) -> str:
     return f"{scope.address or ''}:{scope.pass_num}"
-
-
-# --- what a key means -------------------------------------------------------------------------------------
 
 
 def _meant_by(key: Any, model: nn.Module, history: ModelHistory) -> list[Choice]:

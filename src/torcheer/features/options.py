@@ -107,7 +107,7 @@ def set_up(
             ids_words=ids_words,
         )
         if isinstance(source, StreamSource):
-            source.count_with(lambda batch: task.caller.samples_of(batch).num_samples)
+            source.count = lambda batch: task.caller.samples_of(batch).num_samples
         with same_modes_after(model):
             place(model, task.device)
             model.eval()

@@ -260,8 +260,13 @@ def check_whole(model: nn.Module) -> None:
             raise InputError(f"the {what} is managed by FSDP, which spreads its weights: {_WHAT_TO_DO}")
     named: tuple[tuple[str, Any], ...] = (*model.named_parameters(), *model.named_buffers())
     for name, tensor in named:
-        if _is_dtensor(tensor) and _is_spread(tensor):
-            mesh = tensor.device_mesh
+        if not _is_dtensor(tensor):
+            continue
+        mesh = tensor.device_mesh
+        sizes = [mesh.size(dim) for dim in range(len(tensor.placements))]
+        if any(
+            size > 1 and not one.is_replicate() for size, one in zip(sizes, tensor.placements, strict=True)
+        ):
             raise InputError(f"{name} is spread over the {mesh.size()} processes of {mesh}: {_WHAT_TO_DO}")
 
 
@@ -280,10 +285,3 @@ def running(model: nn.Module) -> Iterator[None]:
 
 def _is_dtensor(tensor: Any) -> bool:
     return callable(getattr(tensor, "full_tensor", None)) and hasattr(tensor, "device_mesh")
-
-
-def _is_spread(tensor: Any) -> bool:
-    return any(
-        tensor.device_mesh.size(dim) > 1 and not placement.is_replicate()
-        for dim, placement in enumerate(tensor.placements)
-    )

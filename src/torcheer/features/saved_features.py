@@ -187,8 +187,6 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
         self._store = store
         self.manifest = manifest
 
-    # --- what is there -------------------------------------------------------------------------------------
-
     @property
     def path(self) -> str:
         return self._store.where
@@ -250,8 +248,6 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
     def num_bytes(self) -> int:
         """Of the values of all layers."""
         return sum(layer.nbytes for layer in self.values())
-
-    # --- layers and columns --------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> StoredLayer | StoredRagged:
         spec = self._spec_of(name)
@@ -335,8 +331,6 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
             found[one.first : one.first + len(texts)] = texts[: max(0, len(found) - one.first)]
         return numpy.array(found)
 
-    # --- what is done with them --------------------------------------------------------------------------
-
     def rsa(self, layer: str, labels: ArrayLike | None = None, **options: Any) -> SimilarityMatrix:
         """How alike all samples are to a layer, sorted by label: `tl.features.rsa`, which has the options."""
         from torcheer.analysis import rsa
@@ -380,8 +374,6 @@ class Features(Mapping[str, StoredLayer | StoredRagged]):
             raise InputError("these features have no labels: give targets, one for each sample.")
         return given
 
-    # --- other forms ---------------------------------------------------------------------------------------
-
     def to_xarray(self, *names: str) -> xarray.Dataset:
         """As an xarray.Dataset: named dimensions, labels and ids as coordinates; read when it is used."""
         from torcheer.features.xarray_dataset import dataset_of
@@ -408,8 +400,6 @@ def open_features(path: str | os.PathLike[str]) -> Features:
         )
     return Features(store, read_manifest(content, store.where))
 
-
-# --- in words ----------------------------------------------------------------------------------------------
 
 _MOST_LINES: Final = 40
 

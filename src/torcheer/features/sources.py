@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -170,12 +170,8 @@ class StreamSource:
         self.words = words
         self.notes: list[str] = []
         self.num_batches: int | None = None
-        self._count: Callable[[Any], int] = len
+        self.count: Callable[[Any], int] = len  # the samples of a batch
         self.end: tuple[int, int] | None = None  # batches and samples, once all went by
-
-    def count_with(self, count: Callable[[Any], int]) -> None:
-        """How many samples a batch has."""
-        self._count = count
 
     def first(self) -> Any:
         for batch in self._one_by_one():
@@ -187,7 +183,7 @@ class StreamSource:
         for number, batch in enumerate(self._one_by_one(), 1):
             if wanted(number - 1):
                 yield Piece(number - 1, first, batch)
-            first += self._count(batch)
+            first += self.count(batch)
         self.end = number, first
 
     def _one_by_one(self) -> Iterator[Any]:
@@ -242,7 +238,9 @@ class _Columns(Dataset[Any]):
         self.columns = columns
 
     def __len__(self) -> int:
-        return len(_first_of(self.columns))
+        if isinstance(self.columns, Mapping):
+            return len(next(iter(self.columns.values()), ()))
+        return len(self.columns[0] if isinstance(self.columns, tuple) else self.columns)
 
     def __getitem__(self, number: int) -> Any:
         if isinstance(self.columns, Mapping):
@@ -438,24 +436,18 @@ def _as_column(value: Any, what: str) -> Any:
     return found
 
 
-def _first_of(columns: Any) -> Any:
-    if isinstance(columns, Mapping):
-        return next(iter(columns.values()), ())
-    return columns[0] if isinstance(columns, tuple) else columns
-
-
-# --- names -------------------------------------------------------------------------------------------------
-
-
 def names_of_samples(dataset: Any) -> Sequence[str] | None:
     """File names, where a data set of files has them: of ImageFolder and its kin, and of parts of one."""
     inner, indices = getattr(dataset, "dataset", None), getattr(dataset, "indices", None)
     if inner is not None and indices is not None:
         names = names_of_samples(inner)
         return None if names is None else [names[int(number)] for number in indices]
+    length = -1
+    with suppress(TypeError):
+        length = len(dataset)
     for attribute in ("samples", "imgs", "files", "paths"):
         found = getattr(dataset, attribute, None)
-        if isinstance(found, list | tuple) and found and len(found) == _length(dataset):
+        if isinstance(found, list | tuple) and found and len(found) == length:
             names = [one[0] if isinstance(one, tuple | list) and one else one for one in found]
             if all(isinstance(one, str | os.PathLike) for one in names):
                 return _short([os.fspath(one) for one in names])
@@ -480,10 +472,3 @@ def _short(names: list[Any]) -> list[str]:
     are_alike = len(set(map(os.path.isabs, texts))) == 1
     common = os.path.commonpath(folders) if are_alike and "" not in folders else ""
     return [Path(os.path.relpath(text, common)).as_posix() if common else text for text in texts]
-
-
-def _length(dataset: Any) -> int:
-    try:
-        return len(dataset)
-    except TypeError:
-        return -1

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Final, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -85,8 +85,6 @@ def numpy_dtype(dtype: torch.dtype, layer: str) -> torch.dtype:
         ) from None
     return dtype
 
-
-# --- another dtype ----------------------------------------------------------------------------------------
 
 CASTS: Final[dict[str, torch.dtype]] = {
     name: getattr(torch, name)
@@ -189,9 +187,7 @@ class Cast:
 class Flatten:
     """Each sample becomes one row of units, in the order that they lie in memory."""
 
-    @property
-    def words(self) -> str:
-        return "flatten"
+    words: ClassVar[str] = "flatten"
 
     def begin(self, layer: str, shape: tuple[int, ...], dtype: torch.dtype, dims: tuple[str, ...]) -> Applied:
         return lambda values: values.reshape(len(values), -1)
@@ -258,8 +254,6 @@ def _name_of(thing: Any) -> str:
     return name if module in ("", "builtins") else f"{module}.{name}"
 
 
-# --- pooling -----------------------------------------------------------------------------------------------
-
 _POOLED_DIMS: Final = ("z", "y", "x", "time", "token")
 
 
@@ -317,17 +311,13 @@ class Pool:
                     f"now is {tuple(values.shape)}."
                 )
             result = change(values)
-            keeps = not _is_whole(values.dtype) or self.kind == "max"
+            keeps = values.is_floating_point() or values.is_complex() or self.kind == "max"
             return result.to(values.dtype) if keeps else result
 
         return pooled
 
     def dims(self, dims: tuple[str, ...], shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[str, ...]:
         return dims if self.size is not None else tuple(name for name in dims if name not in _POOLED_DIMS)
-
-
-def _is_whole(dtype: torch.dtype) -> bool:
-    return not (dtype.is_floating_point or dtype.is_complex)
 
 
 def _away(places: tuple[int, ...], kind: str, working: torch.dtype, values: Tensor) -> Tensor:
@@ -357,8 +347,6 @@ def _to_size(
     back = [order.index(at) for at in range(values.dim())]
     return shrunk.reshape(*moved.shape[: len(others)], *sizes).permute(back)
 
-
-# --- several, one after the other --------------------------------------------------------------------------
 
 _TRIED_ROWS: Final = 2  # of an example: enough to tell the samples from the rest
 _NAMES: Final = ("pool", "flatten", "project", "pca", *CASTS)

@@ -166,9 +166,11 @@ def responses_of(
     first = next(iter(kept))
     counts = [_num_items(kept[first][step], has_items.get(first, True)) for step in moments]
     row_steps = numpy.repeat(numpy.array(moments, numpy.int64), counts)
-    arrays = {
-        layer: _rows(records, moments, is_batch=has_items.get(layer, True)) for layer, records in kept.items()
-    }
+    arrays = {}
+    for layer, records in kept.items():
+        values = [records[step].array for step in moments]
+        is_batch = has_items.get(layer, True)
+        arrays[layer] = numpy.concatenate([one if is_batch and one.ndim else one[None] for one in values])
     return Responses(
         arrays={layer: array.reshape(len(array), -1) for layer, array in arrays.items()},
         shapes={layer: array.shape[1:] for layer, array in arrays.items()},
@@ -177,9 +179,6 @@ def responses_of(
         steps=row_steps,
         items=numpy.concatenate([numpy.arange(count) for count in counts]),
     )
-
-
-# --- which layers -----------------------------------------------------------------------------
 
 
 def _chosen(there: Sequence[str], layers: str | Collection[str], variable: str) -> list[str]:
@@ -223,16 +222,8 @@ def _even(
     return kept, left_out
 
 
-# --- their rows -------------------------------------------------------------------------------
-
-
 def _num_items(record: TensorRecord, is_batch: bool) -> int:
     return record.shape[0] if is_batch and record.shape else 1
-
-
-def _rows(records: Records, moments: Sequence[int], *, is_batch: bool) -> Array:
-    arrays = [records[step].array for step in moments]
-    return numpy.concatenate([array if is_batch and array.ndim else array[None] for array in arrays])
 
 
 def _labels(reader: RunReader, labels: str | ArrayLike | None, steps: NDArray[numpy.int64]) -> Array | None:

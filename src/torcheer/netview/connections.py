@@ -177,15 +177,14 @@ class ConnectionFinder:
         for op in layers:
             self._find_form(op)
 
-    # --- layers beside the ops -------------------------------------------------------------------------
-
     def add_layer(self, layer: PlannedLayer, feed: Feed) -> None:
         self.layers[layer.name] = layer
         self._sources[layer.name] = [source for source in feed if source >= 0]
 
     def attend(self, site: Site, weights: PlannedLayer, out: int) -> None:
         """The layer `out` receives values, weighed by attention."""
-        weights_key: Key = weights.name if weights.name in self.layers else self._key_of(weights.name)
+        name: Key = weights.name
+        weights_key = next(key for key, one in self.layers.items() if name in (key, one.name))
         values = [source for source in self._sweep.feeds[site.value] if source >= 0]
         self._sources[out] = list(dict.fromkeys([*values, weights_key]))
         source, target = values[0] if len(values) == 1 else -1, self.layers[out]
@@ -213,11 +212,6 @@ class ConnectionFinder:
         self.layers[before] = folded
         del self.layers[op]
         self._same[op] = before
-
-    def _key_of(self, name: str) -> Key:
-        return next(key for key, layer in self.layers.items() if layer.name == name)
-
-    # --- forms -----------------------------------------------------------------------------------------
 
     def _find_form(self, target: int) -> None:
         work = self._sweep.work_of(target)
@@ -324,12 +318,14 @@ def fold_nonlinearities(
         has_weights = any(source < 0 for source in sweep.sources[before])
         is_plain = not net.is_input and "Net" not in net.values and net.shape == layer.shape
         if has_weights and is_plain and readers[before] == [op] and before not in results:
+            about = f"Act is after {layer.module}, Net before it"
             folded = replace(
                 net,
+                note="; ".join(filter(None, (net.note, about))),
                 names=(*net.names, *layer.names),
                 values={"Act": layer.values["Act"], "Net": net.values["Act"]},
                 gradients={"Act": op, "Net": before},
-            ).with_note(f"Act is after {layer.module}, Net before it")
+            )
             finder.fold(before, op, folded)
             layers[before] = folded
 

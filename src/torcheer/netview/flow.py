@@ -135,8 +135,6 @@ class Flow:
         self._closed: dict[int, Scope | None] = {}  # by the id of a scope
         self._arguments: dict[int, dict[int | str, int]] = {}
 
-    # --- ops ---------------------------------------------------------------------------------
-
     def type(self, op: int) -> str:
         return self.records[op].trait.type
 
@@ -195,8 +193,6 @@ class Flow:
                     found[parent].append(op)
         return found
 
-    # --- handing on --------------------------------------------------------------------------
-
     def handed_on(self, op: int) -> int | None:
         """The op, or parameter, whose values these are, one for one and in the same order; None: new ones."""
         record = self.records[op]
@@ -236,8 +232,6 @@ class Flow:
                 return op
             op = before
         return op
-
-    # --- modules -----------------------------------------------------------------------------
 
     def closed(self, op: int) -> Scope | None:
         """The call of a module around an op that is shown as one thing; None where the op stands open."""
@@ -372,9 +366,6 @@ def _scores(flow: Flow, weights: int) -> frozenset[int]:
 def _multihead(flow: Flow, op: int) -> Scope | None:
     scope = flow.closed(op)
     return scope if scope is not None and flow.class_of(scope.address or "") == MULTIHEAD else None
-
-
-# --- values ------------------------------------------------------------------------------------------
 
 
 def attention_weights(site: Site, flow: Flow, num_items: int | None) -> Tensor | None:

@@ -96,7 +96,15 @@ def responses(
             _keep(given, blocks, left_out, len(batch.first))
             own_labels.append(batch.labels)
             num_done += len(batch.first)
-            _check_size([*inputs, *chain.from_iterable(blocks.values())], num_done, num_items, max_bytes)
+            expected = sum(block.nbytes for block in chain(inputs, *blocks.values()))
+            if num_items is not None and num_done:
+                expected = max(expected, expected * num_items // num_done)
+            if expected > max_bytes:
+                raise InputError(
+                    f"these responses take {readable_bytes(expected)}, and max_bytes is "
+                    f"{readable_bytes(max_bytes)}: choose some layers with layers=, give fewer items, or set "
+                    "keep_inputs=False."
+                )
             bar.add(len(batch.first))
     if not num_done:
         raise InputError("the test set is empty: there is no batch in it.")
@@ -136,31 +144,18 @@ def _keep(
     """Add what layers gave for a batch; those that gave nothing that fits are left out from now on."""
     for name, before in list(blocks.items()):
         block = given.get(name, "it was not called for every batch." if before else "it was not called.")
-        why = block if isinstance(block, str) else _misfit(block, before, num_items)
+        why = ""
+        if isinstance(block, str):
+            why = block
+        elif len(block) != num_items:
+            why = f"its output {block.shape} has not one row for each of {num_items:,} items of a batch."
+        elif before and before[0].shape[1:] != block.shape[1:]:
+            why = f"its shape changes from {before[0].shape[1:]} to {block.shape[1:]}, from batch to batch."
         if why:
             left_out[name] = why
             del blocks[name]
         else:
             before.append(numpy.asarray(block))
-
-
-def _check_size(kept: list[Array], num_done: int, num_all: int | None, max_bytes: int) -> None:
-    expected = sum(block.nbytes for block in kept)
-    if num_all is not None and num_done:
-        expected = max(expected, expected * num_all // num_done)
-    if expected > max_bytes:
-        raise InputError(
-            f"these responses take {readable_bytes(expected)}, and max_bytes is {readable_bytes(max_bytes)}: "
-            "choose some layers with layers=, give fewer items, or set keep_inputs=False."
-        )
-
-
-def _misfit(block: Array, before: list[Array], num_items: int) -> str:
-    if len(block) != num_items:
-        return f"its output {block.shape} has not one row for each of {num_items:,} items of a batch."
-    if before and before[0].shape[1:] != block.shape[1:]:
-        return f"its shape changes from {before[0].shape[1:]} to {block.shape[1:]}, from batch to batch."
-    return ""
 
 
 def _array(tensor: Tensor) -> Array:
@@ -177,9 +172,6 @@ def _array(tensor: Tensor) -> Array:
         dtype = torch.complex64
     copied = tensor.to("cpu", dtype, copy=True, memory_format=torch.contiguous_format)
     return numpy.asarray(copied.resolve_conj().resolve_neg().numpy())
-
-
-# --- a test set, batch by batch ---------------------------------------------------------------------------
 
 
 class _Batch(NamedTuple):
@@ -202,18 +194,13 @@ def _batches_of(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int | Non
         data = DataLoader(data, batch_size)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InputError(f"a {type(data).__name__} is no test set: give {_KINDS}.")
-    batches = _each_batch(data)
+    # Not begun before the first batch is asked for: a loader draws a random number when it begins.
+    batches = map(_batch_of, chain.from_iterable([data]))
     if not isinstance(data, DataLoader):
         return batches, None, True
     sampler = data.sampler if type(data.batch_sampler) in (BatchSampler, type(None)) else None
     is_in_order = isinstance(sampler, SequentialSampler) or isinstance(data.dataset, IterableDataset)
     return batches, len(sampler) if isinstance(sampler, Sized) else None, is_in_order
-
-
-def _each_batch(data: Iterable[Any]) -> Iterator[_Batch]:
-    # Not begun before the first batch is asked for: a loader draws a random number when it begins.
-    for given in data:
-        yield _batch_of(given)
 
 
 def _batch_of(given: Any) -> _Batch:
@@ -269,11 +256,13 @@ def _cut_into_batches(data: Any, batch_size: int) -> tuple[Iterator[_Batch], int
         )
     (num_items,) = lengths
     slices = (slice(start, start + batch_size) for start in range(0, num_items, batch_size))
-    return (_batch_of([_cut(part, rows) for part in parts]) for rows in slices), num_items
 
+    def cut(part: Any, rows: slice) -> Any:
+        return (
+            {name: array[rows] for name, array in part.items()} if isinstance(part, Mapping) else part[rows]
+        )
 
-def _cut(part: Any, rows: slice) -> Any:
-    return {name: array[rows] for name, array in part.items()} if isinstance(part, Mapping) else part[rows]
+    return (_batch_of([cut(part, rows) for part in parts]) for rows in slices), num_items
 
 
 def _tensor(value: Any) -> Any:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
 
-from torcheer.capture import BUFFER, SOURCE, ModelHistory, Scope, undisturbed
+from torcheer.capture import BUFFER, SOURCE, ModelHistory, undisturbed
 from torcheer.errors import InputError
 from torcheer.models import choices_of, is_meant, unwrapped_model
 from torcheer.netview.connections import ConnectionFinder, fold_nonlinearities, input_of, weighted
@@ -110,9 +110,6 @@ class PlannedLayer:
             has_items=self.has_items,
             note=self.note,
         )
-
-    def with_note(self, note: str) -> PlannedLayer:
-        return replace(self, note="; ".join(filter(None, (self.note, note))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,16 +230,12 @@ class Sweep:
         if op in marks.shown or op in self.moved_from:
             return True
         scope = flow.closed(op)
-        if scope is not None:
-            return self._is_result(op, scope)
-        return self._is_open_layer(op, feed)
-
-    def _is_result(self, op: int, scope: Scope) -> bool:
-        """What a module gives, unless it only hands on what it was given."""
-        if op not in scope.outputs or not _is_shown(scope.pass_num, self.flow.num_calls(scope.address or "")):
-            return False
-        origin = self.flow.origin(op)
-        return origin >= 0 and self.flow.closed(origin) is scope
+        if scope is None:
+            return self._is_open_layer(op, feed)
+        # What a module gives, unless it only hands on what it was given.
+        is_shown = op in scope.outputs and _is_shown(scope.pass_num, flow.num_calls(scope.address or ""))
+        origin = flow.origin(op) if is_shown else -1
+        return origin >= 0 and flow.closed(origin) is scope
 
     def _is_open_layer(self, op: int, feed: Feed) -> bool:
         flow = self.flow
@@ -383,8 +376,6 @@ class _Planner:
             signature=signature_of(self.flow),
         )
 
-    # --- one layer ----------------------------------------------------------------------------------
-
     def _layer(self, op: int, site: Site | None) -> PlannedLayer:
         flow = self.flow
         made_by = self.sweep.moved_from.get(op, op)
@@ -449,8 +440,6 @@ class _Planner:
 
     def _has_items(self, shape: tuple[int, ...]) -> bool:
         return self.num_items is not None and len(shape) > 0 and shape[0] == self.num_items
-
-    # --- attention ----------------------------------------------------------------------------------
 
     def _attend(self, site: Site, finder: ConnectionFinder) -> None:
         if site.module is not None:

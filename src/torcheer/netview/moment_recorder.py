@@ -164,16 +164,13 @@ class NetRecorder:
         self._scene: NetScene | None = None  # as it was last written
         self._wanted: NetScene | None = None  # without what somebody wants otherwise
         self._waiting_bytes = self._waiting_records = 0
+        # In a run that has moments already, places hold and steps go on.
         if not self._is_own or any(self.run.path.glob("*.sqlite")):
-            self._go_on()
-
-    def _go_on(self) -> None:
-        """In a run that has moments already, places hold and steps go on."""
-        reader = reader_of(self.run)  # with all that was logged until now
-        scene = last_scene(reader)
-        if scene is not None:
-            self.arrangement = Arrangement.of(scene)
-        self.step = max((entry.step for entry in reader.records("moment", NETVIEW)), default=-1)
+            reader = reader_of(self.run)  # with all that was logged until now
+            scene = last_scene(reader)
+            if scene is not None:
+                self.arrangement = Arrangement.of(scene)
+            self.step = max((entry.step for entry in reader.records("moment", NETVIEW)), default=-1)
 
     @property
     def scene(self) -> NetScene:
@@ -241,20 +238,17 @@ class NetRecorder:
         self.run.log_tensor(self.step, name, tensor)
 
     def end(self, counters: Mapping[str, Any]) -> None:
-        self.run.log_moment(self.step, {name: _plain(value) for name, value in counters.items()})
+        plain = dict(counters)
+        for name, value in counters.items():
+            if isinstance(value, Tensor) and value.numel() == 1:  # as that number, for people to read
+                number = value.item()
+                plain[name] = f"{number:.6g}" if isinstance(number, float) else number
+        self.run.log_moment(self.step, plain)
 
     def close(self) -> None:
         """A run that somebody else opened stays open."""
         if self._is_own:
             self.run.close()
-
-
-def _plain(value: Any) -> Any:
-    """A tensor of one number as that number, for people to read."""
-    if not isinstance(value, Tensor) or value.numel() != 1:
-        return value
-    number = value.item()
-    return f"{number:.6g}" if isinstance(number, float) else number
 
 
 def _opened(run: Run | str | os.PathLike[str] | None) -> tuple[Run, bool]:

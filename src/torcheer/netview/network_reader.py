@@ -121,9 +121,6 @@ def is_known(scene: NetScene, before: Iterable[NetScene], *, is_growing: bool) -
     return not has_any
 
 
-# --- by what is watched, or by names ---------------------------------------------------------------
-
-
 def watched_series(rows: Iterable[WatchedRow], there: Collection[str]) -> dict[tuple[str, str], str]:
     """Of what is watched, that of which there are tensors. `there` are their names."""
     found: dict[tuple[str, str], str] = {}

@@ -157,18 +157,13 @@ class Arrangement:
         self._grids[name] = manual_grid(layer.shape, shape)
 
     def laid_over(self, scene: NetScene) -> NetScene:
-        return NetScene(
-            layers=[self._laid_over(layer) for layer in scene.layers], connections=scene.connections
-        )
-
-    def _laid_over(self, layer: NetLayer) -> NetLayer:
-        place, grid = self._places.get(layer.name), self._grids.get(layer.name)
-        # A layer that has other units than it had has the shape that it has by itself.
-        if grid is not None and grid.num_units != layer.grid.num_units:
-            grid = None
-        return msgspec.structs.replace(
-            layer, place=layer.place if place is None else place, grid=layer.grid if grid is None else grid
-        )
+        layers = []
+        for layer in scene.layers:
+            place, grid = self._places.get(layer.name, layer.place), self._grids.get(layer.name, layer.grid)
+            # A layer that has other units than it had has the shape that it has by itself.
+            grid = grid if grid.num_units == layer.grid.num_units else layer.grid
+            layers.append(msgspec.structs.replace(layer, place=place, grid=grid))
+        return NetScene(layers=layers, connections=scene.connections)
 
     def _check_round(self, name: str, other: str) -> None:
         way = [name]
@@ -191,8 +186,6 @@ def check_name(name: Any, names: Collection[str]) -> None:
     hint = f"the nearest: {', '.join(near)}" if near else f"there are {listed or 'none yet'}{more}"
     raise InputError(f"there is no layer {name!r}: {hint}. view.scene.layers has them all.")
 
-
-# --- how a shape becomes a grid of units --------------------------------------------------------------------
 
 _ONE_ROW: Final = 16  # units that still stand in one row
 _NARROW: Final = 16.0  # a matrix that is so many times as long as wide is folded, a tile for each row

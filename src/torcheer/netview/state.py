@@ -43,9 +43,12 @@ def _meet(layers: dict[str, NetLayer], name: str, variable: str, kept: Tensor) -
     shape = list(kept.shape[1:] if has_items else kept.shape)
     known = layers.get(name)
     variables = list(dict.fromkeys([*(known.variables if known else []), variable]))
-    if known is not None and (known.shape == shape or not _gives_shape(known, variable)):
-        layers[name] = msgspec.structs.replace(known, variables=variables)
-        return False
+    if known is not None:
+        # A layer has the shape of its Act, or else of its first variable; others may have one of their own.
+        main = ACT if ACT in known.variables else known.variables[0]
+        if known.shape == shape or variable not in (main, ACT):
+            layers[name] = msgspec.structs.replace(known, variables=variables)
+            return False
     is_input = known.is_input if known is not None else not layers
     layers[name] = NetLayer(
         name=name,
@@ -58,12 +61,6 @@ def _meet(layers: dict[str, NetLayer], name: str, variable: str, kept: Tensor) -
         has_items=has_items,
     )
     return True
-
-
-def _gives_shape(layer: NetLayer, variable: str) -> bool:
-    """A layer has the shape of its Act, or else of its first variable; others may have one of their own."""
-    main = ACT if ACT in layer.variables else layer.variables[0]
-    return variable in (main, ACT)
 
 
 _HANDING_ON: Final = (nn.Identity, nn.Flatten, nn.Unflatten, nn.modules.dropout._DropoutNd)
@@ -155,14 +152,15 @@ class ModuleMatcher:
         if self._handles:
             self._note(_Met(layer, tensor))
 
-    # --- what it comes to ----------------------------------------------------------------------------
-
     def connections(self, shapes: Mapping[str, NetLayer]) -> list[Connection]:
         found: dict[tuple[str, str], Connection] = {}
         for place, call in enumerate(self._events):
             if not isinstance(call, _Call) or not call.read:
                 continue
-            target = self._recorded_as(call.gave, place)
+            # As which layer its result was recorded, before another module wrote over it.
+            later = (event for event in self._events[place + 1 :] if isinstance(event, _Met))
+            same = (event for event in later if any(_is_same(event.tensor, gave) for gave in call.gave))
+            target = next((event.layer for event in same), "")
             source, is_exact = self._source(call.read[0], place)
             if source is None or source == target or source not in shapes or target not in shapes:
                 continue
@@ -174,13 +172,6 @@ class ModuleMatcher:
                 connection = _form_of(weight, call.module, shapes[source], shapes[target]) or connection
             found.setdefault((source, target), connection)
         return list(found.values())
-
-    def _recorded_as(self, tensors: tuple[Tensor, ...], after: int) -> str:
-        """The layer as which a result was recorded, before another module wrote over it."""
-        for event in self._events[after + 1 :]:
-            if isinstance(event, _Met) and any(_is_same(event.tensor, tensor) for tensor in tensors):
-                return event.layer
-        return ""
 
     def _source(self, tensor: Tensor, before: int) -> tuple[str | None, bool]:
         """The layer that a tensor was recorded as: itself, or what it was made of. Are these its values?"""
@@ -409,7 +400,13 @@ class State(NetworkOfRun):
             return -1
         if not self._values:
             return self._recording.step if self._recording is not None else -1
-        self._match()
+        if self._matching.is_on:  # the second pass was hooked from its beginning
+            for connection in self._matching.connections(self._layers):
+                self._connections[connection.source, connection.target] = connection
+            self._matching.forget()
+            self._num_known += 1
+            if self._num_known > 1:
+                self._matching.stop()
         recording = self._writable()
         step = recording.begin()
         recording.show(self._known_scene())
@@ -426,17 +423,6 @@ class State(NetworkOfRun):
     def _known_scene(self) -> NetScene:
         return NetScene(layers=list(self._layers.values()), connections=list(self._connections.values()))
 
-    def _match(self) -> None:
-        """Learn the connections from the first pass; the second one was hooked from its beginning."""
-        if not self._matching.is_on:
-            return
-        for connection in self._matching.connections(self._layers):
-            self._connections[connection.source, connection.target] = connection
-        self._matching.forget()
-        self._num_known += 1
-        if self._num_known > 1:
-            self._matching.stop()
-
     def _weight_keeper(self) -> WeightKeeper | None:
         model = None if self._model is None else self._model()
         if self._keeper is None and model is not None:
@@ -445,8 +431,6 @@ class State(NetworkOfRun):
             if recording.step > 0:
                 self._keeper.go_on(recording.last_tensor)
         return self._keeper
-
-    # --- the run ---------------------------------------------------------------------------------------
 
     @property
     def run(self) -> Run:

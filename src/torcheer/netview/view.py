@@ -300,8 +300,6 @@ class NetView(NetworkOfRun):
         self._run_given = run
         self.update()
 
-    # --- recording -----------------------------------------------------------------------------------
-
     def update(self, x: Any = None, *, name: str = "", **counters: Any) -> int:
         """Run the model on `x`, or on what it ran on before, and record that as a moment. Returns its step,
         -1 where the run is closed.
@@ -315,7 +313,10 @@ class NetView(NetworkOfRun):
         x = self._x if x is None else x
         look = looked_at(self.model, x, self.loss)
         flow = Flow(look.history)
-        plan = self._planned(flow)
+        plan = self._plan
+        if plan is None or signature_of(flow) != plan.signature:  # the model went another way
+            plan = self._plan = plan_of(flow.history, self.model, self._layers)
+            self._keeper.look_at(self.model)
         self._x = x
         is_first = self._recording is None
         recording = self._recording = self._recording or NetRecorder(self._run_given)
@@ -328,13 +329,6 @@ class NetView(NetworkOfRun):
         recording.end({**({"name": name} if name else {}), **counters})
         return step
 
-    def _planned(self, flow: Flow) -> NetPlan:
-        """Anew where the model went another way than last time."""
-        if self._plan is None or signature_of(flow) != self._plan.signature:
-            self._plan = plan_of(flow.history, self.model, self._layers)
-            self._keeper.look_at(self.model)
-        return self._plan
-
     def _put(self, flow: Flow, plan: NetPlan, recording: NetRecorder) -> None:
         for layer in plan.layers:
             num_items = self._items if layer.has_items else None
@@ -345,8 +339,6 @@ class NetView(NetworkOfRun):
             for variable, value in values.items():
                 if value is not None:
                     recording.put(f"{layer.name}.{variable}", value)
-
-    # --- the run --------------------------------------------------------------------------------------
 
     @property
     def run(self) -> Run | SavedRun:

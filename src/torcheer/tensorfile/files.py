@@ -54,7 +54,11 @@ def write_atomically(
     target = target_of(path, what, example)
     temporary = f"{target}.{secrets.token_hex(4)}.partial"
     try:
-        with _created(temporary) as file:
+        # Not by tempfile: the file is to have the usual permissions.
+        flags = (
+            os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+        )
+        with open(os.open(temporary, flags, 0o666), "wb", buffering=1 << 16) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -96,9 +100,3 @@ def target_of(path: str | os.PathLike[str], what: str, example: str = "pass.html
     if os.path.exists(target) and not os.path.isfile(target):
         raise InputError(f"{target} is no ordinary file: name one that may be replaced by {what}.")
     return target
-
-
-def _created(path: str) -> BinaryIO:
-    # Not by tempfile: the file is to have the usual permissions.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    return open(os.open(path, flags, 0o666), "wb", buffering=1 << 16)

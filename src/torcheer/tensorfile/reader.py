@@ -327,9 +327,6 @@ def grid_of(shape: Sequence[int]) -> Grid:
     return Grid(tuple(shape[:-3]), tiles, rows, columns)
 
 
-# --- windows -----------------------------------------------------------------------------------------
-
-
 def default_window(shape: Sequence[int], budget_bytes: int = WINDOW_BYTES, *, item_bytes: int = 4) -> Window:
     """A look that fits: all of the first item, else fewer tiles, and every n-th row and column of them."""
     grid = grid_of(shape)
@@ -416,19 +413,15 @@ def check_window(shape: Sequence[int], window: Window) -> None:
         raise InputError(f"the window holds too many values: {MAX_WINDOW_VALUES:,} is the most at a time.")
 
 
-# --- looking -----------------------------------------------------------------------------------------
-
-
 def look_at(
     array: Array,
     dtype: str,
     window: Window | None = None,
     *,
-    budget_bytes: int = WINDOW_BYTES,
     figures: Figures | None = None,
     note: str = "",
 ) -> tuple[TensorView, bytes]:
-    """A tensor's view, and the values of a window of it: the one given, or one that fits the budget.
+    """A tensor's view, and the values of a window of it: the one given, or one that fits.
 
     `dtype` is torch's name for the numbers; bfloat16 and float8 are given as integers of their size. Figures
     that are known already need not be found again.
@@ -437,7 +430,7 @@ def look_at(
     encoding: Literal["f4", "f8"] = "f8" if item_bytes == 8 else "f4"
     shape = list(array.shape)
     if window is None:
-        window = default_window(shape, budget_bytes, item_bytes=item_bytes)
+        window = default_window(shape, item_bytes=item_bytes)
     else:
         check_window(shape, window)
     known = figures if figures is not None else figures_of(array, dtype)

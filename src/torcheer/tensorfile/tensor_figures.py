@@ -70,8 +70,6 @@ def float8_values(dtype: str) -> NDArray[numpy.float32]:
     return values.astype(numpy.float32)
 
 
-# --- figures ------------------------------------------------------------------------------------------
-
 NUM_BINS = 50
 COMPLEX_NOTE = "complex numbers: their magnitude is shown"
 ROUNDED_NOTE = "whole numbers beyond 2^53 are shown rounded"
@@ -130,6 +128,8 @@ class _Sums:
         low = high = 0.0
         if self._num_finite:
             mean, std, bins, low, high = self._spread()
+        is_beyond = isinstance(self._low, int) and max(-self._low, self._high) > _LARGEST_EXACT
+        note = COMPLEX_NOTE if self._array.dtype.kind == "c" else ROUNDED_NOTE if is_beyond else ""
         return Figures(
             num_elements=self._array.size,
             mean=mean,
@@ -142,7 +142,7 @@ class _Sums:
             histogram=tuple(bins.tolist()),
             histogram_low=low,
             histogram_high=high,
-            note=self._note(),
+            note=note,
         )
 
     def _pieces(self) -> Iterator[tuple[Array, int]]:
@@ -166,14 +166,10 @@ class _Sums:
         self._low = low if self._low is None else min(self._low, low)
         self._high = high if self._high is None else max(self._high, high)
 
-    def _note(self) -> str:
-        if self._array.dtype.kind == "c":
-            return COMPLEX_NOTE
-        is_whole = isinstance(self._low, int)
-        return ROUNDED_NOTE if is_whole and max(-self._low, self._high) > _LARGEST_EXACT else ""
-
     def _spread(self) -> tuple[float | None, float | None, NDArray[numpy.int64], float, float]:
-        exponent = self._scale()
+        exponent = math.frexp(max(abs(float(self._low)), abs(float(self._high))))[1]
+        if abs(exponent) <= _SAFE_EXPONENT:
+            exponent = 0  # else a power of two to divide by: squares would be too large or too small
         bins = _Bins(self._low, self._high, self._array.dtype == numpy.bool_, exponent)
         count, mean, squares = 0, 0.0, 0.0
         for numbers, times in self._pieces():
@@ -196,11 +192,6 @@ class _Sums:
             count = num_all
         std = math.sqrt(squares / (count - 1)) if count > 1 else None
         return _scaled(mean, exponent), _scaled(std, exponent), bins.counts, bins.low, bins.high
-
-    def _scale(self) -> int:
-        """A power of two to divide by, where squares would be too large or too small for any float."""
-        exponent = math.frexp(max(abs(float(self._low)), abs(float(self._high))))[1]
-        return exponent if abs(exponent) > _SAFE_EXPONENT else 0
 
 
 def _scaled(value: float | None, exponent: int) -> float | None:
@@ -244,9 +235,6 @@ class _Bins:
             places = ((exact - self._first) * (num_bins / self._range)).astype(numpy.intp)
             numpy.minimum(places, num_bins - 1, out=places)
         self.counts += times * numpy.bincount(places, minlength=num_bins)
-
-
-# --- pieces ------------------------------------------------------------------------------------------
 
 
 def pieces_of(array: Array) -> Iterator[tuple[Array, int]]:

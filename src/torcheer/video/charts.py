@@ -43,9 +43,6 @@ _USUAL_SIZE: Final = (640, 480)  # at which text has its own size
 _STYLES: Final[dict[StyleName, tuple[int, int]]] = {"caption": (11, 16), "body": (12, 16), "title": (15, 20)}
 
 
-# --- colours --------------------------------------------------------------------------------------------
-
-
 def rgb(colour: str) -> Colour:
     """`#RRGGBB` as red, green and blue."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
@@ -75,9 +72,6 @@ DIVERGING: Final = _ramp(
 SEQUENTIAL: Final = _ramp("#ECF6F5 #C1EAE4 #93DBD2 #60C2BB #2EA7A7 #127E8E #0B6B89 #104F7E #193866 #1A224D")
 
 
-# --- the canvas -----------------------------------------------------------------------------------------
-
-
 class Box(NamedTuple):
     """A rectangle of a canvas, in pixels."""
 
@@ -105,9 +99,6 @@ class Canvas:
             for style, (points, _) in _STYLES.items()
         }
 
-    def clear(self) -> None:
-        self._draw.rectangle((0, 0, self.width, self.height), SURFACE)
-
     def px(self, length: float) -> int:
         """A length at the usual size, in pixels of this canvas."""
         return round(length * self.scale)
@@ -121,8 +112,6 @@ class Canvas:
         """Fill a box with a picture. Nothing is blurred."""
         picture = Image.fromarray(numpy.ascontiguousarray(pixels))
         self.image.paste(picture.resize((box.width, box.height), Image.Resampling.NEAREST), (box.x, box.y))
-
-    # --- text ---
 
     def text(
         self,
@@ -174,9 +163,6 @@ class Canvas:
 
 def _weight(style: StyleName) -> int:
     return BOLD if style == "title" else REGULAR
-
-
-# --- scales -------------------------------------------------------------------------------------------
 
 
 _LARGEST: Final = 1e300  # beyond it differences are no numbers any more
@@ -244,8 +230,6 @@ def _round_step(least: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power * (1 + 1e-9) >= least)
 
 
-# --- which chart suits a tensor -------------------------------------------------------------------------
-
 KINDS: Final = ("auto", "picture", "tiles", "histogram")
 _LARGEST_KERNEL: Final = 32  # of a side: what is larger is no filter, but what a layer gives
 _PARAMETERS: Final = ("weight", "bias", "kernel", "filters")
@@ -260,7 +244,11 @@ def kind_of(name: str, shape: Sequence[int], wanted: str = "auto") -> str:
         return wanted
     if len(shape) == 2 or (len(shape) == 3 and shape[0] == 1):
         return "picture"
-    if len(shape) == 4 and max(shape[2:]) <= _LARGEST_KERNEL and not _is_of_activations(name):
+    # `features.0.Act`, or `features.0.Grad`; but `features.0.weight.Grad` is as the weight is.
+    owner, _, variable = name.rpartition(".")
+    is_of_parameter = owner.rpartition(".")[2].endswith(_PARAMETERS)
+    is_of_activations = variable == "Act" or (variable == "Grad" and not is_of_parameter)
+    if len(shape) == 4 and max(shape[2:]) <= _LARGEST_KERNEL and not is_of_activations:
         # A kernel of one weight makes a filter a row of a matrix.
         return "picture" if tuple(shape[2:]) == (1, 1) else "tiles"
     return "histogram"
@@ -272,15 +260,6 @@ def _matrix_shape(shape: Sequence[int]) -> tuple[int, int]:
         return shape[0], shape[1]
     return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
 
-
-def _is_of_activations(name: str) -> bool:
-    """`features.0.Act`, or `features.0.Grad`; but `features.0.weight.Grad` is as the weight is."""
-    owner, _, variable = name.rpartition(".")
-    is_of_parameter = owner.rpartition(".")[2].endswith(_PARAMETERS)
-    return variable == "Act" or (variable == "Grad" and not is_of_parameter)
-
-
-# --- matrices and filters -------------------------------------------------------------------------------
 
 _BAR: Final = 12
 _SCALE_WIDTH: Final = 80  # with its numbers and the room to the picture
@@ -320,8 +299,14 @@ class GridChart:
     def draw(self, canvas: Canvas, box: Box, taken: Wall) -> str:
         is_rgb = taken.tiles.ndim == 4
         room = box.width if is_rgb else _picture_width(canvas, box)
-        pixels = self._rgb(taken.tiles) if is_rgb else self._coloured(taken.tiles)
-        picture = _laid_out(pixels, taken.columns)
+        pixels = self._pixels(taken.tiles, is_rgb)
+        num, high, wide, _ = pixels.shape
+        rows = -(-num // taken.columns)
+        # Tiles side by side, with an empty cell after each but the last.
+        picture = numpy.full((rows * taken.columns, high + 1, wide + 1, 3), SURFACE, numpy.uint8)
+        picture[:num, :high, :wide] = pixels
+        picture = picture.reshape(rows, taken.columns, high + 1, wide + 1, 3).swapaxes(1, 2)
+        picture = picture.reshape(rows * (high + 1), -1, 3)[:-1, :-1]
         height, width = box.height, room
         if self._is_tiled:  # with square cells
             scale = max(1, min(room // picture.shape[1], box.height // picture.shape[0]))
@@ -339,16 +324,13 @@ class GridChart:
     def _bound(self) -> float:
         return max(abs(self.limits.low), abs(self.limits.high))
 
-    def _rgb(self, tiles: Values) -> Pixels:
-        shares = numpy.clip(0.5 + tiles / (2 * self._bound), 0, 1)
-        pixels: Pixels = (numpy.nan_to_num(shares) * 255).round().astype(numpy.uint8)
-        pixels[~numpy.isfinite(tiles).all(axis=-1)] = DANGER
-        return pixels
-
-    def _coloured(self, values: Values) -> Pixels:
-        places = numpy.clip(self.limits.place(values) * (NUM_LEVELS - 1), 0, NUM_LEVELS - 1)
-        pixels: Pixels = self._ramp()[numpy.rint(numpy.nan_to_num(places)).astype(numpy.intp)]
-        pixels[~numpy.isfinite(values)] = DANGER
+    def _pixels(self, tiles: Values, is_rgb: bool) -> Pixels:
+        is_finite = numpy.isfinite(tiles)
+        places = 0.5 + tiles / (2 * self._bound) if is_rgb else self.limits.place(tiles)
+        shares = numpy.nan_to_num(numpy.clip(places, 0, 1))
+        levels: Pixels = numpy.rint(shares * (255 if is_rgb else NUM_LEVELS - 1)).astype(numpy.uint8)
+        pixels = levels if is_rgb else self._ramp()[levels]
+        pixels[~(is_finite.all(axis=-1) if is_rgb else is_finite)] = DANGER
         return pixels
 
     def _ramp(self) -> Pixels:
@@ -412,18 +394,6 @@ def _filters(filters: Values, width: int, height: int) -> Wall:
 def _shown(num_shown: int, num: int, what: str) -> str:
     return f"the first {num_shown} of {num} {what}" if num_shown < num else f"{num} {what}"
 
-
-def _laid_out(tiles: Pixels, columns: int) -> Pixels:
-    """Tiles side by side, with an empty cell after each but the last."""
-    num, high, wide, _ = tiles.shape
-    rows = -(-num // columns)
-    wall = numpy.full((rows * columns, high + 1, wide + 1, 3), SURFACE, numpy.uint8)
-    wall[:num, :high, :wide] = tiles
-    wall = wall.reshape(rows, columns, high + 1, wide + 1, 3).swapaxes(1, 2)
-    return wall.reshape(rows * (high + 1), columns * (wide + 1), 3)[:-1, :-1]
-
-
-# --- how values are spread ------------------------------------------------------------------------------
 
 _NUM_BARS: Final = 60
 _FEW: Final = 1 << 14  # values; of more, counts in fine bins are kept
@@ -525,8 +495,6 @@ class ImageChart:
         canvas.image.paste(shown, corner, shown)
         return "" if scale >= 1 else f"at {scale * 100:.0f} % of its size"
 
-
-# --- one series over time -------------------------------------------------------------------------------
 
 _MARGIN: Final = 16
 _FULL: Final = (280, 200)  # the least size with more than the chart
@@ -633,7 +601,7 @@ def _body_of(canvas: Canvas) -> Box:
 
 def frame_of(moment: Moment, canvas: Canvas) -> Image.Image:
     """The picture is the canvas's own: it is good until the next frame."""
-    canvas.clear()
+    canvas.fill(Box(0, 0, canvas.width, canvas.height), SURFACE)
     with numpy.errstate(all="ignore"):
         note = moment.chart.draw(canvas, _body_of(canvas), moment.taken)
     if _has_room(canvas):
@@ -642,23 +610,19 @@ def frame_of(moment: Moment, canvas: Canvas) -> Image.Image:
         wide = canvas.text(step, "title", canvas.width - margin, top, TEXT, "right")
         name = canvas.fitted(moment.name, canvas.width - wide - 2 * margin - canvas.px(12), "title")
         canvas.text(name, "title", margin, top, TEXT)
-        _draw_figures(canvas, moment, margin, top + canvas.line_height("title") + canvas.px(3))
+        # What is not finite comes first: it must not be cut off.
+        words = [(moment.shape, TEXT_2)]
+        words += [(f"{count:,} {word}", DANGER) for word, count in moment.counts.items() if count]
+        words += [
+            (f"{name} {number_text(value)}", TEXT_2)
+            for name, value in moment.figures.items()
+            if value is not None and math.isfinite(value)
+        ]
+        x, y = margin, top + canvas.line_height("title") + canvas.px(3)
+        for text, ink in words:
+            if text and x + canvas.text_width(text, "body") <= canvas.width - margin:
+                x += canvas.text(text, "body", x, y, ink) + canvas.px(12)
         foot = canvas.height - canvas.line_height("caption") - canvas.px(8)
         note = canvas.fitted(note, canvas.width - 2 * margin, "caption")
         canvas.text(note, "caption", margin, foot, TEXT_3)
     return canvas.image
-
-
-def _draw_figures(canvas: Canvas, moment: Moment, margin: int, y: int) -> None:
-    """What is not finite comes first: it must not be cut off."""
-    gap, x = canvas.px(12), margin
-    words = [(moment.shape, TEXT_2)]
-    words += [(f"{count:,} {word}", DANGER) for word, count in moment.counts.items() if count]
-    words += [
-        (f"{name} {number_text(value)}", TEXT_2)
-        for name, value in moment.figures.items()
-        if value is not None and math.isfinite(value)
-    ]
-    for text, ink in words:
-        if text and x + canvas.text_width(text, "body") <= canvas.width - margin:
-            x += canvas.text(text, "body", x, y, ink) + gap

@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import importlib.util
 import io
+import itertools
 import math
 import os
 import re
@@ -97,9 +98,6 @@ def stem_of(name: str) -> str:
     return f"{plain}-{mark}" if plain else mark
 
 
-# --- bytes of a file that grows -------------------------------------------------------------------------
-
-
 def _write_from(path: Path, start: int, data: bytes) -> None:
     """One write over what stands there; what fails is cut off again.
 
@@ -128,8 +126,6 @@ def _replacing(path: Path) -> Iterator[Path]:
             partial.unlink()
         raise
 
-
-# --- MP4 ------------------------------------------------------------------------------------------------
 
 _QUANTISER: Final = 18  # hardly to be told from the original
 _BT709: Final = 1
@@ -270,8 +266,6 @@ class Mp4Film:
         self._num_bytes = self.path.stat().st_size
 
 
-# --- GIF and PNG ----------------------------------------------------------------------------------------
-
 _GIF_LOOP: Final = b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"  # played over and over
 _GIF_TAIL: Final = b";"
 
@@ -303,9 +297,7 @@ class GifFilm:
         frames = [whole[self._ends[place] : self._ends[place + 1]] for place in places]
         with _replacing(self.path) as partial:
             partial.write_bytes(self._head + b"".join(frames) + _GIF_TAIL)
-        self._ends = [len(self._head)]
-        for frame in frames:
-            self._ends.append(self._ends[-1] + len(frame))
+        self._ends = list(itertools.accumulate(map(len, frames), initial=len(self._head)))
 
     def finish(self) -> None:
         """It is whole at any time."""
@@ -355,14 +347,10 @@ class SpanningFilm:
     """
 
     def __init__(self, film: Film, max_frames: int) -> None:
-        self._film, self._max_frames = film, max_frames
+        self.path, self._film, self._max_frames = film.path, film, max_frames
         self._stride = 1
         self._num_given = 0
         self._waiting: tuple[int, Draw] | None = None
-
-    @property
-    def path(self) -> Path:
-        return self._film.path
 
     def add(self, step: int, draw: Draw) -> None:
         """Whatever is not drawn now may be drawn later: `draw` must not need anything that changes."""
@@ -449,11 +437,11 @@ class DataRecorder:
 
     def tensor_plot2D(self, name: str, step: int, tensor: Any) -> None:  # noqa: N802  # its users know it so
         """A frame of what suits the shape: a picture, tiles, or a histogram."""
-        self._record("auto", name, step, tensor)
+        self._guarded(str(name), lambda: self._add("auto", str(name), int(step), tensor))
 
     def tensor_histogram(self, name: str, step: int, tensor: Any) -> None:
         """A frame of how the values are spread, whatever the shape."""
-        self._record("histogram", name, step, tensor)
+        self._guarded(str(name), lambda: self._add("histogram", str(name), int(step), tensor))
 
     def flush(self, *_args: Any) -> None:
         """Put the last tensors in, and make every file easy to play. More may come after it."""
@@ -480,9 +468,6 @@ class DataRecorder:
             f"{width} × {height}, {self.fps:g} frames a second>"
         )
 
-    def _record(self, kind: str, name: str, step: int, tensor: Any) -> None:
-        self._guarded(str(name), lambda: self._add(kind, str(name), int(step), tensor))
-
     def _add(self, kind: str, name: str, step: int, tensor: Any) -> None:
         view = self._views.setdefault((kind, name), SeriesView(name, kind))
         moment = view.of_tensor(step, tensor, self._canvas)
@@ -506,9 +491,6 @@ class DataRecorder:
             words = str(error) if isinstance(error, TorcheerError) else f"{type(error).__name__}: {error}"
             message = f"{name!r} cannot be recorded: {words}"
             self._teller.tell(message, cause=type(error).__name__, series=name, num_dropped=1)
-
-
-# --- what a video can be asked to be --------------------------------------------------------------------
 
 
 def _checked_size(size: Any) -> tuple[int, int]:
@@ -580,7 +562,12 @@ def make_video(
     """
     if kind not in KINDS:
         raise InputError(f"there is no kind {kind!r}: {', '.join(KINDS)}.")
-    format, size, fps = _format_of(path), _checked_size(size), _checked_rate(fps)
+    format = _ENDINGS.get(Path(os.fsdecode(path)).suffix.lower())
+    if format is None:
+        raise InputError(
+            f"a video cannot be written as {os.fsdecode(path)!r}: give .mp4, .gif, or a folder for PNG files."
+        )
+    format, size, fps = _checked_format(format), _checked_size(size), _checked_rate(fps)
     maker = FilmMaker(size, fps, format, keyframe_every=max(2, round(fps)))  # one a second
     canvas = Canvas(maker.size)
     with nullcontext(run) if isinstance(run, SavedRun) else open_run(run) as saved:
@@ -609,15 +596,6 @@ def make_video(
     return MadeVideo(path=film.path, series=series, num_frames=film.num_frames, num_left_out=num_left_out)
 
 
-def _format_of(path: str | os.PathLike[str]) -> Format:
-    format = _ENDINGS.get(Path(os.fsdecode(path)).suffix.lower())
-    if format is None:
-        raise InputError(
-            f"a video cannot be written as {os.fsdecode(path)!r}: give .mp4, .gif, or a folder for PNG files."
-        )
-    return _checked_format(format)
-
-
 def _target(path: str | os.PathLike[str], format: Format) -> Path:
     try:
         if format != "png":
@@ -631,8 +609,6 @@ def _target(path: str | os.PathLike[str], format: Format) -> Path:
         raise InputError(f"{str(folder)!r} has files in it already: name a folder that is new or empty.")
     return folder
 
-
-# --- which series, and which of its records -------------------------------------------------------------
 
 _RANK: Final = re.compile(r"rank (\d+)/(.+)")
 _LISTED: Final = 12
@@ -680,17 +656,12 @@ def _not_one(name: str, found: list[str], names: list[str], kind: str) -> str:
 
 def _whole_shape_of(run: SavedRun, series: str) -> tuple[int, ...] | None:
     """The shape of a tensor that was watched, of which a run may keep but a piece."""
-    rank, name = 0, series
-    if (match := _RANK.fullmatch(series)) is not None:
-        rank, name = int(match[1]), match[2]
-    watched = run.watched
-    if rank in watched.ranks:
-        watched = watched.of_rank(rank)
+    match = _RANK.fullmatch(series)
+    rank, name = (int(match[1]), match[2]) if match else (0, series)
+    watched = run.watched.of_rank(rank) if rank in run.watched.ranks else run.watched
     shapes = [row.shape for row in watched.rows if row.name == name and row.shape is not None]
     return tuple(shapes[0]) if shapes else None
 
-
-# --- what is to be seen of a record ---------------------------------------------------------------------
 
 _PICTURE_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 _MOST_PICTURE_PIXELS: Final = 1 << 26

@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -37,26 +38,67 @@ from torcheer.app.wire import Followed, Frame, Question, Single, as_text, binary
 from torcheer.errors import InputError
 from torcheer.run import EmbeddingHead
 
+_LIST_SECONDS: Final = 2.0  # between two looks at all sets
+_SET_SECONDS: Final = 1.0  # at one of them
+_BUSY: Final = 10  # times as long as a look took, the next one waits
 _KEPT_BYTES: Final = 128 << 20  # of what was found last
 _MODULE: Final = "torcheer.app.features.features_analysis"
 _FAILED: Final = "this could not be computed: the server's log says why."
 _READING: Final = "The samples are read."
-_NO_LABELS: Final = (
-    "there are no labels to be read from the layers: extract from data that gives inputs and labels."
-)
 
 Frames = AsyncGenerator[Frame, None]
 Findings = AsyncGenerator[tuple[Finding, bytes], None]  # with the last one come the numbers
 
 
-class FeatureAnalyses:
-    """For all pages of a server. What was found is kept in memory."""
-
-    def __init__(self) -> None:
-        self._processes = Processes(_MODULE, Finding, _FAILED, _KEPT_BYTES)
+class FeatureAnswers:
+    def __init__(self, shelf: FeatureShelf) -> None:
+        self._shelf = shelf
+        self._list_turns = Turns()
+        self._processes = Processes(_MODULE, Finding, _FAILED, _KEPT_BYTES)  # what was found is kept
         self._reductions = Reductions()
+        self.single: dict[type[Question], Single] = {
+            messages.FeatureMapQuestion: self._of_set(answer_map),
+            messages.FeatureUnitQuestion: self._of_set(answer_unit),
+            messages.FeatureSampleQuestion: self._of_set(answer_sample),
+        }
+        self.followed: dict[type[Question], Followed] = {
+            messages.FeatureSetsQuestion: self._follow_sets,
+            messages.FeatureSetQuestion: self._feed(_follow_set),
+            messages.FeatureSimilarityQuestion: self._feed(self._similarity),
+            messages.FeatureLayersQuestion: self._feed(self._layers),
+            messages.FeatureProbesQuestion: self._feed(self._probes),
+            messages.FeaturePointsQuestion: self._feed(self._points),
+            messages.FeatureReduceQuestion: self._feed(self._reduce),
+        }
 
-    async def similarity(
+    def _of_set(self, answer: Callable[[OpenSet, Any], bytes]) -> Single:
+        async def handler(question: Any) -> Frame:
+            opened = await in_thread(self._shelf.known, question.set_id)
+            return await opened.turns.take(answer, opened, question)
+
+        return handler
+
+    def _feed(self, feed: Callable[[OpenSet, Any, object], Frames]) -> Followed:
+        async def frames(question: Any, page: object) -> Frames:
+            opened = await in_thread(self._shelf.known, question.set_id)
+            async with aclosing(feed(opened, question, page)) as found:
+                async for frame in found:
+                    yield frame
+
+        return frames
+
+    async def _follow_sets(self, question: messages.FeatureSetsQuestion, page: object) -> Frames:
+        sent: list[messages.FeatureSetListing] | None = None
+        while True:
+            began = time.monotonic()
+            listings = await self._list_turns.take(lambda: [*map(listing_of, self._shelf.sets().values())])
+            if listings != sent:
+                sent = listings
+                yield as_text(messages.FeatureSetsAnswer(id=question.id, sets=listings))
+            # A folder that takes long to look through is looked through less often.
+            await asyncio.sleep(max(_LIST_SECONDS, _BUSY * (time.monotonic() - began)))
+
+    async def _similarity(
         self, opened: OpenSet, question: messages.FeatureSimilarityQuestion, page: object
     ) -> Frames:
         chosen, order = await _ordered(
@@ -68,11 +110,16 @@ class FeatureAnalyses:
             async for finding, data in found:
                 rows = None
                 if finding.is_done:
-                    rows = await opened.turns.take(rows_of, opened, _part_of(chosen, finding.samples))
+                    is_there = numpy.isin(chosen.samples, numpy.array(finding.samples, numpy.int64))
+                    labels = None if chosen.labels is None else chosen.labels[is_there]
+                    left = replace(chosen, samples=chosen.samples[is_there], labels=labels)
+                    rows = await opened.turns.take(rows_of, opened, left)
                 answer = copied(messages.FeatureSimilarityAnswer, finding, id=question.id, rows=rows)
                 yield binary_frame(answer, data)
 
-    async def layers(self, opened: OpenSet, question: messages.FeatureLayersQuestion, page: object) -> Frames:
+    async def _layers(
+        self, opened: OpenSet, question: messages.FeatureLayersQuestion, page: object
+    ) -> Frames:
         _, order = await _ordered(
             opened, question.most, "layers", question.layers, method=question.method, metric=question.metric
         )
@@ -82,10 +129,15 @@ class FeatureAnalyses:
                 answer = copied(messages.FeatureLayersAnswer, finding, id=question.id, num_samples=num)
                 yield binary_frame(answer, data)
 
-    async def probes(self, opened: OpenSet, question: messages.FeatureProbesQuestion, page: object) -> Frames:
+    async def _probes(
+        self, opened: OpenSet, question: messages.FeatureProbesQuestion, page: object
+    ) -> Frames:
         """What is known at once, then layer by layer."""
         if await opened.turns.take(opened.labels) is None:
-            raise InputError(_NO_LABELS)
+            raise InputError(
+                "there are no labels to be read from the layers: extract from data that gives inputs and "
+                "labels."
+            )
         _, order = await _ordered(
             opened, question.most, "probes", question.layers, kind=question.kind, folds=question.folds
         )
@@ -107,7 +159,9 @@ class FeatureAnalyses:
                 progress = share + (1 - share) * finding.progress
                 yield _probes_answer(question, msgspec.structs.replace(finding, progress=progress), new)
 
-    async def points(self, opened: OpenSet, question: messages.FeaturePointsQuestion, page: object) -> Frames:
+    async def _points(
+        self, opened: OpenSet, question: messages.FeaturePointsQuestion, page: object
+    ) -> Frames:
         chosen, order = await _ordered(opened, question.most, "points", [question.layer])
         async with aclosing(self._found(opened, order, page)) as found:
             async for finding, data in found:
@@ -118,7 +172,9 @@ class FeatureAnalyses:
                 answer = copied(messages.FeaturePointsAnswer, finding, id=question.id, head=head)
                 yield binary_frame(answer, data)
 
-    async def reduce(self, opened: OpenSet, question: messages.FeatureReduceQuestion, page: object) -> Frames:
+    async def _reduce(
+        self, opened: OpenSet, question: messages.FeatureReduceQuestion, page: object
+    ) -> Frames:
         _, order = await _ordered(opened, question.most, "points", [question.layer])
         points, num_points = b"", 0
         async with aclosing(self._found(opened, order, page)) as found:
@@ -154,7 +210,6 @@ class FeatureAnalyses:
 async def _ordered(
     opened: OpenSet, most: int, task: Any, layers: Sequence[int], **options: Any
 ) -> tuple[Chosen, Order]:
-    """The samples that are taken, and what is wanted of the process."""
     chosen = await opened.turns.take(choose, opened, most)
     features = await opened.turns.take(opened.features)
     for layer in layers:
@@ -166,13 +221,6 @@ async def _ordered(
 def _key(opened: OpenSet, order: Order) -> bytes:
     """Another one for other options, other features, and other samples."""
     return hashlib.blake2s(opened.features().manifest.encoded() + b"\0" + msgspec.json.encode(order)).digest()
-
-
-def _part_of(chosen: Chosen, samples: Sequence[int]) -> Chosen:
-    """Those that were left, in the same order."""
-    is_there = numpy.isin(chosen.samples, numpy.array(samples, numpy.int64))
-    labels = None if chosen.labels is None else chosen.labels[is_there]
-    return Chosen(samples=chosen.samples[is_there], labels=labels, num_done=chosen.num_done)
 
 
 def _embedding(
@@ -202,62 +250,6 @@ def _probes_answer(
     question: messages.FeatureProbesQuestion, finding: Finding, probes: Sequence[messages.FeatureProbe]
 ) -> str:
     return as_text(copied(messages.FeatureProbesAnswer, finding, id=question.id, probes=probes))
-
-
-# --- answers --------------------------------------------------------------------------------------
-
-
-_LIST_SECONDS: Final = 2.0  # between two looks at all sets
-_SET_SECONDS: Final = 1.0  # at one of them
-_BUSY: Final = 10  # times as long as a look took, the next one waits
-
-
-class FeatureAnswers:
-    def __init__(self, shelf: FeatureShelf) -> None:
-        self._shelf = shelf
-        self._list_turns = Turns()
-        analyses = FeatureAnalyses()
-        self.single: dict[type[Question], Single] = {
-            messages.FeatureMapQuestion: self._of_set(answer_map),
-            messages.FeatureUnitQuestion: self._of_set(answer_unit),
-            messages.FeatureSampleQuestion: self._of_set(answer_sample),
-        }
-        self.followed: dict[type[Question], Followed] = {
-            messages.FeatureSetsQuestion: self._follow_sets,
-            messages.FeatureSetQuestion: self._feed(_follow_set),
-            messages.FeatureSimilarityQuestion: self._feed(analyses.similarity),
-            messages.FeatureLayersQuestion: self._feed(analyses.layers),
-            messages.FeatureProbesQuestion: self._feed(analyses.probes),
-            messages.FeaturePointsQuestion: self._feed(analyses.points),
-            messages.FeatureReduceQuestion: self._feed(analyses.reduce),
-        }
-
-    def _of_set(self, answer: Callable[[OpenSet, Any], bytes]) -> Single:
-        async def handler(question: Any) -> Frame:
-            opened = await in_thread(self._shelf.known, question.set_id)
-            return await opened.turns.take(answer, opened, question)
-
-        return handler
-
-    def _feed(self, feed: Callable[[OpenSet, Any, object], Frames]) -> Followed:
-        async def frames(question: Any, page: object) -> Frames:
-            opened = await in_thread(self._shelf.known, question.set_id)
-            async with aclosing(feed(opened, question, page)) as found:
-                async for frame in found:
-                    yield frame
-
-        return frames
-
-    async def _follow_sets(self, question: messages.FeatureSetsQuestion, page: object) -> Frames:
-        sent: list[messages.FeatureSetListing] | None = None
-        while True:
-            began = time.monotonic()
-            listings = await self._list_turns.take(lambda: [*map(listing_of, self._shelf.sets().values())])
-            if listings != sent:
-                sent = listings
-                yield as_text(messages.FeatureSetsAnswer(id=question.id, sets=listings))
-            # A folder that takes long to look through is looked through less often.
-            await asyncio.sleep(max(_LIST_SECONDS, _BUSY * (time.monotonic() - began)))
 
 
 async def _follow_set(opened: OpenSet, question: messages.FeatureSetQuestion, page: object) -> Frames:

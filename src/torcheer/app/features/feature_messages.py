@@ -26,9 +26,6 @@ Side = Annotated[int, Meta(ge=1, le=1024)]
 Layer = Annotated[int, Meta(ge=0, lt=MAX_LAYERS)]
 
 
-# --- what a page asks ------------------------------------------------------------------------
-
-
 class FeatureQuestion(Question, frozen=True):
     """About one set."""
 
@@ -108,9 +105,6 @@ class FeatureSampleQuestion(FeatureLayerQuestion, frozen=True, tag="feature_samp
     """All values of a layer for one sample; where they are many, some of them, evenly chosen."""
 
     sample: Count
-
-
-# --- what the server answers -----------------------------------------------------------------
 
 
 class FeatureSetListing(Struct, frozen=True, kw_only=True):

@@ -27,14 +27,6 @@ _HEAD_BYTES: Final = 4096  # the format stands at the beginning
 _SIGN: Final = f'"{FORMAT}"'.encode()
 
 
-def is_feature_folder(path: Path) -> bool:
-    try:
-        with open_file(path / NAME) as file:
-            return _SIGN in file.read(_HEAD_BYTES)
-    except OSError:
-        return False
-
-
 def is_place_elsewhere(place: str) -> bool:
     """A URL: `s3://bucket/vgg`."""
     return "://" in place
@@ -47,7 +39,10 @@ def find_features(root: Path, links: LinkRule | None = None) -> FoundRuns:
 
 def _look_into(folder: Path, links: LinkRule) -> FolderEntries:
     entries = list(entries_in(folder))
-    is_set = any(entry.name == NAME for entry in entries) and is_feature_folder(folder)
+    is_set = False
+    if any(entry.name == NAME for entry in entries):
+        with suppress(OSError), open_file(folder / NAME) as file:
+            is_set = _SIGN in file.read(_HEAD_BYTES)
     followed = entries if is_set else [entry for entry in entries if is_shown_folder(entry)]
     allowed = [entry.name for entry in followed if links.allows_entry(entry)]
     num_links_out = len(followed) - len(allowed)
@@ -102,7 +97,11 @@ class OpenSet:
     def features(self) -> Features:
         """Opened anew where the manifest is another one."""
         with self._lock:
-            trace = self._manifest_trace()
+            trace = None
+            if self.folder is not None:
+                with suppress(OSError):
+                    status = os.stat(self.folder / NAME)
+                    trace = status.st_mtime_ns, status.st_size
             if self._features is None or trace != self._trace:
                 self._store = store_at(self.place.place)
                 content = self._store.read(NAME)
@@ -161,15 +160,6 @@ class OpenSet:
                 newest = max(newest, place.stat().st_mtime)
         return newest
 
-    def _manifest_trace(self) -> tuple[int, int] | None:
-        if self.folder is None:
-            return None
-        try:
-            status = os.stat(self.folder / NAME)
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
-
 
 MAX_SETS: Final = 1000
 _SCAN_SECONDS: Final = 1.0  # a search that was made so lately is good enough
@@ -183,7 +173,14 @@ class FeatureShelf:
         self, folders: Sequence[Path], urls: Sequence[str] = (), links: LinkRule | None = None
     ) -> None:
         self._folders = RunFolders(folders, partial(find_features, links=links))
-        self._urls = [_place_of(url) for url in dict.fromkeys(urls)]
+        self._urls = [
+            FeaturePlace(
+                id=hashlib.blake2s(url.encode(), digest_size=8).hexdigest(),
+                name=url.rstrip("/").rpartition("/")[2] or url,
+                place=url,
+            )
+            for url in dict.fromkeys(urls)
+        ]
         self._lock = threading.Lock()
         self._scanned_at = float("-inf")
         self._sets: dict[str, OpenSet] = {}
@@ -193,9 +190,11 @@ class FeatureShelf:
         with self._lock:
             if time.monotonic() - self._scanned_at >= _SCAN_SECONDS:
                 try:
-                    found = {place.id: place for place in (*self._found(), *self._urls)}
+                    runs = list(self._folders.look().runs.values())[:MAX_SETS]
                 except OSError:  # no more files can be opened: what was there is likely to be there still
                     return dict(self._sets)
+                places = [FeaturePlace(id=run.id, name=run.name, place=str(run.path)) for run in runs]
+                found = {place.id: place for place in (*places, *self._urls)}
                 kept = {one: old for one, old in self._sets.items() if found.get(one) == old.place}
                 self._sets = {one: kept.get(one) or OpenSet(place) for one, place in found.items()}
                 self._scanned_at = time.monotonic()
@@ -210,21 +209,9 @@ class FeatureShelf:
             raise InputError(_GONE)
         return found
 
-    def is_empty(self) -> bool:
-        return not self.sets()
-
-    def _found(self) -> list[FeaturePlace]:
-        runs = list(self._folders.look().runs.values())[:MAX_SETS]
-        return [FeaturePlace(id=run.id, name=run.name, place=str(run.path)) for run in runs]
-
 
 def shelf_of(paths: Sequence[str | Path], links: LinkRule | None = None) -> FeatureShelf | None:
     """None where no path leads to a place that could hold some."""
     urls = [str(path) for path in paths if is_place_elsewhere(str(path))]
     folders = [Path(path) for path in paths if not is_place_elsewhere(str(path)) and Path(path).is_dir()]
     return FeatureShelf(folders, urls, links) if folders or urls else None
-
-
-def _place_of(url: str) -> FeaturePlace:
-    name = url.rstrip("/").rpartition("/")[2] or url
-    return FeaturePlace(id=hashlib.blake2s(url.encode(), digest_size=8).hexdigest(), name=name, place=url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy
 
@@ -19,9 +19,6 @@ from torcheer.graph import readable_bytes
 
 MAX_NAME: Final = 80
 MAX_CLASSES: Final = 1000  # more different labels are not told apart by name
-_NOTHING_YET: Final = (
-    "no sample of this set is there yet: wait until the extraction has written its first batch."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +45,9 @@ def choose(opened: OpenSet, most: int) -> Chosen:
     progress = opened.progress()
     done, labels = progress.done, opened.labels()
     if not len(done):
-        raise InputError(_NOTHING_YET)
+        raise InputError(
+            "no sample of this set is there yet: wait until the extraction has written its first batch."
+        )
     known = None if labels is None else labels[done]
     groups = known if label_kind(known) == "classes" else None
     taken = chosen_samples(len(done), min(most, len(done)), groups)
@@ -82,9 +81,6 @@ def label_text(label: object) -> str:
     if isinstance(label, float | numpy.floating):
         return f"{label:.6g}"
     return clipped(str(label), MAX_NAME)
-
-
-# --- about a set ----------------------------------------------------------------------------------
 
 
 MAX_SHOWN_LAYERS: Final = 2000
@@ -161,6 +157,8 @@ def set_answer(opened: OpenSet, number: int) -> messages.FeatureSetAnswer:
 
 def _layer(features: Features, array: ArraySpec, origin: LayerOrigin | None) -> messages.FeatureLayer:
     is_ragged = array.layout == "ragged"
+    # Of what varies only the journals know; they are read already.
+    num_bytes = features[array.name].nbytes if is_ragged else array.row_bytes * features.num_samples
     return messages.FeatureLayer(
         name=clipped(array.name),
         label="" if origin is None else clipped(origin.label),
@@ -169,21 +167,11 @@ def _layer(features: Features, array: ArraySpec, origin: LayerOrigin | None) -> 
         dims=[clipped(one, 40) for one in array.dims[:_MAX_DIMS]],
         dtype=str(array.numpy_dtype),
         num_units=0 if is_ragged else (countable(math.prod(array.shape)) or 0),
-        num_bytes=countable(_bytes_of(features, array)) or 0,
+        num_bytes=countable(num_bytes) or 0,
         transforms=()
         if origin is None
         else [clipped(one, 120) for one in origin.transforms[:_MAX_TRANSFORMS]],
     )
-
-
-def _bytes_of(features: Features, array: ArraySpec) -> int:
-    """Of what varies only the journals know; they are read already."""
-    if array.layout == "ragged":
-        return features[array.name].nbytes
-    return array.row_bytes * features.num_samples
-
-
-# --- values ---------------------------------------------------------------------------------------
 
 
 MAX_READ_BYTES: Final = 512 << 20  # for one picture
@@ -291,7 +279,8 @@ def answer_sample(opened: OpenSet, question: messages.FeatureSampleQuestion) -> 
     count = min(flat.size, _MAX_SAMPLE_VALUES)
     units = numpy.arange(count) * flat.size // max(1, count)
     labels = opened.labels()
-    figures = _figures(flat)
+    values = flat.astype(numpy.float64)
+    values = values[numpy.isfinite(values)]
     answer = messages.FeatureSampleAnswer(
         id=question.id,
         sample=question.sample,
@@ -300,19 +289,11 @@ def answer_sample(opened: OpenSet, question: messages.FeatureSampleQuestion) -> 
         shape=list(whole.shape),
         units=() if count == flat.size else units.tolist(),
         num_units=flat.size,
-        **figures,
+        mean=finite(float(values.mean())) if values.size else None,
+        std=finite(float(values.std())) if values.size else None,
+        low=float(values.min()) if values.size else None,
+        high=float(values.max()) if values.size else None,
+        num_zeros=int((flat == 0).sum()),
+        num_bad=int(flat.size - values.size),
     )
     return binary_frame(answer, flat[units].astype("<f4").tobytes())
-
-
-def _figures(flat: Array) -> dict[str, Any]:
-    values = flat.astype(numpy.float64)
-    values = values[numpy.isfinite(values)]
-    return {
-        "mean": finite(float(values.mean())) if values.size else None,
-        "std": finite(float(values.std())) if values.size else None,
-        "low": float(values.min()) if values.size else None,
-        "high": float(values.max()) if values.size else None,
-        "num_zeros": int((flat == 0).sum()),
-        "num_bad": int(flat.size - values.size),
-    }

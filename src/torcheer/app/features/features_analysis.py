@@ -53,9 +53,6 @@ def principal_points(
     return places, note
 
 
-# --- the process ----------------------------------------------------------------------------------
-
-
 _MOST_CONFUSED: Final = 60  # labels, in a table that can be looked at
 _CHECK_BYTES: Final = 32 << 20
 _READING: Final = 0.3  # of the work
@@ -102,7 +99,6 @@ class CountedRows:
 
 
 def _reading(reports: Reports, num_rows: int) -> Callable[[int], None]:
-    """Reports how far the reading of so many rows is."""
     num_read = 0
 
     def add(count: int) -> None:
@@ -229,17 +225,13 @@ def probed(features: Features, order: Order, number: int, says: Callable[[float]
         )
     except TorcheerError as error:
         return FeatureProbe(layer=number, why=clipped(str(error)), confusion=())
-    names, confusion = _confusion(found.classes, found.confusion)
+    names: Sequence[str] = ()
+    confusion: Sequence[Sequence[int]] = ()
+    if found.classes is not None and found.confusion is not None and len(found.classes) <= _MOST_CONFUSED:
+        names = [clipped(label_text(one), MAX_NAME) for one in found.classes]
+        confusion = found.confusion.tolist()
     scores = [finite(float(one)) for one in found.scores]
     return copied(FeatureProbe, found, layer=number, why="", scores=scores, labels=names, confusion=confusion)
-
-
-def _confusion(
-    classes: Array | None, confusion: Indices | None
-) -> tuple[Sequence[str], Sequence[Sequence[int]]]:
-    if classes is None or confusion is None or len(classes) > _MOST_CONFUSED:
-        return (), ()
-    return [clipped(label_text(one), MAX_NAME) for one in classes], confusion.tolist()
 
 
 def points_task(features: Features, order: Order, reports: Reports) -> None:

@@ -83,9 +83,6 @@ def items_of(net: RankNet, choice: messages.NetItemChoice) -> Items:
     )
 
 
-# --- which -----------------------------------------------------------------------------------------
-
-
 def _chosen(net: RankNet, choice: messages.NetItemChoice) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     if choice.scope == "batch":
         count = min(num_items(net, choice.variable, choice.step), choice.most)
@@ -146,14 +143,12 @@ def _labels(net: RankNet, key: str, steps: Sequence[int], items: Sequence[int]) 
     if key in ("", _ITEM):
         return [str(item) for item in items] if key else []
     by_step = {step: _labels_at(net, key, step) for step in dict.fromkeys(steps)}
-    return [clipped(_label(by_step[step], item), _MAX_LABEL) for step, item in zip(steps, items, strict=True)]
-
-
-def _label(of_moment: Sequence[str], item: int) -> str:
-    """One for each item of the batch, or one for all of them."""
-    if len(of_moment) == 1:
-        return of_moment[0] or _NO_LABEL
-    return (of_moment[item] if item < len(of_moment) else "") or _NO_LABEL
+    found = []
+    for step, item in zip(steps, items, strict=True):
+        its = by_step[step]  # one for each item of the batch, or one for all of them
+        place = 0 if len(its) == 1 else item
+        found.append(clipped((its[place] if place < len(its) else "") or _NO_LABEL, _MAX_LABEL))
+    return found
 
 
 def _labels_at(net: RankNet, key: str, step: int) -> Sequence[str]:
@@ -286,14 +281,9 @@ def _sound(plan: RowPlan, read: Sequence[Array | None]) -> LayerRows:
     return LayerRows(numpy.stack(kept), plan.places[numpy.array(is_sound)], "; ".join(notes))
 
 
-# --- answers --------------------------------------------------------------------------------------
-
-
 _KEPT_MATRIX_BYTES: Final = 1 << 26  # of matrices
 _MOST_MEANS: Final = 1 << 24  # units by labels
 _MOST_LIKENESS_BYTES: Final = 1 << 30  # of rows that are read for one answer
-_NO_ROOM: Final = "the layers before it are all that can be read for one answer: choose fewer items."
-_SOURCE_VARIABLE: Final = "Act"
 
 
 class _Seen(NamedTuple):
@@ -403,13 +393,18 @@ class Analyses:
                 if (plan.key, question.metric) not in self._matrices:
                     room -= plan.num_bytes
                 if room < 0:
-                    raise InputError(_NO_ROOM)
+                    raise InputError(
+                        "the layers before it are all that can be read for one answer: choose fewer items."
+                    )
                 matrix, places, _ = self._seen(run, question.rank, plan, question.metric)
             except InputError as error:
                 why = clipped(str(error))
             else:
                 contrast = contrast_of(matrix, _label_numbers(items, places), messages.NetContrast)
-                known.append((len(told), _of_all(matrix, places, len(items))))
+                # With NaN for items that the layer has not, so that it can be held against others.
+                values = numpy.full((len(items), len(items)), numpy.nan)
+                values[numpy.ix_(places, places)] = matrix.values
+                known.append((len(told), replace(matrix, values=values, order=numpy.arange(len(items)))))
             told.append(messages.NetLayerLikeness(layer=layer, contrast=contrast, why=why))
         values = numpy.full((len(told), len(told)), numpy.nan)
         for at, (row, one) in enumerate(known):
@@ -481,7 +476,7 @@ class Analyses:
     def _field(self, run: OpenRun, question: messages.NetFieldQuestion) -> bytes:
         items, plan = self._planned(run, question)
         rows = self._rows(run, question.rank, plan)
-        plan = self._plan(run, question.rank, items, question.source, _SOURCE_VARIABLE)
+        plan = self._plan(run, question.rank, items, question.source, "Act")
         sources = self._rows(run, question.rank, plan)
         both, ours, theirs = numpy.intersect1d(rows.places, sources.places, return_indices=True)
         if not len(both):
@@ -533,10 +528,3 @@ def _tree(
     except MissingLibraryError as error:  # the matrix is worth seeing without it
         return *nothing, str(error).rstrip(".")
     return kept, found.tree, kept[found.order], ""
-
-
-def _of_all(matrix: SimilarityMatrix, places: NDArray[numpy.int64], num_items: int) -> SimilarityMatrix:
-    """With rows of NaN for items that the layer has not, so that it can be held against others."""
-    values = numpy.full((num_items, num_items), numpy.nan)
-    values[numpy.ix_(places, places)] = matrix.values
-    return replace(matrix, values=values, order=numpy.arange(num_items))

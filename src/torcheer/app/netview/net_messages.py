@@ -32,9 +32,6 @@ Layers = Annotated[list[LayerName], Meta(max_length=2048)]
 Direction = Literal["received", "sent"]
 
 
-# --- what a page asks ------------------------------------------------------------------------
-
-
 class NetQuestion(RunQuestion, frozen=True):
     """About the network of a run, as one of its ranks wrote it."""
 
@@ -97,9 +94,6 @@ class NetWeightsQuestion(NetQuestion, frozen=True, tag="net_weights"):
     item: Count  # attention is different for each
     direction: Direction
     variable: Annotated[str, Meta(max_length=64)]  # Wt, or what goes with it: Grad, Delta, exp_avg…
-
-
-# --- what the server answers -----------------------------------------------------------------
 
 
 class NetVariable(Struct, frozen=True, kw_only=True):
@@ -200,9 +194,6 @@ Scope = Literal["batch", "moments", "all"]
 Metric = Literal["correlation", "cosine", "euclidean"]
 
 
-# --- what a page asks ------------------------------------------------------------------------
-
-
 class NetItemChoice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which items, and what of each layer is taken as its response to them.
 
@@ -272,9 +263,6 @@ class NetFieldQuestion(NetAnalysisQuestion, frozen=True, tag="net_field"):
     source: LayerName
     above: Literal["zero", "mean"]  # what of a response counts: what is above 0, or above its mean over items
     minus_mean: bool  # what is particular to the unit: without the plain mean over all items
-
-
-# --- what the server answers -----------------------------------------------------------------
 
 
 class NetLabelChoice(Struct, frozen=True, kw_only=True):

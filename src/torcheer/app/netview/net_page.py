@@ -22,7 +22,6 @@ from torcheer.app.html_page import (
     MAX_BYTES,
     MAX_NOTEBOOK_BYTES,
     Bundle,
-    Subject,
     checked_bytes,
     frame_of,
     read_bundle,
@@ -96,9 +95,6 @@ def wishes(num_moments: int, variables: Sequence[str], weights: Sequence[str], n
     return [wish for _, _, wish in found]
 
 
-# --- values as pieces of JSON ---------------------------------------------------------------------
-
-
 _LEAST_TO_DEFLATE: Final = 256
 _WORTH_IT: Final = 0.9  # deflated, it must be that much smaller
 _GONE: Final = "this record is damaged, or was thinned out this moment"
@@ -127,7 +123,10 @@ def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:
     if one.found is None:
         head["shape"] = list(mark.outline.shape)
     if is_exact and is_there is None:
-        exact = _floats(values)
+        with numpy.errstate(all="ignore"):
+            exact: Array = values.astype("<f4")
+            if not numpy.all((exact == values) | (values != values)):  # four bytes do not hold them
+                exact = values.astype("<f8")
         head["encoding"], data = f"f{exact.itemsize}", exact.tobytes()
     else:
         levels = levels_of(values, is_there)
@@ -138,17 +137,6 @@ def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:
         if len(deflated) < _WORTH_IT * len(data):
             head["deflated"], data = True, deflated
     return b"".join((as_json(head)[:-1], b',"data":"', base64.b64encode(data), b'"}'))
-
-
-def _floats(values: Array) -> Array:
-    """Of four bytes, or of eight where four do not hold them."""
-    with numpy.errstate(all="ignore"):
-        small: Array = values.astype("<f4")
-        is_same = bool(numpy.all((small == values) | (values != values)))
-    return small if is_same else values.astype("<f8")
-
-
-# --- what goes into the page ----------------------------------------------------------------------
 
 
 _RANK: Final = 0
@@ -196,7 +184,11 @@ def embedded_net(run: OpenRun, budget: int, max_bytes: int) -> tuple[list[bytes]
         )
         room = budget - len(escaped(fixed)) - _REST_BYTES
         chosen = _chosen(subject, room) if max_bytes else _Chosen(subject, 0)
-    return chosen.written(_listing(run), max_bytes), chosen.has_no_room
+    summary = Summary(run)
+    summary.update()
+    # A file may be mailed: it does not say where it was made.
+    listing = msgspec.structs.replace(summary.listing, host="", spark_name="", spark=(), metrics=(), tags=())
+    return chosen.written(listing, max_bytes), chosen.has_no_room
 
 
 def _chosen(subject: _Subject, room: int) -> _Chosen:
@@ -249,13 +241,6 @@ def _moments_answer(subject: _Subject, kept: Sequence[int]) -> messages.NetMomen
     )
 
 
-def _listing(run: OpenRun) -> RunListing:
-    """What the page shows of the run. A file may be mailed: it does not say where it was made."""
-    summary = Summary(run)
-    summary.update()
-    return msgspec.structs.replace(summary.listing, host="", spark_name="", spark=(), metrics=(), tags=())
-
-
 class _Chosen:
     """What goes in. Filled wish by wish."""
 
@@ -290,7 +275,10 @@ class _Chosen:
         part = _PART_OF_A_WEIGHT if wish.is_of_weights and not self._is_exact else 1
         is_some = wish.is_of_weights or not self._frames
         is_main = not wish.is_of_weights and (wish.variable, wish.item) == (subject.variables[0], 0)
-        if not self._add(wanted, _frame_bytes(entries), part, is_some=is_some):
+        whys = [one for one in entries if isinstance(one, str)]
+        frame_bytes = _FRAME_BYTES + _NUMBER_BYTES * len(entries)
+        frame_bytes += len(escaped(as_json(whys))) if whys else 0
+        if not self._add(wanted, frame_bytes, part, is_some=is_some):
             self._lost |= {wish.moment} if is_main else set()
             return False
         pieces = [self._known.get(one.key) if isinstance(one, Wanted) else one for one in entries]
@@ -404,7 +392,6 @@ class _Chosen:
         return [f"Not in it: {clipped(', '.join(names), 200)}."] if names else []
 
     def _notes(self) -> list[str]:
-        """What a reader must know: how much of the run is in the file."""
         subject = self._subject
         parts = []
         for num, num_all, what in (
@@ -417,14 +404,6 @@ class _Chosen:
         if self._kept and not self._is_exact:
             notes.append("Values are rounded (≈).")
         return notes
-
-
-def _frame_bytes(entries: Sequence[object]) -> int:
-    whys = [one for one in entries if isinstance(one, str)]
-    return _FRAME_BYTES + _NUMBER_BYTES * len(entries) + (len(escaped(as_json(whys))) if whys else 0)
-
-
-# --- the page -------------------------------------------------------------------------------------
 
 
 _RUN: Final = "file"  # its id in a page that has no other
@@ -463,8 +442,7 @@ def write_net_page(folder: _Path, path: _Path, *, max_bytes: int = MAX_BYTES) ->
 
 def _pieces(folder: _Path, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     path = Path(os.path.abspath(folder))
-    subject = Subject(name=path.name, about="a network and its values", data_id="torcheer-net")
-    before, after = frame_of(subject, bundle)
+    before, after = frame_of(bundle, path.name, "a network and its values", "torcheer-net")
     room = max_bytes - len(before) - len(after)
     run = OpenRun(RunPlace(id=_RUN, name=path.name, path=path), RunReader, ArrayCache(1))
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,9 +85,6 @@ def _scaled(values: NDArray[Any], low: float, high: float) -> Codes:
     return codes
 
 
-# --- where values are -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RankNet:
     """One rank of a run as of now. For whoever holds the lock of the run."""
@@ -133,10 +131,11 @@ def find(net: RankNet, layer: str, variable: str, step: int, item: int) -> Found
 
 
 def found_in(net: RankNet, layer: NetLayer, variable: str, mark: Mark, item: int) -> Found | str:
-    """Where in a record the values of an item are."""
     shape = mark.outline.shape
     if variable == BIAS and len(shape) == 1 and layer.shape:
-        axis = _axis(net, layer, shape[0])
+        last = len(layer.shape) - 1  # the dimension that a vector belongs to
+        order = (0, last) if layer.name in net.net.by_map else (last, 0)
+        axis = next((axis for axis in order if layer.shape[axis] == shape[0]), None)
         if axis is not None:
             return Found(Stretch(mark, 0, shape[0]), shape, layer, axis)
     has_items = layer.has_items and len(shape) > 0
@@ -145,25 +144,13 @@ def found_in(net: RankNet, layer: NetLayer, variable: str, mark: Mark, item: int
         return f"this record has {some}: there is no item {item}, counted from 0"
     shape = item_shape(shape, has_items)
     count = math.prod(shape)
-    if count != layer.grid.num_units and not _has_room(layer.shape, shape):
+    # Sequences are not always of one length: one shape may lie in a corner of the other.
+    has_room = len(shape) == len(layer.shape) and all(map(operator.le, shape, layer.shape))
+    if count != layer.grid.num_units and not has_room:
         return (
             f"it was recorded with the shape {shape_text(shape)}, and the layer has {shape_text(layer.shape)}"
         )
     return Found(Stretch(mark, item * count if has_items else 0, count), shape, layer, None)
-
-
-def _axis(net: RankNet, layer: NetLayer, length: int) -> int | None:
-    """The dimension of a layer that a vector belongs to."""
-    last = len(layer.shape) - 1
-    for axis in (0, last) if layer.name in net.net.by_map else (last, 0):
-        if layer.shape[axis] == length:
-            return axis
-    return None
-
-
-def _has_room(large: Sequence[int], small: Sequence[int]) -> bool:
-    """Whether one shape lies in a corner of the other: sequences are not always of one length."""
-    return len(large) == len(small) and all(its <= room for its, room in zip(small, large, strict=True))
 
 
 def place_of(found: Found, unit: int) -> int | None:
@@ -195,9 +182,6 @@ def on_units(found: Found, numbers: Array) -> tuple[Array, NDArray[numpy.bool_] 
     return full.reshape(-1), is_there.reshape(-1)
 
 
-# --- bytes -----------------------------------------------------------------------------------------
-
-
 def read_stretches(reader: RunReader, wanted: Sequence[Stretch | None]) -> list[Array | None]:
     """Real numbers, flat; None for what is gone or damaged. Of large records only what is wanted is read."""
     found: list[Array | None] = [None] * len(wanted)
@@ -208,7 +192,10 @@ def read_stretches(reader: RunReader, wanted: Sequence[Stretch | None]) -> list[
     parts = reader.parts()
     for name, some in of_parts.items():
         part = parts.get(name)
-        slices = [_slice(one) for _, one in some]
+        slices = []
+        for _, (mark, start, count) in some:
+            shape, _, size = mark.outline
+            slices.append(Slice(mark.id, math.prod(shape) * size, start * size, count * size))
         if isinstance(part, SqlitePart):
             pieces = part.slices(slices)
         elif part is not None:
@@ -221,18 +208,10 @@ def read_stretches(reader: RunReader, wanted: Sequence[Stretch | None]) -> list[
     return found
 
 
-def _slice(stretch: Stretch) -> Slice:
-    shape, _, size = stretch.mark.outline
-    return Slice(stretch.mark.id, math.prod(shape) * size, stretch.start * size, stretch.size * size)
-
-
 def _cut(data: bytes | None, wanted: Slice) -> bytes | None:
     if data is None or len(data) != wanted.num_bytes:
         return None
     return data[wanted.start : wanted.start + wanted.size]
-
-
-# --- what is known of runs ------------------------------------------------------------------------
 
 
 _HELD_BYTES: Final = 1 << 28  # of weights that were asked for last
@@ -291,9 +270,6 @@ class Nets:
             return known
 
 
-# --- ranges ---------------------------------------------------------------------------------------
-
-
 Range = tuple[float, float]  # the first is larger where nothing is known
 
 
@@ -325,7 +301,6 @@ def weight_series(weight: str, what: str) -> str:
 
 
 def weight_mark(net: RankNet, name: str, step: int) -> Mark | str:
-    """The last record of a weight up to a step; or why there is none."""
     series = net.index.series.get(name)
     if series is None:
         return f"{name} was not recorded"

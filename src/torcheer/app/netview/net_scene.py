@@ -61,7 +61,9 @@ def checked(scene: NetScene) -> tuple[NetScene, str]:
     """What can be shown of it, and a note where that is not all."""
     layers: dict[str, NetLayer] = {}
     for layer in scene.layers:
-        if layer.name not in layers and len(layers) < MAX_LAYERS and _is_sound(layer):
+        is_shape = len(layer.shape) <= MAX_DIMS and min(layer.shape, default=0) >= 0
+        is_sound = is_layer_name(layer.name) and is_shape and math.prod(layer.shape) <= MAX_UNITS
+        if layer.name not in layers and len(layers) < MAX_LAYERS and is_sound:
             layers[layer.name] = layer
     connections = [
         # No series has a name that a page could not ask for; without its weights it is an arrow still.
@@ -73,13 +75,6 @@ def checked(scene: NetScene) -> tuple[NetScene, str]:
     note = f"{num_left_out:,} layers are left out: they are too many, or too large." if num_left_out else ""
     plain = [_plain_layer(layer, layers) for layer in layers.values()]
     return NetScene(layers=plain, connections=connections[:_MAX_CONNECTIONS]), note
-
-
-def _is_sound(layer: NetLayer) -> bool:
-    shape = layer.shape
-    if not is_layer_name(layer.name) or len(shape) > MAX_DIMS or min(shape, default=0) < 0:
-        return False
-    return math.prod(shape) <= MAX_UNITS
 
 
 def _plain_layer(layer: NetLayer, layers: dict[str, NetLayer]) -> NetLayer:
@@ -122,9 +117,6 @@ def _is_geometry(connection: Connection) -> bool:
         len(one) <= _MAX_GEOMETRY and all(-MAX_UNITS <= number <= MAX_UNITS for number in one)
         for one in (*numbers, (connection.groups,))
     )
-
-
-# --- the scene ------------------------------------------------------------------------------------
 
 
 BIAS: Final = "Bias"
@@ -216,9 +208,6 @@ def _split(name: str, layers: Mapping[str, object]) -> tuple[str, str] | None:
             return name[:at], name[at + 1 :]
         at = name.rfind(".", 0, at)
     return None
-
-
-# --- with its values -------------------------------------------------------------------------------
 
 
 def _with_values(scene: NetScene, named: Series, index: RankIndex, source: Source, note: str) -> RunScene:

@@ -143,9 +143,7 @@ def _told(moments: messages.NetMomentsAnswer, count: int) -> tuple[object, ...]:
     return moments.steps[:count], moments.times[:count], counters
 
 
-SeenScene = tuple[
-    RunScene, Sequence[int]
-]  # what a page was told of a network, and of which ranks there is one
+SeenScene = tuple[RunScene, Sequence[int]]  # what a page was told: a network, and which ranks have one
 
 _PUSH_SECONDS: Final = 0.25  # between two answers: a page that follows shows each moment soon
 
@@ -159,7 +157,6 @@ def follow_net(nets: Nets, watch: Watch, question: messages.NetSceneQuestion) ->
 def follow_moments(
     nets: Nets, watch: Watch, question: messages.NetMomentsQuestion
 ) -> AsyncGenerator[str, None]:
-
     def look(
         run: OpenRun, before: messages.NetMomentsAnswer | None
     ) -> Looked[str, messages.NetMomentsAnswer]:
@@ -354,15 +351,11 @@ def answer_unit(nets: Nets, run: OpenRun, question: messages.NetUnitQuestion) ->
     steps: dict[str, int] = {}
     for (variable, stretch), its in zip(wanted.items(), numbers, strict=True):
         if stretch is not None and its is not None:
-            values[variable] = _plain(float(its[0]))
+            value = float(its[0])
+            names = {math.inf: "Infinity", -math.inf: "-Infinity"}
+            values[variable] = "NaN" if math.isnan(value) else names.get(value, value)
             steps[variable] = countable(stretch.mark.step) or 0
     return as_text(messages.NetUnitAnswer(id=question.id, values=values, steps=steps))
-
-
-def _plain(value: float) -> float | str:
-    if math.isnan(value):
-        return "NaN"
-    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def answer_unit_series(nets: Nets, run: OpenRun, question: messages.NetUnitSeriesQuestion) -> bytes:
@@ -432,8 +425,8 @@ class _Known(NamedTuple):
     connection: Connection
     other: NetLayer
     weight: Array | str
-    step: int = 0
-    source_values: Array | None = None
+    step: int
+    source_values: Array | None
 
 
 def answer_weights(nets: Nets, run: OpenRun, question: messages.NetWeightsQuestion) -> bytes:
@@ -447,7 +440,11 @@ def answer_weights(nets: Nets, run: OpenRun, question: messages.NetWeightsQuesti
         ]
         own = [(one, other) for one, (this, other) in ends if this == layer.name]
         for connection, other in own[:_MAX_CONNECTIONS]:
-            known = _known(nets, net, connection, net.net.layers[other], question)
+            found = _weight(nets, net, connection, question)
+            weight, step = (found, 0) if isinstance(found, str) else (found[0], found[1].step)
+            needs_source = connection.form == "embedding" and not isinstance(found, str)
+            values = _values(net, connection.source, question) if needs_source else None
+            known = _Known(connection, net.net.layers[other], weight, step, values)
             by_layer.setdefault(other, []).append(known)
         bias = _bias(net, layer, question)
     blocks, levels = [], []
@@ -455,32 +452,18 @@ def answer_weights(nets: Nets, run: OpenRun, question: messages.NetWeightsQuesti
     for name, some in by_layer.items():
         room -= some[0].other.grid.num_units
         laid = [(one.step, _lay(one, layer, question)) for one in some] if room >= 0 else [(0, _TOO_MANY)]
-        whys = [found for _, found in laid if isinstance(found, str)]
-        good = [(step, found) for step, found in laid if not isinstance(found, str)]
+        whys = [one for _, one in laid if isinstance(one, str)]
+        good = [(step, one) for step, one in laid if not isinstance(one, str)]
         its, step = NO_LEVELS, 0
         if good:  # where several connections lead to a unit, they add up
             step = max(step for step, _ in good)
-            num_weights += sum(int(numpy.count_nonzero(found.is_connected)) for _, found in good)
-            values = functools.reduce(operator.add, [found.values for _, found in good])
-            its = levels_of(values, functools.reduce(operator.or_, [found.is_connected for _, found in good]))
+            num_weights += sum(int(numpy.count_nonzero(one.is_connected)) for _, one in good)
+            added = functools.reduce(operator.add, [one.values for _, one in good])
+            its = levels_of(added, functools.reduce(operator.or_, [one.is_connected for _, one in good]))
         blocks.append(block_of(name, step, its, "" if good else whys[-1]))
         levels.append(its)
     answer = messages.NetWeightsAnswer(id=question.id, blocks=blocks, bias=bias, num_weights=num_weights)
     return binary_frame(answer, frame_bytes(levels))
-
-
-def _known(
-    nets: Nets,
-    net: RankNet,
-    connection: Connection,
-    other: NetLayer,
-    question: messages.NetWeightsQuestion,
-) -> _Known:
-    found = _weight(nets, net, connection, question)
-    if isinstance(found, str):
-        return _Known(connection, other, found)
-    values = _values(net, connection.source, question) if connection.form == "embedding" else None
-    return _Known(connection, other, found[0], found[1].step, values)
 
 
 def _weight(

@@ -119,7 +119,6 @@ class TensorSeries:
         return numpy.array(self._steps, numpy.int64), numpy.array(self._times, numpy.float64)
 
     def last_up_to(self, step: int) -> Mark | None:
-        """The last record at or before a step."""
         marks = self.marks
         place = bisect_right(self._steps, step)
         return marks[place - 1] if place else None
@@ -169,7 +168,6 @@ class NetIndex:
         return sorted(rank for rank, index in self._ranks.items() if index.series or index.scene)
 
     def read_on(self, reader: RunReader) -> None:
-        """Take in what is new as of the last refresh."""
         parts = reader.parts()
         if any(
             part not in parts or reader.restarts(part) != restarts

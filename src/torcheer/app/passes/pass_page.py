@@ -17,7 +17,6 @@ from torcheer.app.html_page import (
     MAX_BYTES,
     MAX_NOTEBOOK_BYTES,
     Bundle,
-    Subject,
     checked_bytes,
     frame_of,
     read_bundle,
@@ -125,7 +124,10 @@ def embedded(
     # Heads are often shorter than was planned for: there may be room for a few more.
     for one, num_bytes in zip(wanted, [*given, *[0] * (len(wanted) - len(given))], strict=True):
         found = _looked_at(source, one, num_bytes) if num_bytes or left > _HEAD_BYTES else None
-        part = b"" if found is None or isinstance(found, str) else _part(one, *found)
+        part = b""
+        if found is not None and not isinstance(found, str):
+            described = escaped(as_json({"kind": one.kind, "index": one.index, "view": found[0]}))
+            part = b"".join((described[:-1], b',"data":"', base64.b64encode(found[1]), b'"}'))
         if isinstance(found, str):
             reasons.append({"kind": one.kind, "index": one.index, "reason": found})
         elif found is None or len(part) + 1 > left:
@@ -134,18 +136,14 @@ def embedded(
             left -= len(part) + 1
             parts.append(part)
             if one.kind == "output":
-                _add_shares(shares, len(document.ops), one.index, found[0])
+                view = found[0]
+                for name, count in (("zeros", view.num_zeros), ("nonfinite", view.num_nan + view.num_inf)):
+                    its = shares.setdefault(name, [None] * len(document.ops))
+                    its[one.index] = count / view.num_elements if view.num_elements else None
         on_read(one.num_bytes)
     notes = _notes(wanted, left_out, max_bytes)
     tail = as_json({"figures": shares, "reasons": reasons, "notes": notes})
     return [*joined(head + b',"tensors":[', parts), b"]," + escaped(tail)[1:]]
-
-
-def _add_shares(shares: dict[str, list[float | None]], num_ops: int, op: int, view: TensorView) -> None:
-    counts = {"zeros": view.num_zeros, "nonfinite": view.num_nan + view.num_inf}
-    for name, count in counts.items():
-        its = shares.setdefault(name, [None] * num_ops)
-        its[op] = count / view.num_elements if view.num_elements else None
 
 
 def joined(before: bytes, parts: Sequence[bytes]) -> list[bytes]:
@@ -168,11 +166,6 @@ def _looked_at(source: PassSource, one: Wanted, num_bytes: int) -> tuple[TensorV
     least = max(num_bytes, _SMALL_BYTES)
     window = default_window(found[0].shape, least, item_bytes=int(found[0].encoding[1]))
     return source.tensor(one.kind, one.index, window)
-
-
-def _part(one: Wanted, view: TensorView, values: bytes) -> bytes:
-    head = escaped(as_json({"kind": one.kind, "index": one.index, "view": view}))
-    return b"".join((head[:-1], b',"data":"', base64.b64encode(values), b'"}'))
 
 
 def escaped(json: bytes) -> bytes:
@@ -212,8 +205,7 @@ def write_page(source: PassSource, path: str | os.PathLike[str], *, max_bytes: i
 
 def _pieces(source: PassSource, max_bytes: int, bundle: Bundle) -> Sequence[bytes]:
     max_bytes = checked_bytes(max_bytes)
-    subject = Subject(name=source.name, about="a pass through a model", data_id="torcheer-data")
-    before, after = frame_of(subject, bundle)
+    before, after = frame_of(bundle, source.name, "a pass through a model", "torcheer-data")
     wanted = tensors_of(source.document()) if max_bytes else []
     with Progress("writing the page", sum(one.num_bytes for one in wanted)) as progress:
         data = embedded(source, max_bytes - len(before) - len(after), max_bytes, progress.add)

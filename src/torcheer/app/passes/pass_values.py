@@ -57,9 +57,6 @@ class StoredTensor(Row, frozen=True):
     numbers: list[int | float] = []
 
 
-# --- checks, when the file is opened -------------------------------------------------------------------
-
-
 def check_stored(stored: StoredTensor, file: TensorBytes) -> None:
     """ValueError unless the file has all the bytes that the value is made of."""
     if stored.kind not in ("dense", "meta", *_KINDS):
@@ -126,9 +123,6 @@ Slot = tuple[int, int]  # a node, and which of its gradients
 Read = tuple[Array, str, str]  # the numbers, torch's name of their type, a note
 
 
-# --- rows of the structure: what is needed of them -----------------------------------------------------
-
-
 class StoredOp(Row, frozen=True):
     call: Raw
     parents: Raw
@@ -192,9 +186,6 @@ class StoredPass(Row, frozen=True):
     treated: list[tuple[int, Any]]
     warnings: Raw
     gradients: StoredGradients | None = None
-
-
-# --- which value ---------------------------------------------------------------------------------------
 
 
 class PassValues:
@@ -287,7 +278,6 @@ class PassValues:
 
 
 def _made_by_postfunc(tree: Any) -> StoredTensor | str:
-    """What a postfunc returned, if it is a tensor."""
     if isinstance(tree, list) and len(tree) == 2 and tree[0] == "value":
         try:
             return msgspec.convert(tree[1], StoredTensor)
@@ -299,7 +289,6 @@ def _made_by_postfunc(tree: Any) -> StoredTensor | str:
 def _slots_of(
     gradients: StoredGradients | None, num_ops: int, params: set[str]
 ) -> dict[int | str, list[Slot]]:
-    """Where the gradients of an op, or of a parameter, are kept."""
     slots: dict[int | str, list[Slot]] = {}
     if gradients is None:
         return slots

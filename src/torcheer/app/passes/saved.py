@@ -47,7 +47,10 @@ class SavedPasses:
 
     def __init__(self, paths: Sequence[Path], links: LinkRule | None = None) -> None:
         self._paths = [Path(os.path.abspath(path)) for path in paths]
-        self._base = _common_folder(self._paths)
+        self._base: Path | None = None  # the folder from which all names begin
+        with suppress(ValueError):  # there is none, as on two drives
+            folders = [path if path.is_dir() else path.parent for path in self._paths]
+            self._base = Path(os.path.commonpath(folders))
         self._links = links or links_within(*self._paths)
 
     def listing(self) -> Sequence[PassListing]:
@@ -77,14 +80,6 @@ class SavedPasses:
         )
 
 
-def _common_folder(paths: Sequence[Path]) -> Path | None:
-    """The folder from which all names begin; None where there is none, as on two drives."""
-    try:
-        return Path(os.path.commonpath([path if path.is_dir() else path.parent for path in paths]))
-    except ValueError:
-        return None
-
-
 def _files(path: Path, links: LinkRule) -> Iterator[Path]:
     if not path.is_dir():
         yield path
@@ -108,9 +103,6 @@ def _is_pass(path: Path) -> bool:
             return b'"torcheer.' in file.read(_HEAD_BYTES)
     except OSError:
         return False
-
-
-# --- the document of a pass -----------------------------------------------------------------------
 
 
 _decode = msgspec.json.Decoder(PassDocument).decode
@@ -144,9 +136,6 @@ def without_values(document: PassDocument) -> PassDocument:
     ops = [replace(op, has_value=False, has_grad=False) for op in document.ops]
     params = [replace(param, has_value=False, has_grad=False) for param in document.params]
     return replace(document, ops=ops, params=params)
-
-
-# --- a saved pass as a source ---------------------------------------------------------------------
 
 
 _VERSION = 1  # of the file, as capture/keeping/stored.py has it
@@ -255,7 +244,6 @@ class PassFile:
         return self._document
 
     def tensor(self, kind: TensorKind, index: int, window: Window | None) -> tuple[TensorView, bytes] | str:
-        """The view and its values, or the reason why there are none."""
         read = self._read(kind, index)
         if isinstance(read, str):
             return read
@@ -263,7 +251,6 @@ class PassFile:
         return look_at(array, dtype, window, figures=self._figures_of(kind, index, read), note=note)
 
     def figures(self, name: str) -> list[float | None] | str:
-        """One figure of each op's output; None where there is no value to have it from."""
         if name not in ("zeros", "nonfinite"):
             return NO_FIGURE.format(name=name[:20])
         shares: list[float | None] = []

@@ -66,19 +66,16 @@ class RunFolders:
             for found in all_found:
                 inside = "" if found.name == _ROOT else found.name
                 place = "/".join(filter(None, (start, inside))) or _ROOT
-                run = RunPlace(
-                    id=_id(place), name=(folder.name or "/") if place == _ROOT else place, path=found.path
-                )
+                # Of the place in the folder, not of the path: it stays when the folder moves, and for the
+                # next server.
+                digest = hashlib.blake2s(place.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+                name = (folder.name or "/") if place == _ROOT else place
+                run = RunPlace(id=digest, name=name, path=found.path)
                 runs.setdefault(run.id, run)
         if len(runs) > MAX_RUNS:
             notes.append(f"there are {len(runs):,} runs; {MAX_RUNS:,} of them are shown.")
             runs = dict(list(runs.items())[:MAX_RUNS])
         return Places(runs=runs, note=" ".join(notes))
-
-
-def _id(place: str) -> str:
-    # Of the place in the folder, not of the path: it stays when the folder moves, and for the next server.
-    return hashlib.blake2s(place.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _starts(folders: Sequence[Path]) -> Sequence[str]:

@@ -26,11 +26,11 @@ from torcheer.app.runs import run_messages as messages
 from torcheer.app.runs import table_feed
 from torcheer.app.runs.layouts import answer_layout
 from torcheer.app.runs.open_run import OpenRun
-from torcheer.app.runs.run_news import GOES_ON, News, Watch, follow_anew, follow_many
+from torcheer.app.runs.run_news import GOES_ON, RUN_GONE, News, Watch, follow_anew, follow_many
 from torcheer.app.runs.run_passes import RunPass, answer_op_series, find_pass, listings
 from torcheer.app.runs.run_records import Distributions, RunTensors, answer_record, answer_records
 from torcheer.app.runs.run_shelf import RunShelf
-from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, Window, is_rising
+from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, is_rising
 from torcheer.app.runs.watched_figures import follow_figures, look_at_row, look_at_watched
 from torcheer.app.shared_analyses import Reductions
 from torcheer.app.wire import (
@@ -47,7 +47,7 @@ from torcheer.app.wire import (
     plain,
 )
 from torcheer.errors import InputError
-from torcheer.run import Alarm, Gap, RunReader, SeriesEntry, SeriesKey
+from torcheer.run import Alarm, RunReader, SeriesEntry, SeriesKey
 
 _LOOK_SECONDS: Final = 0.1  # at the series of one run
 _LIST_SECONDS: Final = 0.25  # between two answers about the list of runs
@@ -73,7 +73,7 @@ async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGen
                 for runs in chunks(changed):
                     answer = messages.RunsAnswer(
                         id=question.id,
-                        folder=shelf.shown_folder,
+                        folder=shelf.folders.shown,
                         is_all=is_first,
                         runs=runs,
                         gone=gone,
@@ -83,9 +83,6 @@ async def follow_runs(watch: Watch, question: messages.RunsQuestion) -> AsyncGen
                     is_first, gone = False, []
             await asyncio.sleep(_LIST_SECONDS)
             await news.wait()
-
-
-# --- series ------------------------------------------------------------------------------------
 
 
 async def follow_index(watch: Watch, question: messages.IndexQuestion) -> AsyncGenerator[str, None]:
@@ -106,7 +103,11 @@ def _new_series(run: OpenRun, former: News | None) -> News | None:
         known: Series = {} if former is None else former.cursor
         is_all = former is None or not known.keys() <= series.keys()
         known = {} if is_all else known
-        new = [_listing(entry) for key, entry in series.items() if known.get(key) != entry]
+        new = [
+            copied(messages.SeriesListing, entry, name=entry.name, last_time=finite(entry.last_time) or 0.0)
+            for key, entry in series.items()
+            if known.get(key) != entry
+        ]
         indexes = [
             messages.RunIndex(run_id=run.place.id, is_all=is_all and not number, series=some)
             for number, some in enumerate(chunks(new) if new or is_all else ())
@@ -114,13 +115,6 @@ def _new_series(run: OpenRun, former: News | None) -> News | None:
         return News(run, run.version, series, is_all, indexes)
 
     return run.try_look(look)
-
-
-def _listing(entry: SeriesEntry) -> messages.SeriesListing:
-    return copied(messages.SeriesListing, entry, name=entry.name, last_time=finite(entry.last_time) or 0.0)
-
-
-# --- alarms and gaps ------------------------------------------------------------------------------
 
 
 MAX_EVENTS: Final = 10_000  # of each kind in one answer
@@ -158,7 +152,12 @@ def _new_events(run: OpenRun, former: News | None) -> News | None:
     def look(reader: RunReader) -> News:
         tail = reader.events(None if former is None else former.cursor)
         alarms = [_alarm(run.place.id, alarm) for alarm in _ends(tail.alarms)]
-        gaps = [_gap(run.place.id, gap) for gap in _ends(tail.gaps)]
+        gaps = []
+        for gap in _ends(tail.gaps):
+            few = islice(gap.counts.items(), _MAX_COUNTS)
+            counts = {plain(name, _MAX_TEXT): plain(count) for name, count in few}
+            own = {"run_id": run.place.id, "time": finite(gap.time) or 0.0, "counts": counts}
+            gaps.append(copied(messages.GapListing, gap, _MAX_TEXT, **own))
         return News(run, run.version, tail.cursor, tail.is_fresh, [*alarms, *gaps])
 
     return run.try_look(look)
@@ -176,12 +175,6 @@ def _alarm(run_id: str, alarm: Alarm) -> messages.AlarmListing:
     )
 
 
-def _gap(run_id: str, gap: Gap) -> messages.GapListing:
-    counts = {plain(name, _MAX_TEXT): plain(count) for name, count in islice(gap.counts.items(), _MAX_COUNTS)}
-    time = finite(gap.time) or 0.0
-    return copied(messages.GapListing, gap, _MAX_TEXT, run_id=run_id, time=time, counts=counts)
-
-
 def _ends(events: Sequence[Any]) -> Sequence[Any]:
     """Of very many the first, with which it began, and the last."""
     if len(events) <= MAX_EVENTS:
@@ -191,9 +184,6 @@ def _ends(events: Sequence[Any]) -> Sequence[Any]:
 
 def _in_order(events: Sequence[Event]) -> Sequence[Event]:
     return _ends(sorted(events, key=lambda event: event.time))
-
-
-# --- points of scalars ----------------------------------------------------------------------------
 
 
 Block = tuple[messages.SeriesBlock, bytes]
@@ -272,7 +262,10 @@ class _SeriesLook:
         shown = None if sent is None else self._tail(name, sent._replace(seen=seen), arrays)
         if shown is not None:
             return self._block(name, shown, False, arrays.count) if shown.num_items else None
-        shown = arrays.show(axis, self._window(), self._question.num_buckets)
+        since = self._began if axis == "relative" else 0.0
+        low, high = self._question.low, self._question.high
+        window = None if low is None else low + since, None if high is None else high + since
+        shown = arrays.show(axis, window, self._question.num_buckets)
         self._sent[name] = _Sent(
             arrays, arrays.generation, arrays.count, 0, arrays.furthest(axis), self._began, seen
         )
@@ -293,12 +286,6 @@ class _SeriesLook:
         self._sent[name] = sent._replace(num_new=num_new, num_sent=arrays.count, furthest=furthest)
         return Shown("points", points)
 
-    def _window(self) -> Window:
-        low, high = self._question.low, self._question.high
-        if self._question.axis != "relative":
-            return low, high
-        return None if low is None else low + self._began, None if high is None else high + self._began
-
     def _block(self, name: str, shown: Shown, is_fresh: bool, num_points: int) -> Block:
         block = messages.SeriesBlock(
             run_id=self._run.place.id,
@@ -317,8 +304,6 @@ def _size_of_block(block: Block) -> int:
     return len(block[1])
 
 
-_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
-_NO_PASS: Final = "this pass is in no run of the folder: only those have figures over time."
 _PASSES_SECONDS: Final = 0.4
 _LISTED_SECONDS: Final = 10.0  # for all runs to be looked at
 
@@ -327,11 +312,11 @@ class RunAnswers:
     def __init__(self, shelf: RunShelf) -> None:
         self.shelf = shelf
         self.watch = Watch(shelf)
-        self._analysis_turns = Turns()  # one at a time for all runs: each takes much memory
         reductions = Reductions()
         nets = Nets()
         analyses = Analyses(nets)
-        of_run, of_net = self._of_run, self._of_net
+        of_run = self._of_run
+        one_at_a_time = Turns()  # for all runs: each takes much memory
         self.single: dict[type[Question], Single] = {
             messages.RecordsQuestion: of_run(answer_records),
             messages.LayoutQuestion: of_run(answer_layout),
@@ -344,7 +329,8 @@ class RunAnswers:
             net_messages.NetUnitSeriesQuestion: of_run(partial(net_values.answer_unit_series, nets)),
             net_messages.NetRasterQuestion: of_run(partial(net_values.answer_raster, nets)),
             net_messages.NetWeightsQuestion: of_run(partial(net_values.answer_weights, nets)),
-            **{kind: of_net(answer) for kind, answer in analyses.answers.items()},
+            # Beside other questions of the run: what is scrubbed does not wait for an analysis.
+            **{kind: of_run(answer, one_at_a_time) for kind, answer in analyses.answers.items()},
             messages.HparamsQuestion: self._hparams,
             messages.OpSeriesQuestion: self._op_series,
             table_feed.TableStatisticsQuestion: self._of_tables(table_feed.statistics_answer),
@@ -369,18 +355,10 @@ class RunAnswers:
             messages.ReduceQuestion: partial(self._reduce, reductions),
         }
 
-    def _of_run(self, answer: Callable[[OpenRun, Any], Frame]) -> Single:
+    def _of_run(self, answer: Callable[[OpenRun, Any], Frame], turns: Turns | None = None) -> Single:
         async def handler(question: Any) -> Frame:
             run = await self._run(question.run_id)
-            return await run.slow_turns.take(answer, run, question)
-
-        return handler
-
-    def _of_net(self, answer: Callable[[OpenRun, Any], Frame]) -> Single:
-        """Beside other questions of the run: what is scrubbed does not wait for an analysis."""
-
-        async def handler(question: Any) -> Frame:
-            return await self._analysis_turns.take(answer, await self._run(question.run_id), question)
+            return await (turns or run.slow_turns).take(answer, run, question)
 
         return handler
 
@@ -389,7 +367,7 @@ class RunAnswers:
         if run is None:
             run = await in_thread(self.shelf.run, run_id)
         if run is None:
-            raise InputError(_GONE)
+            raise InputError(RUN_GONE)
         return run
 
     async def _hparams(self, question: messages.HparamsQuestion) -> str:
@@ -400,7 +378,7 @@ class RunAnswers:
     async def _op_series(self, question: messages.OpSeriesQuestion) -> str:
         source = await self.pass_source(question.pass_id)
         if source is None:
-            raise InputError(_NO_PASS)
+            raise InputError("this pass is in no run of the folder: only those have figures over time.")
         return await source.run.slow_turns.take(answer_op_series, source, question)
 
     def _of_tables(self, answer: Callable[[Any, Sequence[table_feed.LoadedRecord]], Frame]) -> Single:

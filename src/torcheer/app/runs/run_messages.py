@@ -23,9 +23,6 @@ Buckets = Annotated[int, Meta(ge=1, le=4096)]
 Side = Annotated[int, Meta(ge=1, le=512)]
 
 
-# --- what a page asks ------------------------------------------------------------------------
-
-
 class RunQuestion(Question, frozen=True):
     """About one run."""
 
@@ -155,9 +152,6 @@ class EventsQuestion(Question, frozen=True, tag="events"):
     """Alarms and gaps of runs. Followed: the first answer is whole, later ones bring what is new."""
 
     run_ids: Annotated[list[Name], Meta(max_length=256)]
-
-
-# --- what the server answers -----------------------------------------------------------------
 
 
 class Metric(Struct, frozen=True, kw_only=True):

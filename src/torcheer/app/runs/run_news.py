@@ -13,7 +13,6 @@ from collections.abc import (
     Coroutine,
     Iterable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from contextlib import aclosing, contextmanager
@@ -31,9 +30,6 @@ from torcheer.run import InterruptedReading
 _BUSY: Final = 3  # times as long as an answer took to make, the next one waits
 _LONGEST_REST: Final = 0.5
 _ATTEMPT_SECONDS: Final = 0.25
-
-
-# --- looking --------------------------------------------------------------------------------------
 
 
 _LOG: Final = logging.getLogger("torcheer.app")
@@ -57,8 +53,7 @@ class Watch:
         self._followed: Counter[str] = Counter()
         self._num_followers = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._looking: asyncio.Task[None] | None = None
-        self._listing: asyncio.Task[None] | None = None
+        self._looking: Sequence[asyncio.Task[None]] = ()  # at runs, and at the list of them
         self._tidying: asyncio.Task[None] | None = None
         self._versions: dict[OpenRun, int] = {}
         self._under_way: set[OpenRun] = set()
@@ -75,7 +70,12 @@ class Watch:
         run_ids = frozenset(run_ids)
         self._followed.update(run_ids)
         self._num_followers += 1
-        self._begin()
+        self.shelf.followed = frozenset(self._followed)
+        if not self._looking:
+            if self._tidying is not None:
+                self._tidying.cancel()
+            works = (self._look_again_and_again(), self._list_again_and_again())
+            self._looking = [self._start(work) for work in works]
         try:
             yield
         finally:
@@ -84,22 +84,10 @@ class Watch:
             self.shelf.followed = frozenset(self._followed)
             self._num_followers -= 1
             if not self._num_followers:
-                self._end()
-
-    def _begin(self) -> None:
-        self.shelf.followed = frozenset(self._followed)
-        if self._looking is None:
-            if self._tidying is not None:
-                self._tidying.cancel()
-            self._looking = self._start(self._look_again_and_again())
-            self._listing = self._start(self._list_again_and_again())
-
-    def _end(self) -> None:
-        for task in (self._looking, self._listing):
-            if task is not None:
-                task.cancel()
-        self._looking = self._listing = None
-        self._tidying = self._start(self._tidy_up())
+                for task in self._looking:
+                    task.cancel()
+                self._looking = ()
+                self._tidying = self._start(self._tidy_up())
 
     async def _tidy_up(self) -> None:
         """Once nobody has wanted anything for a while, nothing is kept in memory for anybody."""
@@ -117,7 +105,6 @@ class Watch:
         return task
 
     async def find(self, run_ids: Iterable[str]) -> None:
-        """Search for runs that are not known yet."""
         for run_id in run_ids:
             if self.shelf.known(run_id) is None:
                 await in_thread(self.shelf.run, run_id, limiter=self._list_threads)
@@ -125,8 +112,6 @@ class Watch:
     def announce(self) -> None:
         self.news.set()
         self.news = asyncio.Event()
-
-    # --- runs that are followed -----------------------------------------------------------------
 
     async def _look_again_and_again(self) -> None:
         while True:
@@ -139,7 +124,13 @@ class Watch:
     async def _look_at_all(self) -> None:
         now = time.monotonic()
         runs = [run for run in map(self.shelf.known, self._followed) if run is not None]
-        due = [run for run in runs if run not in self._under_way and _is_due(run, now)]
+        due = []
+        for run in runs:
+            rest = _RESTING_SECONDS
+            if run.is_lively(now):
+                rest = max(_TICK_SECONDS / 2, _PATIENT_WITH_RUN * run.looks_seconds)
+            if run not in self._under_way and now - run.looked_at >= rest:
+                due.append(run)
         for run in due:
             if not run.is_quick:
                 self._under_way.add(run)
@@ -162,8 +153,6 @@ class Watch:
         finally:
             self._under_way.discard(run)
 
-    # --- the list of runs -----------------------------------------------------------------------
-
     async def _list_again_and_again(self) -> None:
         while True:
             began = time.monotonic()
@@ -182,7 +171,8 @@ class Watch:
                 await self.news.wait()
 
     async def _list(self) -> None:
-        due = await in_thread(self._scan, limiter=self._list_threads)
+        await in_thread(self.shelf.scan, limiter=self._list_threads)
+        due = await in_thread(self.shelf.due, limiter=self._list_threads)
         for summary in due:
             if not summary.is_waiting:
                 summary.is_waiting = True
@@ -194,10 +184,6 @@ class Watch:
             self._revision = self.shelf.revision
             self.announce()
 
-    def _scan(self) -> Sequence[Summary]:
-        self.shelf.scan()
-        return self.shelf.due()
-
     async def _sum_up(self) -> None:
         try:
             while self._queue:
@@ -206,12 +192,6 @@ class Watch:
         finally:
             self._num_lanes -= 1
             self.announce()
-
-
-def _is_due(run: OpenRun, now: float) -> bool:
-    if run.is_lively(now):
-        return now - run.looked_at >= max(_TICK_SECONDS / 2, _PATIENT_WITH_RUN * run.looks_seconds)
-    return now - run.looked_at >= _RESTING_SECONDS
 
 
 def _look_at(runs: Sequence[OpenRun]) -> bool:
@@ -230,9 +210,6 @@ def _look_at(runs: Sequence[OpenRun]) -> bool:
         finally:
             run.lock.release()
     return is_all
-
-
-# --- several runs that are followed ---------------------------------------------------------------
 
 
 _AHEAD_SECONDS: Final = 0.15  # what is ready after so long goes ahead of what takes longer
@@ -271,15 +248,17 @@ async def follow_many(
             news, began = watch.news, time.monotonic()
             found: list[News] = []
             was_late = goes_on = False
-            for run in _changed_runs(watch, run_ids, known):
-                former = known.get(run.place.id)
+            for run_id in run_ids:
+                run, former = watch.shelf.known(run_id), known.get(run_id)
+                if run is None or (former and (former.run, former.version) == (run, run.version)):
+                    continue  # no more than is known
                 turns = run.slow_turns if is_slow else run.turns
                 turn = turns.take if len(run_ids) == 1 else turns.glance
-                looked = await turn(look, run, former if former is not None and former.run is run else None)
+                looked = await turn(look, run, former if former and former.run is run else None)
                 if looked is None:
                     was_late = True
                     continue
-                known[run.place.id] = looked._replace(found=())
+                known[run_id] = looked._replace(found=())
                 goes_on |= looked.version == GOES_ON
                 found.append(looked._replace(is_fresh=looked.is_fresh and former is not None))
                 if time.monotonic() - began > ahead_seconds:
@@ -308,15 +287,7 @@ async def follow_anew(
                 is_all = False
 
 
-def _changed_runs(watch: Watch, run_ids: Sequence[str], known: Mapping[str, News]) -> Iterator[OpenRun]:
-    """Those of which there may be more than is known."""
-    for run_id in run_ids:
-        run, former = watch.shelf.known(run_id), known.get(run_id)
-        if run is not None and (former is None or (former.run, former.version) != (run, run.version)):
-            yield run
-
-
-_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
+RUN_GONE: Final = "this run is no longer in the folder. Choose one from the list of runs."
 
 Frame = TypeVar("Frame", str, bytes)
 Seen = TypeVar("Seen")
@@ -342,7 +313,7 @@ async def follow_run(
 
     await watch.find([run_id])
     if watch.shelf.known(run_id) is None:
-        raise InputError(_GONE)
+        raise InputError(RUN_GONE)
     async with aclosing(follow_many(watch, [run_id], look_for_news, is_slow=True)) as rounds:
         async for found in rounds:
             frames = [frame for one in found for frame in one.found]

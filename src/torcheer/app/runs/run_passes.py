@@ -26,11 +26,6 @@ from torcheer.tensorfile import TensorKind, TensorView, Window
 _MAX_LISTED: Final = 2000
 _MAX_PASSES: Final = 2000  # that the figures of an op are collected from
 _MAX_FIGURES: Final = 64
-_NOT_KEPT: Final = "values of a pass in a run are not kept: history.save keeps them."
-_NO_FIGURE: Final = "a pass in a run has no figure {name!r} for its ops: 'zeros' is there."
-_NO_ZEROS: Final = (
-    "the values of this pass were not there when it was put into the run, so nothing is known of them."
-)
 _GONE: Final = "this pass is not in its run any more. Choose one from the list of passes."
 
 
@@ -47,8 +42,7 @@ def listings(summaries: Sequence[Summary]) -> Sequence[PassListing]:
         for name, entry in reversed(summary.passes):
             if len(found) >= _MAX_LISTED:
                 return found
-            head = entry.head
-            assert isinstance(head, PassHead)
+            head = _head(entry)
             detail = f"{clipped(head.model_name, 80)}, {head.num_ops:,} ops, step {entry.step} of {run.name}"
             listed = PassListing(
                 id=pass_id(run.id, record_id(entry)),
@@ -80,16 +74,11 @@ class RunPass:
     """A pass of a run as a source for the page: its structure, and the figures that were kept of its ops."""
 
     def __init__(self, run: OpenRun, series: str, entry: RecordEntry) -> None:
-        assert isinstance(entry.head, PassHead)
         self.run = run
-        self.series = series
-        self.head = entry.head
+        self.name = series
+        self.head = _head(entry)
         self._entry = entry
         self._document: PassDocument | None = None
-
-    @property
-    def name(self) -> str:
-        return self.series
 
     def document(self) -> PassDocument:
         if self._document is None:
@@ -112,14 +101,17 @@ class RunPass:
         return replace(document, ops=ops, elapsed_seconds=sum(op.seconds for op in ops))
 
     def tensor(self, kind: TensorKind, index: int, window: Window | None) -> tuple[TensorView, bytes] | str:
-        return _NOT_KEPT
+        return "values of a pass in a run are not kept: history.save keeps them."
 
     def figures(self, name: str) -> Sequence[float | None] | str:
         if name != "zeros":
-            return _NO_FIGURE.format(name=name[:20])
+            return f"a pass in a run has no figure {name[:20]!r} for its ops: 'zeros' is there."
         columns = figures_of(self.run, self._entry)
         if "zeros" not in self.head.figures or columns is None:
-            return _NO_ZEROS
+            return (
+                "the values of this pass were not there when it was put into the run, so nothing is known of "
+                "them."
+            )
         column = columns[:, self.head.figures.index("zeros")]
         num_ops = len(self.document().ops)
         return [_known(value) for value in column[:num_ops]] + [None] * (num_ops - len(column))
@@ -147,8 +139,7 @@ def _document_of(run: OpenRun, head: PassHead) -> PassDocument:
 
 def figures_of(run: OpenRun, entry: RecordEntry) -> NDArray[numpy.float64] | None:
     """A row for each op, a column for each figure; None where the bytes do not fit."""
-    head = entry.head
-    assert isinstance(head, PassHead)
+    head = _head(entry)
     if not head.figures or head.num_ops < 0 or entry.num_bytes != 8 * head.num_ops * len(head.figures):
         return None
     with run.lock:
@@ -184,7 +175,7 @@ def answer_op_series(source: RunPass, question: OpSeriesQuestion) -> str:
 def _alike(source: RunPass) -> Sequence[RecordEntry]:
     """The passes of the same series; where it has no other, those of the same model."""
     entries = list(_passes_of(source.run))
-    series = [entry for name, entry in entries if name == source.series]
+    series = [entry for name, entry in entries if name == source.name]
     if len(series) <= 1:
         series = [entry for _, entry in entries if _head(entry).model_name == source.head.model_name]
     return sorted(series, key=lambda entry: (entry.step, entry.time))

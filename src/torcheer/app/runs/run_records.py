@@ -139,9 +139,6 @@ class RunTensors:
         return binary_frame(TensorAnswer(id=question.id, view=view), values)
 
 
-# --- histograms over time -------------------------------------------------------------------------
-
-
 _AT_A_TIME: Final = 32  # records that are read while others wait for the run
 _MAX_KEPT_ROWS: Final = 8192
 _MAX_BINS: Final = 1 << 20  # of a histogram that somebody wrote

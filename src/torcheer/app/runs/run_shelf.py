@@ -77,14 +77,8 @@ def spark_of(run: OpenRun, reader: RunReader, scalars: Mapping[str, SeriesEntry]
     values = arrays.points().values
     bad = values[~numpy.isfinite(values)][:1]
     first_bad = "" if not len(bad) else "NaN" if numpy.isnan(bad[0]) else "infinity"
-    return Spark(name=name, values=[rounded(value) for value in shown], first_bad=first_bad, seen=entry)
-
-
-def rounded(value: float | None, digits: int = 6) -> float | None:
-    """A number for a small chart; None for what is none."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(f"{value:.{digits}g}")
+    small = [float(f"{value:.6g}") if math.isfinite(value) else None for value in shown]
+    return Spark(name=name, values=small, first_bad=first_bad, seen=entry)
 
 
 def listing_of(
@@ -143,15 +137,10 @@ def _what_is_wrong(scalars: Iterable[SeriesEntry], spark: Spark) -> str:
     return f"{what} in {clipped(name, 80)} at step {steps[name]}"
 
 
-# --- what is remembered of a run ------------------------------------------------------------------
-
-
 _LOG: Final = logging.getLogger("torcheer.app")
 _MAX_PASSES: Final = 200  # of a run; the newest
 _MAX_HPARAMS: Final = 1000  # of a run
 _PATIENCE_SECONDS: Final = 0.2
-_BEING_READ: Final = "this run is large, and is being read."
-_UNREADABLE: Final = "this run cannot be read: the server's log says why."
 
 
 class Summary:
@@ -188,7 +177,9 @@ class Summary:
             except InterruptedReading as stop:
                 self._seen = None
                 if not self.is_long:
-                    self.listing = unread_listing(self.run.place, self.traces, _BEING_READ)
+                    self.listing = unread_listing(
+                        self.run.place, self.traces, "this run is large, and is being read."
+                    )
                 self.is_long = stop.can_go_on
                 self.is_waiting = stop.can_go_on
                 return not stop.can_go_on
@@ -214,7 +205,8 @@ class Summary:
             return unread_listing(place, self.traces, clipped(f"this run cannot be read: {error}"))
         except Exception:
             _LOG.exception("the run %r could not be read", place.name)
-            return unread_listing(place, self.traces, _UNREADABLE)
+            note = "this run cannot be read: the server's log says why."
+            return unread_listing(place, self.traces, note)
 
     def _look_at_records(self, reader: RunReader, series: Mapping[SeriesKey, SeriesEntry]) -> None:
         counts = {
@@ -249,13 +241,12 @@ def _row(run_id: str, records: Sequence[RecordEntry]) -> HparamsRow | None:
         if isinstance(record.head, HparamsHead):
             row.hparams.update(record.head.hparams)
             row.metrics.update(record.head.metrics)
-    hparams = {name: _short(value) for name, value in list(row.hparams.items())[:_MAX_HPARAMS]}
+    hparams: dict[str, Plain] = {
+        name: clipped(value) if isinstance(value, str) else value
+        for name, value in list(row.hparams.items())[:_MAX_HPARAMS]
+    }
     metrics = dict(list(row.metrics.items())[:_MAX_HPARAMS])
     return HparamsRow(run_id=run_id, hparams=hparams, metrics=metrics)
-
-
-def _short(value: Plain) -> Plain:
-    return clipped(value) if isinstance(value, str) else value
 
 
 _ARRAY_BYTES: Final = 1 << 30  # of points of scalars that are kept in memory
@@ -268,12 +259,10 @@ _IDLE_SECONDS: Final = 60.0  # after so long a reader that nobody asked is close
 class RunShelf:
     """The runs of some folders. All methods may take their time: they are called in threads."""
 
-    def __init__(
-        self, folders: Sequence[Path], finder: Finder, opener: Opener, arrays: ArrayCache | None = None
-    ) -> None:
-        self._folders = RunFolders(folders, finder)
+    def __init__(self, folders: Sequence[Path], finder: Finder, opener: Opener) -> None:
+        self.folders = RunFolders(folders, finder)
         self._opener = opener
-        self._arrays = arrays or ArrayCache(_ARRAY_BYTES)
+        self._arrays = ArrayCache(_ARRAY_BYTES)
         self._lock = threading.Lock()  # of the tables below
         self._scanning = threading.Lock()
         self._scanned_at = float("-inf")
@@ -285,10 +274,6 @@ class RunShelf:
         self.followed: Collection[str] = frozenset()  # ids of runs that are not to be closed
 
     @property
-    def shown_folder(self) -> str:
-        return self._folders.shown
-
-    @property
     def note(self) -> str:
         return self._places.note
 
@@ -297,7 +282,7 @@ class RunShelf:
             if time.monotonic() - self._scanned_at < _SCAN_SECONDS:
                 return
             try:
-                places = self._folders.look()
+                places = self.folders.look()
             except OSError as error:
                 # What was there is likely to be there still.
                 places = Places(runs=self._places.runs, note=f"the folder cannot be read: {error}.")

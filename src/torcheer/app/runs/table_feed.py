@@ -57,9 +57,6 @@ Cell = float | int | str | None
 MAX_CELL_VALUES = 1 << 20  # of one answer
 
 
-# --- what a page asks ------------------------------------------------------------------------
-
-
 class TableQuestion(Question, frozen=True, tag="table"):
     """The rows of a table over some runs, in their order. Followed: later answers bring what is new.
 
@@ -94,9 +91,6 @@ class TableTextQuestion(Question, frozen=True, tag="table_text"):
     run_ids: RunIds
     name: SeriesName
     only_last: bool
-
-
-# --- what the server answers -----------------------------------------------------------------
 
 
 class TableRows(Struct, frozen=True, kw_only=True):
@@ -246,14 +240,12 @@ def plain_cell(cell: Any) -> Cell:
 _MAX_LIMITS_BYTES: Final = 1 << 26  # of a column that is read for its limits
 _HELD_LIMITS: Final = 1024
 
-_Limits = tuple[float | None, float | None]
-
 
 class TableTensors:
     """Tensors in the cells. The limits of a column are those of all its rows, and kept."""
 
     def __init__(self) -> None:
-        self._limits: Cache[_Limits] = Cache(_HELD_LIMITS)
+        self._limits: Cache[tuple[float | None, float | None]] = Cache(_HELD_LIMITS)
 
     def answer(self, run: OpenRun, question: TableCellsQuestion) -> bytes:
         entry = entry_of(run, question.record)
@@ -273,7 +265,9 @@ class TableTensors:
         known = self._limits.get(key)
         if known is None:
             is_small = column.num_bytes <= _MAX_LIMITS_BYTES
-            known = _limits_of(_column(run, entry, column, _ALL_ROWS) if is_small else array)
+            whole = _column(run, entry, column, _ALL_ROWS) if is_small else array
+            shown = whole[numpy.isfinite(whole)] if whole.dtype.kind == "f" else whole
+            known = (float(shown.min()), float(shown.max())) if shown.size else (None, None)
             if is_small:
                 self._limits.put(key, known)
         low, high = known
@@ -302,12 +296,6 @@ def _tensor_column(head: TableHead, name: str) -> TableColumn:
             f"the tensors of {clipped(name, 80)!r} are complex: log their parts, x.real and x.imag."
         )
     return column
-
-
-def _limits_of(array: Array) -> _Limits:
-    if array.dtype.kind == "f":
-        array = array[numpy.isfinite(array)]
-    return (float(array.min()), float(array.max())) if array.size else (None, None)
 
 
 # --- rows that go on ------------------------------------------------------------------------------

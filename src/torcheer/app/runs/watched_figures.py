@@ -27,11 +27,10 @@ from torcheer.app.wire import binary_frame, clipped, countable
 from torcheer.run import (
     ESTIMATES,
     NUM_VALUES,
-    RunReader,
+    Kind,
     SeriesKey,
     WatchedReader,
     WatchedRow,
-    WatchedSeries,
     at_steps,
     figures_of,
 )
@@ -109,9 +108,6 @@ def highest_figures(figures: Figures, buckets: StepBuckets) -> Figures:
     return highest
 
 
-# --- all rows ----------------------------------------------------------------------------------
-
-
 HIGHEST: Final = frozenset(("nan", "inf"))  # one step with such a value is what one looks for
 MARKS: Final = {"nan": numpy.uint8(1), "inf": numpy.uint8(2)}
 ESTIMATE: Final = numpy.uint8(4)  # some of the values in it are of samples
@@ -120,10 +116,10 @@ MAX_CELLS: Final = 4 << 20  # of one answer; with more rows there are fewer buck
 MAX_COLUMNS: Final = 256
 _FEWEST_BUCKETS: Final = 16
 _LONGEST_NAME: Final = 4096  # that a page can ask for
+_KINDS: Final[tuple[Kind, ...]] = ("tensor", "histogram")
 
-Answered = tuple[
-    bytes, Hashable
-]  # an answer, and what it depends on: while that is the same, so is the answer
+# An answer, and what it depends on: while that is the same, so is the answer.
+Answered = tuple[bytes, Hashable]
 
 
 def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> Answered | None:
@@ -177,15 +173,14 @@ def heat_map(
     return buckets, values, marks
 
 
-# --- one row -----------------------------------------------------------------------------------
-
-
 def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> Answered | None:
     """The answer; None where nothing of it has changed since."""
     with run.lock:
         reader = run.look()
-        watched = reader.watched
-        names = _names_of(reader, question)
+        watched, series = reader.watched, reader.series()
+        name = f"rank {question.rank}/{question.row}" if question.rank else question.row
+        # The series of tensors and of histograms of the row; empty where there is none.
+        names = tuple(name if SeriesKey(kind, name) in series else "" for kind in _KINDS)
         now = (run, names, watched.version(question.rank))
         if now == seen:
             return None
@@ -206,33 +201,20 @@ def look_at_row(run: OpenRun, question: WatchedRowQuestion, seen: Hashable) -> A
     for index, name in enumerate(shown):
         if name in HIGHEST:
             values[index : index + 1] = highest_figures(figures[index : index + 1], buckets)
+    # How many values the estimates are of.
+    known = found.column(NUM_VALUES)[numpy.nan_to_num(found.column(ESTIMATES)) > 0]
+    is_known = len(known) > 0 and numpy.isfinite(known[-1])
     answer = WatchedRowAnswer(
         id=question.id,
         row=_plain(found.row),
         columns=_columns(shown),
-        num_values=_num_values(found),
+        num_values=countable(int(known[-1])) if is_known else None,
         first_steps=_countable(buckets.first_steps),
         last_steps=_countable(buckets.last_steps),
         tensor_name=names[0],
         histogram_name=names[1],
     )
     return binary_frame(answer, values.astype("<f4").tobytes() + estimates.tobytes()), now
-
-
-def _num_values(found: WatchedSeries) -> int | None:
-    """How many values the estimates of a row are of; None where that is not known, or there are none."""
-    known = found.column(NUM_VALUES)[numpy.nan_to_num(found.column(ESTIMATES)) > 0]
-    return countable(int(known[-1])) if len(known) and numpy.isfinite(known[-1]) else None
-
-
-def _names_of(reader: RunReader, question: WatchedRowQuestion) -> tuple[str, str]:
-    """The series of tensors and of histograms of a row; empty where there is none."""
-    name = f"rank {question.rank}/{question.row}" if question.rank else question.row
-    series = reader.series()
-    return (
-        name if SeriesKey("tensor", name) in series else "",
-        name if SeriesKey("histogram", name) in series else "",
-    )
 
 
 def _columns(columns: Sequence[str]) -> list[str]:

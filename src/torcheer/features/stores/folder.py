@@ -241,8 +241,15 @@ class FolderWriter:
 
     def commit(self, entries: Sequence[Done | Ended]) -> None:
         for entry in entries:
-            if isinstance(entry, Ended):
-                self._grow(entry.total_rows)
+            if not isinstance(entry, Ended):
+                continue
+            # Once it is known how many rows there are, the files have room for all: others may lag behind.
+            for array in self._streamed:
+                file = _file_of(array)
+                size = len(_header(array, 0)) + entry.total_rows * array.row_bytes
+                if os.fstat(self._open(file)).st_size < size:
+                    os.ftruncate(self._open(file), size)
+                    self._unsynced.add(file)
         for file in sorted(self._unsynced):
             if file in self._lengths:
                 array, length = self._lengths[file]
@@ -261,15 +268,6 @@ class FolderWriter:
         while view:
             view = view[os.write(self._journal, view) :]
         os.fdatasync(self._journal)
-
-    def _grow(self, num_rows: int) -> None:
-        """Once it is known how many rows there are, the files have room for all: others may lag behind."""
-        for array in self._streamed:
-            file = _file_of(array)
-            size = len(_header(array, 0)) + num_rows * array.row_bytes
-            if os.fstat(self._open(file)).st_size < size:
-                os.ftruncate(self._open(file), size)
-                self._unsynced.add(file)
 
     def close(self) -> None:
         if self._journal is not None:

@@ -127,14 +127,10 @@ class RemoteObjects:
             self._folders.rm_file(beside)
 
     def write_new(self, key: str, content: bytes) -> bytes:
-        if self.read(key) is None:
-            self._create(key, content)
-        found = self.read(key)
-        return content if found is None else found
-
-    def _create(self, key: str, content: bytes) -> None:
-        """Of several processes one, wherever the place can tell who is the first."""
-        if self._folders is not None:
+        """Of several processes one writes it, wherever the place can tell who is the first."""
+        if self.read(key) is not None:
+            pass
+        elif self._folders is not None:
             self.write(key, content)
         elif hasattr(self.store, "fs"):
             try:
@@ -145,6 +141,8 @@ class RemoteObjects:
                 self.write(key, content)
         else:
             self._wait(self.store.set_if_not_exists(key, self._prototype.buffer.from_bytes(content)))
+        found = self.read(key)
+        return content if found is None else found
 
     def _path(self, key: str) -> str:
         path = f"{self.store.path}/{key}"
@@ -243,8 +241,6 @@ class ZarrStore:
     def __getstate__(self) -> dict[str, Any]:
         return {"where": self.where, "_given": self._given, "_opened": None}
 
-    # --- small files ---------------------------------------------------------------------------------------
-
     def read(self, name: str) -> bytes | None:
         return self.objects.read(_file_key(name))
 
@@ -276,8 +272,6 @@ class ZarrStore:
         with ThreadPoolExecutor(_NUM_AT_ONCE) as pool:
             found = list(pool.map(self.objects.read, [f"{FOLDER}/{name}" for name in names]))
         return [content for content in found if content is not None]
-
-    # --- arrays --------------------------------------------------------------------------------------------
 
     def make_room(self, arrays: Sequence[ArraySpec], num_rows: int | None, batch_size: int | None) -> None:
         """Of a stream, and with batches of different sizes, each batch is an array of its own."""
@@ -531,19 +525,6 @@ class ZarrRows:
         first = chunk * self._chunk_rows
         return first, min(first + self._chunk_rows, len(self))
 
-    def _key(self, chunk: int) -> str:
-        num_dims = len(self._spec.shape)
-        if self._chunk_rows is None:
-            return chunk_key(part_name(self._spec, self._batches[chunk][0]), 0, num_dims)
-        return chunk_key(folder_of(self._spec), chunk, num_dims)
-
-    def _chunks_of(self, numbers: Numbers) -> Numbers:
-        """The chunk of each row; -1 before the first."""
-        if self._chunk_rows is not None:
-            return numbers // self._chunk_rows
-        firsts = numpy.array([first for first, _ in self._batches], dtype=numpy.int64)
-        return numpy.searchsorted(firsts, numbers, side="right") - 1
-
     @cached_property
     def _done(self) -> list[Done]:
         return list(read_journals(self._store.journals()).done.values())
@@ -573,7 +554,11 @@ class ZarrRows:
     def _read(self, numbers: Numbers) -> Array:
         """Rows that are in no chunk are zeros."""
         found = numpy.zeros((len(numbers), *self.shape[1:]), self.dtype)
-        chunks = self._chunks_of(numbers)
+        if self._chunk_rows is not None:
+            chunks = numbers // self._chunk_rows
+        else:  # -1 before the first
+            firsts = numpy.array([first for first, _ in self._batches], dtype=numpy.int64)
+            chunks = numpy.searchsorted(firsts, numbers, side="right") - 1
         order = numpy.argsort(chunks, kind="stable")
         wanted_chunks, starts = numpy.unique(chunks[order], return_index=True)
         places = dict(zip(wanted_chunks.tolist(), numpy.split(order, starts[1:]), strict=False))
@@ -599,7 +584,10 @@ class ZarrRows:
 
     def _read_chunk(self, chunk: int, low: int, high: int) -> Array:
         """Some rows of it. Of a chunk that is not finished nothing is promised."""
-        key, (first, end), size = self._key(chunk), self._span(chunk), self._spec.row_bytes
+        (first, end), size = self._span(chunk), self._spec.row_bytes
+        is_part = self._chunk_rows is None
+        name, number = (part_name(self._spec, first), 0) if is_part else (folder_of(self._spec), chunk)
+        key = chunk_key(name, number, len(self._spec.shape))
         content = self._store.objects.read(key, low * size, high * size)
         if content is None or len(content) < (high - low) * size:
             if any(one.first < end and first < one.first + one.rows for one in self._done):

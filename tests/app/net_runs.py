@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,8 +36,9 @@ from torcheer.app.netview.net_values import (
     new_frames,
 )
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
+from torcheer.errors import TorcheerError
 from torcheer.netview import grid_of
-from torcheer.run import Connection, NetLayer, NetScene, Place, RunReader
+from torcheer.run import Connection, InterruptedReading, NetLayer, NetScene, Place, RunReader
 
 
 def layer(name: str, *shape: int, variables: Sequence[str] = ("Act",), **more: Any) -> NetLayer:
@@ -79,10 +81,22 @@ class AskedRun:
         self._plain: dict[str, Any] = {"id": 7, "run_id": "a", "rank": rank}
         self._scene: SeenScene | None = None
         self._moments: NetMomentsAnswer | None = None
+        self._read()
+
+    def _read(self) -> None:
+        """A busy machine takes several looks for it."""
+        while True:
+            try:
+                with suppress(TorcheerError, OSError):  # whoever asks is told why
+                    self.run.look()
+                return
+            except InterruptedReading:
+                pass
 
     def look_anew(self) -> None:
         """What was looked at this instant is not looked at again by itself."""
         self.run.looked_at = float("-inf")
+        self._read()
 
     def scene(self) -> dict[str, Any]:
         frames, _ = look_at_scene(self.nets, self.run, NetSceneQuestion(**self._plain), None)

@@ -6,7 +6,6 @@ Not one of these methods raises. What cannot be logged is told once, with what t
 from __future__ import annotations
 
 import functools
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, get_args
@@ -27,6 +26,7 @@ from torcheer.run.encode.media import (
 from torcheer.run.encode.passes import is_history, pass_record
 from torcheer.run.encode.steps_names_hparams import (
     checked_name,
+    finite_or_none,
     hparams_record,
     layout_record,
     step_of,
@@ -436,8 +436,8 @@ class LogMethods:
         head = AlarmHead(
             layer=layer,
             variable=variable,
-            value=_finite(value),
-            threshold=_finite(threshold),
+            value=finite_or_none(value),
+            threshold=finite_or_none(threshold),
             message=message,
         )
         self._keep_now("alarm", checked_name(alarm), step, time, head, b"")
@@ -475,12 +475,6 @@ class LogMethods:
         """Say that the layers were recorded at this step. Counters are shown as texts: epoch, trial, name."""
         texts = {str(name): str(value) for name, value in counters.items()}
         self._keep_now("moment", NETVIEW, step, time, MomentHead(counters=texts), b"")
-
-
-def _finite(value: Any) -> float | None:
-    """JSON has no NaN and no infinities."""
-    number = None if value is None else float(value)
-    return number if number is not None and math.isfinite(number) else None
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:

@@ -63,10 +63,6 @@ class Look(NamedTuple):
     journals: tuple[FileState | None, ...]
 
     @property
-    def has_journal(self) -> bool:
-        return any(state is not None for state in self.journals)
-
-    @property
     def num_bytes(self) -> int:
         return sum(state.size for state in (self.part, *self.journals) if state is not None)
 
@@ -104,7 +100,7 @@ class SnapshotFile:
             if before.part is None:
                 raise sqlite3.OperationalError("it is not there, or empty")
             # Closing a file that "cannot change" drops the locks that a writer in this process has on it.
-            if before.has_journal or self._is_locked():
+            if any(before.journals) or self._is_locked():
                 break
             try:
                 result = _read(self.path.absolute().as_uri() + "?mode=ro&immutable=1", job)
@@ -200,7 +196,7 @@ def _connected(uri: str) -> sqlite3.Connection:
         uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     # Whatever a text holds, it is no reason to stop reading.
-    connection.text_factory = _text
+    connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA query_only = ON")
@@ -219,7 +215,3 @@ def _at_one_moment(connection: sqlite3.Connection, job: Callable[[sqlite3.Connec
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", errors="replace")

@@ -215,7 +215,13 @@ class SqlitePart:
 
     def figures(self, wanted: Wanted) -> BlocksRead:
         """What is wanted of each block that there is now, in their order."""
-        return self._attempt(lambda tables: self._read_figures(tables, wanted)) or []
+
+        def read(tables: Tables) -> BlocksRead | None:
+            found = _figures_of(tables, self._statistics, wanted)
+            # None: some were merged since they were listed.
+            return _figures_of(tables, self._list_statistics(tables), wanted) if found is None else found
+
+        return self._attempt(read) or []
 
     def note_damage(self, reason: str) -> None:
         """For whoever reads on: what a record holds is not what it should be."""
@@ -469,12 +475,6 @@ class SqlitePart:
             tables.note_error(error)
         self._unreadable.add(block.id)
         return None
-
-    def _read_figures(self, tables: Tables, wanted: Wanted) -> BlocksRead | None:
-        found = _figures_of(tables, self._statistics, wanted)
-        if found is None:  # some were merged since they were listed
-            found = _figures_of(tables, self._list_statistics(tables), wanted)
-        return found
 
 
 def _generation_in(meta: dict[str, str]) -> int:

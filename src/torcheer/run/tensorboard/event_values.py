@@ -152,19 +152,15 @@ def _histogram(name: str, message: pb.Buffer) -> FoundRecord:
             if len(numbers) % 8:
                 raise pb.DamagedMessageError("a row of numbers that ends within one")
             (limits if number == 6 else counts).extend(numbers)
-    return _bars(name, numpy.frombuffer(limits, "<f8"), numpy.frombuffer(counts, "<f8"), sums)
-
-
-def _bars(name: str, limits: Any, counts: Any, sums: dict[int, float]) -> FoundRecord:
-    """Each count is of the values up to its limit; the first one has no lower limit of its own."""
     if len(limits) != len(counts):
         raise pb.DamagedMessageError("a histogram whose limits and counts differ in number")
+    # Each count is of the values up to its limit; the first one has no lower limit of its own.
     low, high = sums[1], sums[2]
-    edges, counts = edges_of(limits, counts, low, high) if len(limits) else (numpy.zeros(1), counts)
+    edges, bars = numpy.zeros(1), numpy.frombuffer(counts, "<f8")
+    if len(limits):
+        edges, bars = edges_of(numpy.frombuffer(limits, "<f8"), bars, low, high)
     edges = numpy.maximum.accumulate(numpy.nan_to_num(edges))
-    return _bars_between(
-        name, edges, counts, num=sums[3], min=low, max=high, sum=sums[4], sum_squares=sums[5]
-    )
+    return _bars_between(name, edges, bars, num=sums[3], min=low, max=high, sum=sums[4], sum_squares=sums[5])
 
 
 def _bars_between(name: str, edges: Any, counts: Any, **known: Any) -> FoundRecord:

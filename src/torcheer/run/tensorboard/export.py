@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 import numpy
-from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.graph import PassDocument, check_document
@@ -116,7 +115,8 @@ class _Export:
 
     def _write_points(self, name: str) -> None:
         steps, times, values = self._run.points(name)
-        wide = is_wide(values)
+        with numpy.errstate(invalid="ignore"):  # some number does not fit into four bytes
+            wide = bool((numpy.isfinite(values) & (numpy.abs(values) > _LARGEST_SINGLE)).any())
         for step, moment, value in zip(steps.tolist(), times.tolist(), values.tolist(), strict=True):
             self._write(step, moment, [scalar_value(name, value, wide)])
 
@@ -218,12 +218,6 @@ _MAX_TENSOR_BYTES: Final = 1 << 30
 _MOST_VIDEO_PIXELS: Final = 1 << 28  # of all frames; a larger video becomes its first picture
 
 
-def is_wide(values: NDArray[numpy.float64]) -> bool:
-    """True if some number does not fit into four bytes."""
-    with numpy.errstate(invalid="ignore"):
-        return bool((numpy.isfinite(values) & (numpy.abs(values) > _LARGEST_SINGLE)).any())
-
-
 def scalar_value(name: str, value: float, wide: bool) -> bytes:
     """A simple value, which has four bytes, or a tensor of eight."""
     if not wide:
@@ -257,10 +251,6 @@ def _histogram(name: str, head: HistogramHead, data: bytes) -> Sequence[bytes]:
     # Each limit is the upper one of its count: the lowest edge is that of an empty first bar.
     message += pb.doubles_field(6, edges) + pb.doubles_field(7, numpy.append([0.0], counts))
     return [pb.text_field(1, name) + pb.bytes_field(5, message)]
-
-
-def _image(name: str, head: ImageHead, data: bytes) -> Sequence[bytes]:
-    return [_picture(name, head.width, head.height, head.channels, data)]
 
 
 def _video(name: str, head: VideoHead, data: bytes) -> Sequence[bytes]:
@@ -302,19 +292,10 @@ def _audio(name: str, head: AudioHead, data: bytes) -> Sequence[bytes]:
     return [pb.text_field(1, name) + pb.bytes_field(6, message)]
 
 
-def _text(name: str, head: TextHead, data: bytes) -> Sequence[bytes]:
-    return _tensor_value(f"{name}/text_summary", "text", strings_message([data]))
-
-
 def _pr_curve(name: str, head: PrCurveHead, data: bytes) -> Sequence[bytes]:
     rows = numpy.frombuffer(data, dtype="<f8").astype("<f4").tobytes()
     tensor = tensor_message([6, head.num_thresholds], "float32", rows)
     return _tensor_value(name, "pr_curves", tensor, content=pb.int_field(2, head.num_thresholds))
-
-
-def _confusion(name: str, head: ConfusionHead, data: bytes) -> Sequence[bytes]:
-    # They have no such thing: the counts go as a tensor.
-    return _tensor_value(name, "tensor", tensor_message([len(head.labels)] * 2, "float64", data))
 
 
 def _layout(_: str, head: LayoutHead, data: bytes) -> Sequence[bytes]:
@@ -371,12 +352,15 @@ def _plain(value: Plain) -> bytes:
 _KINDS: Final[dict[type, Callable[[str, Any, bytes], Sequence[bytes]]]] = {
     TensorHead: _tensor,
     HistogramHead: _histogram,
-    ImageHead: _image,
+    ImageHead: lambda name, head, data: [_picture(name, head.width, head.height, head.channels, data)],
     VideoHead: _video,
     AudioHead: _audio,
-    TextHead: _text,
+    TextHead: lambda name, _, data: _tensor_value(f"{name}/text_summary", "text", strings_message([data])),
     PrCurveHead: _pr_curve,
-    ConfusionHead: _confusion,
+    # They have no such thing: the counts go as a tensor.
+    ConfusionHead: lambda name, head, data: _tensor_value(
+        name, "tensor", tensor_message([len(head.labels)] * 2, "float64", data)
+    ),
     LayoutHead: _layout,
     HparamsHead: _hparams,
 }

@@ -92,12 +92,15 @@ class Disk:
 
     def end(self, ending: Ending) -> None:
         """Say how it ended, and let go of the part. Afterwards nothing is open."""
+        with suppress(sqlite3.Error, OSError):
+            if self._part is not None and not self.is_gone and self._part.is_in_place():
+                self._part.end(*ending, self._teller.num_dropped)
+        self._let_go()
+
+    def _let_go(self) -> None:
         part, lock, self._part, self._lock = self._part, self._lock, None, None
         if part is not None:
             self._num_thinned_before += part.num_thinned
-            with suppress(sqlite3.Error, OSError):
-                if not self.is_gone and part.is_in_place():
-                    part.end(*ending, self._teller.num_dropped)
             part.close()
         if lock is not None:
             lock.release()
@@ -112,10 +115,14 @@ class Disk:
         self._begin()
 
     def _write(self, batch: Batch) -> None:
-        if not self.is_gone and not self._is_in_place():
-            self._give_up()
-        if self.is_gone:
-            self._teller.drop(batch.num_events)
+        if self.is_gone or not self._is_in_place():
+            self.is_gone = True
+            self._teller.tell(
+                f"the run {self.folder} was deleted or moved while it was written: what is logged from here "
+                "on is lost. Make a new tl.Run to go on.",
+                cause="gone",
+                num_dropped=batch.num_events,
+            )
             return
         if self._part is None:
             self._part = self._open()
@@ -165,12 +172,17 @@ class Disk:
 
     def _handle(self, error: Exception, batch: Batch) -> bool:
         # Without a part nothing was written yet: whatever it is, it is about the place.
-        fault = Fault.PASSING if self._part is None else fault_of(error)
-        if fault is Fault.PASSING:
+        if self._part is None or (fault := fault_of(error)) is Fault.PASSING:
             self._fail(error)
             return False
         if fault is Fault.DAMAGED and self._num_left < _MOST_LEFT:
-            self._leave_part(error)
+            self._teller.tell(
+                f"the run {self.folder}: {self._part.name} is damaged ({error}); it is left as it is, and "
+                "another file is written."
+            )
+            self._damaged.add(self._part.name)
+            self._num_left += 1
+            self._let_go()
             return self.write(batch)
         return self._write_pieces(batch, error)
 
@@ -243,28 +255,6 @@ class Disk:
                 f"the run {self.folder} is written again; events lost so far: {self._teller.num_dropped}.",
                 cause="written again",
             )
-
-    def _give_up(self) -> None:
-        self.is_gone = True
-        self._teller.tell(
-            f"the run {self.folder} was deleted or moved while it was written: what is logged from here on "
-            "is lost. Make a new tl.Run to go on.",
-            cause="gone",
-        )
-
-    def _leave_part(self, error: Exception) -> None:
-        part, lock, self._part, self._lock = self._part, self._lock, None, None
-        assert part is not None
-        self._teller.tell(
-            f"the run {self.folder}: {part.name} is damaged ({error}); it is left as it is, and another "
-            "file is written."
-        )
-        self._num_thinned_before += part.num_thinned
-        self._damaged.add(part.name)
-        self._num_left += 1
-        part.close()
-        if lock is not None:
-            lock.release()
 
     def _write_pieces(self, batch: Batch, error: Exception) -> bool:
         """Something in it cannot be stored: all else is."""

@@ -81,10 +81,6 @@ class Planned:
     tensors: dict[str, int]
     unlimited: frozenset[int]  # rows that have all the room that they were known to need
 
-    def is_outdated(self) -> bool:
-        """True if a parameter was frozen or thawed since."""
-        return any(rows.is_trained != rows.parameter.requires_grad for rows in self.parameters)
-
 
 def observed(observe: Any) -> frozenset[Role]:
     """The roles that were asked for; `'all'` or None for everything."""
@@ -140,7 +136,10 @@ class WatchedShare:
 
     def begin(self, step: int, report: Report, *, needs_grad: bool, with_excerpts: bool) -> bool:
         """Look at this step. False: there is no room for it."""
-        is_changed = self.is_changed or self.look is None or self.look.planned.is_outdated()
+        is_changed = self.is_changed or self.look is None
+        if not is_changed:  # or was a parameter frozen or thawed since?
+            every = [] if self.look is None else self.look.planned.parameters
+            is_changed = any(rows.is_trained != rows.parameter.requires_grad for rows in every)
         # What is on its way belongs to the old ring, and must be there before the child goes on to the next.
         if is_changed and self.settle():
             self._renew(report)
@@ -227,9 +226,12 @@ class WatchedShare:
         """Of parameters of which nothing is known yet: some are trained from a later step on."""
         for _, _, parameter in self._parameters() if "state" in self._roles else ():
             if id(parameter) not in self._states:
-                size = parameter.numel()
-                kept = state_of(parameter).items()
-                if keys := tuple(str(key) for key, value in kept if _is_like(value, size)):
+                keys = tuple(
+                    str(key)
+                    for key, value in state_of(parameter).items()
+                    if isinstance(value, Tensor) and value.numel() == parameter.numel() and value.dim() > 0
+                )
+                if keys:
                     self._states[id(parameter)] = keys
                     self.is_changed = True
 
@@ -332,10 +334,6 @@ def wait_until(
         time.sleep(0.001)
         attend()
     return True
-
-
-def _is_like(value: Any, size: int) -> bool:
-    return isinstance(value, Tensor) and value.numel() == size and value.dim() > 0
 
 
 def _fitted(number: int, rows: list[Row], room: Room) -> Plan:

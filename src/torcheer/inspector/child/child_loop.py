@@ -112,8 +112,9 @@ class Figures:
         self._num_rows = len(plan.rows)
         self._bounds = numpy.array([bounds_of(row) for row in plan.rows]).reshape(-1, 4)
         self._is_bounded = ~numpy.isnan(self._bounds[:, 1])
-        self._block = numpy.empty(_most_elements(plan), dtype=numpy.float32)
-        self._wide = numpy.empty(len(self._block))
+        num_elements = max(_PIECE_ELEMENTS, plan.sample_elements)
+        self._block = numpy.empty(num_elements, dtype=numpy.float32)
+        self._wide = numpy.empty(num_elements)
         self._with_units = [index for index, row in enumerate(plan.rows) if row.unit_bytes]
         places = {row.name: index for index, row in enumerate(plan.rows)}
         pairs = [
@@ -165,7 +166,10 @@ class Figures:
         if (num_sampled < width).any():
             is_absent = numpy.arange(width) >= num_sampled[:, None]
             block[is_absent] = 1  # finite, and not 0
-        num_zeros = _num_zeros(block)
+        is_zero = block == 0
+        num_zeros = numpy.zeros(len(block), dtype=numpy.int64)
+        some = numpy.flatnonzero(is_zero.any(axis=1))  # most tensors have none, and counting is slower
+        num_zeros[some] = is_zero[some].sum(axis=1)
         num_nan = num_inf = numpy.zeros_like(num_sampled)
         wide = self._wide[: block.size].reshape(block.shape)
         wide[:] = block
@@ -240,14 +244,6 @@ class Figures:
                     table[row, COLUMN[ESTIMATES]] += UNITS
 
 
-def _num_zeros(block: _Block) -> _Counts:
-    is_zero = block == 0
-    counts = numpy.zeros(len(block), dtype=numpy.int64)
-    some = numpy.flatnonzero(is_zero.any(axis=1))  # most tensors have none, and counting is slower
-    counts[some] = is_zero[some].sum(axis=1)
-    return counts
-
-
 def _quantiles(block: _Block, count: _Counts) -> _Floats:
     """Of sorted rows, between two values in proportion, as NumPy does."""
     place = numpy.maximum(count - 1, 0)[:, None] * numpy.array(QUANTILES)
@@ -315,10 +311,6 @@ def _groups(heads: NDArray[Any], num_columns: int) -> Iterator[tuple[int, _Count
         most = max(1, _PIECE_ELEMENTS // min(width, num_columns))
         for start in range(0, len(chosen), most):
             yield width, chosen[start : start + most]
-
-
-def _most_elements(plan: Plan) -> int:
-    return max(_PIECE_ELEMENTS, plan.sample_elements)
 
 
 _SECONDS: Final = 0.5
@@ -542,7 +534,8 @@ class Loop:
         self._poll.register(signals.fileno(), select.POLLIN)
         if self._parent.descriptor is not None:
             self._poll.register(self._parent.descriptor, select.POLLIN)
-        self._guard = Guard(self._parent, self._take_over)
+        # In the guard's thread, where the training is gone and the loop hangs.
+        self._guard = Guard(self._parent, lambda: self._close_files(self._ending or _KILLED))
 
     def run(self) -> None:
         """Until the end. What goes wrong in here is told, and it goes on."""
@@ -565,7 +558,10 @@ class Loop:
         self._empty()
         self._follow_losses()
         self._run_writer.tick()
-        self._answer_flushes()
+        for ticket, mark in self._flushes:
+            if mark.is_done:
+                self._channel.send(Flushed(ticket=ticket))
+        self._flushes = [(ticket, mark) for ticket, mark in self._flushes if not mark.is_settled]
         self._let_go()
         self._voice.send()
         self._look_for_the_end()
@@ -614,12 +610,6 @@ class Loop:
             self._run_writer.alarm(alarm)
             self._voice.say(alarm)
 
-    def _answer_flushes(self) -> None:
-        for ticket, mark in self._flushes:
-            if mark.is_done:
-                self._channel.send(Flushed(ticket=ticket))
-        self._flushes = [(ticket, mark) for ticket, mark in self._flushes if not mark.is_settled]
-
     # --- frames ----------------------------------------------------------------------------------------
 
     def _empty(self, deadline: float = float("inf")) -> None:
@@ -632,15 +622,11 @@ class Loop:
                 return
             self._news_at = time.monotonic()
             self._take(source, frames)
-            if self._caller.is_wanted:
-                self._in_between()
-
-    def _in_between(self) -> None:
-        """Callbacks may take long, and the rest must not wait for all of them."""
-        self._run_writer.tick()
-        self._voice.send()
-        if self._parent.is_gone and self._deadline == float("inf"):
-            self._deadline = time.monotonic() + LEAST_SECONDS
+            if self._caller.is_wanted:  # callbacks may take long, and the rest must not wait for all of them
+                self._run_writer.tick()
+                self._voice.send()
+                if self._parent.is_gone and self._deadline == float("inf"):
+                    self._deadline = time.monotonic() + LEAST_SECONDS
 
     def _take(self, source: Source, frames: list[Frame]) -> None:
         looked = None
@@ -708,10 +694,6 @@ class Loop:
             self._run_writer.lost(self._source.give_up())
         self._run_writer.lost(self._caller.take_skipped())
         self._run_writer.end(ending, _LAST_PATIENCE if is_killed else _PATIENCE)
-
-    def _take_over(self) -> None:
-        """In the guard's thread, where the training is gone and the loop hangs."""
-        self._close_files(self._ending or _KILLED)
 
     def _say_the_rest(self) -> None:
         end = time.monotonic() + 0.5

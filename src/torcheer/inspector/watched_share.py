@@ -81,6 +81,10 @@ class Planned:
     tensors: dict[str, int]
     unlimited: frozenset[int]  # rows that have all the room that they were known to need
 
+    def is_outdated(self) -> bool:
+        """True if a parameter was frozen or thawed since."""
+        return any(rows.is_trained != rows.parameter.requires_grad for rows in self.parameters)
+
 
 def observed(observe: Any) -> frozenset[Role]:
     """The roles that were asked for; `'all'` or None for everything."""
@@ -136,10 +140,7 @@ class WatchedShare:
 
     def begin(self, step: int, report: Report, *, needs_grad: bool, with_excerpts: bool) -> bool:
         """Look at this step. False: there is no room for it."""
-        is_changed = self.is_changed or self.look is None
-        if not is_changed:  # or was a parameter frozen or thawed since?
-            every = [] if self.look is None else self.look.planned.parameters
-            is_changed = any(rows.is_trained != rows.parameter.requires_grad for rows in every)
+        is_changed = self.is_changed or self.look is None or self.look.planned.is_outdated()
         # What is on its way belongs to the old ring, and must be there before the child goes on to the next.
         if is_changed and self.settle():
             self._renew(report)

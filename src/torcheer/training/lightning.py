@@ -22,7 +22,7 @@ from typing import Any
 
 from torch import Tensor
 
-from torcheer.run import Run, folder_of
+from torcheer.run import Run, RunAccess, ending_of, folder_of
 from torcheer.training.distributed import names_of_rank
 from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 
@@ -155,7 +155,7 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         if status != "success":
             # Lightning does not say what failed, but says so while it handles it.
             error = sys.exc_info()[1] or RuntimeError(f"the Trainer said: {status}")
-        self._run.__exit__(None if error is None else type(error), error, None)
+        RunAccess(self._run).close(ending_of(error))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_run": None}  # another process opens its own

@@ -88,7 +88,9 @@ class Movement:
         moved: States = {}
         for found in _movable(self._holder):
             first = self._first.get(found.address, found.value)
-            has_moved = found.address in self._put_back or not _is_same(first, found.value)
+            is_row = isinstance(first, Tensor | numpy.ndarray)
+            is_same = _bytes(first) == _bytes(found.value) if is_row else bool(first == found.value)
+            has_moved = found.address in self._put_back or not is_same
             if type(first) is type(found.value) and has_moved:
                 moved[found.address] = _copied(found.value)
         return moved
@@ -118,11 +120,6 @@ def _movable(holder: Any) -> Iterator[Found]:
         is_list = type(value) is list and len(value) <= _MOST_ORDERED and set(map(type, value)) <= {int, str}
         if type(value) in (int, float) or is_list or (is_row and len(value) <= _MOST_ORDERED):
             yield found
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    is_row = isinstance(one, Tensor | numpy.ndarray)
-    return _bytes(one) == _bytes(other) if is_row else bool(one == other)
 
 
 def _copied(value: Any) -> Any:

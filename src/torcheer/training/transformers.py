@@ -20,8 +20,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
+from torcheer.models import rank_of
 from torcheer.run import Run, folder_of
-from torcheer.training.distributed import from_main, is_main, rank
+from torcheer.training.distributed import from_main, is_main
 from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 
 try:
@@ -104,7 +105,7 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         recording = Recording(run)
         _open.add(recording)
         weakref.finalize(self, recording.end, _not_ended()).atexit = False  # too late: see below
-        self._begin(recording, model, optimizer, first_step=first_step, rank=rank())
+        self._begin(recording, model, optimizer, first_step=first_step, rank=rank_of())
         if state.is_world_process_zero:
             # All arguments of the Trainer, without the secrets among them.
             settings = args.to_sanitized_dict() if hasattr(args, "to_sanitized_dict") else vars(args)
@@ -190,7 +191,7 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         return str(folder_of(None))
 
     def _opened(self, **options: Any) -> Run:
-        return Run(self._folder, rank=rank(), **self._words, **options)
+        return Run(self._folder, rank=rank_of(), **self._words, **options)
 
     def __enter__(self) -> Self:
         return self

@@ -183,7 +183,10 @@ class Executor:
                 self._refuse(error)
             finally:
                 self._tell()  # also where it raised: how far it came is the last report
-            self._settle()
+            with self._lock:  # what was under way is over
+                self._state = "new" if self._is_new else "done" if self._loop.is_done else "ready"
+                self._doing = ""
+                self._tell()
 
     def _carry_out(self, command: commands.Command) -> None:
         match command:
@@ -249,13 +252,6 @@ class Executor:
         )
         self._report(commands.AboutReport(about=about, sources=imported_sources()))
         self._tell()
-
-    def _settle(self) -> None:
-        """What was under way is over."""
-        with self._lock:
-            self._state = "new" if self._is_new else "done" if self._loop.is_done else "ready"
-            self._doing = ""
-            self._tell()
 
     def _after_trial(self) -> None:
         if self._is_stop_wanted:  # it may have come before the loop began

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import html
+import math
 import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -108,6 +109,13 @@ def named_mode(name: str) -> Mode | None:
     if words & _LOW:
         return "min"
     return "max" if words & _HIGH else None
+
+
+def is_better(value: float, best: float | None, mode: Mode, by: float = 0.0) -> bool:
+    """True if it is better than the best so far, by more than this; NaN never is."""
+    if best is None or math.isnan(value):
+        return not math.isnan(value)
+    return (best - value if mode == "min" else value - best) > by
 
 
 SECONDS, STEP = "seconds", "step"  # of an epoch: how long it took, and its last step

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 from torcheer.models import rank_of
-from torcheer.training import distributed, evaluate, fit, training_run
+from torcheer.training import evaluate, fit, training_run
 
 EPOCHS, BATCH = 2, 2
 

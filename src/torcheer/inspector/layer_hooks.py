@@ -91,8 +91,6 @@ class Look:
             handle.remove()
         self._handles.clear()
 
-    # --- as the step runs ---------------------------------------------------------------------------
-
     def _on_forward(
         self, row: int | None, gradient_row: int | None, _module: nn.Module, _args: Any, output: Any
     ) -> None:
@@ -145,8 +143,6 @@ class Look:
     def _fail(self, error: Exception, row: int | None) -> None:
         name = "" if row is None else self.planned.plan.rows[row].name
         self._report(error, name)
-
-    # --- around the optimizer -----------------------------------------------------------------------
 
     def look_before_update(self, parameters: frozenset[int] | None) -> None:
         """These weights as they are, to see afterwards what has changed; None for all."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Ids = frozenset[int] | None  # of parameters, by identity; None for all of them
 
-# --- when a step begins and ends ------------------------------------------------------------------------
-
 
 class OptimizerSteps:
     """A step is a call of `optimizer.step()`.
@@ -163,8 +161,6 @@ class ForwardSteps:
 
 Steps = OptimizerSteps | ForwardSteps
 
-
-# --- how often ------------------------------------------------------------------------------------------
 
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _RATE = re.compile(rf"\s*({_NUMBER})\s*/\s*(s|sec|second|min|minute|h|hour)\s*\Z")

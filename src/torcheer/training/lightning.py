@@ -52,8 +52,6 @@ DummyExperiment: Any = PACKAGES[0].loggers.logger.DummyExperiment
 rank_zero_only: Any = PACKAGES[0].utilities.rank_zero.rank_zero_only
 
 
-# --- the logger ---------------------------------------------------------------------------------------------
-
 _VERSION = re.compile(r"version_([0-9]{1,9})")
 
 
@@ -169,9 +167,6 @@ def _next_version(folder: Path) -> int:
     return max((int(match[1]) + 1 for match in found if match), default=0)
 
 
-# --- the callback -------------------------------------------------------------------------------------------
-
-
 class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
     """A callback of Lightning's: `Trainer(callbacks=[TorcheerCallback(watch="20/s")])`.
 
@@ -235,8 +230,6 @@ class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
         )
         return Recording(self._own_run)
 
-    # --- step by step ---------------------------------------------------------------------------------------
-
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         if self._own_run is not None:
             self._own_run.log(_step_of(trainer), names_of_rank({"epoch": trainer.current_epoch}))
@@ -275,8 +268,6 @@ class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         if self.watcher is not None:
             self.watcher.enabled = True
-
-    # --- the end --------------------------------------------------------------------------------------------
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         self._end(None)

@@ -43,9 +43,6 @@ class Found(NamedTuple):
     owner: Any  # the object that has it as an attribute; None for what is in a container or a closure
 
 
-# --- generators ---------------------------------------------------------------------------------------------
-
-
 def _generators(holder: Any) -> Iterator[Found]:
     for found in found_in(holder):
         if isinstance(found.value, _GENERATORS) and not isinstance(found.value, random.SystemRandom):
@@ -67,9 +64,6 @@ def _set_state(generator: Any, state: Any) -> None:
         generator.setstate(state)
     else:
         generator.set_state(state)
-
-
-# --- counters and orders ------------------------------------------------------------------------------------
 
 
 class Movement:
@@ -140,9 +134,6 @@ def _has_same_items(one: Any, other: Any) -> bool:
 
 def _bytes(value: Any) -> bytes:
     return numpy.asarray(value.detach().cpu() if isinstance(value, Tensor) else value).tobytes()
-
-
-# --- looking ------------------------------------------------------------------------------------------------
 
 
 def found_in(holder: Any) -> Iterator[Found]:
@@ -234,8 +225,6 @@ _INSIDES: list[tuple[Any, Callable[[Any], Iterable[tuple[str, Any]]]]] = [
     (nn.Module, _in_model),
 ]
 
-
-# --- all of it ----------------------------------------------------------------------------------------------
 
 Tree = dict[str, Any]
 

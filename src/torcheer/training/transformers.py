@@ -87,8 +87,6 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         """The folder of the run, as soon as there is one."""
         return self._folder
 
-    # --- the training ---------------------------------------------------------------------------------------
-
     def on_train_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, optimizer: Any = None, **_: Any
     ) -> None:
@@ -147,8 +145,6 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._end(None)
 
-    # --- what it reports ------------------------------------------------------------------------------------
-
     def on_log(
         self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any
     ) -> None:
@@ -174,8 +170,6 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
             self._folder = self._folder_for(state)
         with self._opened() as run:
             yield run
-
-    # --- the run --------------------------------------------------------------------------------------------
 
     def _folder_for(self, state: Any) -> str:
         if self._given is not None:

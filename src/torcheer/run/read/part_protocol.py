@@ -125,9 +125,6 @@ class Part(Protocol):
     def close(self) -> None: ...
 
 
-# --- several parts as one -------------------------------------------------------------------------------
-
-
 def joined(pieces: Sequence[Points]) -> Points:
     """One after the other, as arrays that cannot be changed."""
     if len(pieces) == 1:
@@ -209,8 +206,6 @@ def rank_in(name: str) -> int:
     number = _first_of_rank(name).rpartition("-")[2]
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
 
-
-# --- stopping a reading ---------------------------------------------------------------------------------
 
 # A thread cannot be ended from outside. Code that may take long therefore asks here, again and again, whether
 # it should go on: `pause_point` where it can be taken up again from where it stopped, `check_cancelled`

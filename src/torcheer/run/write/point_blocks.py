@@ -204,8 +204,6 @@ def _before(columns: Columns, purge_step: int) -> Columns:
     return Columns(steps[kept].tobytes(), times.tobytes(), values.tobytes(), len(values), count_bad(values))
 
 
-# --- columns --------------------------------------------------------------------------------------------
-
 _FIRST_STEP, _LAST_STEP = -(2**63), 2**63 - 1
 
 

@@ -33,8 +33,6 @@ from torcheer.training.loop.loop import Loop
 from torcheer.training.loop.setup import form_fields, with_values
 from torcheer.training.training_warning import TrainingWarning
 
-# --- the user's code ----------------------------------------------------------------------------------------
-
 
 def load_loop(target: Target) -> Loop[Any]:
     """Import the module and call the function. What the user's code raises goes through."""
@@ -91,9 +89,6 @@ def leave_a_core_free() -> None:
         has_affinity = hasattr(os, "sched_getaffinity")  # the cores that this process may use
         num_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
         torch.set_num_threads(max(1, min(torch.get_num_threads(), num_cores - 1)))
-
-
-# --- notes --------------------------------------------------------------------------------------------------
 
 
 def pass_on_warnings(note: Callable[[str], None]) -> None:

@@ -194,8 +194,6 @@ class History:
         frame.index.name = of[:-1]
         return frame.astype({STEP: "int64"}) if STEP in frame else frame
 
-    # --- while it is made ----------------------------------------------------------------------------------
-
     def add_epoch(self, values: Mapping[str, float], *, step: int, seconds: float) -> None:
         row = {**values, STEP: step, SECONDS: seconds}
         self._epochs.extend({name: [value] for name, value in row.items()}, 1)
@@ -206,8 +204,6 @@ class History:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._epochs.load_state_dict(state["epochs"])
         self.steps.load_state_dict(state["steps"])
-
-    # --- shown ---------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         epochs = "1 epoch" if len(self) == 1 else f"{len(self):,} epochs"

@@ -29,7 +29,7 @@ T = TypeVar("T")
 JOURNALS: Final = ("-wal", "-journal")
 _ATTEMPTS: Final = 5
 _BUSY_SECONDS: Final = 0.25
-_CLOCK_SECONDS: Final = 0.05  # two changes within the tick of a file system's clock look like one
+CLOCK_SECONDS: Final = 0.05  # two changes within the tick of a file system's clock look like one
 _PASSING: Final = (
     None,
     sqlite3.SQLITE_BUSY,
@@ -74,7 +74,7 @@ class Look(NamedTuple):
 
     def is_settled(self, now: float) -> bool:
         """True if a change after `now` would be seen."""
-        return self.modified < now - _CLOCK_SECONDS
+        return self.modified < now - CLOCK_SECONDS
 
 
 class SnapshotFile:
@@ -91,7 +91,7 @@ class SnapshotFile:
         self._held: sqlite3.Connection | None = None
 
     def look(self) -> Look:
-        return Look(_state_of(str(self.path)), tuple(map(_state_of, self._journals)))
+        return Look(state_of(self.path), tuple(map(state_of, self._journals)))
 
     def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """What the job gives for one moment of the file. It is called again where the file changed."""
@@ -147,7 +147,7 @@ class SnapshotFile:
             self.close()
             self._copy = tempfile.TemporaryDirectory(prefix="torcheer-", ignore_cleanup_errors=True)
             for source in (str(self.path), *self._journals):
-                if _state_of(source) is not None:
+                if state_of(source) is not None:
                     shutil.copyfile(source, Path(self._copy.name, Path(source).name))
             if self.look() != before:
                 raise sqlite3.OperationalError("it changed while it was copied")
@@ -176,12 +176,13 @@ def damage_error(message: str) -> sqlite3.DatabaseError:
     return error
 
 
-def _state_of(path: str) -> FileState | None:
+def state_of(path: str | Path, *, is_file: bool = True) -> FileState | None:
+    """None for what is not there; of a file also where it is empty, or no ordinary one."""
     try:
         found = os.stat(path)
     except OSError:
         return None
-    if not found.st_size or not stat.S_ISREG(found.st_mode):
+    if is_file and not (found.st_size and stat.S_ISREG(found.st_mode)):
         return None
     return FileState(found.st_size, found.st_mtime_ns, found.st_ino)
 

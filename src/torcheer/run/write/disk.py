@@ -58,10 +58,6 @@ class Disk:
         """0 while something can be written, or when it is time to try again."""
         return max(0.0, self._retry_at - time.monotonic()) if self._pause_seconds else 0.0
 
-    def open(self) -> None:
-        """At once, so that the run is there from the beginning. Where it fails, it is tried again later."""
-        self.write(Batch())
-
     def write(self, batch: Batch) -> bool:
         """True: it is on disk; what never can be is told and counted. False: not now what is left in it."""
         if batch.records and self._is_short_of_room:

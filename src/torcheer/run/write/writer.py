@@ -51,8 +51,9 @@ class Writer:
         self._is_over = False  # nothing more is written
 
     def open(self) -> None:
+        """At once, so that the run is there from the beginning. Where it fails, it is tried again later."""
         with self.busy:
-            self._disk.open()
+            self._disk.write(Batch())
 
     def ensure_running(self) -> bool:
         """Start the thread where there is none. False: nothing is taken any more."""

@@ -99,7 +99,8 @@ class _Export:
 
     def _write_points(self, name: str) -> None:
         steps, times, values = self._run.points(name)
-        with numpy.errstate(invalid="ignore"):  # some number does not fit into four bytes
+        with numpy.errstate(invalid="ignore"):
+            # Where some number does not fit into four bytes.
             wide = bool((numpy.isfinite(values) & (numpy.abs(values) > _LARGEST_SINGLE)).any())
         for step, moment, value in zip(steps.tolist(), times.tolist(), values.tolist(), strict=True):
             self._write(step, moment, [scalar_value(name, value, wide)])

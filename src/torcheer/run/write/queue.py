@@ -103,11 +103,12 @@ class Queue:
 
     def add(self, item: Call | Observation | Bulk) -> None:
         if isinstance(item, tuple):
+            self.items.append(item)
             self.weight += len(item[2]) + CALL_WEIGHT
-        else:
-            with self.news:
-                self.num_records += item.weight
-                self.num_bytes += item.num_bytes
+            return
+        with self.news:
+            self.num_records += item.weight
+            self.num_bytes += item.num_bytes
         self.items.append(item)
 
     def force(self) -> None:

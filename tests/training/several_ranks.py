@@ -11,7 +11,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
-from torcheer.training import distributed, evaluate, fit, training_run
+from torcheer.models import rank_of
+from torcheer.training import evaluate, fit, training_run
 
 EPOCHS, BATCH = 2, 2
 
@@ -59,7 +60,7 @@ TRAINING, TEST = Points(8, seed=1), Points(7, seed=2)
 
 def main(folder: Path) -> None:
     torch.distributed.init_process_group("gloo")
-    number = distributed.rank()
+    number = rank_of()
     model = network()
     wrapped = DistributedDataParallel(model)
     test_loader = DataLoader(TEST, 2, sampler=DistributedSampler(TEST, shuffle=False))

@@ -15,7 +15,7 @@ from torch.utils.data.distributed import DistributedSampler
 import torcheer as tl
 from tests.copying import torchrun
 from tests.training.several_ranks import BATCH, EPOCHS, TEST, TRAINING, Points, network
-from torcheer.models import num_ranks
+from torcheer.models import num_ranks, rank_of
 from torcheer.training import distributed
 
 
@@ -163,7 +163,7 @@ def test_every_sampler_is_told_the_epoch_once() -> None:
 
 
 def test_in_one_process_nothing_is_exchanged(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (distributed.rank(), num_ranks(), distributed.is_main()) == (0, 1, True)
+    assert (rank_of(), num_ranks(), distributed.is_main()) == (0, 1, True)
     assert distributed.mean_over_ranks({"loss": torch.tensor(2.0)}, weight=0.0) == {"loss": 2.0}
     assert distributed.gathered("a") == ["a"]
     assert distributed.from_main("a") == "a"
@@ -172,5 +172,5 @@ def test_in_one_process_nothing_is_exchanged(monkeypatch: pytest.MonkeyPatch) ->
     # Before there is a process group, torchrun's environment says which rank it is.
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert (distributed.rank(), num_ranks(), distributed.is_main()) == (1, 2, False)
+    assert (rank_of(), num_ranks(), distributed.is_main()) == (1, 2, False)
     assert distributed.names_of_rank({"loss": 1}) == {"rank-1/loss": 1}

@@ -23,9 +23,8 @@ _Marks = NDArray[numpy.bool_]
 _Floats = NDArray[numpy.float64]
 
 _MOST_AT_ONCE: Final = 3  # of one kind at one step: of 40 layers that suffer alike, nobody reads 40 messages
-_WELL: Final = (
-    0.9  # of a limit: what lies between is neither bad nor well, and raises nothing again and again
-)
+# Of a limit: what lies between is neither bad nor well, and raises nothing again and again.
+_WELL: Final = 0.9
 
 
 class Finding(NamedTuple):
@@ -620,7 +619,11 @@ class StuckWeight(Kind):
         # A layer that is not called, such as one of many experts, is not to blame.
         is_called = (self._acts < 0) | sight.is_seen(self._acts)
         is_left_out = ~is_there & is_called & (self._largest == 0) & is_same & is_moved.any()
-        self._count_without(norms, (sight.exact_norms(indices) == 0) | is_left_out)
+        has_gradient, is_without = norms > 0, (sight.exact_norms(indices) == 0) | is_left_out
+        # Where none has a gradient any more, all has been learned; where none ever had one, it is odd.
+        if has_gradient.any() or not self._largest.any():
+            self._num_without[is_without] += 1
+        self._num_without[has_gradient] = 0
         self._largest = numpy.fmax(_FADING * self._largest, norms)
         is_without = self._num_without >= numpy.where(self._largest > 0, _AGAIN, 1) * self._steps
         is_stuck = is_without | (self._num_unmoved >= self._steps)
@@ -642,13 +645,6 @@ class StuckWeight(Kind):
             )
             findings.insert(0, self._finding(0, words))
         return findings
-
-    def _count_without(self, norms: _Floats, is_without: _Marks) -> None:
-        has_gradient = norms > 0
-        # Where none has a gradient any more, all has been learned; where none ever had one, it is odd.
-        if has_gradient.any() or not self._largest.any():
-            self._num_without[is_without] += 1
-        self._num_without[has_gradient] = 0
 
     def _count_unmoved(self, sight: FrameFigures, norms: _Floats) -> tuple[_Marks, _Marks]:
         """Which weights moved, and which stayed the same; neither where it is not known.

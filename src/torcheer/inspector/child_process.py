@@ -28,27 +28,9 @@ from typing import Any, Final
 import msgspec
 
 from torcheer.errors import InputError, InspectorError
+from torcheer.inspector import protocol
 from torcheer.inspector.child.run_writer import Missing, lost_frames, write_gaps
 from torcheer.inspector.frame_format import Layout, Plan
-from torcheer.inspector.protocol import (
-    Callbacks,
-    Channel,
-    Close,
-    Failed,
-    Flush,
-    Flushed,
-    Idle,
-    Job,
-    Lost,
-    Message,
-    NewPlan,
-    Numbers,
-    Ready,
-    Told,
-    ToParent,
-    Wake,
-    wait_for,
-)
 from torcheer.inspector.ring import TALLIES, Ring
 from torcheer.run import Ending
 
@@ -135,7 +117,9 @@ Process = Any  # a Popen, or a process of multiprocessing
 Start = Callable[[socket.socket], Process]  # with its end of the channel; raises InputError or InspectorError
 
 
-def way_to_start(callbacks: Callbacks | None, start_method: str | None) -> tuple[Start, bytes | None]:
+def way_to_start(
+    callbacks: protocol.Callbacks | None, start_method: str | None
+) -> tuple[Start, bytes | None]:
     """How to start a child, and callbacks that come with its job. Raises InspectorError on this system."""
     if os.name != "posix":
         raise InspectorError(
@@ -172,7 +156,9 @@ def _start_fresh(end: socket.socket) -> Process:
         ) from error
 
 
-def _start_by_multiprocessing(callbacks: Callbacks | None, method: str, end: socket.socket) -> Process:
+def _start_by_multiprocessing(
+    callbacks: protocol.Callbacks | None, method: str, end: socket.socket
+) -> Process:
     """Where callbacks are part of the script, or somebody asks for it."""
     from torcheer.inspector.child.lifetime import begin_in_process  # which imports this module
 
@@ -234,7 +220,7 @@ class Life:
             ours, theirs = socket.socketpair()
         except OSError as error:
             raise InspectorError(f"there can be no channel to the process that watches ({error}).") from error
-        self.channel: Channel[ToParent] = Channel(ours, ToParent)
+        self.channel: protocol.Channel[protocol.ToParent] = protocol.Channel(ours, protocol.ToParent)
         # Before the start: a fork that kept this end would hide that it was closed.
         forget_in_forks(self)
         try:
@@ -273,7 +259,7 @@ class Life:
     def wait_for_news(self, seconds: float) -> None:
         """Until it says something, or can be told something, or the time is up."""
         if self.channel.is_open:
-            wait_for(self.channel.fileno(), seconds, writing=self.channel.num_waiting > 0)
+            protocol.wait_for(self.channel.fileno(), seconds, writing=self.channel.num_waiting > 0)
         else:
             time.sleep(seconds)
 
@@ -317,13 +303,15 @@ _MOST_WAITING: Final = 2_000  # messages to a child that does not listen
 class Child:
     """One child. Used by one thread; in a fork of the training it does nothing at all."""
 
-    def __init__(self, job: Job, callbacks: Callbacks | None, start_method: str | None) -> None:
+    def __init__(
+        self, job: protocol.Job, callbacks: protocol.Callbacks | None, start_method: str | None
+    ) -> None:
         self.job = job
         self._callbacks, self._start_method = callbacks, start_method
         self._start: Start | None = None
         self._life: Life | None = None  # None: it has gone idle, was given up, or was never started
         self._rings: list[tuple[Plan, Ring]] = []  # the current one last; older ones until all is on disk
-        self._heard: list[ToParent] = []
+        self._heard: list[protocol.ToParent] = []
         self._deaths: deque[float] = deque(maxlen=_MOST_DEATHS + 1)
         self._ticket, self._flushed, self._looked_at = 0, 0, 0.0
         self._is_closed = False
@@ -370,7 +358,7 @@ class Child:
             ) from error
         self._rings.append((plan, ring))
         if self._life is not None and not self.is_inert:
-            self._life.channel.send(NewPlan(plan=plan), ring.descriptor)
+            self._life.channel.send(protocol.NewPlan(plan=plan), ring.descriptor)
         return ring
 
     @property
@@ -387,15 +375,15 @@ class Child:
 
     # --- while the training runs -------------------------------------------------------------------------
 
-    def tell(self, message: Message) -> None:
+    def tell(self, message: protocol.Message) -> None:
         """Send, now or as soon as there is room. It never waits; who does not listen misses numbers."""
         if self.is_inert or self._is_closed or self._life is None:
             return
-        most = {Wake: 1, Numbers: _MOST_WAITING}.get(type(message), math.inf)
+        most = {protocol.Wake: 1, protocol.Numbers: _MOST_WAITING}.get(type(message), math.inf)
         if self._life.channel.num_waiting < most:
             self._life.channel.send(message)
 
-    def poll(self) -> list[ToParent]:
+    def poll(self) -> list[protocol.ToParent]:
         """What the child said since. Starts another where it was killed; none of this waits."""
         if not self.is_inert and not self._is_closed:
             if self._life is not None:
@@ -419,7 +407,7 @@ class Child:
                 continue
             if asked is not self._life:
                 asked = self._life  # another child has to be asked again
-                asked.channel.send(Flush(ticket=ticket))
+                asked.channel.send(protocol.Flush(ticket=ticket))
             if time.monotonic() > end:
                 return False
             asked.wait_for_news(_WAIT_SECONDS)
@@ -445,7 +433,7 @@ class Child:
                     break
                 self._launch_again()
                 continue
-            self._life.channel.send(Close(reason=reason))
+            self._life.channel.send(protocol.Close(reason=reason))
             self._life.is_expected_to_end = True
             is_over = self._wait_for_the_end(self._life, end)
         self._is_closed = True
@@ -463,14 +451,14 @@ class Child:
         unheard = None
         if self._life is not None:
             waiting = self._life.channel.waiting()
-            unheard = {message.plan.number for message in waiting if isinstance(message, NewPlan)}
+            unheard = {message.plan.number for message in waiting if isinstance(message, protocol.NewPlan)}
         gaps = [] if self.job.run is None else self._gaps_left(self.job.run, unheard)
         if self.job.run is not None and (gaps or ending):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that this run cannot be written, was told before
                 write_gaps(self.job, gaps, ending or Ending("finished"), _CLOSE_SECONDS)
 
-    def _gaps_left(self, folder: str, only: Collection[int] | None) -> list[Lost]:
+    def _gaps_left(self, folder: str, only: Collection[int] | None) -> list[protocol.Lost]:
         """`only`: of these plans, by their numbers."""
         missing, found = Missing(folder, self.job.rank), []
         for plan, ring in self._rings:
@@ -504,7 +492,7 @@ class Child:
         self._looked_at = time.monotonic()
         life.channel.send(msgspec.structs.replace(self.job, is_again=is_again))
         for plan, ring in self._rings:
-            life.channel.send(NewPlan(plan=plan), ring.descriptor)
+            life.channel.send(protocol.NewPlan(plan=plan), ring.descriptor)
         return life
 
     def _launch_again(self) -> None:
@@ -521,14 +509,14 @@ class Child:
         if life.channel.num_waiting:
             life.channel.pump()
         for message in life.channel.hear():
-            if isinstance(message, Flushed):
+            if isinstance(message, protocol.Flushed):
                 self._flushed = max(self._flushed, message.ticket)
-            elif isinstance(message, Ready):
+            elif isinstance(message, protocol.Ready):
                 life.is_ready = True
-            elif isinstance(message, Failed):
+            elif isinstance(message, protocol.Failed):
                 life.failure = message.message
             else:
-                life.is_expected_to_end |= isinstance(message, Idle)
+                life.is_expected_to_end |= isinstance(message, protocol.Idle)
                 self._heard.append(message)
 
     def _look_after(self, life: Life) -> None:
@@ -562,7 +550,7 @@ class Child:
     def _give_up(self, reason: str) -> None:
         self.is_given_up = True
         self._heard.append(
-            Told(message=f"the training is no longer watched. The process that did so: {reason}")
+            protocol.Told(message=f"the training is no longer watched. The process that did so: {reason}")
         )
 
     def become_inert(self) -> None:

@@ -41,9 +41,6 @@ COLUMNS: Final = (
 COLUMN: Final = {name: index for index, name in enumerate(COLUMNS)}
 
 
-# --- rows and plans -------------------------------------------------------------------------------------
-
-
 Role = Literal["activation", "gradient", "weight", "weight_gradient", "update", "state", "tensor"]
 
 
@@ -100,8 +97,6 @@ def bounds_of(row: Row) -> Bounds:
     near = _NEAR * (end - start)
     return start, start + near, end - near, end
 
-
-# --- frames ---------------------------------------------------------------------------------------------
 
 # The head of a frame: number, step, seconds since 1970, flags.
 FRAME: Final = struct.Struct("<QqdQ")

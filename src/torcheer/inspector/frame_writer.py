@@ -47,14 +47,10 @@ from torcheer.inspector.sampling import (
 _MOST_SHAPES: Final = 8  # of a row, that are remembered
 _SMALL_ELEMENTS: Final = 1 << 16  # activations up to here are looked at unit by unit each time
 _UNIT_SECONDS: Final = 2.0  # between two looks at the units of larger ones
-_WHOLE_SECONDS: Final = (
-    1.0  # in which mean and extremes of a large tensor are computed once, of all its values
-)
+_WHOLE_SECONDS: Final = 1.0  # in which mean and extremes of a large tensor are computed once, of all values
 _GOLDEN: Final = 0.618034  # its multiples are spread evenly between whole numbers
 _COPIED_BYTES: Final = 1 << 30  # of weights as they were before an update, where nothing else is said
-_STEADY: Final = frozenset(
-    {"weight", "update", "state", "tensor"}
-)  # roles of tensors that stay where they are
+_STEADY: Final = frozenset({"weight", "update", "state", "tensor"})  # tensors that stay where they are
 _SHORT: Final = frozenset({torch.float32, torch.float16, torch.bfloat16})  # as good as float32
 ReportRow = Callable[[Exception, int], None]
 _Copies = list[tuple[Tensor, Tensor]]  # targets and sources

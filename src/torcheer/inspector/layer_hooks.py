@@ -75,25 +75,21 @@ class Look:
         for name, tensor in self._tensors.items():
             row = self.planned.gradients.get(name)
             if row is not None and tensor.requires_grad:
-                self._hook(tensor.register_hook, Hook(self._on_gradient, row, 0))
+                register: Callable[[Any], RemovableHandle] = tensor.register_hook
+                self._handles.append(register(Hook(self._on_gradient, row, 0)))
 
     def await_weight_gradients(self) -> None:
         """Where no optimizer tells when they are ready: look at each as it comes."""
         for rows in self.planned.parameters:
             parameter = rows.parameter
             if rows.gradient is not None and parameter.requires_grad and parameter.is_leaf:
-                hook = Hook(self._on_weight_gradient, rows.gradient)
-                self._hook(parameter.register_post_accumulate_grad_hook, hook)
-
-    def _hook(self, register: Callable[[Any], RemovableHandle], hook: Callable[..., None]) -> None:
-        self._handles.append(register(hook))
+                register: Callable[[Any], RemovableHandle] = parameter.register_post_accumulate_grad_hook
+                self._handles.append(register(Hook(self._on_weight_gradient, rows.gradient)))
 
     def remove_hooks(self) -> None:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-
-    # --- as the step runs ---------------------------------------------------------------------------
 
     def _on_forward(
         self, row: int | None, gradient_row: int | None, _module: nn.Module, _args: Any, output: Any
@@ -147,8 +143,6 @@ class Look:
     def _fail(self, error: Exception, row: int | None) -> None:
         name = "" if row is None else self.planned.plan.rows[row].name
         self._report(error, name)
-
-    # --- around the optimizer -----------------------------------------------------------------------
 
     def look_before_update(self, parameters: frozenset[int] | None) -> None:
         """These weights as they are, to see afterwards what has changed; None for all."""

@@ -85,8 +85,6 @@ class ParallelHandler:
         self._is_enabled = True
         type(self)._instance, self._is_made = self, True
 
-    # --- what is tracked ----------------------------------------------------------------------------
-
     def track_model(self, process_id: int, models: Mapping[str, nn.Module]) -> int:
         """Track all layers of models, by name: `track_model(-1, {'model': model})`.
 
@@ -117,8 +115,6 @@ class ParallelHandler:
     def trackable(model: nn.Module) -> list[WatchableLayer]:
         """All layers of a model that can be tracked."""
         return trackable(model)
-
-    # --- the children -------------------------------------------------------------------------------
 
     @property
     def enabled(self) -> bool:

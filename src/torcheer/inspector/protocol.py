@@ -23,9 +23,6 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """One line between the processes."""
 
 
-# --- to the child ---------------------------------------------------------------------------------------
-
-
 class Job(Message, frozen=True, tag="job"):
     """What the child is for. The first thing that it hears."""
 
@@ -89,9 +86,6 @@ class Close(Message, frozen=True, tag="close"):
 
 
 ToChild = Job | NewPlan | Numbers | Wake | Flush | Close
-
-
-# --- to the training ------------------------------------------------------------------------------------
 
 
 class Ready(Message, frozen=True, tag="ready"):

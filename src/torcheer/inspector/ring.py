@@ -4,7 +4,7 @@
 
 Counters only rise, and each is written by one side. A filled slot stays until it is given back, also when the
 process that empties it is killed and another takes its place. Journal and counters say what was given: what
-is not stored of that is lost (see `child.gaps`).
+is not stored of that is lost (see `child/run_writer`).
 """
 
 from __future__ import annotations

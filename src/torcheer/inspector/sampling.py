@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import numpy
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from torcheer.inspector.frame_format import (
@@ -120,18 +119,17 @@ def _spacing(shape: tuple[int, ...], stride: tuple[int, ...], num_runs: int) -> 
         if spacing < _LEAST_REACH * most:
             break
         places = spacing * numpy.arange(num_runs)
-        spread = min(_spread(places, step, size) for step, size in dims) if dims else 1.0
+        # How many places of a dimension are met, by how many are enough.
+        met = (
+            len(numpy.unique(places // step % size)) / min(_MANY_PLACES, 0.8 * size) for step, size in dims
+        )
+        spread = min(met, default=1.0)
         if spread > best_spread:
             best, best_spread = spacing, spread
         if spread >= 1:
             break
         spacing -= max(1, spacing // 997)
     return best
-
-
-def _spread(places: NDArray[numpy.int64], step: int, size: int) -> float:
-    """How many places of a dimension are met, by how many are enough."""
-    return len(numpy.unique(places // step % size)) / min(_MANY_PLACES, 0.8 * size)
 
 
 def _excerpt_steps(shape: tuple[int, ...], role: Role, most: int) -> list[int] | None:

@@ -72,7 +72,9 @@ def take_name(
             f"name is {name!r}, and so begin names of another network, which is watched in this run without "
             "a name: the two could not be told apart. Give another name=, or give the other watch one."
         )
-    own_words = _first_words(layers)
+    # With what the names of the rows of these layers begin, up to the first dot.
+    of_model = () if "" not in layers else ("Act", "Grad", *layers[""]._parameters)
+    own_words = frozenset((*(address.partition(".")[0] for address in layers if address), *of_model))
     free = _free(used, words, own_words, type(model).__name__)
     chosen = free if name is None else name
     taken = WatchName(real, rank, chosen, _locked(Path(folder), rank, chosen))
@@ -80,13 +82,6 @@ def take_name(
     taken.is_first = not used
     _held.add(taken)
     return taken
-
-
-def _first_words(layers: Mapping[str, nn.Module]) -> frozenset[str]:
-    """With what the names of the rows of these layers begin, up to the first dot."""
-    own = layers.get("")
-    of_model = () if own is None else ("Act", "Grad", *own._parameters)
-    return frozenset((*(address.partition(".")[0] for address in layers if address), *of_model))
 
 
 def _free(used: set[str], words: frozenset[str], own_words: frozenset[str], kind: str) -> str:

@@ -227,9 +227,12 @@ class WatchedShare:
         """Of parameters of which nothing is known yet: some are trained from a later step on."""
         for _, _, parameter in self._parameters() if "state" in self._roles else ():
             if id(parameter) not in self._states:
-                size = parameter.numel()
-                kept = state_of(parameter).items()
-                if keys := tuple(str(key) for key, value in kept if _is_like(value, size)):
+                keys = tuple(
+                    str(key)
+                    for key, value in state_of(parameter).items()
+                    if isinstance(value, Tensor) and value.numel() == parameter.numel() and value.dim() > 0
+                )
+                if keys:
                     self._states[id(parameter)] = keys
                     self.is_changed = True
 
@@ -332,10 +335,6 @@ def wait_until(
         time.sleep(0.001)
         attend()
     return True
-
-
-def _is_like(value: Any, size: int) -> bool:
-    return isinstance(value, Tensor) and value.numel() == size and value.dim() > 0
 
 
 def _fitted(number: int, rows: list[Row], room: Room) -> Plan:

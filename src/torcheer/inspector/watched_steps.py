@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Ids = frozenset[int] | None  # of parameters, by identity; None for all of them
 
-# --- when a step begins and ends ------------------------------------------------------------------------
-
 
 class OptimizerSteps:
     """A step is a call of `optimizer.step()`.
@@ -125,7 +123,10 @@ class ForwardSteps:
                 return  # a checkpoint computes again: no new pass
             if self._first is None:
                 self._first = module
-                self._forget_all_but(module)
+                for other, handle in self._places.items():
+                    if other is not module:
+                        handle.remove()
+                self._handles = [self._places[module]]
             elif module is self._first:
                 told.end_step()
 
@@ -150,12 +151,6 @@ class ForwardSteps:
                 register: Callable[[Any], RemovableHandle] = tensor.register_hook
                 self._handles.append(register(Hook(reached)))
 
-    def _forget_all_but(self, module: nn.Module) -> None:
-        for other, handle in self._places.items():
-            if other is not module:
-                handle.remove()
-        self._handles = [self._places[module]]
-
     def stop(self) -> None:
         for handle in self._handles:
             handle.remove()
@@ -167,9 +162,8 @@ class ForwardSteps:
 Steps = OptimizerSteps | ForwardSteps
 
 
-# --- how often ------------------------------------------------------------------------------------------
-
-_RATE = re.compile(r"\s*([0-9.eE+-]+)\s*/\s*(s|sec|second|min|minute|h|hour)\s*\Z")
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_RATE = re.compile(rf"\s*({_NUMBER})\s*/\s*(s|sec|second|min|minute|h|hour)\s*\Z")
 _STEPS = re.compile(r"\s*(?:every\s+)?([0-9]+)\s*(?:steps?)?\s*\Z")
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
 _NUM_WARMING = 2  # looks that set things up and say nothing of the cost
@@ -207,19 +201,12 @@ def parse_rate(every: Any) -> Every:
             if int(match[1]) >= 1:
                 return parse_rate(int(match[1]))
         elif match := _RATE.match(every):
-            rate = _number(match[1]) / _SECONDS[match[2]]
+            rate = float(match[1]) / _SECONDS[match[2]]
             if 0 < rate < math.inf:
                 return Every(per_second=rate, text=every.strip())
     raise InputError(
         f"every is {every!r}: give a rate such as '20/s' or '6/min', or a whole number of steps."
     )
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _after(due: float, now: float, interval: float) -> float:

@@ -140,7 +140,8 @@ class Watcher:
         self.cost = 0.0  # the share of the time that this took, in the training and in its children
         self._arming_seconds = 0.0
         self._excerpts_at = -_EXCERPT_SECONDS
-        _close_at_exit(self)
+        _open.add(self)
+        at_end_of_child(_close_all, priority=10)  # before runs are closed
         forget_in_forks(self)
         children = [part.child for part in self._parts]
         weakref.finalize(self, _close_children, children, self._taken).atexit = False
@@ -489,11 +490,6 @@ def _close_children(children: Sequence[Child], taken: WatchName) -> None:
 
 _EXIT_SECONDS = 10.0  # for all of them together
 _open: weakref.WeakSet[Watcher] = weakref.WeakSet()
-
-
-def _close_at_exit(watcher: Watcher) -> None:
-    _open.add(watcher)
-    at_end_of_child(_close_all, priority=10)  # before runs are closed
 
 
 @atexit.register

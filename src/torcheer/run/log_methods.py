@@ -6,47 +6,25 @@ Not one of these methods raises. What cannot be logged is told once, with what t
 from __future__ import annotations
 
 import functools
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
 from torcheer.errors import InputError, TorcheerError
+from torcheer.run import records
+from torcheer.run.encode import media
 from torcheer.run.encode.arrays import tensor_record
 from torcheer.run.encode.classification import confusion_record, pr_curve_record, raw_pr_curve_record
 from torcheer.run.encode.histograms import histogram_record, raw_histogram_record
-from torcheer.run.encode.media import (
-    embedding_record,
-    figure_record,
-    image_record,
-    is_figure,
-    is_pillow,
-    sound_record,
-    video_record,
-)
 from torcheer.run.encode.passes import is_history, pass_record
 from torcheer.run.encode.steps_names_hparams import (
     checked_name,
+    finite_or_none,
     hparams_record,
     layout_record,
     step_of,
     text_record,
     time_of,
-)
-from torcheer.run.records import (
-    AlarmHead,
-    EncodedRecord,
-    GapHead,
-    GapReason,
-    Kind,
-    MomentHead,
-    NetScene,
-    NetViewHead,
-    Observation,
-    Pending,
-    WatchedRow,
-    WatchHead,
-    encode_json,
 )
 from torcheer.run.statistics import checked_table
 from torcheer.run.tables import as_row, encoded_table
@@ -110,18 +88,18 @@ class LogMethods:
     the writer's side (the methods that are not implemented here) is in `Run`.
     """
 
-    def _put(self, observation: Observation) -> None:
+    def _put(self, observation: records.Observation) -> None:
         raise NotImplementedError
 
-    def keep_encoded(self, records: Sequence[EncodedRecord]) -> None:
+    def keep_encoded(self, records: Sequence[records.EncodedRecord]) -> None:
         raise NotImplementedError
 
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
         raise NotImplementedError
 
-    def _keep(self, kind: Kind, name: Any, step: Any, time: Any, record: Pending) -> None:
+    def _keep(self, kind: records.Kind, name: Any, step: Any, time: Any, record: records.Pending) -> None:
         self._put(
-            Observation(
+            records.Observation(
                 kind=kind,
                 name=checked_name(name),
                 step=step_of(step),
@@ -132,8 +110,8 @@ class LogMethods:
             )
         )
 
-    def _keep_now(self, kind: Kind, name: str, step: Any, time: Any, head: Any, data: bytes) -> None:
-        self.keep_encoded([EncodedRecord(kind, name, step_of(step), time_of(time), head, data)])
+    def _keep_now(self, kind: records.Kind, name: str, step: Any, time: Any, head: Any, data: bytes) -> None:
+        self.keep_encoded([records.EncodedRecord(kind, name, step_of(step), time_of(time), head, data)])
 
     def _observe_value(self, step: int, name: str, value: Any) -> None:
         """What `run.log` does with a value that is no number."""
@@ -141,9 +119,9 @@ class LogMethods:
             self.log_text(step, name, value)
         elif is_history(value):
             self.log_pass(step, name, value)
-        elif is_pillow(value):
+        elif media.is_pillow(value):
             self.log_image(step, name, value)
-        elif is_figure(value):
+        elif media.is_figure(value):
             self.log_figure(step, name, value, close=False)
         elif value is None or isinstance(value, Mapping):
             what = "None" if value is None else "a mapping"
@@ -210,7 +188,7 @@ class LogMethods:
         - `metadata`: a label for each point; or several, with `metadata_header` to name them.
         - `label_img`: a picture of each point, (number, channels, height, width).
         """
-        record = embedding_record(points, metadata, metadata_header, label_img)
+        record = media.embedding_record(points, metadata, metadata_header, label_img)
         self._keep("embedding", name, step, time, record)
 
     # --- what people look at, listen to and read ------------------------------------------------------
@@ -234,7 +212,7 @@ class LogMethods:
         - `boxes`, `box_labels`: left, top, right and bottom of each box that is drawn over it, and a label
           for each.
         """
-        record = image_record(image, dataformats, boxes=boxes, labels=box_labels)
+        record = media.image_record(image, dataformats, boxes=boxes, labels=box_labels)
         self._keep("image", name, step, time, record)
 
     def log_images(
@@ -247,7 +225,7 @@ class LogMethods:
         time: float | None = None,
     ) -> None:
         """Keep a batch of pictures as one, eight in a row. `dataformats` is `'NCHW'`, `'NHWC'` or `'NHW'`."""
-        self._keep("image", name, step, time, image_record(images, dataformats, is_batch=True))
+        self._keep("image", name, step, time, media.image_record(images, dataformats, is_batch=True))
 
     def log_figure(
         self, step: int, name: str, figure: Any, *, close: bool = True, time: float | None = None
@@ -256,7 +234,7 @@ class LogMethods:
 
         It is drawn at once. `close` takes it away from pyplot afterwards.
         """
-        self._keep("image", name, step, time, figure_record(figure, close=close))
+        self._keep("image", name, step, time, media.figure_record(figure, close=close))
 
     def log_video(
         self,
@@ -271,13 +249,13 @@ class LogMethods:
 
         Several have their number first. Values as in `log_image`.
         """
-        self._keep("video", name, step, time, video_record(video, frames_per_second))
+        self._keep("video", name, step, time, media.video_record(video, frames_per_second))
 
     def log_audio(
         self, step: int, name: str, samples: Any, *, sample_rate: float = 44100, time: float | None = None
     ) -> None:
         """Keep sound of shape (length,) or (channels, length): floats from -1 to 1, or int16 as they are."""
-        self._keep("audio", name, step, time, sound_record(samples, sample_rate))
+        self._keep("audio", name, step, time, media.sound_record(samples, sample_rate))
 
     def log_text(self, step: int, name: str, text: Any, *, time: float | None = None) -> None:
         """Keep a text. It is shown as Markdown; what is no text is kept as it would be printed."""
@@ -393,7 +371,7 @@ class LogMethods:
     def log_watch(
         self,
         step: int,
-        rows: Sequence[WatchedRow],
+        rows: Sequence[records.WatchedRow],
         columns: Sequence[str],
         *,
         digest: str,
@@ -407,8 +385,10 @@ class LogMethods:
         - `every`: how often, as somebody asked for it.
         - `watch`: the name of whoever watches, empty for one without.
         """
-        head = WatchHead(digest=digest, num_rows=len(rows), columns=list(columns), every=every, watch=watch)
-        self._keep_now("watch", WATCH, step, time, head, encode_json(list(rows)))
+        head = records.WatchHead(
+            digest=digest, num_rows=len(rows), columns=list(columns), every=every, watch=watch
+        )
+        self._keep_now("watch", WATCH, step, time, head, records.encode_json(list(rows)))
 
     def log_statistics(self, digest: str, steps: Any, times: Any, values: Any) -> None:
         """Keep figures of all rows of a plan over some steps.
@@ -433,11 +413,11 @@ class LogMethods:
         time: float | None = None,
     ) -> None:
         """Keep that something should be looked at. `alarm` is its kind, and the name of its series."""
-        head = AlarmHead(
+        head = records.AlarmHead(
             layer=layer,
             variable=variable,
-            value=_finite(value),
-            threshold=_finite(threshold),
+            value=finite_or_none(value),
+            threshold=finite_or_none(threshold),
             message=message,
         )
         self._keep_now("alarm", checked_name(alarm), step, time, head, b"")
@@ -447,15 +427,16 @@ class LogMethods:
         first_step: int,
         last_step: int,
         *,
-        reason: GapReason,
+        reason: records.GapReason,
         counts: Mapping[str, int],
         message: str = "",
         time: float | None = None,
     ) -> None:
         """Keep that something was missed. `counts`: how many records, by name."""
-        if reason not in get_args(GapReason):
-            raise InputError(f"the reason is {reason!r}: give one of {', '.join(get_args(GapReason))}.")
-        head = GapHead(
+        reasons = get_args(records.GapReason)
+        if reason not in reasons:
+            raise InputError(f"the reason is {reason!r}: give one of {', '.join(reasons)}.")
+        head = records.GapHead(
             reason=reason,
             counts={name: int(count) for name, count in counts.items()},
             last_step=step_of(last_step),
@@ -463,24 +444,18 @@ class LogMethods:
         )
         self._keep_now("gap", WATCH, first_step, time, head, b"")
 
-    def log_netview(self, step: int, scene: NetScene, *, time: float | None = None) -> None:
+    def log_netview(self, step: int, scene: records.NetScene, *, time: float | None = None) -> None:
         """Say which layers there are, how they lie and what connects them. The last one holds."""
-        if not isinstance(scene, NetScene):
+        if not isinstance(scene, records.NetScene):
             raise InputError(f"a {type(scene).__name__} is no scene: give a torcheer.run.records.NetScene.")
         num_units = sum(layer.grid.num_units for layer in scene.layers)
-        head = NetViewHead(num_layers=len(scene.layers), num_units=num_units)
-        self._keep_now("netview", NETVIEW, step, time, head, encode_json(scene))
+        head = records.NetViewHead(num_layers=len(scene.layers), num_units=num_units)
+        self._keep_now("netview", NETVIEW, step, time, head, records.encode_json(scene))
 
     def log_moment(self, step: int, counters: Mapping[str, Any], *, time: float | None = None) -> None:
         """Say that the layers were recorded at this step. Counters are shown as texts: epoch, trial, name."""
         texts = {str(name): str(value) for name, value in counters.items()}
-        self._keep_now("moment", NETVIEW, step, time, MomentHead(counters=texts), b"")
-
-
-def _finite(value: Any) -> float | None:
-    """JSON has no NaN and no infinities."""
-    number = None if value is None else float(value)
-    return number if number is not None and math.isfinite(number) else None
+        self._keep_now("moment", NETVIEW, step, time, records.MomentHead(counters=texts), b"")
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:

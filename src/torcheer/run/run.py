@@ -6,7 +6,6 @@ import os
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
@@ -22,13 +21,13 @@ from torcheer.run.records import Bulk, EncodedRecord, Kind, Observation
 from torcheer.run.warnings_once import WarningsOnce
 from torcheer.run.write.disk import Disk
 from torcheer.run.write.part_file import Settings
+from torcheer.run.write.point_blocks import Call
 from torcheer.run.write.process_end import Ending, ending_of, watch, watch_end_of_child
 from torcheer.run.write.queue import (
     CALL_WEIGHT,
     MOST_RECORD_BYTES,
     WAKE_WEIGHT,
     Mark,
-    Queue,
     tell_too_large,
 )
 from torcheer.run.write.writer import Writer
@@ -190,13 +189,18 @@ class Run(LogMethods, ReadMethods):
             bulk = Bulk(fitting, sum([len(record.data) for record in fitting]))
             self._hand_over(bulk, len(fitting))
 
-    def _hand_over(self, item: Observation | Bulk, num_events: int) -> None:
+    def _hand_over(self, item: Call | Observation | Bulk, num_events: int) -> None:
         if not self._is_running():
             self._teller.drop(num_events)
-        elif self._queue.press(item.num_bytes):
+        elif self._queue.press(None if isinstance(item, tuple) else item.num_bytes):
             self._queue.add(item)
         else:
-            self._tell_full(num_events)
+            self._teller.tell(
+                f"the run {self.path} is logged faster than it can be written: what does not fit is dropped "
+                "and counted (run.num_dropped). Log less often, or smaller things.",
+                cause="full",
+                num_dropped=num_events,
+            )
 
     def _describe(self, kind: Kind, name: str, description: str) -> None:
         if self._queue.last_described.get(name) != description and self._is_running():
@@ -205,16 +209,8 @@ class Run(LogMethods, ReadMethods):
             self._queue.add(Bulk([about], 0))
 
     def _put_scalars(self, step: int, time: float, values: dict[str, Any]) -> None:
-        queue = self._queue
-        if not values:
-            return
-        if not self._is_running():
-            self._teller.drop(len(values))
-        elif not queue.press():
-            self._tell_full(len(values))
-        else:
-            queue.items.append((step, time, values))
-            queue.weight += len(values) + CALL_WEIGHT
+        if values:
+            self._hand_over((step, time, values), len(values))
 
     def _is_running(self) -> bool:
         """True if the writer runs. The first event of a process starts it here."""
@@ -230,14 +226,6 @@ class Run(LogMethods, ReadMethods):
                 cause="closed",
             )
         return False
-
-    def _tell_full(self, num_events: int) -> None:
-        self._teller.tell(
-            f"the run {self.path} is logged faster than it can be written: what does not fit is dropped and "
-            "counted (run.num_dropped). Log less often, or smaller things.",
-            cause="full",
-            num_dropped=num_events,
-        )
 
     def _tell(self, message: str, cause: str | None = None, series: str | None = None) -> None:
         self._teller.tell(message, cause=cause, series=series, num_dropped=1)
@@ -297,9 +285,12 @@ class Run(LogMethods, ReadMethods):
     def __repr__(self) -> str:
         return f"<Run {self.path} {self.state}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> tuple[Path, int, Settings]:
         # Another process opens a part of its own when it logs; what is to be taken back, this one has done.
-        return _reopened, (type(self), self.path, self._disk.rank, self._disk.settings)
+        return self.path, self._disk.rank, self._disk.settings
+
+    def __setstate__(self, state: tuple[Path, int, Settings]) -> None:
+        self._begin(*state)
 
     def _reader(self) -> RunReader:
         """What is on disk, with all that was logged before."""
@@ -309,12 +300,6 @@ class Run(LogMethods, ReadMethods):
         else:
             self._saved.refresh()
         return self._saved
-
-
-def _reopened(kind: type[Run], folder: Path, rank: int, settings: Settings) -> Run:
-    run = kind.__new__(kind)
-    run._begin(folder, rank, settings)
-    return run
 
 
 def tags_of(tags: Any) -> tuple[str, ...]:
@@ -336,29 +321,9 @@ def whole_number_of(name: str, value: Any, least: int | None = None) -> int:
     return number
 
 
-@dataclass(frozen=True, slots=True)
 class RunAccess:
     """What a run is written with, for other rooms of the package: `RunAccess(run).queue`."""
 
-    run: Run
-
-    @property
-    def writer(self) -> Writer:
-        return self.run._writer
-
-    @property
-    def queue(self) -> Queue:
-        return self.run._queue
-
-    @property
-    def disk(self) -> Disk:
-        return self.run._disk
-
-    def is_running(self) -> bool:
-        return self.run._is_running()
-
-    def put_scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
-        self.run._put_scalars(step, time, dict(values))
-
-    def close(self, ending: Ending) -> None:
-        self.run._close(ending)
+    def __init__(self, run: Run) -> None:
+        self.writer, self.queue, self.disk = run._writer, run._queue, run._disk
+        self.is_running, self.put_scalars, self.close = run._is_running, run._put_scalars, run._close

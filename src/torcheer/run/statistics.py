@@ -249,7 +249,10 @@ class StatisticsWriter:
             table = table_of(head, record.data)
             if not has_times(table):
                 raise ValueError("some times of statistics cannot be")
-            self._append(table)
+            after = math.nextafter(self._blocks[-1].place, math.inf) if self._blocks else -math.inf
+            self._blocks.append(self._insert(table, max(float(table.times[0]), after)))
+            while (start := self._first_to_merge()) is not None:
+                self._put_in_place(start, len(self._blocks), self._read(self._blocks[start:]))
         num_thinned = 0
         while self.num_bytes > self.budget and (num_gone := self._thin_once()):
             num_thinned += num_gone
@@ -262,12 +265,6 @@ class StatisticsWriter:
         self._blocks = [block for block in self._blocks if block.head.digest not in digests]
         delete_records(self._connection, [block.id for block in gone])
         return sum(block.head.num_steps for block in gone)
-
-    def _append(self, table: FigureTable) -> None:
-        after = math.nextafter(self._blocks[-1].place, math.inf) if self._blocks else -math.inf
-        self._blocks.append(self._insert(table, max(float(table.times[0]), after)))
-        while (start := self._first_to_merge()) is not None:
-            self._put_in_place(start, len(self._blocks), self._read(self._blocks[start:]))
 
     def _first_to_merge(self) -> int | None:
         """Where the last blocks begin that are to be one; None where there are not enough of them."""

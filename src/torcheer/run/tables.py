@@ -150,7 +150,13 @@ def table_fault(head: TableHead, num_bytes: int) -> str:
 def cells_of(head: TableHead, column: TableColumn, data: bytes) -> Cells:
     """The cells of a column from its bytes. Tensors as NumPy has them: bfloat16 becomes float32."""
     if column.form == "text":
-        return _texts(head, column, data)
+        try:
+            texts = _TEXTS.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise FileFormatError(f"the texts of the column {column.name!r} are damaged: {error}") from None
+        if len(texts) != head.num_rows:
+            raise FileFormatError(f"the column {column.name!r} does not have a text for each row.")
+        return texts
     if column.form != "tensor":
         return numpy.frombuffer(data, "<i8" if column.form == "integer" else "<f8")
     try:
@@ -158,18 +164,6 @@ def cells_of(head: TableHead, column: TableColumn, data: bytes) -> Cells:
     except ValueError as error:  # of no bytes, any shape can be told
         raise FileFormatError(f"the column {column.name[:80]!r} is damaged: {error}.") from None
 
-
-def _texts(head: TableHead, column: TableColumn, data: bytes) -> list[str]:
-    try:
-        texts = _TEXTS.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise FileFormatError(f"the texts of the column {column.name!r} are damaged: {error}") from None
-    if len(texts) != head.num_rows:
-        raise FileFormatError(f"the column {column.name!r} does not have a text for each row.")
-    return texts
-
-
-# --- reading --------------------------------------------------------------------------------------------
 
 Cell = float | int | str | NDArray[Any] | None
 
@@ -368,10 +362,8 @@ def _key(cell: Cell) -> Any:
 
 
 def _spread(cell: Cell, width: int) -> list[Any]:
-    if isinstance(cell, numpy.ndarray):
-        values = cell.reshape(-1).tolist()
-        return [*values, *[""] * (width - len(values))]
-    return [*([""] * width)] if cell is None else [cell, *[""] * (width - 1)]
+    values = cell.reshape(-1).tolist() if isinstance(cell, numpy.ndarray) else [] if cell is None else [cell]
+    return [*values, *[""] * (width - len(values))]
 
 
 def _no_column(name: str, columns: Sequence[str]) -> InputError:

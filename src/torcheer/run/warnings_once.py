@@ -81,12 +81,10 @@ def _outside() -> int | None:
     """How far up the first caller is who can do something about it; None in a thread of ours."""
     level = 2
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and _is_inner(frame.f_code.co_filename):
-        level += 1
-        frame = frame.f_back
-    return None if frame is None else level
-
-
-def _is_inner(file: str) -> bool:
-    """Ours, or what stands between the user's line and ours: torch.compile, and the start of a thread."""
-    return file.startswith(_PACKAGE) or file == threading.__file__ or _COMPILER in file
+    while frame is not None:
+        file = frame.f_code.co_filename
+        # Between the user's line and ours stand torch.compile, and the start of a thread.
+        if not (file.startswith(_PACKAGE) or file == threading.__file__ or _COMPILER in file):
+            return level
+        level, frame = level + 1, frame.f_back
+    return None

@@ -21,14 +21,9 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-def rank() -> int:
-    """Of this process: as the process group says it, or torchrun's environment before there is one."""
-    return rank_of()
-
-
 def is_main() -> bool:
     """Whether this process reports: the progress, what is printed, the charts."""
-    return rank() == 0
+    return rank_of() == 0
 
 
 def is_connected() -> bool:
@@ -41,7 +36,7 @@ def names_of_rank(values: Mapping[str, V]) -> dict[str, V]:
 
     So a chart shows one curve, and those of the other ranks are beside it.
     """
-    number = rank()
+    number = rank_of()
     return dict(values) if number == 0 else {f"rank-{number}/{name}": value for name, value in values.items()}
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from torch import Tensor
 
-from torcheer.run import Run, folder_of
+from torcheer.run import Run, RunAccess, ending_of, folder_of
 from torcheer.training.distributed import names_of_rank
 from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 
@@ -51,8 +51,6 @@ CALLBACKS: tuple[type, ...] = tuple(package.callbacks.Callback for package in PA
 DummyExperiment: Any = PACKAGES[0].loggers.logger.DummyExperiment
 rank_zero_only: Any = PACKAGES[0].utilities.rank_zero.rank_zero_only
 
-
-# --- the logger ---------------------------------------------------------------------------------------------
 
 _VERSION = re.compile(r"version_([0-9]{1,9})")
 
@@ -155,7 +153,7 @@ class TorcheerLogger(*LOGGERS):  # type: ignore[misc]
         if status != "success":
             # Lightning does not say what failed, but says so while it handles it.
             error = sys.exc_info()[1] or RuntimeError(f"the Trainer said: {status}")
-        self._run.__exit__(None if error is None else type(error), error, None)
+        RunAccess(self._run).close(ending_of(error))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_run": None}  # another process opens its own
@@ -167,9 +165,6 @@ def _next_version(folder: Path) -> int:
     except OSError:
         return 0
     return max((int(match[1]) + 1 for match in found if match), default=0)
-
-
-# --- the callback -------------------------------------------------------------------------------------------
 
 
 class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
@@ -235,8 +230,6 @@ class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
         )
         return Recording(self._own_run)
 
-    # --- step by step ---------------------------------------------------------------------------------------
-
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         if self._own_run is not None:
             self._own_run.log(_step_of(trainer), names_of_rank({"epoch": trainer.current_epoch}))
@@ -275,8 +268,6 @@ class TorcheerCallback(RecordingCallback, *CALLBACKS):  # type: ignore[misc]
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         if self.watcher is not None:
             self.watcher.enabled = True
-
-    # --- the end --------------------------------------------------------------------------------------------
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         self._end(None)

@@ -43,9 +43,6 @@ class Found(NamedTuple):
     owner: Any  # the object that has it as an attribute; None for what is in a container or a closure
 
 
-# --- generators ---------------------------------------------------------------------------------------------
-
-
 def _generators(holder: Any) -> Iterator[Found]:
     for found in found_in(holder):
         if isinstance(found.value, _GENERATORS) and not isinstance(found.value, random.SystemRandom):
@@ -69,9 +66,6 @@ def _set_state(generator: Any, state: Any) -> None:
         generator.set_state(state)
 
 
-# --- counters and orders ------------------------------------------------------------------------------------
-
-
 class Movement:
     """What has moved in a loader since this was made: `sampler.epoch += 1`, `random.shuffle(sampler.order)`.
 
@@ -88,7 +82,9 @@ class Movement:
         moved: States = {}
         for found in _movable(self._holder):
             first = self._first.get(found.address, found.value)
-            has_moved = found.address in self._put_back or not _is_same(first, found.value)
+            is_row = isinstance(first, Tensor | numpy.ndarray)
+            is_same = _bytes(first) == _bytes(found.value) if is_row else bool(first == found.value)
+            has_moved = found.address in self._put_back or not is_same
             if type(first) is type(found.value) and has_moved:
                 moved[found.address] = _copied(found.value)
         return moved
@@ -120,11 +116,6 @@ def _movable(holder: Any) -> Iterator[Found]:
             yield found
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    is_row = isinstance(one, Tensor | numpy.ndarray)
-    return _bytes(one) == _bytes(other) if is_row else bool(one == other)
-
-
 def _copied(value: Any) -> Any:
     if type(value) is list:
         return list(value)
@@ -143,9 +134,6 @@ def _has_same_items(one: Any, other: Any) -> bool:
 
 def _bytes(value: Any) -> bytes:
     return numpy.asarray(value.detach().cpu() if isinstance(value, Tensor) else value).tobytes()
-
-
-# --- looking ------------------------------------------------------------------------------------------------
 
 
 def found_in(holder: Any) -> Iterator[Found]:
@@ -237,8 +225,6 @@ _INSIDES: list[tuple[Any, Callable[[Any], Iterable[tuple[str, Any]]]]] = [
     (nn.Module, _in_model),
 ]
 
-
-# --- all of it ----------------------------------------------------------------------------------------------
 
 Tree = dict[str, Any]
 

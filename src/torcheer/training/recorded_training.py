@@ -16,11 +16,12 @@ from torcheer.capture import log_forward_pass, same_model_after, same_random_sta
 from torcheer.errors import InputError
 from torcheer.inspector import Watcher, parse_rate
 from torcheer.inspector import watch as watch_training
-from torcheer.models import num_ranks, unwrapped_model
+from torcheer.models import num_ranks, rank_of, unwrapped_model
 from torcheer.netview import NetView
 from torcheer.run import (
     NOT_A_NUMBER,
     Run,
+    RunAccess,
     RunReader,
     ending_of,
     folder_of,
@@ -29,7 +30,7 @@ from torcheer.run import (
     rank_in,
     whole_number_of,
 )
-from torcheer.training.distributed import from_main, is_connected, is_main, names_of_rank, rank
+from torcheer.training.distributed import from_main, is_connected, is_main, names_of_rank
 from torcheer.training.training_progress import StepBar
 from torcheer.training.training_warning import warn
 
@@ -93,7 +94,7 @@ class Recording:
                 self.watcher.close_with(ending_of(error).reason)
         finally:
             if self._is_own:
-                self.run.__exit__(None if error is None else type(error), error, None)
+                RunAccess(self.run).close(ending_of(error))
 
 
 _Path = str | os.PathLike[str]
@@ -137,7 +138,7 @@ def training_run(
     optimizers = _listed(optimizer)
     run, begun = _opened(path, first_step, comment=comment, tags=tags, total_steps=total_steps)
     training = TrainingRun(run, optimizers, first_step=begun, is_own=not isinstance(path, Run))
-    training._begin_watching(watch, model, optimizers or None, first_step=begun, rank=rank())
+    training._begin_watching(watch, model, optimizers or None, first_step=begun, rank=rank_of())
     if hparams and is_main():
         run.log_hparams(hparams)
     if progress and is_main():
@@ -270,7 +271,7 @@ def _opened(path: _Path | Run | None, first_step: int | None, **options: Any) ->
     folder = from_main(folder_of(path) if path is not None or is_main() else None)
     assert folder is not None
     begun = from_main(_next_step(folder)) if first_step is None else first_step
-    return Run(folder, purge_step=first_step, rank=rank(), **options), begun
+    return Run(folder, purge_step=first_step, rank=rank_of(), **options), begun
 
 
 def _next_step(folder: Path) -> int:
@@ -279,7 +280,7 @@ def _next_step(folder: Path) -> int:
         return 0
     reader = RunReader(folder)
     try:
-        own = [part for name, part in reader.parts().items() if rank_in(name) == rank()]
+        own = [part for name, part in reader.parts().items() if rank_in(name) == rank_of()]
         return max((entry.last_step for part in own for entry in part.series().values()), default=-1) + 1
     finally:
         reader.close()

@@ -71,7 +71,11 @@ class FitBars(Callback):
 
     def on_epoch(self, training: Training) -> None:
         self._num_batches = training.num_batches or training.batches_done
-        self._bars.write(_epoch_line(training))
+        # `epoch 3/10  train/loss 0.1234  test/loss 0.1311  4.1 s`
+        history, width = training.history, len(str(training.num_epochs))
+        title = f"epoch {training.epochs_done:>{width}}/{training.num_epochs}"
+        figures = [f"{name} {history[name][-1]:.4g}" for name in history.names]
+        self._bars.write("  ".join([title, *figures, f"{history[SECONDS][-1]:.1f} s"]))
         self._all.note(training.steps_done)
         self._draw(training)
 
@@ -97,14 +101,6 @@ class FitBars(Callback):
             text = f"{training.steps_done / max(num_steps, 1):.0%}  {clock_text(left)} left"
         self._bars.set(1, f"all {num_epochs}", text, done=training.steps_done, total=num_steps)
         self._bars.draw()
-
-
-def _epoch_line(training: Training) -> str:
-    """`epoch 3/10  train/loss 0.1234  test/loss 0.1311  4.1 s`."""
-    history, width = training.history, len(str(training.num_epochs))
-    figures = [f"{name} {history[name][-1]:.4g}" for name in history.names]
-    title = f"epoch {training.epochs_done:>{width}}/{training.num_epochs}"
-    return "  ".join([title, *figures, f"{history[SECONDS][-1]:.1f} s"])
 
 
 class StepBar:

@@ -20,8 +20,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
+from torcheer.models import rank_of
 from torcheer.run import Run, folder_of
-from torcheer.training.distributed import from_main, is_main, rank
+from torcheer.training.distributed import from_main, is_main
 from torcheer.training.recorded_training import Often, Recording, RecordingCallback, Watch
 
 try:
@@ -86,8 +87,6 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         """The folder of the run, as soon as there is one."""
         return self._folder
 
-    # --- the training ---------------------------------------------------------------------------------------
-
     def on_train_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, optimizer: Any = None, **_: Any
     ) -> None:
@@ -104,7 +103,7 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         recording = Recording(run)
         _open.add(recording)
         weakref.finalize(self, recording.end, _not_ended()).atexit = False  # too late: see below
-        self._begin(recording, model, optimizer, first_step=first_step, rank=rank())
+        self._begin(recording, model, optimizer, first_step=first_step, rank=rank_of())
         if state.is_world_process_zero:
             # All arguments of the Trainer, without the secrets among them.
             settings = args.to_sanitized_dict() if hasattr(args, "to_sanitized_dict") else vars(args)
@@ -146,8 +145,6 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._end(None)
 
-    # --- what it reports ------------------------------------------------------------------------------------
-
     def on_log(
         self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any
     ) -> None:
@@ -174,8 +171,6 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         with self._opened() as run:
             yield run
 
-    # --- the run --------------------------------------------------------------------------------------------
-
     def _folder_for(self, state: Any) -> str:
         if self._given is not None:
             trial = state.trial_name if state.is_hyper_param_search else None
@@ -190,7 +185,7 @@ class TorcheerCallback(RecordingCallback, *_Trainer):  # type: ignore[misc]
         return str(folder_of(None))
 
     def _opened(self, **options: Any) -> Run:
-        return Run(self._folder, rank=rank(), **self._words, **options)
+        return Run(self._folder, rank=rank_of(), **self._words, **options)
 
     def __enter__(self) -> Self:
         return self

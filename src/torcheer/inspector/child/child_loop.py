@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from torcheer.inspector import protocol
 from torcheer.inspector.alarms import Alarms
 from torcheer.inspector.child.lifetime import LEAST_SECONDS, Guard, Parent, Signals, words_of
 from torcheer.inspector.child.run_writer import RunWriter, lost_calls, lost_frames, together
@@ -32,22 +33,6 @@ from torcheer.inspector.frame_format import (
     RowFlag,
     bounds_of,
     read_frame,
-)
-from torcheer.inspector.protocol import (
-    Callbacks,
-    Channel,
-    Close,
-    Flush,
-    Flushed,
-    Idle,
-    Job,
-    Lost,
-    NewPlan,
-    Numbers,
-    Raised,
-    ToChild,
-    Told,
-    wait_for,
 )
 from torcheer.inspector.ring import Ring
 from torcheer.run import (
@@ -112,8 +97,9 @@ class Figures:
         self._num_rows = len(plan.rows)
         self._bounds = numpy.array([bounds_of(row) for row in plan.rows]).reshape(-1, 4)
         self._is_bounded = ~numpy.isnan(self._bounds[:, 1])
-        self._block = numpy.empty(_most_elements(plan), dtype=numpy.float32)
-        self._wide = numpy.empty(len(self._block))
+        num_elements = max(_PIECE_ELEMENTS, plan.sample_elements)
+        self._block = numpy.empty(num_elements, dtype=numpy.float32)
+        self._wide = numpy.empty(num_elements)
         self._with_units = [index for index, row in enumerate(plan.rows) if row.unit_bytes]
         places = {row.name: index for index, row in enumerate(plan.rows)}
         pairs = [
@@ -165,7 +151,10 @@ class Figures:
         if (num_sampled < width).any():
             is_absent = numpy.arange(width) >= num_sampled[:, None]
             block[is_absent] = 1  # finite, and not 0
-        num_zeros = _num_zeros(block)
+        is_zero = block == 0
+        num_zeros = numpy.zeros(len(block), dtype=numpy.int64)
+        some = numpy.flatnonzero(is_zero.any(axis=1))  # most tensors have none, and counting is slower
+        num_zeros[some] = is_zero[some].sum(axis=1)
         num_nan = num_inf = numpy.zeros_like(num_sampled)
         wide = self._wide[: block.size].reshape(block.shape)
         wide[:] = block
@@ -240,14 +229,6 @@ class Figures:
                     table[row, COLUMN[ESTIMATES]] += UNITS
 
 
-def _num_zeros(block: _Block) -> _Counts:
-    is_zero = block == 0
-    counts = numpy.zeros(len(block), dtype=numpy.int64)
-    some = numpy.flatnonzero(is_zero.any(axis=1))  # most tensors have none, and counting is slower
-    counts[some] = is_zero[some].sum(axis=1)
-    return counts
-
-
 def _quantiles(block: _Block, count: _Counts) -> _Floats:
     """Of sorted rows, between two values in proportion, as NumPy does."""
     place = numpy.maximum(count - 1, 0)[:, None] * numpy.array(QUANTILES)
@@ -317,10 +298,6 @@ def _groups(heads: NDArray[Any], num_columns: int) -> Iterator[tuple[int, _Count
             yield width, chosen[start : start + most]
 
 
-def _most_elements(plan: Plan) -> int:
-    return max(_PIECE_ELEMENTS, plan.sample_elements)
-
-
 _SECONDS: Final = 0.5
 _MOST_SHARE: Final = 0.01  # of the time may be spent on it
 _MOST_POINTS: Final = 2000  # at a time, the latest ones
@@ -337,12 +314,12 @@ class Losses:
         self.known_names: set[str] = set()  # which the training tells by itself
         self._since = time.time()  # what an earlier training logged says nothing about this one
 
-    def new(self, *, at_once: bool = False) -> list[Numbers]:
+    def new(self, *, at_once: bool = False) -> list[protocol.Numbers]:
         """What came since; nothing where it is not yet time to look, or a file cannot be read now."""
         started = time.monotonic()
         if started < self._next and not at_once:
             return []
-        found: list[Numbers] = []
+        found: list[protocol.Numbers] = []
         with suppress(Exception):  # it is being written, moved or deleted: the next look may see more
             if self._reader is None:
                 self._reader = RunReader(self._folder)
@@ -369,7 +346,7 @@ class Losses:
             if (name == of_rank or name.startswith(of_rank + ".")) and part.status().pid != os.getpid()
         ]
 
-    def _new_in(self, part: Part) -> list[Numbers]:
+    def _new_in(self, part: Part) -> list[protocol.Numbers]:
         found = []
         for key, entry in part.series().items():
             if key.kind != "scalar" or key.name in self.known_names or not is_loss(key.name):
@@ -380,7 +357,7 @@ class Losses:
             self._seen[part.name, key.name] = entry.last_time
             points = part.points(key.name, max(0, entry.count - _MOST_POINTS))
             found += [
-                Numbers(step=step, time=at, values={key.name: value})
+                protocol.Numbers(step=step, time=at, values={key.name: value})
                 for step, at, value in zip(*(column.tolist() for column in points), strict=True)
                 if at > since
             ]
@@ -396,9 +373,9 @@ _MOST_CHARACTERS: Final = 2000
 class UserMessages:
     """Collects what is to be said, from any thread; the loop sends it."""
 
-    def __init__(self, channel: Channel[ToChild]) -> None:
+    def __init__(self, channel: protocol.Channel[protocol.ToChild]) -> None:
         self._channel = channel
-        self._waiting: deque[Told | Raised | Lost] = deque()
+        self._waiting: deque[protocol.Told | protocol.Raised | protocol.Lost] = deque()
         self._causes: set[str] = set()
 
     def tell(self, message: str, cause: str | None = None) -> None:
@@ -406,9 +383,9 @@ class UserMessages:
         if cause in self._causes or len(self._causes) >= _MOST_CAUSES:
             return
         self._causes.add(cause)
-        self._waiting.append(Told(message=message[:_MOST_CHARACTERS]))
+        self._waiting.append(protocol.Told(message=message[:_MOST_CHARACTERS]))
 
-    def say(self, message: Raised | Lost) -> None:
+    def say(self, message: protocol.Raised | protocol.Lost) -> None:
         """An alarm, or what the run could not keep: the training counts it, too."""
         self._waiting.append(message)
 
@@ -436,11 +413,11 @@ class UserMessages:
 class Caller:
     """The user's callbacks, how often they failed, and the calls for which no time was left."""
 
-    def __init__(self, callbacks: Callbacks | None, voice: UserMessages) -> None:
-        self._callbacks = Callbacks() if callbacks is None else callbacks
+    def __init__(self, callbacks: protocol.Callbacks | None, voice: UserMessages) -> None:
+        self._callbacks = protocol.Callbacks() if callbacks is None else callbacks
         self._voice = voice
         self.num_failures = 0
-        self._skipped: Lost | None = None  # since it was last asked for
+        self._skipped: protocol.Lost | None = None  # since it was last asked for
 
     @property
     def is_wanted(self) -> bool:
@@ -467,7 +444,7 @@ class Caller:
             self._skipped = together(self._skipped, lost_calls(skipped, frame.step))
             self._voice.tell("the training ended before the callback had seen all that was kept for it.")
 
-    def take_skipped(self) -> Lost | None:
+    def take_skipped(self) -> protocol.Lost | None:
         """The calls that were not made since this was last asked, for the run."""
         skipped, self._skipped = self._skipped, None
         return skipped
@@ -517,7 +494,11 @@ class Loop:
     """One child, from its job to its end."""
 
     def __init__(
-        self, channel: Channel[ToChild], job: Job, callbacks: Callbacks | None, signals: Signals
+        self,
+        channel: protocol.Channel[protocol.ToChild],
+        job: protocol.Job,
+        callbacks: protocol.Callbacks | None,
+        signals: Signals,
     ) -> None:
         self._channel, self._job, self._signals = channel, job, signals
         self._voice = UserMessages(channel)
@@ -542,7 +523,8 @@ class Loop:
         self._poll.register(signals.fileno(), select.POLLIN)
         if self._parent.descriptor is not None:
             self._poll.register(self._parent.descriptor, select.POLLIN)
-        self._guard = Guard(self._parent, self._take_over)
+        # In the guard's thread, where the training is gone and the loop hangs.
+        self._guard = Guard(self._parent, lambda: self._close_files(self._ending or _KILLED))
 
     def run(self) -> None:
         """Until the end. What goes wrong in here is told, and it goes on."""
@@ -565,7 +547,10 @@ class Loop:
         self._empty()
         self._follow_losses()
         self._run_writer.tick()
-        self._answer_flushes()
+        for ticket, mark in self._flushes:
+            if mark.is_done:
+                self._channel.send(protocol.Flushed(ticket=ticket))
+        self._flushes = [(ticket, mark) for ticket, mark in self._flushes if not mark.is_settled]
         self._let_go()
         self._voice.send()
         self._look_for_the_end()
@@ -574,18 +559,18 @@ class Loop:
 
     def _hear(self) -> None:
         for message in self._channel.hear():
-            if isinstance(message, NewPlan):
+            if isinstance(message, protocol.NewPlan):
                 self._begin(message)
-            elif isinstance(message, Numbers):
+            elif isinstance(message, protocol.Numbers):
                 self._note_numbers(message)
-            elif isinstance(message, Flush):
+            elif isinstance(message, protocol.Flush):
                 self._empty()
                 self._flushes.append((message.ticket, self._run_writer.write(at_once=True)))
-            elif isinstance(message, Close):
+            elif isinstance(message, protocol.Close):
                 self.was_told_to_close = True
                 self._ending = Ending("died", message.reason) if message.reason else Ending("finished")
 
-    def _begin(self, message: NewPlan) -> None:
+    def _begin(self, message: protocol.NewPlan) -> None:
         self._empty()
         source = Source(message.plan, self._channel.take_descriptor())
         self._run_writer.begin(message.plan, source.ring)
@@ -595,7 +580,7 @@ class Loop:
         self._news_at = time.monotonic()
         self._alarms.renew(message.plan)
 
-    def _note_numbers(self, numbers: Numbers) -> None:
+    def _note_numbers(self, numbers: protocol.Numbers) -> None:
         named = self._job.named(numbers)
         if self._losses is not None:  # which need not find them in the run
             self._losses.known_names.update(named.values)
@@ -609,16 +594,10 @@ class Loop:
             for numbers in self._losses.new(at_once=at_once):
                 self._raise(self._alarms.look_at_numbers(numbers))
 
-    def _raise(self, alarms: Iterable[Raised]) -> None:
+    def _raise(self, alarms: Iterable[protocol.Raised]) -> None:
         for alarm in alarms:
             self._run_writer.alarm(alarm)
             self._voice.say(alarm)
-
-    def _answer_flushes(self) -> None:
-        for ticket, mark in self._flushes:
-            if mark.is_done:
-                self._channel.send(Flushed(ticket=ticket))
-        self._flushes = [(ticket, mark) for ticket, mark in self._flushes if not mark.is_settled]
 
     # --- frames ----------------------------------------------------------------------------------------
 
@@ -632,15 +611,11 @@ class Loop:
                 return
             self._news_at = time.monotonic()
             self._take(source, frames)
-            if self._caller.is_wanted:
-                self._in_between()
-
-    def _in_between(self) -> None:
-        """Callbacks may take long, and the rest must not wait for all of them."""
-        self._run_writer.tick()
-        self._voice.send()
-        if self._parent.is_gone and self._deadline == float("inf"):
-            self._deadline = time.monotonic() + LEAST_SECONDS
+            if self._caller.is_wanted:  # callbacks may take long, and the rest must not wait for all of them
+                self._run_writer.tick()
+                self._voice.send()
+                if self._parent.is_gone and self._deadline == float("inf"):
+                    self._deadline = time.monotonic() + LEAST_SECONDS
 
     def _take(self, source: Source, frames: list[Frame]) -> None:
         looked = None
@@ -680,7 +655,7 @@ class Loop:
             # dying, too, shows in a moment.
             self._ending = _KILLED if self._parent.wait(_FOLLOWING_SECONDS) else Ending("finished")
         elif 0 < self._job.idle_seconds < time.monotonic() - self._news_at:
-            self._channel.send(Idle())
+            self._channel.send(protocol.Idle())
             self._ending = Ending("finished")
 
     def _finish(self, ending: Ending) -> None:
@@ -709,15 +684,11 @@ class Loop:
         self._run_writer.lost(self._caller.take_skipped())
         self._run_writer.end(ending, _LAST_PATIENCE if is_killed else _PATIENCE)
 
-    def _take_over(self) -> None:
-        """In the guard's thread, where the training is gone and the loop hangs."""
-        self._close_files(self._ending or _KILLED)
-
     def _say_the_rest(self) -> None:
         end = time.monotonic() + 0.5
         self._voice.send()
         while self._channel.num_waiting and self._channel.is_open and time.monotonic() < end:
-            wait_for(self._channel.fileno(), 0.1, reading=False, writing=True)
+            protocol.wait_for(self._channel.fileno(), 0.1, reading=False, writing=True)
             self._channel.pump()
 
     def _let_go(self) -> None:
@@ -762,7 +733,7 @@ class Source:
         """Time of a processor that is the user's own, and not the cost of watching."""
         self._busy_before -= seconds
 
-    def give_up(self) -> Lost | None:
+    def give_up(self) -> protocol.Lost | None:
         """All that waits will never be read."""
         first, last = self.ring.num_given_back, self.ring.num_filled
         lost = lost_frames(self.ring, self.plan, range(first, last), "killed")

@@ -143,7 +143,14 @@ class RunWriter:
             return
         self._blocks.append(looked)
         self._num_cells += looked.table.size
-        self._keep_large(looked.records)
+        if looked.records and _has_room_for(self._run, looked.records):
+            self._run.keep_encoded(looked.records)
+        elif looked.records:
+            self._voice.tell(
+                f"the disk of the run {self._run.path} is nearly full: tensors and histograms are left out, "
+                "so that there is room for the figures of all steps. Make room, and they are kept again.",
+                cause="disk space",
+            )
         if self._num_cells > _MOST_CELLS:
             self._write_block()
 
@@ -254,18 +261,6 @@ class RunWriter:
             numpy.ascontiguousarray(table.transpose(2, 1, 0)),
         )
 
-    def _keep_large(self, records: list[EncodedRecord]) -> None:
-        if self._run is None or not records:
-            return
-        if _has_room_for(self._run, records):
-            self._run.keep_encoded(records)
-            return
-        self._voice.tell(
-            f"the disk of the run {self._run.path} is nearly full: tensors and histograms are left out, so "
-            "that there is room for the figures of all steps. Make room, and they are kept again.",
-            cause="disk space",
-        )
-
     def _write_rows(self, step: int, at: float) -> None:
         if self._run is None or self._plan is None:
             return
@@ -328,7 +323,9 @@ class Missing:
         gaps = self._gaps()
         # Only these name their rows, so that they can be found again; of others, a kill may take a last word.
         if (full := ring.counted("full")).num:
-            ring.note_told("full", _num_told(gaps, plan, full.start))
+            name = plain_text(plan.rows[0].name)
+            told = [gap for gap in gaps if gap.reason == "full" and gap.first_step >= full.start]
+            ring.note_told("full", sum(gap.counts.get(name, 0) for gap in told))
         lost = self.unstored(ring, plan, numbers, "killed", gaps)
         return ([lost] if lost else []) + self.counted(ring, plan, at_once=True)
 
@@ -374,12 +371,6 @@ class Missing:
         with suppress(Exception), closing(RunReader(self._folder)) as reader:
             return [gap for gap in reader.events().gaps if gap.rank == self._rank]
         return []
-
-
-def _num_told(gaps: Iterable[Gap], plan: Plan, start: int) -> int:
-    """How many frames the gaps of a run count that did not fit into the ring, from a step on."""
-    name = plain_text(plan.rows[0].name)
-    return sum(gap.counts.get(name, 0) for gap in gaps if gap.reason == "full" and gap.first_step >= start)
 
 
 # --- gaps -----------------------------------------------------------------------------------------------

@@ -155,7 +155,10 @@ def _tensor(tensor: Any, *, is_straight: bool) -> Copied:
         if dtype == "complex32":  # NumPy has none
             dense = dense.to(_torch().complex64)
         dtype = _type_name(dense)
-        return Copied(b"", _numpy(dense.contiguous() if is_straight else dense, dtype), dtype, note)
+        dense = (dense.contiguous() if is_straight else dense).cpu().resolve_conj().resolve_neg()
+        if dtype in RAW_TYPES:
+            dense = dense.view(getattr(_torch(), _RAW_VIEWS[RAW_TYPES[dtype]]))
+        return Copied(b"", dense.numpy(), dtype, note)
     except InputError:
         raise
     except Exception as error:  # a subclass that holds its numbers elsewhere, a type that NumPy has not
@@ -185,14 +188,6 @@ def _dense(tensor: Any) -> tuple[Any, str]:
         # Not all that is not strided is sparse: oneDNN has a layout of its own.
         return tensor.to_dense(), "sparse: with its zeros" if "sparse" in str(tensor.layout) else ""
     return tensor, ""
-
-
-def _numpy(tensor: Any, dtype: str) -> Array:
-    tensor = tensor.cpu().resolve_conj().resolve_neg()
-    if dtype in RAW_TYPES:
-        tensor = tensor.view(getattr(_torch(), _RAW_VIEWS[RAW_TYPES[dtype]]))
-    array: Array = tensor.numpy()
-    return array
 
 
 def _first_line(error: BaseException) -> str:

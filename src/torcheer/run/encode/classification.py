@@ -85,25 +85,22 @@ _MOST_CLASSES = 2048
 
 
 def confusion_record(matrix: Any, truth: Any, predictions: Any, labels: Any) -> Pending:
-    counts, names = _confusion(matrix, truth, predictions, labels)
+    names: list[str] | None = None
+    if labels is not None:
+        listed = real_numbers(labels).numbers().tolist() if is_tensor(labels) else labels
+        names = [plain_text(label) for label in listed]
+    if matrix is None:
+        counts, names = _confusion(truth, predictions, names)
+    elif truth is None and predictions is None:
+        counts = _square(matrix, names)
+    else:
+        raise InputError("give either a matrix, or truth and predictions.")
     head = ConfusionHead(labels=names or [str(number) for number in range(len(counts))])
     return Pending(counts.nbytes, lambda: Encoded(head, counts.astype("<f8").tobytes()))
 
 
-def _confusion(matrix: Any, truth: Any, predictions: Any, labels: Any) -> tuple[Array, list[str] | None]:
+def _confusion(truth: Any, predictions: Any, names: list[str] | None) -> tuple[Array, list[str] | None]:
     """Counts, a row for each true class; and the names of the classes where there are some."""
-    names = (
-        None
-        if labels is None
-        else [
-            plain_text(label)
-            for label in (real_numbers(labels).numbers().tolist() if is_tensor(labels) else labels)
-        ]
-    )
-    if matrix is not None:
-        if truth is not None or predictions is not None:
-            raise InputError("give either a matrix, or truth and predictions.")
-        return _square(matrix, names), names
     if truth is None or predictions is None:
         raise InputError("give a matrix, or both truth=... and predictions=..., a class for each element.")
     actual, said = _classes(truth), _classes(predictions)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.run.encode.arrays import Copied, real_numbers
+from torcheer.run.encode.steps_names_hparams import finite_or_none
 from torcheer.run.records import Encoded, HistogramHead, Pending
 from torcheer.tensorfile import as_numbers, pieces_of
 
@@ -87,16 +88,12 @@ def raw_histogram_record(limits: Any, counts: Any, known: Mapping[str, Any]) -> 
     if not (numpy.isfinite(number) & (number >= 0)).all():
         raise InputError("the counts of the bins are not all numbers from 0 on.")
     low, high, num, total, squares = (
-        _finite_or_none(known.get(name)) for name in ("min", "max", "num", "sum", "sum_squares")
+        finite_or_none(known.get(name)) for name in ("min", "max", "num", "sum", "sum_squares")
     )
     edges, number = edges_of(upper, number, low, high)
     num = float(number.sum()) if num is None else num
     encoded = _encoded(edges, number, num=num, min=low, max=high, sum=total, sum_squares=squares)
     return Pending(len(encoded.data), lambda: encoded)
-
-
-def _finite_or_none(value: Any) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def edges_of(upper: Floats, counts: Floats, low: float | None, high: float | None) -> tuple[Floats, Floats]:
@@ -140,10 +137,10 @@ def _counted(copied: Copied, bins: str | int | Floats, max_bins: int | None) -> 
             num=known.num_finite,
             num_nan=known.num_nan,
             num_inf=known.num_inf,
-            min=_finite_or_none(known.low),
-            max=_finite_or_none(known.high),
-            sum=_finite_or_none(known.total) if known.num_finite else None,
-            sum_squares=_finite_or_none(known.squares) if known.num_finite else None,
+            min=finite_or_none(known.low),
+            max=finite_or_none(known.high),
+            sum=finite_or_none(known.total) if known.num_finite else None,
+            sum_squares=finite_or_none(known.squares) if known.num_finite else None,
         )
 
 

@@ -30,7 +30,7 @@ def pass_record(history: Any) -> Pending:
         raise InputError(
             f"a {type(history).__name__} is no pass: give what log_forward_pass returned, a ModelHistory."
         )
-    source = source_of(history)
+    source = importlib.import_module("torcheer.capture").HistorySource(history)
     document: PassDocument = source.document()
     rows = [
         [
@@ -84,11 +84,6 @@ def is_history(value: Any) -> bool:
         kind.__name__ == "ModelHistory" and kind.__module__.startswith("torcheer.capture")
         for kind in type(value).__mro__
     )
-
-
-def source_of(history: Any) -> Any:
-    """What gives the document of a pass, and figures of its tensors."""
-    return importlib.import_module("torcheer.capture").HistorySource(history)
 
 
 def pass_of(model: Any, inputs: Any) -> Any:

@@ -180,17 +180,18 @@ def _plain(value: Any) -> Plain:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        number = _as_float(value)
-        return number if math.isfinite(number) else None
+        return finite_or_none(value)
     text = plain_text(value)
     return text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 1] + "…"
 
 
-def _as_float(value: int | float) -> float:
+def finite_or_none(value: Any) -> float | None:
+    """JSON has no NaN and no infinities."""
     try:
-        return float(value)
+        number = math.nan if value is None else float(value)
     except OverflowError:  # a whole number beyond all floats
-        return math.inf
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _metric(name: str, value: Any) -> float | None:
@@ -198,8 +199,7 @@ def _metric(name: str, value: Any) -> float | None:
         value = value.item()  # of a tensor of one number, whatever its dimensions
     if not isinstance(value, int | float):
         raise InputError(f"metric {name[:80]!r} is a {type(value).__name__}: give a number.")
-    number = _as_float(value)
-    return number if math.isfinite(number) else None
+    return finite_or_none(value)
 
 
 def layout_record(layout: Any) -> Pending:

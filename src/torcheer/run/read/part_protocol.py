@@ -125,9 +125,6 @@ class Part(Protocol):
     def close(self) -> None: ...
 
 
-# --- several parts as one -------------------------------------------------------------------------------
-
-
 def joined(pieces: Sequence[Points]) -> Points:
     """One after the other, as arrays that cannot be changed."""
     if len(pieces) == 1:
@@ -193,24 +190,22 @@ def is_superseded(name: str, statuses: Mapping[str, PartStatus]) -> bool:
     if status.state != "died":
         return False
     finished = {other: one for other, one in statuses.items() if one.state == "finished"}
-    return _first_ofrank_in(name) in finished or any(
+    return _first_of_rank(name) in finished or any(
         rank_in(other) <= rank_in(name) and one.sessions[-1] >= status.updated
         for other, one in finished.items()
     )
 
 
-def _first_ofrank_in(name: str) -> str:
+def _first_of_rank(name: str) -> str:
     """The part whose place was taken already when this one was opened; its own name for a first one."""
     return name.partition(".")[0]
 
 
 def rank_in(name: str) -> int:
     """The rank that wrote a part, by its name: 1 for `rank-1.2`."""
-    number = _first_ofrank_in(name).rpartition("-")[2]
+    number = _first_of_rank(name).rpartition("-")[2]
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
 
-
-# --- stopping a reading ---------------------------------------------------------------------------------
 
 # A thread cannot be ended from outside. Code that may take long therefore asks here, again and again, whether
 # it should go on: `pause_point` where it can be taken up again from where it stopped, `check_cancelled`

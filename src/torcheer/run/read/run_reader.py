@@ -26,7 +26,7 @@ from torcheer.run.read.part_protocol import (
     merged_state,
 )
 from torcheer.run.read.run_folders import LinkRule, links_note, links_within, look_into
-from torcheer.run.read.snapshot import FileState
+from torcheer.run.read.snapshot import CLOCK_SECONDS, FileState, state_of
 from torcheer.run.read.sqlite_part import SqlitePart
 from torcheer.run.read.watched import EventsCursor, EventsTail, WatchedReader, events_after
 from torcheer.run.records import Kind
@@ -239,11 +239,11 @@ class RunReader:
 
     def _find_parts(self) -> None:
         moment = time.time()
-        folder = _state_of_folder(self.path)
+        folder = state_of(self.path, is_file=False)
         if folder is not None and folder == self._folder:
             return
         # A file that appears in the same tick of the clock as this would not be seen.
-        is_settled = folder is not None and folder.modified_ns < (moment - 0.05) * 1e9
+        is_settled = folder is not None and folder.modified_ns < (moment - CLOCK_SECONDS) * 1e9
         self._folder = folder if is_settled else None
         found = look_into(self.path, self.links)
         self._num_links_out = found.num_links_out
@@ -285,11 +285,3 @@ class RunReader:
             for name, status in statuses.items()
             if status.died_of_an_error and is_superseded(name, statuses)
         ]
-
-
-def _state_of_folder(path: Path) -> FileState | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return FileState(found.st_size, found.st_mtime_ns, found.st_ino)

@@ -14,24 +14,12 @@ from numpy.typing import NDArray
 
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import PassDocument, shape_text
+from torcheer.run import records
 from torcheer.run.read.part_protocol import RecordEntry
 from torcheer.run.read.run_reader import RunReader, record_id
-from torcheer.run.records import (
-    AnyHead,
-    AudioHead,
-    ConfusionHead,
-    EmbeddingHead,
-    HistogramHead,
-    ImageHead,
-    PassHead,
-    PrCurveHead,
-    TensorHead,
-    TextHead,
-    VideoHead,
-)
 from torcheer.tensorfile import RAW_TYPES, as_numbers
 
-H = TypeVar("H", bound=AnyHead)
+H = TypeVar("H", bound=records.AnyHead)
 R = TypeVar("R", bound="SavedRecord[Any]")
 
 
@@ -123,7 +111,7 @@ class Records(Sequence[R], Generic[R]):
 _LABELS: Final = msgspec.json.Decoder(list[list[Any]])
 
 
-class HistogramRecord(SavedRecord[HistogramHead]):
+class HistogramRecord(SavedRecord[records.HistogramHead]):
     """How values were spread at one step: `counts[i]` of them between `edges[i]` and `edges[i + 1]`."""
 
     _ABOUT = "{head.num:g} values in {head.num_bins} bins"
@@ -137,7 +125,7 @@ class HistogramRecord(SavedRecord[HistogramHead]):
         return numpy.frombuffer(self.raw, "<f8")[self.head.num_bins + 1 :]
 
 
-class ImageRecord(SavedRecord[ImageHead]):
+class ImageRecord(SavedRecord[records.ImageHead]):
     """A picture at one step; `raw` is its file. A notebook shows it."""
 
     _ABOUT = "{head.width} × {head.height} {head.encoding}"
@@ -157,7 +145,7 @@ class ImageRecord(SavedRecord[ImageHead]):
         return {"text/plain": repr(self), **shown}
 
 
-class VideoRecord(SavedRecord[VideoHead]):
+class VideoRecord(SavedRecord[records.VideoHead]):
     """Moving pictures at one step."""
 
     @property
@@ -177,7 +165,7 @@ class VideoRecord(SavedRecord[VideoHead]):
         return f"{len(self.head.frame_bytes)} frames, {self.head.width} × {self.head.height}"
 
 
-class AudioRecord(SavedRecord[AudioHead]):
+class AudioRecord(SavedRecord[records.AudioHead]):
     """Sound at one step; `raw` is a WAV file."""
 
     _ABOUT = "{head.num_frames} frames at {head.sample_rate:g} Hz"
@@ -187,7 +175,7 @@ class AudioRecord(SavedRecord[AudioHead]):
         return self.head.sample_rate
 
 
-class TextRecord(SavedRecord[TextHead]):
+class TextRecord(SavedRecord[records.TextHead]):
     """Text at one step."""
 
     _ABOUT = "{head.num_characters} characters"
@@ -200,7 +188,7 @@ class TextRecord(SavedRecord[TextHead]):
         return self.text
 
 
-class EmbeddingRecord(SavedRecord[EmbeddingHead]):
+class EmbeddingRecord(SavedRecord[records.EmbeddingHead]):
     """Points in many dimensions at one step, with their labels."""
 
     _ABOUT = "{head.num_points:,} points of {head.num_dims} dimensions"
@@ -230,7 +218,7 @@ class EmbeddingRecord(SavedRecord[EmbeddingHead]):
         return self.raw[self.head.matrix_bytes + self.head.label_bytes :]
 
 
-class PrCurveRecord(SavedRecord[PrCurveHead]):
+class PrCurveRecord(SavedRecord[records.PrCurveHead]):
     """Precision and recall at one step, over thresholds that rise evenly from 0 to 1."""
 
     _ABOUT = "{head.num_thresholds} thresholds"
@@ -251,7 +239,7 @@ class PrCurveRecord(SavedRecord[PrCurveHead]):
         return numpy.frombuffer(self.raw, "<f8")[which * count : (which + 1) * count]
 
 
-class ConfusionRecord(SavedRecord[ConfusionHead]):
+class ConfusionRecord(SavedRecord[records.ConfusionHead]):
     """How often which class was taken for which, at one step."""
 
     @property
@@ -267,7 +255,7 @@ class ConfusionRecord(SavedRecord[ConfusionHead]):
         return f"{len(self.labels)} classes"
 
 
-class PassRecord(SavedRecord[PassHead]):
+class PassRecord(SavedRecord[records.PassHead]):
     """A pass of the model at one step, without its tensors."""
 
     _ABOUT = "{head.model_name}, {head.num_ops:,} ops"
@@ -292,7 +280,7 @@ class PassRecord(SavedRecord[PassHead]):
             raise FileFormatError(f"the pass {self.name!r} at step {self.step} is damaged: {error}") from None
 
 
-class TensorRecord(SavedRecord[TensorHead]):
+class TensorRecord(SavedRecord[records.TensorHead]):
     """A tensor at one step."""
 
     @property

@@ -50,10 +50,8 @@ from torcheer.run.tables import Table, TableRecord
 R = TypeVar("R", bound=SavedRecord[Any])
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-_METHODS: Final = {
-    "pass": "passes",
-    "table": "table",
-}  # by which a kind is read, where that is not its name with an s
+# By which a kind is read, where that is not its name with an s.
+_METHODS: Final = {"pass": "passes", "table": "table"}
 
 
 class ReadMethods:
@@ -382,13 +380,11 @@ class Follower(Iterator[Seen]):
                 new = [
                     self._new_of(part, key, progress)
                     for key, entry in part.series().items()
-                    if progress.entries.get(key) != entry and self._is_wanted(key.kind)
+                    if progress.entries.get(key) != entry
+                    if key.kind != "statistics" and (self._kinds is None or key.kind in self._kinds)
                 ]
             progress.entries = dict(part.series())
             yield heapq.merge(*new, key=lambda timed: timed[0])
-
-    def _is_wanted(self, kind: Kind) -> bool:
-        return kind != "statistics" and (self._kinds is None or kind in self._kinds)
 
     def _new_of(self, part: Part, key: SeriesKey, progress: _Progress) -> Iterator[_Timed]:
         place = progress.places.get(key, 0)

@@ -39,9 +39,7 @@ class Scalars:
         return len(self.values)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy:
-            return self.values.astype(dtype or numpy.float64, copy=True)
-        return numpy.asarray(self.values, dtype=dtype)
+        return numpy.array(self.values, dtype) if copy else numpy.asarray(self.values, dtype)
 
     def to_pandas(self) -> Any:
         """A data frame with step, time and value. Needs pandas: `pip install torcheer[pandas]`."""

@@ -29,7 +29,7 @@ T = TypeVar("T")
 JOURNALS: Final = ("-wal", "-journal")
 _ATTEMPTS: Final = 5
 _BUSY_SECONDS: Final = 0.25
-_CLOCK_SECONDS: Final = 0.05  # two changes within the tick of a file system's clock look like one
+CLOCK_SECONDS: Final = 0.05  # two changes within the tick of a file system's clock look like one
 _PASSING: Final = (
     None,
     sqlite3.SQLITE_BUSY,
@@ -63,10 +63,6 @@ class Look(NamedTuple):
     journals: tuple[FileState | None, ...]
 
     @property
-    def has_journal(self) -> bool:
-        return any(state is not None for state in self.journals)
-
-    @property
     def num_bytes(self) -> int:
         return sum(state.size for state in (self.part, *self.journals) if state is not None)
 
@@ -78,7 +74,7 @@ class Look(NamedTuple):
 
     def is_settled(self, now: float) -> bool:
         """True if a change after `now` would be seen."""
-        return self.modified < now - _CLOCK_SECONDS
+        return self.modified < now - CLOCK_SECONDS
 
 
 class SnapshotFile:
@@ -95,7 +91,7 @@ class SnapshotFile:
         self._held: sqlite3.Connection | None = None
 
     def look(self) -> Look:
-        return Look(_state_of(str(self.path)), tuple(map(_state_of, self._journals)))
+        return Look(state_of(self.path), tuple(map(state_of, self._journals)))
 
     def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """What the job gives for one moment of the file. It is called again where the file changed."""
@@ -104,7 +100,7 @@ class SnapshotFile:
             if before.part is None:
                 raise sqlite3.OperationalError("it is not there, or empty")
             # Closing a file that "cannot change" drops the locks that a writer in this process has on it.
-            if before.has_journal or self._is_locked():
+            if any(before.journals) or self._is_locked():
                 break
             try:
                 result = _read(self.path.absolute().as_uri() + "?mode=ro&immutable=1", job)
@@ -151,7 +147,7 @@ class SnapshotFile:
             self.close()
             self._copy = tempfile.TemporaryDirectory(prefix="torcheer-", ignore_cleanup_errors=True)
             for source in (str(self.path), *self._journals):
-                if _state_of(source) is not None:
+                if state_of(source) is not None:
                     shutil.copyfile(source, Path(self._copy.name, Path(source).name))
             if self.look() != before:
                 raise sqlite3.OperationalError("it changed while it was copied")
@@ -180,12 +176,13 @@ def damage_error(message: str) -> sqlite3.DatabaseError:
     return error
 
 
-def _state_of(path: str) -> FileState | None:
+def state_of(path: str | Path, *, is_file: bool = True) -> FileState | None:
+    """None for what is not there; of a file also where it is empty, or no ordinary one."""
     try:
         found = os.stat(path)
     except OSError:
         return None
-    if not found.st_size or not stat.S_ISREG(found.st_mode):
+    if is_file and not (found.st_size and stat.S_ISREG(found.st_mode)):
         return None
     return FileState(found.st_size, found.st_mtime_ns, found.st_ino)
 
@@ -200,7 +197,7 @@ def _connected(uri: str) -> sqlite3.Connection:
         uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     # Whatever a text holds, it is no reason to stop reading.
-    connection.text_factory = _text
+    connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA query_only = ON")
@@ -219,7 +216,3 @@ def _at_one_moment(connection: sqlite3.Connection, job: Callable[[sqlite3.Connec
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", errors="replace")

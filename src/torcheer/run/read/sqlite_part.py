@@ -8,6 +8,7 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar, cast, get_args
 
@@ -56,20 +57,18 @@ _WATCH: Final = "watch"  # the name of plans and of statistics
 _Origin = tuple[int, float | None]  # how often something was taken back, and when the file was begun
 
 
+@dataclass(slots=True, eq=False)
 class _Series:
     """A series as far as it is known. Filled while reading; `entry` is what others see."""
 
-    __slots__ = ("blocks", "count", "description", "first_bad", "id", "key", "last", "last_record")
-
-    def __init__(self, number: int, key: SeriesKey, description: str) -> None:
-        self.id = number  # in the file
-        self.key = key
-        self.description = description
-        self.blocks = BlockList()
-        self.count = 0
-        self.last: tuple[int, float, float | None] = (0, 0.0, None)  # step, time, value
-        self.last_record = 0
-        self.first_bad: int | None = None  # its step
+    id: int  # in the file
+    key: SeriesKey
+    description: str
+    blocks: BlockList = field(default_factory=lambda: BlockList())
+    count: int = 0
+    last: tuple[int, float, float | None] = (0, 0.0, None)  # step, time, value
+    last_record: int = 0
+    first_bad: int | None = None  # its step
 
     def entry(self) -> SeriesEntry:
         step, time, value = self.last
@@ -215,7 +214,13 @@ class SqlitePart:
 
     def figures(self, wanted: Wanted) -> BlocksRead:
         """What is wanted of each block that there is now, in their order."""
-        return self._attempt(lambda tables: self._read_figures(tables, wanted)) or []
+
+        def read(tables: Tables) -> BlocksRead | None:
+            found = _figures_of(tables, self._statistics, wanted)
+            # None: some were merged since they were listed.
+            return _figures_of(tables, self._list_statistics(tables), wanted) if found is None else found
+
+        return self._attempt(read) or []
 
     def note_damage(self, reason: str) -> None:
         """For whoever reads on: what a record holds is not what it should be."""
@@ -469,12 +474,6 @@ class SqlitePart:
             tables.note_error(error)
         self._unreadable.add(block.id)
         return None
-
-    def _read_figures(self, tables: Tables, wanted: Wanted) -> BlocksRead | None:
-        found = _figures_of(tables, self._statistics, wanted)
-        if found is None:  # some were merged since they were listed
-            found = _figures_of(tables, self._list_statistics(tables), wanted)
-        return found
 
 
 def _generation_in(meta: dict[str, str]) -> int:

@@ -375,17 +375,20 @@ class WatchedReader:
                 head: StatisticsHead, part: SqlitePart = part, plans: Mapping[str, PartPlan] = plans
             ) -> ByteRanges | None:
                 its = plans.get(head.digest)
-                if its is None or (len(its.names), len(its.columns)) != (head.num_rows, head.num_columns):
+                if its is None or (len(its.names), len(its.head.columns)) != (
+                    head.num_rows,
+                    head.num_columns,
+                ):
                     part.note_damage("it is not known what some statistics are of")
                     return None
                 if row is not None:
                     return row_of(head, its.names.index(row)) if row in its.names else None
-                return column_of(head, its.columns.index(column)) if column in its.columns else None
+                return column_of(head, its.head.columns.index(column)) if column in its.head.columns else None
 
             for block, figures in part.figures(wanted):
                 assert isinstance(block.head, StatisticsHead)
                 its = plans[block.head.digest]
-                lines = [places.get(name, -1) for name in (its.names if row is None else its.columns)]
+                lines = [places.get(name, -1) for name in (its.names if row is None else its.head.columns)]
                 pieces.append((block.time, figures, numpy.array(lines, numpy.intp)))
         pieces.sort(key=lambda piece: piece[0])
         return _assembled([piece[1:] for piece in pieces], len(names))
@@ -473,10 +476,6 @@ class PartPlan(NamedTuple):
     rows: Sequence[WatchedRow]
     names: list[str]  # of the rows
 
-    @property
-    def columns(self) -> list[str]:
-        return self.head.columns
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedPlan:
@@ -509,7 +508,7 @@ def _joined_plan(
         for row in plan.rows:
             if row.shape is not None and row.name in rows and rows[row.name].shape is None:
                 rows[row.name] = msgspec.structs.replace(rows[row.name], shape=row.shape)
-        _extend(columns, dict.fromkeys(plan.columns), _MOST_COLUMNS)
+        _extend(columns, dict.fromkeys(plan.head.columns), _MOST_COLUMNS)
         _extend(watches, dict.fromkeys(plan.names, plan.head.watch), _MOST_ROWS)
         if plan.time >= latest:
             every, latest = plan.head.every, plan.time

@@ -11,22 +11,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
+from torcheer.run import records
 from torcheer.run.encode.arrays import tensor_head
 from torcheer.run.encode.histograms import edges_of
-from torcheer.run.records import (
-    AnyHead,
-    AudioHead,
-    HistogramHead,
-    HparamsHead,
-    ImageHead,
-    Kind,
-    LayoutChart,
-    LayoutGroup,
-    LayoutHead,
-    Plain,
-    PrCurveHead,
-    TextHead,
-)
 from torcheer.run.tensorboard import protobuf as pb
 from torcheer.run.tensorboard.event_file import (
     ELEMENT_WORK,
@@ -49,7 +36,7 @@ _PARTS: Final = (1, 2, 4, 5, 6, 8, 9)  # of a value: the fields that say somethi
 # Shared, since there may be very many pictures without any.
 _NO_BOXES: Final[list[list[float]]] = []
 _NO_LABELS: Final[list[str]] = []
-_UNKNOWN_SOUND: Final = AudioHead(sample_rate=0.0, num_frames=0, num_channels=0, encoding="wav")
+_UNKNOWN_SOUND: Final = records.AudioHead(sample_rate=0.0, num_frames=0, num_channels=0, encoding="wav")
 
 
 class FoundPoint(NamedTuple):
@@ -58,9 +45,9 @@ class FoundPoint(NamedTuple):
 
 
 class FoundRecord(NamedTuple):
-    kind: Kind
+    kind: records.Kind
     name: str
-    head: AnyHead
+    head: records.AnyHead
     num_bytes: int
     data: Callable[[], bytes]  # made when they are asked for
     place: int | None = None  # where in the value they stand as they are; None where they have to be made
@@ -124,14 +111,14 @@ def _picture(
     start = bytes(data[:4])
     encoding = next((word for mark, word in _ENCODINGS if start.startswith(mark)), "")
     size = {"width": width, "height": height, "channels": channels}
-    head = ImageHead(**size, encoding=encoding, boxes=_NO_BOXES, box_labels=_NO_LABELS)
+    head = records.ImageHead(**size, encoding=encoding, boxes=_NO_BOXES, box_labels=_NO_LABELS)
     return FoundRecord("image", name, head, len(data), lambda: bytes(data), place)
 
 
 def _audio(name: str, message: pb.Buffer) -> FoundRecord:
     parts = pb.chosen_fields(message, 1, 2, 3, 4)
     rate = pb.single(parts.get(1, bytes(4)))
-    head = AudioHead(
+    head = records.AudioHead(
         sample_rate=rate if math.isfinite(rate) else 0.0,
         num_frames=pb.size(parts.get(3, 0), MOST_SIZE),
         num_channels=pb.size(parts.get(2, 0), MOST_SIZE),
@@ -152,23 +139,19 @@ def _histogram(name: str, message: pb.Buffer) -> FoundRecord:
             if len(numbers) % 8:
                 raise pb.DamagedMessageError("a row of numbers that ends within one")
             (limits if number == 6 else counts).extend(numbers)
-    return _bars(name, numpy.frombuffer(limits, "<f8"), numpy.frombuffer(counts, "<f8"), sums)
-
-
-def _bars(name: str, limits: Any, counts: Any, sums: dict[int, float]) -> FoundRecord:
-    """Each count is of the values up to its limit; the first one has no lower limit of its own."""
     if len(limits) != len(counts):
         raise pb.DamagedMessageError("a histogram whose limits and counts differ in number")
+    # Each count is of the values up to its limit; the first one has no lower limit of its own.
     low, high = sums[1], sums[2]
-    edges, counts = edges_of(limits, counts, low, high) if len(limits) else (numpy.zeros(1), counts)
+    edges, bars = numpy.zeros(1), numpy.frombuffer(counts, "<f8")
+    if len(limits):
+        edges, bars = edges_of(numpy.frombuffer(limits, "<f8"), bars, low, high)
     edges = numpy.maximum.accumulate(numpy.nan_to_num(edges))
-    return _bars_between(
-        name, edges, counts, num=sums[3], min=low, max=high, sum=sums[4], sum_squares=sums[5]
-    )
+    return _bars_between(name, edges, bars, num=sums[3], min=low, max=high, sum=sums[4], sum_squares=sums[5])
 
 
 def _bars_between(name: str, edges: Any, counts: Any, **known: Any) -> FoundRecord:
-    head = HistogramHead(num_bins=len(counts), num_nan=0, num_inf=0, **known)
+    head = records.HistogramHead(num_bins=len(counts), num_nan=0, num_inf=0, **known)
     num_bytes = 8 * (len(edges) + len(counts))
     return FoundRecord("histogram", name, head, num_bytes, lambda: _doubles(edges, counts))
 
@@ -200,7 +183,7 @@ def _text(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     text = "\n\n".join(str(text, "utf-8", "replace") for text, _ in tensor.texts())
     data = text.encode()
     name = name.removesuffix(_TEXT_ENDING)
-    yield FoundRecord("text", name, TextHead(num_characters=len(text)), len(data), lambda: data)
+    yield FoundRecord("text", name, records.TextHead(num_characters=len(text)), len(data), lambda: data)
 
 
 def _images(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
@@ -246,7 +229,7 @@ def _pr_curve(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
     if len(tensor.shape) != 2 or tensor.shape[0] != 6 or not _is_wide(tensor):
         yield from _tensor(name, tensor, room)
         return
-    head = PrCurveHead(num_thresholds=tensor.shape[1])
+    head = records.PrCurveHead(num_thresholds=tensor.shape[1])
     yield FoundRecord("pr_curve", name, head, 48 * tensor.shape[1], lambda: _doubles(tensor.array()))
 
 
@@ -260,11 +243,11 @@ def _layout(_: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
         groups = [
             _layout_group(pb.inner(value), room) for number, _, value in pb.fields(message) if number == 2
         ]
-        yield FoundRecord("layout", "layout", LayoutHead(groups=groups), 0, bytes)
+        yield FoundRecord("layout", "layout", records.LayoutHead(groups=groups), 0, bytes)
         return
 
 
-def _layout_group(message: pb.Buffer, room: Room) -> LayoutGroup:
+def _layout_group(message: pb.Buffer, room: Room) -> records.LayoutGroup:
     room.take(ENTRY_BYTES)
     title, charts = "", []
     for number, _, value in pb.fields(message):
@@ -272,19 +255,19 @@ def _layout_group(message: pb.Buffer, room: Room) -> LayoutGroup:
             title = _paid_text(value, room)
         elif number == 2:
             charts.append(_layout_chart(pb.inner(value), room))
-    return LayoutGroup(title=title, charts=charts)
+    return records.LayoutGroup(title=title, charts=charts)
 
 
-def _layout_chart(message: pb.Buffer, room: Room) -> LayoutChart:
+def _layout_chart(message: pb.Buffer, room: Room) -> records.LayoutChart:
     room.take(ENTRY_BYTES)
     parts = pb.chosen_fields(message, 1, 2, 3)
     title = _paid_text(parts.get(1, b""), room)
     if 3 in parts:
         margin = pb.chosen_fields(pb.inner(pb.first_field(pb.inner(parts[3]), 1)), 1, 2, 3)
         names = [_paid_text(margin.get(at, b""), room) for at in (1, 2, 3)]
-        return LayoutChart(title=title, form="margin", names=names)
+        return records.LayoutChart(title=title, form="margin", names=names)
     lines = pb.fields(pb.inner(parts.get(2, b"")))
-    return LayoutChart(
+    return records.LayoutChart(
         title=title,
         form="lines",
         names=[_paid_text(value, room) for number, _, value in lines if number == 1],
@@ -300,7 +283,7 @@ def _hparams(content: pb.Buffer, room: Room) -> Iterator[FoundRecord]:
     start = next((value for number, _, value in pb.fields(content) if number == 3), None)
     if start is None:
         return
-    found: dict[str, Plain] = {}
+    found: dict[str, records.Plain] = {}
     for number, _, value in pb.fields(pb.inner(start)):
         if number == 1:
             entry = pb.chosen_fields(pb.inner(value), 1, 2)
@@ -310,7 +293,7 @@ def _hparams(content: pb.Buffer, room: Room) -> Iterator[FoundRecord]:
             found[_paid_text(entry.get(1, b""), room)] = (
                 json.dumps(plain, ensure_ascii=False) if is_list else plain
             )
-    yield FoundRecord("hparams", "hparams", HparamsHead(hparams=found, metrics={}), 0, bytes)
+    yield FoundRecord("hparams", "hparams", records.HparamsHead(hparams=found, metrics={}), 0, bytes)
 
 
 def _plain(message: pb.Buffer, room: Room, depth: int = 0) -> Any:

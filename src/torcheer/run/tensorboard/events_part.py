@@ -116,10 +116,6 @@ class _Column:
             if self.first_bad_step is None:
                 self.first_bad_step = step
 
-    @property
-    def is_cut_easily(self) -> bool:
-        return self.is_rising and not self.num_bad
-
     def take_back(self, from_step: int) -> None:
         """Drop the points from that step on, of which there is one at least."""
         if self.is_rising:
@@ -150,6 +146,8 @@ class _Place(NamedTuple):
 class EventsPart:
     """All event files of one folder, and the embeddings that TensorBoard keeps beside them."""
 
+    name: Final = "events"
+
     def __init__(self, folder: Path, links: LinkRule | None = None) -> None:
         self._folder = folder
         self._links = links or links_within(folder)
@@ -171,10 +169,6 @@ class EventsPart:
         self._num_graphs = 0  # in a form of TensorBoard's own
         self._series: Mapping[SeriesKey, SeriesEntry] | None = None  # as of the last refresh
         self._first_time = math.inf
-
-    @property
-    def name(self) -> str:
-        return "events"
 
     # --- looking for what is new ---------------------------------------------------------------------
 
@@ -301,7 +295,8 @@ class EventsPart:
         affected = [column for column in self._columns.values() if column.highest >= from_step]
         work = (len(self._columns) + len(self._of_number)) // LOOKED_AT
         for column in affected:
-            work += 0 if column.is_cut_easily else COPY_WORK + len(column.steps) // POINTS_COPIED
+            if column.num_bad or not column.is_rising:
+                work += COPY_WORK + len(column.steps) // POINTS_COPIED
         self._room.take(0, work)
         for column in affected:
             column.take_back(from_step)

@@ -16,30 +16,13 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 import numpy
-from numpy.typing import NDArray
 
 from torcheer.errors import InputError
 from torcheer.graph import PassDocument, check_document
+from torcheer.run import records
 from torcheer.run.read.part_protocol import RecordEntry, SeriesEntry, SeriesKey
 from torcheer.run.read.run_folders import is_run
 from torcheer.run.read.run_reader import RunReader
-from torcheer.run.records import (
-    AudioHead,
-    ConfusionHead,
-    EmbeddingHead,
-    HistogramHead,
-    HparamsHead,
-    ImageHead,
-    Kind,
-    LayoutChart,
-    LayoutHead,
-    PassHead,
-    Plain,
-    PrCurveHead,
-    TensorHead,
-    TextHead,
-    VideoHead,
-)
 from torcheer.run.tensorboard import protobuf as pb
 from torcheer.run.tensorboard.event_file import framed
 from torcheer.run.tensorboard.event_values import strings_message, tensor_message
@@ -47,7 +30,7 @@ from torcheer.run.tensorboard.events_part import EVENT_FILES, event_files
 from torcheer.run.tensorboard.projector import CONFIG
 
 # What TensorBoard has nothing for. Tensors and histograms of an inspector are written as all others are.
-KINDS_NOT_EXPORTED: Final[tuple[Kind, ...]] = (
+KINDS_NOT_EXPORTED: Final[tuple[records.Kind, ...]] = (
     "watch",
     "statistics",
     "alarm",
@@ -116,16 +99,18 @@ class _Export:
 
     def _write_points(self, name: str) -> None:
         steps, times, values = self._run.points(name)
-        wide = is_wide(values)
+        with numpy.errstate(invalid="ignore"):
+            # Where some number does not fit into four bytes.
+            wide = bool((numpy.isfinite(values) & (numpy.abs(values) > _LARGEST_SINGLE)).any())
         for step, moment, value in zip(steps.tolist(), times.tolist(), values.tolist(), strict=True):
             self._write(step, moment, [scalar_value(name, value, wide)])
 
-    def _write_records(self, kind: Kind, name: str) -> None:
+    def _write_records(self, kind: records.Kind, name: str) -> None:
         for entry in self._run.records(kind, name):
             data = self._run.data(f"{entry.part}:{entry.id}")
             if data is None:
                 continue  # thinned meanwhile
-            if isinstance(entry.head, EmbeddingHead):
+            if isinstance(entry.head, records.EmbeddingHead):
                 self._write_embedding(name, entry, entry.head, data)
             else:
                 make = _KINDS.get(type(entry.head))
@@ -140,7 +125,7 @@ class _Export:
         # They show one graph of a run.
         entries = [entry for name in names for entry in self._run.records("pass", name)]
         last = max(entries, key=lambda entry: (entry.step, entry.time), default=None)
-        if last is None or not isinstance(last.head, PassHead):
+        if last is None or not isinstance(last.head, records.PassHead):
             return
         text = self._run.document(last.head.document)
         if text is not None:
@@ -150,7 +135,9 @@ class _Export:
                 graph = graph_message(document)
                 self._file.write(framed(_event(last.step, last.time) + pb.bytes_field(4, graph)))
 
-    def _write_embedding(self, name: str, entry: RecordEntry, head: EmbeddingHead, data: bytes) -> None:
+    def _write_embedding(
+        self, name: str, entry: RecordEntry, head: records.EmbeddingHead, data: bytes
+    ) -> None:
         # A name may be longer than those of folders; the number tells two of them apart.
         place = f"{entry.step:05d}/{_NOT_FOR_NAMES.sub('_', name)[:_LONGEST_NAME]}-{entry.id}"
         folder = self._folder / place
@@ -218,12 +205,6 @@ _MAX_TENSOR_BYTES: Final = 1 << 30
 _MOST_VIDEO_PIXELS: Final = 1 << 28  # of all frames; a larger video becomes its first picture
 
 
-def is_wide(values: NDArray[numpy.float64]) -> bool:
-    """True if some number does not fit into four bytes."""
-    with numpy.errstate(invalid="ignore"):
-        return bool((numpy.isfinite(values) & (numpy.abs(values) > _LARGEST_SINGLE)).any())
-
-
 def scalar_value(name: str, value: float, wide: bool) -> bytes:
     """A simple value, which has four bytes, or a tensor of eight."""
     if not wide:
@@ -244,12 +225,12 @@ def _tensor_value(name: str, plugin: str, tensor: bytes | None, **metadata: Any)
     return [pb.text_field(1, name) + _metadata(plugin, **metadata) + pb.bytes_field(8, tensor)]
 
 
-def _tensor(name: str, head: TensorHead, data: bytes) -> Sequence[bytes]:
+def _tensor(name: str, head: records.TensorHead, data: bytes) -> Sequence[bytes]:
     tensor = tensor_message(head.shape, head.dtype, data) if len(data) < _MAX_TENSOR_BYTES else None
     return _tensor_value(name, "tensor", tensor)
 
 
-def _histogram(name: str, head: HistogramHead, data: bytes) -> Sequence[bytes]:
+def _histogram(name: str, head: records.HistogramHead, data: bytes) -> Sequence[bytes]:
     numbers = numpy.frombuffer(data, dtype="<f8")
     edges, counts = numbers[: head.num_bins + 1], numbers[head.num_bins + 1 :]
     sums = (head.min, head.max, head.num, head.sum, head.sum_squares)
@@ -259,11 +240,7 @@ def _histogram(name: str, head: HistogramHead, data: bytes) -> Sequence[bytes]:
     return [pb.text_field(1, name) + pb.bytes_field(5, message)]
 
 
-def _image(name: str, head: ImageHead, data: bytes) -> Sequence[bytes]:
-    return [_picture(name, head.width, head.height, head.channels, data)]
-
-
-def _video(name: str, head: VideoHead, data: bytes) -> Sequence[bytes]:
+def _video(name: str, head: records.VideoHead, data: bytes) -> Sequence[bytes]:
     ends = list(itertools.accumulate(head.frame_bytes, initial=0))
     frames = [data[start:end] for start, end in itertools.pairwise(ends)]
     is_large = head.width * head.height * len(frames) > _MOST_VIDEO_PIXELS
@@ -271,7 +248,7 @@ def _video(name: str, head: VideoHead, data: bytes) -> Sequence[bytes]:
     return [_picture(name, head.width, head.height, 3, picture)] if picture else []
 
 
-def _animated(frames: Sequence[bytes], head: VideoHead) -> bytes:
+def _animated(frames: Sequence[bytes], head: records.VideoHead) -> bytes:
     """The frames as an animated GIF; empty where they cannot be read."""
     from PIL import Image
 
@@ -296,28 +273,19 @@ def _picture(name: str, width: int, height: int, channels: int, data: bytes) -> 
     return pb.text_field(1, name) + pb.bytes_field(4, sizes + pb.bytes_field(4, data))
 
 
-def _audio(name: str, head: AudioHead, data: bytes) -> Sequence[bytes]:
+def _audio(name: str, head: records.AudioHead, data: bytes) -> Sequence[bytes]:
     message = pb.single_field(1, head.sample_rate) + pb.int_field(2, head.num_channels)
     message += pb.int_field(3, head.num_frames) + pb.bytes_field(4, data) + pb.text_field(5, "audio/wav")
     return [pb.text_field(1, name) + pb.bytes_field(6, message)]
 
 
-def _text(name: str, head: TextHead, data: bytes) -> Sequence[bytes]:
-    return _tensor_value(f"{name}/text_summary", "text", strings_message([data]))
-
-
-def _pr_curve(name: str, head: PrCurveHead, data: bytes) -> Sequence[bytes]:
+def _pr_curve(name: str, head: records.PrCurveHead, data: bytes) -> Sequence[bytes]:
     rows = numpy.frombuffer(data, dtype="<f8").astype("<f4").tobytes()
     tensor = tensor_message([6, head.num_thresholds], "float32", rows)
     return _tensor_value(name, "pr_curves", tensor, content=pb.int_field(2, head.num_thresholds))
 
 
-def _confusion(name: str, head: ConfusionHead, data: bytes) -> Sequence[bytes]:
-    # They have no such thing: the counts go as a tensor.
-    return _tensor_value(name, "tensor", tensor_message([len(head.labels)] * 2, "float64", data))
-
-
-def _layout(_: str, head: LayoutHead, data: bytes) -> Sequence[bytes]:
+def _layout(_: str, head: records.LayoutHead, data: bytes) -> Sequence[bytes]:
     groups = b""
     for group in head.groups:
         charts = b"".join(pb.bytes_field(2, _chart(chart)) for chart in group.charts)
@@ -325,7 +293,7 @@ def _layout(_: str, head: LayoutHead, data: bytes) -> Sequence[bytes]:
     return _tensor_value("custom_scalars__config__", "custom_scalars", strings_message([groups]))
 
 
-def _chart(chart: LayoutChart) -> bytes:
+def _chart(chart: records.LayoutChart) -> bytes:
     if chart.form == "lines":
         content = pb.bytes_field(2, b"".join(pb.text_field(1, name) for name in chart.names))
     else:
@@ -339,7 +307,7 @@ def _chart(chart: LayoutChart) -> bytes:
 _TYPE_NUMBERS: Final = {str: 1, bool: 2, float: 3}
 
 
-def _hparams(_: str, head: HparamsHead, data: bytes) -> Sequence[bytes]:
+def _hparams(_: str, head: records.HparamsHead, data: bytes) -> Sequence[bytes]:
     """Three values: what there is to choose, what was chosen, and that it is done."""
     infos = b"".join(
         pb.bytes_field(4, pb.text_field(1, name) + pb.int_field(4, _TYPE_NUMBERS.get(type(value), 3)))
@@ -360,7 +328,7 @@ def _hparams(_: str, head: HparamsHead, data: bytes) -> Sequence[bytes]:
     ]
 
 
-def _plain(value: Plain) -> bytes:
+def _plain(value: records.Plain) -> bytes:
     if isinstance(value, bool):
         return pb.int_field(4, value)
     if isinstance(value, str):
@@ -369,14 +337,21 @@ def _plain(value: Plain) -> bytes:
 
 
 _KINDS: Final[dict[type, Callable[[str, Any, bytes], Sequence[bytes]]]] = {
-    TensorHead: _tensor,
-    HistogramHead: _histogram,
-    ImageHead: _image,
-    VideoHead: _video,
-    AudioHead: _audio,
-    TextHead: _text,
-    PrCurveHead: _pr_curve,
-    ConfusionHead: _confusion,
-    LayoutHead: _layout,
-    HparamsHead: _hparams,
+    records.TensorHead: _tensor,
+    records.HistogramHead: _histogram,
+    records.ImageHead: lambda name, head, data: [
+        _picture(name, head.width, head.height, head.channels, data)
+    ],
+    records.VideoHead: _video,
+    records.AudioHead: _audio,
+    records.TextHead: lambda name, _, data: _tensor_value(
+        f"{name}/text_summary", "text", strings_message([data])
+    ),
+    records.PrCurveHead: _pr_curve,
+    # They have no such thing: the counts go as a tensor.
+    records.ConfusionHead: lambda name, head, data: _tensor_value(
+        name, "tensor", tensor_message([len(head.labels)] * 2, "float64", data)
+    ),
+    records.LayoutHead: _layout,
+    records.HparamsHead: _hparams,
 }

@@ -30,14 +30,7 @@ from torcheer.run.encode.steps_names_hparams import (
 from torcheer.run.log_methods import never_raising
 from torcheer.run.records import Encoded, Pending
 from torcheer.run.run import Run
-from torcheer.run.tensorboard.event_file import (
-    Event,
-    PlacedValue,
-    read_event,
-    room_for_one,
-    values_of_event,
-    values_of_summary,
-)
+from torcheer.run.tensorboard import event_file
 from torcheer.run.tensorboard.event_values import FoundPoint, Plugins, read_value
 
 # --- summaries that scripts write themselves ------------------------------------------------------------
@@ -59,16 +52,16 @@ class FileWriter:
         self, summary: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Keep what a summary holds: the message itself, or its bytes."""
-        event = Event(time=time_of(walltime), step=step_of(global_step or 0))
-        self._keep(event, values_of_summary(_bytes_of(summary)))
+        event = event_file.Event(time=time_of(walltime), step=step_of(global_step or 0))
+        self._keep(event, event_file.values_of_summary(_bytes_of(summary)))
 
     def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
         """Keep what an event holds: the message itself, or its bytes."""
         data = _bytes_of(event)
-        read = read_event(data)
+        read = event_file.read_event(data)
         read.time = time_of(walltime if walltime is not None or not read.time else read.time)
         read.step = read.step if step is None else step_of(step)
-        self._keep(read, values_of_event(data))
+        self._keep(read, event_file.values_of_event(data))
 
     def flush(self) -> None:
         self._open_run().flush()
@@ -79,10 +72,10 @@ class FileWriter:
     def reopen(self) -> None:
         """It opens by itself."""
 
-    def _keep(self, event: Event, values: Iterable[PlacedValue]) -> None:
+    def _keep(self, event: event_file.Event, values: Iterable[event_file.PlacedValue]) -> None:
         run = self._open_run()
         for message, _ in values:
-            for found in read_value(message, self._plugins, room_for_one(len(message))):
+            for found in read_value(message, self._plugins, event_file.room_for_one(len(message))):
                 if isinstance(found, FoundPoint):
                     run._put_scalars(event.step, event.time, {found.name: found.value})
                     continue

@@ -58,10 +58,6 @@ class Disk:
         """0 while something can be written, or when it is time to try again."""
         return max(0.0, self._retry_at - time.monotonic()) if self._pause_seconds else 0.0
 
-    def open(self) -> None:
-        """At once, so that the run is there from the beginning. Where it fails, it is tried again later."""
-        self.write(Batch())
-
     def write(self, batch: Batch) -> bool:
         """True: it is on disk; what never can be is told and counted. False: not now what is left in it."""
         if batch.records and self._is_short_of_room:
@@ -92,12 +88,15 @@ class Disk:
 
     def end(self, ending: Ending) -> None:
         """Say how it ended, and let go of the part. Afterwards nothing is open."""
+        with suppress(sqlite3.Error, OSError):
+            if self._part is not None and not self.is_gone and self._part.is_in_place():
+                self._part.end(*ending, self._teller.num_dropped)
+        self._let_go()
+
+    def _let_go(self) -> None:
         part, lock, self._part, self._lock = self._part, self._lock, None, None
         if part is not None:
             self._num_thinned_before += part.num_thinned
-            with suppress(sqlite3.Error, OSError):
-                if not self.is_gone and part.is_in_place():
-                    part.end(*ending, self._teller.num_dropped)
             part.close()
         if lock is not None:
             lock.release()
@@ -112,10 +111,14 @@ class Disk:
         self._begin()
 
     def _write(self, batch: Batch) -> None:
-        if not self.is_gone and not self._is_in_place():
-            self._give_up()
-        if self.is_gone:
-            self._teller.drop(batch.num_events)
+        if self.is_gone or not self._is_in_place():
+            self.is_gone = True
+            self._teller.tell(
+                f"the run {self.folder} was deleted or moved while it was written: what is logged from here "
+                "on is lost. Make a new tl.Run to go on.",
+                cause="gone",
+                num_dropped=batch.num_events,
+            )
             return
         if self._part is None:
             self._part = self._open()
@@ -165,12 +168,17 @@ class Disk:
 
     def _handle(self, error: Exception, batch: Batch) -> bool:
         # Without a part nothing was written yet: whatever it is, it is about the place.
-        fault = Fault.PASSING if self._part is None else fault_of(error)
-        if fault is Fault.PASSING:
+        if self._part is None or (fault := fault_of(error)) is Fault.PASSING:
             self._fail(error)
             return False
         if fault is Fault.DAMAGED and self._num_left < _MOST_LEFT:
-            self._leave_part(error)
+            self._teller.tell(
+                f"the run {self.folder}: {self._part.name} is damaged ({error}); it is left as it is, and "
+                "another file is written."
+            )
+            self._damaged.add(self._part.name)
+            self._num_left += 1
+            self._let_go()
             return self.write(batch)
         return self._write_pieces(batch, error)
 
@@ -243,28 +251,6 @@ class Disk:
                 f"the run {self.folder} is written again; events lost so far: {self._teller.num_dropped}.",
                 cause="written again",
             )
-
-    def _give_up(self) -> None:
-        self.is_gone = True
-        self._teller.tell(
-            f"the run {self.folder} was deleted or moved while it was written: what is logged from here on "
-            "is lost. Make a new tl.Run to go on.",
-            cause="gone",
-        )
-
-    def _leave_part(self, error: Exception) -> None:
-        part, lock, self._part, self._lock = self._part, self._lock, None, None
-        assert part is not None
-        self._teller.tell(
-            f"the run {self.folder}: {part.name} is damaged ({error}); it is left as it is, and another "
-            "file is written."
-        )
-        self._num_thinned_before += part.num_thinned
-        self._damaged.add(part.name)
-        self._num_left += 1
-        part.close()
-        if lock is not None:
-            lock.release()
 
     def _write_pieces(self, batch: Batch, error: Exception) -> bool:
         """Something in it cannot be stored: all else is."""

@@ -6,7 +6,8 @@ import itertools
 import sqlite3
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy
@@ -32,14 +33,12 @@ class Block(NamedTuple):
     level: int
 
 
+@dataclass(slots=True)
 class _Series:
     """The end of a series: how many points it has, and its blocks that are not full yet, oldest first."""
 
-    __slots__ = ("blocks", "num_points")
-
-    def __init__(self) -> None:
-        self.num_points = 0
-        self.blocks: list[Block] = []
+    num_points: int = 0
+    blocks: list[Block] = field(default_factory=list)
 
 
 class BlockWriter:
@@ -146,8 +145,7 @@ def _tail_of_one_level(blocks: Sequence[Block]) -> Sequence[Block]:
     return blocks[start:]
 
 
-def _join(parts: Iterable[Columns]) -> Columns:
-    parts = list(parts)
+def _join(parts: Sequence[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
     return Columns(
@@ -205,8 +203,6 @@ def _before(columns: Columns, purge_step: int) -> Columns:
     )
     return Columns(steps[kept].tobytes(), times.tobytes(), values.tobytes(), len(values), count_bad(values))
 
-
-# --- columns --------------------------------------------------------------------------------------------
 
 _FIRST_STEP, _LAST_STEP = -(2**63), 2**63 - 1
 

@@ -87,15 +87,12 @@ class Queue:
             if not self.is_stuck and not self.wake.is_set():
                 self.wake.set()
             if not self._is_within(_SOFT, num_bytes) and self._waited_at != self.progress:
-                self._wait(num_bytes)
+                with self.news:
+                    progress = self.progress
+                    self.news.wait_for(lambda: self._is_within(_SHORT, num_bytes), _WAIT_SECONDS)
+                    if self.progress == progress:  # a writer that stands still is waited for once
+                        self._waited_at = progress
         return self._is_within(_HARD, num_bytes)
-
-    def _wait(self, num_bytes: int | None) -> None:
-        with self.news:
-            progress = self.progress
-            self.news.wait_for(lambda: self._is_within(_SHORT, num_bytes), _WAIT_SECONDS)
-            if self.progress == progress:  # a writer that stands still is waited for once
-                self._waited_at = progress
 
     def _is_within(self, limits: Limits, num_bytes: int | None) -> bool:
         if num_bytes is None:
@@ -104,7 +101,11 @@ class Queue:
         is_light = not self.num_bytes or self.num_bytes + num_bytes <= limits.num_bytes
         return is_light and self.num_records <= limits.num_records
 
-    def add(self, item: Observation | Bulk) -> None:
+    def add(self, item: Call | Observation | Bulk) -> None:
+        if isinstance(item, tuple):
+            self.items.append(item)
+            self.weight += len(item[2]) + CALL_WEIGHT
+            return
         with self.news:
             self.num_records += item.weight
             self.num_bytes += item.num_bytes

@@ -51,8 +51,9 @@ class Writer:
         self._is_over = False  # nothing more is written
 
     def open(self) -> None:
+        """At once, so that the run is there from the beginning. Where it fails, it is tried again later."""
         with self.busy:
-            self._disk.open()
+            self._disk.write(Batch())
 
     def ensure_running(self) -> bool:
         """Start the thread where there is none. False: nothing is taken any more."""
@@ -108,16 +109,14 @@ class Writer:
         if thread is None:
             return self._finish_within(patience)
         self.queue.force()
-        if thread is not threading.current_thread():
-            self._join(thread, patience)
-        return not thread.is_alive()
-
-    def _join(self, thread: threading.Thread, patience: float) -> None:
+        if thread is threading.current_thread():
+            return False
         progress, waited_from = self.queue.progress, time.monotonic()
         while thread.is_alive() and time.monotonic() - waited_from < patience:
             thread.join(_LOOK_SECONDS)
             if self.queue.progress != progress:
                 progress, waited_from = self.queue.progress, time.monotonic()
+        return not thread.is_alive()
 
     def cut_off(self) -> None:
         """The program ends and the writing does not: what is left is lost, and the run says so."""
@@ -287,9 +286,8 @@ class Encoder:
     def __init__(self, queue: Queue, teller: WarningsOnce) -> None:
         self._queue = queue
         self._teller = teller
-        self._waiting: deque[Observation | Mark] = (
-            deque()
-        )  # the first one until it is among those that are ready
+        # The first one stays until it is among those that are ready.
+        self._waiting: deque[Observation | Mark] = deque()
         self._ready: deque[_Ready] = deque()
         self._is_wanted = threading.Event()
         self._is_urgent = False

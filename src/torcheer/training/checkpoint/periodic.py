@@ -8,6 +8,7 @@ The same call again goes on where the training was, and gives the losses that it
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -20,6 +21,7 @@ from torch.optim import Optimizer
 
 from torcheer.errors import InputError
 from torcheer.graph import say
+from torcheer.models import rank_of
 from torcheer.training import distributed
 from torcheer.training.checkpoint import save_load
 from torcheer.training.checkpoint.save_load import Checkpoint, Stored, Tree, stored_in
@@ -28,7 +30,7 @@ from torcheer.training.data_order import DataOrder
 from torcheer.training.random_state import random_state
 from torcheer.training.trainer.callbacks import INTERRUPTED, Callback, Training
 from torcheer.training.trainer.fit_arguments import LossFunction, name_of
-from torcheer.training.trainer.training_history import Mode, mode_of
+from torcheer.training.trainer.training_history import Mode, is_better, mode_of
 from torcheer.training.training_warning import warn
 
 # --- settings that a training was made with -----------------------------------------------------------------
@@ -126,7 +128,7 @@ def load_training(training: Training, checkpoint: Checkpoint, tree: Tree) -> Non
         save_load.put_back_random(
             checkpoint, training.order, training.model, training.test_loader, goes_on=True
         )
-        rank = distributed.rank() if distributed.rank() in tree["training"] else 0
+        rank = rank_of() if rank_of() in tree["training"] else 0
         training.load_state_dict(tree["training"][rank])
         _load_callbacks(training, tree["callbacks"][rank])
         save_load.load_parts(tree, parts)  # last: what it does it takes back where something fails
@@ -294,8 +296,8 @@ class Checkpoints(Callback):
             self._write(training)
 
     def on_epoch(self, training: Training) -> None:
-        value = None if self.best is None else float(training.history[self.best][-1])
-        is_best = distributed.from_main(self._is_better(value))
+        value = math.nan if self.best is None else float(training.history[self.best][-1])
+        is_best = distributed.from_main(is_better(value, self._best_value, self.mode))
         if (is_best or self.every == EPOCH) and self._write(training) and is_best:
             self._best_value = value
 
@@ -308,12 +310,6 @@ class Checkpoints(Callback):
         is_alone = distributed.is_connected() and is_ended
         if self._written != (training.steps_done, training.epochs_done) and not is_alone:
             self._write(training)
-
-    def _is_better(self, value: float | None) -> bool:
-        if value is None or value != value:
-            return False
-        known = self._best_value
-        return known is None or (value < known if self.mode == "min" else value > known)
 
     def _write(self, training: Training) -> bool:
         """False where the disk did not take it."""

@@ -34,9 +34,8 @@ from torch.optim import Optimizer
 
 from torcheer.capture import FILE_TYPES, Piece, TensorFile, write_tensors
 from torcheer.errors import FileFormatError, InputError, TorcheerError
-from torcheer.models import num_ranks
+from torcheer.models import num_ranks, rank_of
 from torcheer.tensorfile import ITEM_BYTES, FileKind, NamedTwice, unique, write_atomically
-from torcheer.training import distributed
 from torcheer.training.checkpoint.state_tree import decoded, encoded, file_shape, file_tensor
 from torcheer.training.data_order import DataOrder
 from torcheer.training.random_state import random_state, set_random_state
@@ -483,7 +482,7 @@ def save_checkpoint(
     The random state of this process is kept in any case.
     """
     parts = parts_of(model, optimizer, scheduler, scaler)
-    rank = distributed.rank()
+    rank = rank_of()
     tree = {
         **tree_of(parts),
         "position": _position_of(position),
@@ -639,7 +638,7 @@ def read_tree(path: PathLike) -> tuple[Checkpoint, Tree]:
 
 def put_back_random(checkpoint: Checkpoint, loader: Any, *others: Any, goes_on: bool) -> None:
     """The random state of this process; of a training that goes on, say so where there is none for it."""
-    rank, world_size = distributed.rank(), num_ranks()
+    rank, world_size = rank_of(), num_ranks()
     if rank not in checkpoint.random or (goes_on and world_size != len(checkpoint.random)):
         if goes_on:
             warn(

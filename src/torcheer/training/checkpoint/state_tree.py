@@ -52,12 +52,6 @@ def _check(tensor: Tensor, name: str) -> None:
         raise InputError(f"a checkpoint cannot keep '{name}': {problem}. Nothing was written. {do}")
 
 
-def _place(tensor: Tensor) -> tuple[Any, ...]:
-    storage = tensor.untyped_storage()
-    where = (str(tensor.device), storage.data_ptr(), tensor.storage_offset())
-    return *where, tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.is_conj(), tensor.is_neg()
-
-
 def _note(tensor: Tensor) -> Node:
     """What the file of tensors cannot say: a type that it does not know, an order in memory."""
     note: Node = {} if tensor.dtype in FILE_TYPES else {"dtype": str(tensor.dtype)}
@@ -278,8 +272,12 @@ class TreeWriter:
     def add(self, tensor: Tensor, name: str) -> Node:
         _check(tensor, name)
         if tensor.layout is torch.sparse_coo:
-            return self._add_sparse(tensor, name)
-        place = _place(tensor)
+            indices = self.add(tensor._indices(), f"{name}.indices")["$tensor"]
+            values = self.add(tensor._values(), f"{name}.values")["$tensor"]
+            return {"$sparse": [indices, values, list(tensor.shape), tensor.is_coalesced()]}
+        where = str(tensor.device), tensor.untyped_storage().data_ptr(), tensor.storage_offset()
+        kind = tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.is_conj(), tensor.is_neg()
+        place = (*where, *kind)
         known = self._names.get(place) if tensor.numel() else None
         if known is not None:
             self.aliases[name] = known
@@ -309,14 +307,6 @@ class TreeWriter:
         flat = numpy.frombuffer(array.tobytes(), dtype=numpy.uint8)
         self.tensors[name] = torch.from_numpy(flat.copy())
         return {"$array": [name, [array.dtype.str, list(array.shape)]]}
-
-    def _add_sparse(self, tensor: Tensor, name: str) -> Node:
-        indices, values = tensor._indices(), tensor._values()
-        parts = [
-            self.add(indices, f"{name}.indices")["$tensor"],
-            self.add(values, f"{name}.values")["$tensor"],
-        ]
-        return {"$sparse": [*parts, list(tensor.shape), tensor.is_coalesced()]}
 
     def _free(self, name: str) -> str:
         """The name, unless it is taken: a dictionary may have the key 'a.b' beside an 'a' with a 'b'."""

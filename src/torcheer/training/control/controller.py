@@ -140,8 +140,13 @@ class TrainingProcess:
         with self._stderr as pipe:
             while data := os.read(pipe.fileno(), _READ_BYTES):
                 self.printed = (self.printed + data)[-_KEPT_BYTES:]
+                buffer = getattr(sys.stderr, "buffer", None)  # a notebook's has none
                 with suppress(OSError, ValueError):
-                    _print(data)
+                    if buffer is None:
+                        sys.stderr.write(data.decode("utf-8", "replace"))
+                    else:
+                        buffer.write(data)
+                        buffer.flush()
 
 
 def wait_for_all(processes: Sequence[TrainingProcess], seconds: float) -> None:
@@ -149,15 +154,6 @@ def wait_for_all(processes: Sequence[TrainingProcess], seconds: float) -> None:
     end = time.monotonic() + seconds
     for process in processes:
         process.is_over.wait(max(0.0, end - time.monotonic()))
-
-
-def _print(data: bytes) -> None:
-    buffer = getattr(sys.stderr, "buffer", None)
-    if buffer is None:  # in a notebook, for one
-        sys.stderr.write(data.decode("utf-8", "replace"))
-    else:
-        buffer.write(data)
-        buffer.flush()
 
 
 # --- what a page is told of its end -------------------------------------------------------------------------

@@ -33,8 +33,6 @@ from torcheer.training.loop.loop import Loop
 from torcheer.training.loop.setup import form_fields, with_values
 from torcheer.training.training_warning import TrainingWarning
 
-# --- the user's code ----------------------------------------------------------------------------------------
-
 
 def load_loop(target: Target) -> Loop[Any]:
     """Import the module and call the function. What the user's code raises goes through."""
@@ -91,9 +89,6 @@ def leave_a_core_free() -> None:
         has_affinity = hasattr(os, "sched_getaffinity")  # the cores that this process may use
         num_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
         torch.set_num_threads(max(1, min(torch.get_num_threads(), num_cores - 1)))
-
-
-# --- notes --------------------------------------------------------------------------------------------------
 
 
 def pass_on_warnings(note: Callable[[str], None]) -> None:
@@ -183,7 +178,10 @@ class Executor:
                 self._refuse(error)
             finally:
                 self._tell()  # also where it raised: how far it came is the last report
-            self._settle()
+            with self._lock:  # what was under way is over
+                self._state = "new" if self._is_new else "done" if self._loop.is_done else "ready"
+                self._doing = ""
+                self._tell()
 
     def _carry_out(self, command: commands.Command) -> None:
         match command:
@@ -249,13 +247,6 @@ class Executor:
         )
         self._report(commands.AboutReport(about=about, sources=imported_sources()))
         self._tell()
-
-    def _settle(self) -> None:
-        """What was under way is over."""
-        with self._lock:
-            self._state = "new" if self._is_new else "done" if self._loop.is_done else "ready"
-            self._doing = ""
-            self._tell()
 
     def _after_trial(self) -> None:
         if self._is_stop_wanted:  # it may have come before the loop began

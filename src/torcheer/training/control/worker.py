@@ -79,16 +79,12 @@ class Commands:
                             self._early.append(command)
                         else:
                             self._executor.take(command)
-        finally:
-            self._end()
-
-    def _end(self) -> None:
-        """There are no more: the process has to go, in order or not."""
-        exit_within(_END_SECONDS)
-        with self._lock:
-            self._has_ended = True
-            if self._executor is not None:
-                self._executor.end()
+        finally:  # there are no more: the process has to go, in order or not
+            exit_within(_END_SECONDS)
+            with self._lock:
+                self._has_ended = True
+                if self._executor is not None:
+                    self._executor.end()
 
 
 class _Prints(io.FileIO):

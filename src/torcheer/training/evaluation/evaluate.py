@@ -444,9 +444,8 @@ def _foot(evaluation: Evaluation) -> Iterator[str]:
     values = numpy.array([[row.precision, row.recall, row.f1] for row in rows])
     support = [row.support for row in rows]
     for name, weights in (("macro", None), ("weighted", support if any(support) else None)):
-        precision, recall, f1 = numpy.average(
-            values, axis=0, weights=weights
-        )  # each class alike, or by support
+        # Each class alike, or by support.
+        precision, recall, f1 = numpy.average(values, axis=0, weights=weights)
         yield f"{name} averages: precision {precision:.4f}, recall {recall:.4f}, f1 {f1:.4f}"
     assert evaluation.confusion is not None
     wrong = evaluation.confusion.copy()

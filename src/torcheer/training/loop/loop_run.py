@@ -20,7 +20,7 @@ from torch.optim import Optimizer
 from torcheer.errors import InputError
 from torcheer.models import Batch, split
 from torcheer.netview import NetView
-from torcheer.run import Run, reason_of
+from torcheer.run import Run, RunAccess, ending_of, reason_of
 from torcheer.training.distributed import set_epoch
 from torcheer.training.loop import tester
 from torcheer.training.loop.setup import Parameters, Setup, kinds_of, values_of
@@ -434,7 +434,7 @@ class LoopRun:
 
     def close(self, error: BaseException | None = None) -> None:
         """`error`: what it died of."""
-        self.run.__exit__(None if error is None else type(error), error, None)
+        RunAccess(self.run).close(ending_of(error))
 
     # --- tests --------------------------------------------------------------------------------------------
 

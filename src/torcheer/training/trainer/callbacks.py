@@ -21,7 +21,7 @@ from torcheer.run import whole_number_of
 from torcheer.training import distributed
 from torcheer.training.metrics import Metric
 from torcheer.training.trainer.stepper import Stepped, Stepper
-from torcheer.training.trainer.training_history import History, Mode, mode_of
+from torcheer.training.trainer.training_history import History, Mode, is_better, mode_of
 from torcheer.training.training_warning import warn
 
 if TYPE_CHECKING:
@@ -231,19 +231,13 @@ class EarlyStopping(Callback):
 
     def on_epoch(self, training: Training) -> None:
         value = float(training.history[self.metric][-1])
-        if self._is_better(value):
+        if is_better(value, self.best, self.mode, self.min_delta):
             self.best, self.best_epoch, self.num_waited = value, training.epoch, 0
             if self.restore_best:
                 self._weights = copy.deepcopy(dict(training.model.state_dict()))
         else:
             self.num_waited += 1
         self._look(training)
-
-    def _is_better(self, value: float) -> bool:
-        if self.best is None or math.isnan(value):
-            return not math.isnan(value)
-        gain = self.best - value if self.mode == "min" else value - self.best
-        return gain > self.min_delta
 
     def _look(self, training: Training) -> None:
         if self.num_waited >= self.patience:

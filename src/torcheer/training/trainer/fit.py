@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from torcheer.capture import seed_everything
 from torcheer.errors import InputError
-from torcheer.models import same_modes_after
+from torcheer.models import rank_of, same_modes_after
 from torcheer.run import Run, RunAccess, RunReader, folder_of, whole_number_of
 from torcheer.training import distributed
 from torcheer.training.checkpoint.periodic import (
@@ -402,7 +402,7 @@ def fit(
         autocast=stepper.autocast,
     )
     if seed is not None:
-        seed_everything(seed + distributed.rank())
+        seed_everything(seed + rank_of())
     went_on_from = None if kept is None else kept.resume(training)
     settings = settings_of(
         training,

@@ -92,8 +92,6 @@ def optimizer_of(given: Any, model: nn.Module) -> Optimizer:
     return optimizer  # type: ignore[no-any-return]
 
 
-# --- the loss: a function of outputs and targets, or what the model computes itself -------------------------
-
 LossFunction = Callable[[Any, Any], Tensor]
 LossKind = Literal["classes", "logits", "probabilities", "distance"]
 

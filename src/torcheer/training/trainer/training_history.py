@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import html
+import math
 import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -110,6 +111,13 @@ def named_mode(name: str) -> Mode | None:
     return "max" if words & _HIGH else None
 
 
+def is_better(value: float, best: float | None, mode: Mode, by: float = 0.0) -> bool:
+    """True if it is better than the best so far, by more than this; NaN never is."""
+    if best is None or math.isnan(value):
+        return not math.isnan(value)
+    return (best - value if mode == "min" else value - best) > by
+
+
 SECONDS, STEP = "seconds", "step"  # of an epoch: how long it took, and its last step
 _OWN = (STEP, SECONDS)
 
@@ -186,8 +194,6 @@ class History:
         frame.index.name = of[:-1]
         return frame.astype({STEP: "int64"}) if STEP in frame else frame
 
-    # --- while it is made ----------------------------------------------------------------------------------
-
     def add_epoch(self, values: Mapping[str, float], *, step: int, seconds: float) -> None:
         row = {**values, STEP: step, SECONDS: seconds}
         self._epochs.extend({name: [value] for name, value in row.items()}, 1)
@@ -198,8 +204,6 @@ class History:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._epochs.load_state_dict(state["epochs"])
         self.steps.load_state_dict(state["steps"])
-
-    # --- shown ---------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         epochs = "1 epoch" if len(self) == 1 else f"{len(self):,} epochs"

@@ -162,9 +162,22 @@ def test_a_session_that_began_anew_takes_back_what_came_later(tmp_path: Path) ->
         with SummaryWriter(str(tmp_path), purge_step=purge_step, filename_suffix=f".{number}") as writer:
             for step in range(purge_step or 0, 6):
                 writer.add_scalar("loss", step + 100 * number, step)
+        # The writer's own count goes from 9 to 10 at some time, and TensorBoard reads 10 before 9.
+        (path,) = (path for path in tmp_path.iterdir() if path.name.endswith(f".{number}"))
+        path.rename(tmp_path / f"events.out.tfevents.{number}")
     part = ours(tmp_path)
     compare(tmp_path, part)
     assert part.points("loss").values.tolist() == [0, 1, 2, 103, 104, 105]
+
+
+def test_sessions_of_the_same_second_are_read_in_the_order_of_their_count(tmp_path: Path) -> None:
+    for number, purge_step in ((9, None), (10, 3)):
+        with SummaryWriter(str(tmp_path), purge_step=purge_step, filename_suffix=".new") as writer:
+            for step in range(purge_step or 0, 6):
+                writer.add_scalar("loss", step + 100 * number, step)
+        (path,) = tmp_path.glob("*.new")
+        path.rename(tmp_path / f"events.out.tfevents.1700000000.host.1.{number}")
+    assert ours(tmp_path).points("loss").values.tolist() == [900, 901, 902, 1003, 1004, 1005]
 
 
 def test_a_folder_that_grows_is_read_on_from_where_it_was(tmp_path: Path) -> None:

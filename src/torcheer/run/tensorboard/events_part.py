@@ -69,10 +69,17 @@ _MOST_FAULTS: Final = 3
 # events.out.tfevents.<seconds>.<host>.<pid>.<more>
 _FILE_NAME: Final = re.compile(r"tfevents\.\d+\.(?P<host>.+?)(?:\.\d+(?:\.\d+)?)?(?:\.v2)?$")
 
+_DIGITS: Final = re.compile(r"(\d+)")
+
 
 def event_files(folder: Path) -> list[Path]:
-    """Those that stand in the folder itself, the oldest first: their names begin with the time."""
+    """Those that stand in the folder itself, the oldest first."""
     return _event_files(folder, links_within(folder, follow_links=True))[0]
+
+
+def _age(name: str) -> list[str | int]:
+    """Names begin with the second and end with a count: within a second, `.10` comes after `.9`."""
+    return [int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(name))]
 
 
 def _event_files(folder: Path, links: LinkRule) -> tuple[list[Path], int]:
@@ -87,7 +94,7 @@ def _event_files(folder: Path, links: LinkRule) -> tuple[list[Path], int]:
                     num_found += 1
                     yield entry.name
 
-    first = nsmallest(MOST_FILES, names())
+    first = nsmallest(MOST_FILES, names(), key=_age)
     return [folder / name for name in first], num_found - len(first)
 
 

@@ -649,9 +649,6 @@ class tracer(Tensor):  # noqa: N801  (the name that its users know)
             deposit(node, arrived, owned)
 
 
-# --- asking for gradients --------------------------------------------------------------------------------
-
-
 def grad(
     outputs: Any,
     inputs: Any,

@@ -293,7 +293,6 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
             yield from tensors_in(one)
 
 
-# --- all that is used of torch ------------------------------------------------------------------------------
 # What computes forward, layers and optimizers, and nothing of its autograd. A test reads the sources and
 # holds them against this list; whoever needs one more function adds it here.
 

@@ -545,9 +545,6 @@ def _call_as_it_was(history: ModelHistory) -> Call:
     return Call(*map_tensors((again.args, again.kwargs), fresh, into_objects=True))
 
 
-# --- which values are kept, and where the pass may end -------------------------------------------------
-
-
 class StopPass(BaseException):
     """Leaves the model once the last wanted layer is there. No `except Exception` of a model catches it."""
 

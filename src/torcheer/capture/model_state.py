@@ -378,9 +378,6 @@ def _own_tensors(module: nn.Module) -> list[Tensor]:
     return [*module.parameters(recurse=False), *module.buffers(recurse=False)]
 
 
-# --- modules whose parameters are spread over ranks ---------------------------------------------------
-
-
 def is_sharded(module: nn.Module) -> bool:
     """Whether FSDP2 (`fully_shard`) gathers its parameters when it runs, and lets them go again."""
     fsdp = sys.modules.get("torch.distributed.fsdp")

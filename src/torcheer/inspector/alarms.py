@@ -144,8 +144,6 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-# --- NaN and infinite values ----------------------------------------------------------------------------
-
 # A step goes forward, then backward, then it changes the weights. What comes first is the cause. A weight
 # that is not trained was there before all of them.
 _STAGES: Final[dict[Role, int]] = {
@@ -690,8 +688,6 @@ def _expected_changes(gradients: _Floats, changes: _Floats, weights: _Floats, is
     rate = numpy.median(rates) if len(rates) else numpy.inf
     return numpy.where(weights > 0, rate * gradients / weights, numpy.inf)
 
-
-# --- all of them ----------------------------------------------------------------------------------------
 
 # By the names that they have in a run, and what switches them off.
 _KINDS: Final[dict[str, tuple[type[Kind], tuple[str, ...]]]] = {

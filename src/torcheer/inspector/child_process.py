@@ -47,9 +47,6 @@ _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "
 _DYING_SECONDS: Final = 3.0  # for a process that has closed its channel
 
 
-# --- forks of the training ------------------------------------------------------------------------------
-
-
 _of_the_training: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -289,8 +286,6 @@ class Life:
             self._process.wait() if isinstance(self._process, subprocess.Popen) else self._process.join()
             self._code = self.exit_code
 
-
-# --- one child, through all its lives ----------------------------------------------------------------------
 
 _READY_SECONDS: Final = 120.0  # a busy machine, a network file system, a script that imports much
 _LOOK_SECONDS: Final = 0.25  # between two questions whether the process lives

@@ -100,9 +100,6 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-# --- the watcher ----------------------------------------------------------------------------------------
-
-
 class Watcher:
     """A training that is watched. `close()` ends it, and so does the end of a `with`."""
 
@@ -485,8 +482,6 @@ def _close_children(children: Sequence[Child], taken: WatchName) -> None:
         child.close(0.0)
     taken.release()
 
-
-# --- the end of the program -----------------------------------------------------------------------------
 
 _EXIT_SECONDS = 10.0  # for all of them together
 _open: weakref.WeakSet[Watcher] = weakref.WeakSet()

@@ -148,8 +148,6 @@ def _choose_journal(connection: sqlite3.Connection, remote: str) -> str:
     return f"written with a rollback journal: {reason}"
 
 
-# --- file systems ---------------------------------------------------------------------------------------
-
 _REMOTE = frozenset(
     "9p acfs afs beegfs ceph cifs coda davfs drvfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs "
     "panfs prl_fs pvfs2 smb2 smb3 smbfs vboxsf virtiofs vmhgfs wekafs".split()

@@ -286,8 +286,6 @@ def _next_step(folder: Path) -> int:
         reader.close()
 
 
-# --- callbacks of other trainers ----------------------------------------------------------------------------
-
 Often = int | Literal["epoch"] | None
 
 

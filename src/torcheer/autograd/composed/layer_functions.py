@@ -435,9 +435,6 @@ call("adaptive_max_pool1d", "adaptive_max_pool1d_with_indices")(partial(_largest
 call("adaptive_max_pool2d", "adaptive_max_pool2d_with_indices")(partial(_largest, F.adaptive_max_pool2d, 2))
 
 
-# --- the mean: a convolution with a kernel of ones -------------------------------------------------------
-
-
 @call("avg_pool2d")
 def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
@@ -542,8 +539,6 @@ def _units(like: Tensor, dim: int) -> Tensor:
 def _each(value: Any, num_dims: int) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value] * num_dims
 
-
-# --- functions that torch has in Python ------------------------------------------------------------------
 
 _IN_PYTHON: Final = """
     softsign tanhshrink softmin gumbel_softmax normalize lp_pool1d lp_pool2d multi_head_attention_forward

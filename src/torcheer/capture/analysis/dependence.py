@@ -446,8 +446,6 @@ def _where(call: Call, *args: Any, **kwargs: Any) -> Tensor:
     return _choose(*given)
 
 
-# --- all along a dimension ------------------------------------------------------------------------
-
 # Which argument after the first is the dimension, and what it is where it is not given.
 _DIMENSIONS: dict[str, tuple[int, int | None]] = {
     **dict.fromkeys("argmax argmin amax amin aminmax any all max min".split(), (0, None)),

@@ -118,8 +118,6 @@ def page(width: float, height: float, canvas: str, name: str, content: Iterable[
     return head + "\n".join(content) + "\n</svg>\n"
 
 
-# --- the picture -------------------------------------------------------------------------------------
-
 _MARGIN = 24.0
 _TITLE_SIZE = 20.0
 _LINE = 16.0

@@ -7,8 +7,6 @@ from itertools import chain, pairwise
 
 from torcheer.graph.layout.rows import SPACING, Component, Kind, Link, Segment, Turn, Vertex
 
-# --- straight lines ----------------------------------------------------------------------------------
-
 
 def align(component: Component) -> list[list[Vertex]]:
     """Accept segments from the weightiest down: one at each side of a vertex, none crossing another.

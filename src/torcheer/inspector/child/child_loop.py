@@ -599,8 +599,6 @@ class Loop:
             self._run_writer.alarm(alarm)
             self._voice.say(alarm)
 
-    # --- frames ----------------------------------------------------------------------------------------
-
     def _empty(self, deadline: float = float("inf")) -> None:
         """All that waits; one frame at a time where there is a callback, for which the ring has to wait."""
         source = self._source

@@ -290,8 +290,6 @@ def write_gaps(job: Job, gaps: Iterable[Lost], ending: Ending, patience: float) 
     RunAccess(run).writer.close_with(ending, patience)
 
 
-# --- what is missing ------------------------------------------------------------------------------------
-
 ALL_ROWS: Final = "all that is watched"  # by name, it would be a list of all rows each time
 _REASONS: Final[Mapping[Tally, Reason]] = {"full": "full", "budget": "budget", "thinned": "full"}
 _PAUSES: Final[Mapping[Tally, float]] = {"full": 0.5, "budget": 10.0, "thinned": 10.0}
@@ -439,8 +437,6 @@ def log_gap(run: Run, lost: Lost) -> None:
     first, last = details.pop("first_step"), details.pop("last_step")
     run.log_gap(first, last, message=words_for(lost), **details)
 
-
-# --- what is stored -------------------------------------------------------------------------------------
 
 _NUM_TRIES: Final = 5
 _PAUSE_SECONDS: Final = 0.1

@@ -206,8 +206,6 @@ def encode_png(pixels: Pixels) -> bytes:
     return file.getvalue()
 
 
-# --- grids ----------------------------------------------------------------------------------------------
-
 NUM_COLUMNS = 8
 
 
@@ -232,9 +230,6 @@ def video_grid(videos: Array) -> Array:
     return cells.transpose(2, 0, 3, 1, 4, 5).reshape(
         frames, num_rows * height, num_cells // num_rows * width, channels
     )
-
-
-# --- videos ---------------------------------------------------------------------------------------------
 
 
 def video_record(value: Any, frames_per_second: Any) -> Pending:
@@ -267,8 +262,6 @@ def _encode_video(copied: Copied, frames_per_second: float) -> Encoded:
     )
     return Encoded(head, b"".join(packed))
 
-
-# --- sound ----------------------------------------------------------------------------------------------
 
 _MAX_CHANNELS = 32
 _MAX_RATE = 2**31 - 1  # a WAV file holds no more

@@ -487,9 +487,6 @@ def _tags_in(text: str) -> tuple[str, ...]:
         return ()
 
 
-# --- blocks of points -----------------------------------------------------------------------------------
-
-
 class Piece(NamedTuple):
     """What is taken of a block: all of it, but for what earlier ones hold already."""
 

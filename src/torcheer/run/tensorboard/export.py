@@ -302,8 +302,6 @@ def _chart(chart: records.LayoutChart) -> bytes:
     return pb.text_field(1, chart.title) + content
 
 
-# --- hyperparameters ---------------------------------------------------------------------------------
-
 _TYPE_NUMBERS: Final = {str: 1, bool: 2, float: 3}
 
 

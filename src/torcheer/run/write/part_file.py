@@ -183,8 +183,6 @@ def purge_records(connection: sqlite3.Connection, purge_step: int) -> None:
     delete_records(connection, [id for (id,) in found])
 
 
-# --- plans, alarms and gaps -----------------------------------------------------------------------------
-
 _MOST_PLANS: Final = 1024
 # These have no bytes to speak of, so it is their number that has an end.
 MOST_RECORDS: Final[dict[Kind, int]] = {"alarm": 100_000, "gap": 10_000, "netview": 1000, "moment": 100_000}
@@ -298,8 +296,6 @@ def _scores(
     scores[starts] = scores[ends] = numpy.nan
     return scores
 
-
-# --- moments of a NetView -------------------------------------------------------------------------------
 
 # The layers of a network at one moment belong together: they stay together, or go together.
 #

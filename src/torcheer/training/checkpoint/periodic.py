@@ -87,8 +87,6 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, bool | int | float | str | None)
 
 
-# --- taking -------------------------------------------------------------------------------------------------
-
 _OF_EACH_RANK = ("random", "data", "training", "callbacks")
 
 
@@ -105,9 +103,6 @@ def own_states(training: Training, but: Callback) -> Tree:
 
 def _parts(training: Training) -> dict[str, Any]:
     return save_load.parts_of(*(getattr(training, name) for name in save_load.PARTS))
-
-
-# --- putting back -------------------------------------------------------------------------------------------
 
 
 def load_training(training: Training, checkpoint: Checkpoint, tree: Tree) -> None:

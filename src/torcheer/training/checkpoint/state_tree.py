@@ -340,9 +340,6 @@ def _cannot_be_kept(value: Any, path: Path) -> InputError:
     return InputError(f"a checkpoint cannot keep '{'.'.join(path)}': it is {what}. Nothing was written. {do}")
 
 
-# --- and back -----------------------------------------------------------------------------------------------
-
-
 def decoded(json: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     """The tree again. ValueError where it says what cannot be."""
     reader = _TreeReader(tensors)

@@ -42,8 +42,6 @@ def last_lines(printed: bytes) -> str:
     return "\n".join(shown[-_MAX_LINES:]).strip("\n")
 
 
-# --- the process --------------------------------------------------------------------------------------------
-
 _WORKER: Final = "torcheer.training.control.worker"
 _MAX_LINE_BYTES: Final = 16 << 20
 _READ_BYTES: Final = 1 << 16
@@ -156,8 +154,6 @@ def wait_for_all(processes: Sequence[TrainingProcess], seconds: float) -> None:
         process.is_over.wait(max(0.0, end - time.monotonic()))
 
 
-# --- what a page is told of its end -------------------------------------------------------------------------
-
 _SIGNALS: Final[Mapping[int, str]] = {
     signal.SIGKILL: "it was killed (SIGKILL), by somebody, or by the system because memory was short.",
     signal.SIGSEGV: "it crashed (SIGSEGV): compiled code touched memory that is not its own.",
@@ -192,9 +188,6 @@ def _fault_of_end(process: TrainingProcess, message: str, doing: str) -> command
         place=place_of([(file, int(line), name) for file, line, name in reversed(frames)]),
         trace=printed,
     )
-
-
-# --- controller ---------------------------------------------------------------------------------------
 
 
 _LEAVE_SECONDS: Final = 1.0  # for the end of a trial, when the server ends

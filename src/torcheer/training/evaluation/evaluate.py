@@ -484,8 +484,6 @@ def _confusion_html(evaluation: Evaluation) -> str:
     )
 
 
-# --- the loss and the metrics of all items ------------------------------------------------------------------
-
 Seen = Callable[[Batch, Any], None]  # is shown each batch, and what the model made of it
 
 
@@ -556,9 +554,6 @@ def _together(
         return distributed.mean_over_ranks(values, weight=num_items), total_items
     # All have seen all of it, but buffers such as those of batch norm may differ between processes.
     return distributed.from_main(values), total_items
-
-
-# --- the evaluation -----------------------------------------------------------------------------------------
 
 
 def evaluate(

@@ -58,8 +58,6 @@ def new_session(folder: str | os.PathLike[str], name: str) -> Path:
     raise AssertionError
 
 
-# --- the network --------------------------------------------------------------------------------------------
-
 _MOST_WEIGHT_BYTES: Final = 8 << 20  # of a model, so that its weights are kept without being asked for
 
 
@@ -238,8 +236,6 @@ def is_due(every: str, *, step: int, epoch: int, trial: int, num_trials: int | N
         return step % number == 0
     return trial == (num_trials or 1) and epoch % number == 0
 
-
-# --- the run ------------------------------------------------------------------------------------------------
 
 ALL_EPOCHS: Final = "all epochs"
 

@@ -290,8 +290,6 @@ def _is_map_style(loader: Any) -> bool:
     return not isinstance(loader.dataset, IterableDataset) and hasattr(loader.dataset, "__getitem__")
 
 
-# --- layers -------------------------------------------------------------------------------------------------
-
 MOST_UNITS: Final = 512  # of a layer that is kept unless it is asked for by name
 _MOST_PASS_BYTES: Final = 512 << 20  # a captured pass holds every value of every layer
 

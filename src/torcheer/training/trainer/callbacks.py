@@ -184,9 +184,6 @@ def _callback_of(one: Any) -> Callback:
     )
 
 
-# --- callbacks that end a training --------------------------------------------------------------------------
-
-
 class EarlyStopping(Callback):
     """Ends a training when a figure got no better for `patience` epochs.
 

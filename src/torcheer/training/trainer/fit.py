@@ -238,9 +238,6 @@ def _tell_whole_end(listeners: Sequence[Callback], training: Training) -> None:
                 callback.put_best_back(training)
 
 
-# --- batches ------------------------------------------------------------------------------------------------
-
-
 def batches_of(training: Training, interruption: Interruption) -> Iterator[Any]:
     """The batches of the epoch; those that are left of it, after a resume."""
     # Where other processes read the data, nothing of this one changes meanwhile, and Ctrl-C need not wait.
@@ -277,9 +274,6 @@ def _batches(training: Training) -> Iterator[Any]:
     yield from training.train_loader
 
 
-# --- the run ------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def opened_run(run: Any, training: Training, *, is_resumed: bool) -> Iterator[Run | None]:
     """A run that is open already is left open; one that is opened here is closed, and says how it ended."""
@@ -314,9 +308,6 @@ def settings_of(training: Training, named: Mapping[str, Any]) -> dict[str, Any]:
         **named,
     }
     return {name: value for name, value in settings.items() if value is not None}
-
-
-# --- the cycle ----------------------------------------------------------------------------------------------
 
 
 def fit(

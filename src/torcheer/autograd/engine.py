@@ -43,9 +43,6 @@ _nothing: Final = torch.empty(0)
 _NOT_OF_THE_USER: Final = (str(Path(__file__).parent), str(Path(torch.__file__).parent))
 
 
-# --- a rule ---------------------------------------------------------------------------------------------
-
-
 def like(gradient: Tensor, value: Tensor) -> Tensor:
     """In the shape and type of the input. What was broadcast on the way there is summed on the way back:
     an element that was used n times gets the gradients of all its n uses."""
@@ -121,9 +118,6 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
-
-
-# --- where a walk back begins, and what has arrived -------------------------------------------------------
 
 
 class Arrivals:

@@ -327,8 +327,6 @@ fold = row("fold2d", lambda a, **how: F.fold(a, **how),
     a=(lambda g, c, a, *, output_size, **how: unfold(g, **how), r"\operatorname{unfold}(\bar c)"),
     words="Each patch takes back its part.")
 
-# --- norms and cells of recurrent networks ---------------------------------------------------------------
-
 standardise = row("standardise", maths.standardised,
     a=(lambda g, c, a, *, dim, eps: maths.unstandardised(g, c, a, dim, eps),
        r"\frac{1}{\sigma} \left( \bar c - \overline{\bar c} - c \cdot \overline{\bar c \cdot c} \right)"),

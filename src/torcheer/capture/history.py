@@ -613,8 +613,6 @@ class ModelHistory:
 
         save_history(self, path)
 
-    # --- pictures and pages --------------------------------------------------------------------
-
     def draw(self, vis_opt: str = "unrolled", **options: Unpack[DrawingOptions]) -> Picture:
         """Draw the graph of the pass, write it to a file, and show it where it can be seen.
 

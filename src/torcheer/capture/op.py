@@ -175,8 +175,6 @@ class Op:
         """What the function itself gave, where that was edited; kept when all values are."""
         return self._history._tape.unedited.get(self.index)
 
-    # --- its gradient ----------------------------------------------------------------
-
     @property
     def has_saved_grad(self) -> bool:
         log = self._history._gradients

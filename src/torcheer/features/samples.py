@@ -231,8 +231,6 @@ def checksum_of(tensor: Tensor, start: int = 0) -> int:
     return zlib.crc32(raw_bytes(values.view(torch.uint8).numpy()), start)
 
 
-# --- weights that are DTensors -----------------------------------------------------------------------------
-
 # As those of FSDP2 and of tensor parallel models are. Batches are dealt out to processes, so each process
 # must be able to run the model by itself: that is so on a mesh of one process, and where the weights are
 # replicated. A model that is spread over processes is refused; so is any that FSDP manages, on one process,

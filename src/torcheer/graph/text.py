@@ -336,8 +336,6 @@ def pass_as_html(history: Any, rows: Iterable[Sequence[object]], columns: Sequen
     return f"<div><p>{head}</p>{html_table(columns, rows, ['left'] * len(columns))}</div>"
 
 
-# --- why a value cannot be shown, in the same words for passes in memory and in files -----------------
-
 SHAPE_ONLY = "shape-only: the pass ran on meta or fake tensors, which have shapes and no values."
 NO_FIGURE = "there is no figure {name!r}: 'zeros' and 'nonfinite' are there."
 

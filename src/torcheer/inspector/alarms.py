@@ -369,8 +369,6 @@ def _far_above(values: list[float], usual: float, factor: float) -> float:
     return max(factor * spread, _ABOVE * (max(values) - usual))
 
 
-# --- activations ----------------------------------------------------------------------------------------
-
 _FEWEST_VALUES: Final = 500  # of a unit, all 0: of a few examples, a unit that is alive may like none
 
 

@@ -65,8 +65,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-# --- a guard against scripts that run themselves again --------------------------------------------------
-
 NAME: Final = "torcheer inspector"  # of the processes that multiprocessing makes for us
 UNGUARDED: Final = 86  # the exit code that says so
 NOT_TOLD: Final = 87  # the exit code of one that ended in order, but not because it was told to

@@ -92,8 +92,6 @@ class Ring:
             raise
         return cls(descriptor, num_slots, slot_bytes, num_rows)
 
-    # --- both sides ---------------------------------------------------------------------------------
-
     @property
     def num_filled(self) -> int:
         """Slots that were ever filled."""
@@ -135,8 +133,6 @@ class Ring:
         start, first, last = (counters[at + place] for place in (_START, _FIRST, _LAST))
         return Counted(num, num - counters[at + _TOLD], start, first, last)
 
-    # --- the side that fills ------------------------------------------------------------------------
-
     def note(self, number: int, step: int, time: float, seen: bytes) -> None:
         """Into the journal: the frame of this number, which is to be published."""
         start = number % _NUM_NOTES * self._note_bytes
@@ -156,8 +152,6 @@ class Ring:
             counters[at + _FIRST] = step
         counters[at + _LAST] = step
         counters[at + _NUM] += 1
-
-    # --- the side that empties ----------------------------------------------------------------------
 
     def give_back(self, count: int = 1) -> None:
         self._counters[_GIVEN_BACK] += count

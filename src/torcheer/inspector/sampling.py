@@ -177,9 +177,6 @@ def _padded(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return (*sizes, *_NOTHING)[:MOST_DIMS]
 
 
-# --- figures of a whole tensor --------------------------------------------------------------------------
-
-
 _PIECE, _LINE = 1 << 18, 1 << 12  # a piece is made of whole lines
 _SMALLEST, _LARGEST = 1e-12, 1e16  # between them, the squares of a piece can be added up as float32
 _SPREAD: Final = 0.5  # of the mean square: where the spread is smaller, it is computed around the mean
@@ -294,9 +291,6 @@ def all_figures(flat: Tensor, bounds: Bounds) -> Whole:
         if not (math.isnan(low) or finite.min() < start or finite.max() > end):
             saturated = float(((finite <= low) | (finite >= high)).mean())
     return whole_figures(flat)._replace(order=(zeros, saturated, *quantiles))
-
-
-# --- the numbers of a tensor ----------------------------------------------------------------------------
 
 
 # None of these is quantized, or stands for its own conjugate.

@@ -127,8 +127,6 @@ class WatchedShare:
         self._num_plans = self._num_looks = 0
         self._counted = (0, 0.0)  # frames and seconds of the child, when they were last looked at
 
-    # --- steps --------------------------------------------------------------------------------------
-
     @property
     def plan(self) -> Plan | None:
         return None if self.look is None else self.look.planned.plan
@@ -235,8 +233,6 @@ class WatchedShare:
                 if keys:
                     self._states[id(parameter)] = keys
                     self.is_changed = True
-
-    # --- plans ----------------------------------------------------------------------------------------
 
     def _renew(self, report: Report) -> None:
         """A new plan, and a ring for it."""

@@ -126,9 +126,6 @@ def _check_depth(tree: ast.Module) -> None:
         waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))
 
 
-# --- what is no Python, in a sentence --------------------------------------------------------------------
-
-
 def _said(error: SyntaxError) -> str:
     line = (error.text or "").strip()
     known = _of_a_sign(error.msg, line) or _of_factors(error.msg, line.partition("#")[0])

@@ -261,8 +261,6 @@ class LogMethods:
         """Keep a text. It is shown as Markdown; what is no text is kept as it would be printed."""
         self._keep("text", name, step, time, text_record(text))
 
-    # --- how well a model does ------------------------------------------------------------------------
-
     def log_pr_curve(
         self,
         step: int,
@@ -309,8 +307,6 @@ class LogMethods:
         """
         self._keep("confusion", name, step, time, confusion_record(matrix, truth, predictions, labels))
 
-    # --- the model and its settings -------------------------------------------------------------------
-
     def log_pass(self, step: int, name: str, history: Any, *, time: float | None = None) -> None:
         """Keep a pass: its graph, once for all that are alike, and figures of each op's output and gradient.
 
@@ -341,8 +337,6 @@ class LogMethods:
         the value, its lower and its upper bound.
         """
         self._keep("layout", LAYOUT, step, time, layout_record(layout))
-
-    # --- tables ---------------------------------------------------------------------------------------
 
     def log_row(self, step: int, name: str, row: Mapping[str, Any], *, time: float | None = None) -> None:
         """Add a row to a table: `run.log_row(step, "epochs", {"epoch": 3, "loss": 0.1, "output": tensor})`.

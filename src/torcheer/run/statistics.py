@@ -133,8 +133,6 @@ def joined_tables(tables: Sequence[FigureTable]) -> FigureTable:
     )
 
 
-# --- which figures are estimates ------------------------------------------------------------------------
-
 # Which figures of a watched tensor are those of the whole, and which are estimates from a sample.
 #
 # Two columns of the statistics say so at each step and row: `ESTIMATES` is the sum of the bits of the
@@ -186,8 +184,6 @@ def figures_of(columns: Sequence[str]) -> tuple[str, ...]:
     """The columns that are figures."""
     return tuple(column for column in columns if column not in BOOKKEEPING)
 
-
-# --- blocks in the tables of a part ---------------------------------------------------------------------
 
 # Small blocks become larger ones, and old ones thinner.
 #

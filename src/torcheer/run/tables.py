@@ -25,9 +25,6 @@ Cells = NDArray[Any] | list[str]  # of one column: a number, a text or an array 
 _TEXTS: Final = msgspec.json.Decoder(list[str])
 
 
-# --- writing --------------------------------------------------------------------------------------------
-
-
 def encoded_table(columns: Mapping[str, Any]) -> tuple[TableHead, bytes]:
     """The head and the bytes of a table, whose columns are lists, arrays or tensors of one length."""
     heads, pieces = [], []
@@ -127,9 +124,6 @@ def _number(name: str, value: Any) -> int | float:
         raise InputError(
             f"a cell of the column {name!r} is a {type(value).__name__}: give a number, a text or a tensor."
         ) from None
-
-
-# --- reading --------------------------------------------------------------------------------------------
 
 
 def table_fault(head: TableHead, num_bytes: int) -> str:

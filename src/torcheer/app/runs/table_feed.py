@@ -234,9 +234,6 @@ def plain_cell(cell: Any) -> Cell:
     return "NaN" if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
-# --- tensors of some rows ------------------------------------------------------------------------
-
-
 _MAX_LIMITS_BYTES: Final = 1 << 26  # of a column that is read for its limits
 _HELD_LIMITS: Final = 1024
 

@@ -33,9 +33,6 @@ def finely(function: Callable[..., Any]) -> Callable[..., Any]:
     return inside
 
 
-# --- arithmetic: what a call is given, sorted out for a row of the table ----------------------------------
-
-
 def _times(value: Any, alpha: Any) -> Any:
     return value if alpha == 1 else value * alpha
 
@@ -95,9 +92,6 @@ enter(
     },
     replace=True,
 )
-
-
-# --- in one line -----------------------------------------------------------------------------------------
 
 
 def _elu(a: Tensor, slope: float, scale: float = 1.0, input_scale: float = 1.0) -> Any:
@@ -167,8 +161,6 @@ def _between(a: Tensor, low: float, high: float) -> Any:
 call("positive", "__pos__", "real", "conj", "conj_physical", "resolve_conj", "resolve_neg", "pin_memory")(
     lambda a, *_: a
 )
-
-# --- where digits would be lost, or numbers overflow -----------------------------------------------------
 
 
 @call("logaddexp")
@@ -252,9 +244,6 @@ def clamp(a: Tensor, min: Any = None, max: Any = None) -> Any:
     return a if max is None else torch.where(a > max, max, a)
 
 
-# --- types and devices -----------------------------------------------------------------------------------
-
-
 def as_type(a: Tensor, dtype: torch.dtype | None) -> Any:
     return a if dtype is None or a.dtype == dtype else rules.cast(a, dtype=dtype)
 
@@ -306,9 +295,6 @@ def numpy(function: Callable[..., Any], a: Tensor, *args: Any, force: bool = Fal
         )
     with as_plain():
         return function(plain(a), *args, **named)
-
-
-# --- activations -----------------------------------------------------------------------------------------
 
 
 @call("prelu")

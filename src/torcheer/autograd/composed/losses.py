@@ -56,9 +56,6 @@ def _reduced(losses: Any, shares: Tensor | None, reduction: str) -> Any:
     return losses.mean() if shares is None else losses.sum() / shares.sum()
 
 
-# --- the difference of two numbers -----------------------------------------------------------------------
-
-
 def _difference(input: Tensor, target: Tensor) -> Any:
     if input.shape != target.shape:
         warnings.warn(
@@ -103,9 +100,6 @@ def huber_loss(input: Tensor, target: Tensor, delta: float, weight: Tensor | Non
     near = torch.where(distance < delta, distance, 0.0)  # as above
     losses = torch.where(distance < delta, near * near / 2, delta * (distance - delta / 2))
     return losses if weight is None else losses * weight
-
-
-# --- margins: right is not enough, it must be clear ------------------------------------------------------
 
 
 @loss
@@ -154,9 +148,6 @@ def _distance(x1: Tensor, x2: Tensor, p: float, eps: float) -> Any:
     return (torch.abs(x1 - x2 + eps) ** p).sum(-1) ** (1 / p)
 
 
-# --- yes or no -------------------------------------------------------------------------------------------
-
-
 @loss
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None) -> Any:
     """For probabilities. A logarithm below -100 counts as -100, so that no loss is infinite."""
@@ -201,9 +192,6 @@ def _check_shapes(input: Tensor, target: Tensor) -> None:
             f"predictions of shape {tuple(input.shape)} against targets of {tuple(target.shape)}: they must "
             "be alike."
         )
-
-
-# --- one of several classes ------------------------------------------------------------------------------
 
 
 @loss
@@ -258,9 +246,6 @@ def _of_class(
 
 def _class_dim(scores: Tensor) -> int:
     return 0 if len(scores.shape) == 1 else 1
-
-
-# --- distributions ---------------------------------------------------------------------------------------
 
 
 @loss

@@ -488,9 +488,6 @@ def _max_pool(
     return [mean(x, kernel_size, stride or None, padding, ceil_mode)] * len(call.shapes)
 
 
-# --- places that the data may choose --------------------------------------------------------------
-
-
 def _getitem(call: Call, x: Tensor, key: Any) -> Any:
     if not any(is_data(each) for each in (key if isinstance(key, tuple) else (key,))):
         return x[key]

@@ -211,8 +211,6 @@ class Editor:
         for rule in rules:
             rule.num_done = 0
 
-    # --- ops and modules ------------------------------------------------------------------
-
     def edit(self, op: int, tensor: Tensor) -> Tensor:
         """The tensor that goes on from an op that was just recorded."""
         return self.apply_all([rule for rule in self._rules if self._names(rule, op)], op, tensor)
@@ -335,8 +333,6 @@ class Editor:
         }
         self._instead[id(new)] = (new, old)
         return None if now == write.op else write._replace(op=now)
-
-    # --- around a call -----------------------------------------------------------------------
 
     def begin_call(self) -> None:
         self._call.newest = {}

@@ -189,9 +189,6 @@ def input_ranges(history: ModelHistory, op: Op) -> tuple[Range, ...]:
     return tuple(ranges)
 
 
-# --- the search ----------------------------------------------------------------------------------
-
-
 def first_nonfinite(history: ModelHistory, *, deliberate: bool = False) -> Fault | None:
     """The first op that made NaN or Inf: in the forward, and where that does no harm in the backward.
 
@@ -490,9 +487,6 @@ def _may_be_unwritten(record: Record, inputs: list[Seen]) -> bool:
     writes_some = record.context is not None and record.context.num_targets > 0
     passes_on = writes_some or trait.type in _PASS_ON or trait in (ALIAS, IDENTITY, UPDATED)
     return passes_on and any(i.is_unwritten for i in inputs)
-
-
-# --- backward -------------------------------------------------------------------------------------
 
 
 class Suspect(NamedTuple):

@@ -153,8 +153,6 @@ class GradientLog:
             handles.append(torch_node.register_hook(functools.partial(_ran, ref, node)))
         return handles
 
-    # --- called by the hooks ---------------------------------------------------------
-
     def start(self, node: int, given: tuple[Tensor | None, ...] = ()) -> None:
         running = self._running.setdefault(get_ident(), [])
         if running and not _is_nested():
@@ -271,8 +269,6 @@ class GradientLog:
             self.graph.release(added)
             for handle in handles:
                 handle.remove()
-
-    # --- for those who ask --------------------------------------------------------------
 
     def params(self) -> list[str]:
         """The addresses of all parameters that a gradient can reach."""

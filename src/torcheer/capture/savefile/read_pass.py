@@ -213,8 +213,6 @@ class _Builder:
         ops_at = {(node, number): ops for node, number, ops in stored.slots}
         return StoredGradients(stored.nodes, ops_at, passes, list(stored.notes))
 
-    # --- values that a postfunc changed ------------------------------------------------------
-
     def _treated(self, tree: Any) -> Callable[[], Any]:
         """A function that makes the value; whether it can be made is found out now."""
         found: list[StoredTensor] = []

@@ -215,9 +215,6 @@ def _by_obstore(url: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-# --- the store ---------------------------------------------------------------------------------------------
-
-
 class ZarrStore:
     """A Zarr group. `objects`: where no URL names the place."""
 

@@ -272,8 +272,6 @@ class Painter:
         data = attributes(class_="label", data_from=str(edge.source.key), data_to=str(edge.target.key))
         return f"<g{data}>{letters}</g>"
 
-    # --- the head ------------------------------------------------------------------------------
-
     def _head(self, width: float, scale: Scale | None, *, with_legend: bool) -> tuple[list[str], float]:
         """Title, then notes, then the legend in rows of this width; and where all of it ends."""
         palette = self.palette

@@ -105,8 +105,6 @@ class RunWriter:
         self._plan: Plan | None = None
         self._is_ended = False
 
-    # --- one plan after the other --------------------------------------------------------------------
-
     def begin(self, plan: Plan, ring: Ring) -> None:
         """From here on frames have these rows. What came before is written."""
         if self._plan is not None:
@@ -153,8 +151,6 @@ class RunWriter:
             )
         if self._num_cells > _MOST_CELLS:
             self._write_block()
-
-    # --- what comes by itself ------------------------------------------------------------------------
 
     def numbers(self, numbers: Numbers) -> None:
         if self._run is not None:

@@ -27,9 +27,6 @@ _LARGE_BYTES = 1 << 20
 _PILLOW_MODES = ("L", "LA", "RGB", "RGBA")
 
 
-# --- in the training -----------------------------------------------------------------------------------
-
-
 def image_record(
     value: Any, dataformats: str | None, *, boxes: Any = None, labels: Any = None, is_batch: bool = False
 ) -> Pending:
@@ -126,9 +123,6 @@ def rescaled(image: Any, dataformats: str, boxes: Any, scale: float) -> tuple[Pi
     return resized, "HWC", numpy.array(_marks(boxes, None)[0]) * scale
 
 
-# --- Pillow and matplotlib -----------------------------------------------------------------------------
-
-
 def is_pillow(value: Any) -> bool:
     return hasattr(value, "getbands") and hasattr(value, "convert") and hasattr(value, "mode")
 
@@ -158,9 +152,6 @@ def _pixels_of_figure(figure: Any, *, close: bool) -> Array:
     if close and pyplot is not None:
         pyplot.close(figure)
     return pixels
-
-
-# --- in the encoder's thread ---------------------------------------------------------------------------
 
 
 def _encode_image(copied: Copied, order: str, boxes: list[list[float]], labels: list[str]) -> Encoded:
@@ -303,9 +294,6 @@ def _encode_sound(copied: Copied, sample_rate: float) -> Encoded:
         sample_rate=sample_rate, num_frames=num_frames, num_channels=num_channels, encoding="wav"
     )
     return Encoded(head, file.getvalue())
-
-
-# --- points for the projector, with their pictures ------------------------------------------------------
 
 
 def embedding_record(points: Any, metadata: Any, header: Any, pictures: Any) -> Pending:

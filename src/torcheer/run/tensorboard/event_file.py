@@ -129,8 +129,6 @@ def read_again(path: Path, frame_offset: int, length: int) -> bytes | None:
     return data if len(data) == length else None
 
 
-# --- events ---------------------------------------------------------------------------------------------
-
 _START: Final = 1  # of a session: what was logged from this step on does not count any more
 
 
@@ -224,8 +222,6 @@ def values_of_summary(data: pb.Buffer) -> Iterator[PlacedValue]:
         if number == 1:
             yield PlacedValue(pb.inner(value), offset)
 
-
-# --- limits ---------------------------------------------------------------------------------------------
 
 # How much a folder of event files may take up: a small multiple of the bytes that are really there.
 #

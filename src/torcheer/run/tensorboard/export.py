@@ -196,8 +196,6 @@ def _node_name(document: PassDocument, index: int) -> str:
     return "/".join(_NOT_FOR_NAMES.sub("_", place) for place in reversed(places))
 
 
-# --- records as values of a summary ---------------------------------------------------------------------
-
 _SCALAR_CLASS: Final = 1
 _LARGEST_SINGLE: Final = float(numpy.finfo(numpy.float32).max)
 _SUCCESS: Final = 1

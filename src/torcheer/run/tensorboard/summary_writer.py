@@ -33,8 +33,6 @@ from torcheer.run.run import Run
 from torcheer.run.tensorboard import event_file
 from torcheer.run.tensorboard.event_values import FoundPoint, Plugins, read_value
 
-# --- summaries that scripts write themselves ------------------------------------------------------------
-
 
 @never_raising
 class FileWriter:

@@ -342,9 +342,6 @@ def _series_of_layers(connection: sqlite3.Connection) -> frozenset[int]:
     return frozenset(id for id, name in names if name in wanted)
 
 
-# --- part file ----------------------------------------------------------------------------------------
-
-
 _VACUUM_PAGES = 4096  # given back to the system when the part is closed: as many as take no time
 _MOST_REASON = 500  # characters
 
@@ -523,8 +520,6 @@ def _identity_of(path: Path) -> tuple[int, int]:
     status = os.stat(path)
     return status.st_dev, status.st_ino
 
-
-# --- which file a writer takes --------------------------------------------------------------------------
 
 _MOST_PARTS = 10_000  # of one rank
 

@@ -33,8 +33,6 @@ from torcheer.training.trainer.fit_arguments import LossFunction, name_of
 from torcheer.training.trainer.training_history import Mode, is_better, mode_of
 from torcheer.training.training_warning import warn
 
-# --- settings that a training was made with -----------------------------------------------------------------
-
 _OF_SCHEDULER = "initial_lr"  # beside "lr", which says the same
 
 
@@ -143,9 +141,6 @@ def _load_callbacks(training: Training, stored: list[list[Any]]) -> None:
                 callback.load_state_dict(found[1])
 
 
-# --- going on -----------------------------------------------------------------------------------------------
-
-
 def checkpoints_of(given: Any) -> Checkpoints | None:
     """Checkpoints as they are; a folder means those of every epoch."""
     if given is None or isinstance(given, Checkpoints):
@@ -226,8 +221,6 @@ class Checkpoints(Callback):
         self._written: tuple[int, int] | None = None  # steps and epochs done in the newest one
         self._best_value: float | None = None
 
-    # --- going on ------------------------------------------------------------------------------------------
-
     def resume(self, training: Training) -> Path | None:
         """Put the training back to the newest checkpoint: which. None where there is none: it begins anew."""
         training.order = DataOrder(training.train_loader)
@@ -267,8 +260,6 @@ class Checkpoints(Callback):
         """The best one, if there is one, in a list."""
         alike = [one for one in stored if (one.measure, one.mode) == (self.best, self.mode)]
         return save_load.best_first(alike)[:1]
-
-    # --- writing -------------------------------------------------------------------------------------------
 
     def on_begin(self, training: Training) -> None:
         if training.order is None:

@@ -126,9 +126,6 @@ def parts_of(*parts: Any) -> dict[str, Any]:
     return given
 
 
-# --- taking -------------------------------------------------------------------------------------------------
-
-
 def tree_of(parts: Mapping[str, Any]) -> Tree:
     """The state of each part by its name, and beside it what tells whether it fits when it is loaded."""
     tree: Tree = {"kinds": {name: kind_of(part) for name, part in parts.items()}}
@@ -263,7 +260,6 @@ def _copied(state: Any) -> Any:
         return copy.deepcopy(state)
 
 
-# --- one file -----------------------------------------------------------------------------------------------
 #
 # Tensors by name and one JSON text, as a safetensors file that anybody can open. The text stands in the
 # metadata as `torcheer.checkpoint`. Names of tensors that share their memory with another stand beside it

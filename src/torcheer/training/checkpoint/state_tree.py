@@ -23,8 +23,6 @@ from torch.nn.parameter import is_lazy
 from torcheer.capture import FILE_TYPES
 from torcheer.errors import InputError
 
-# --- tensors ------------------------------------------------------------------------------------------------
-
 _OWN_CLASSES = (Tensor, nn.Parameter, nn.Buffer)
 _DTYPES = {str(one): one for one in vars(torch).values() if isinstance(one, torch.dtype)}
 # What stands for a type in NumPy's own short spelling: no objects, no records.

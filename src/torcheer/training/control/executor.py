@@ -165,8 +165,6 @@ class Executor:
         self._is_over = True
         self._news.set()
 
-    # --- in the main thread --------------------------------------------------------------------------
-
     def carry_out_all(self) -> None:
         """Until the end. What the training raises goes through."""
         while (command := self._commands.get()) is not None:

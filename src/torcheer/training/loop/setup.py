@@ -103,8 +103,6 @@ class Parameters:
             object.__setattr__(self, name, kind.checked(getattr(self, name)))  # still being made
 
 
-# --- what a parameter may be --------------------------------------------------------------------------------
-
 Form = Literal["integer", "number", "truth", "text", "choice"]
 P = TypeVar("P", bound=Parameters)
 
@@ -216,9 +214,6 @@ def _kind_of(cls: type[Parameters], name: str, hint: Any) -> Kind:
     return Kind(field=field, choices=choices, live=said["live"])
 
 
-# --- values -------------------------------------------------------------------------------------------------
-
-
 def form_fields(parameters: Parameters) -> list[FormField]:
     """In their order, section by section; how things are shown comes last."""
     fields = []
@@ -254,8 +249,6 @@ def with_values(parameters: P, values: Mapping[str, Any]) -> P:
 def live_names(parameters: Parameters) -> list[str]:
     return [name for name, kind in kinds_of(type(parameters)).items() if kind.live]
 
-
-# --- criteria -----------------------------------------------------------------------------------------------
 
 Row = Mapping[str, Any]
 Criterion = Callable[[Sequence[Row]], Any]

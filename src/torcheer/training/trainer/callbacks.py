@@ -292,8 +292,6 @@ class StopOnNonFinite(Callback):
         self.num_bad = int(state["num_bad"])
 
 
-# --- Ctrl-C ends a training between two steps, never inside of one, so that it can go on later --------------
-
 INTERRUPTED = "interrupted"
 
 

@@ -88,9 +88,6 @@ class Task:
             self.answers[samples] = outputs.argmax(axis=1)
 
 
-# --- in memory -------------------------------------------------------------------------------------------
-
-
 def fit_in_memory(values: Matrix, task: Task, number: int, *, is_scaled: bool) -> None:
     """Fit one fold, and answer for its test samples. `values`: samples by units, or by other coordinates."""
     fold = task.folds[number]

@@ -540,9 +540,6 @@ def control_place(control: Control) -> str:
     return f"#control?c={control.id}"
 
 
-# --- beside a program -----------------------------------------------------------------------------
-
-
 def serve_runs_in_background(
     *folders: str | os.PathLike[str],
     port: int | None = 0,

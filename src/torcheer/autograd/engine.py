@@ -178,9 +178,6 @@ def nodes_of(inputs: Sequence[Any]) -> list[Node]:
     return cast("list[Node]", nodes)
 
 
-# --- the graph -------------------------------------------------------------------------------------------
-
-
 class Node:
     """Where a value came from. That of a leaf has no rule, and there its gradient ends up.
 
@@ -411,9 +408,6 @@ def _prepare(node: Node) -> None:
             f"an input or the result of {node} was changed in place after that, so the gradient would be "
             "wrong: make a new tensor (x = x + 1, not x += 1), or step the optimizer after backward()."
         )
-
-
-# --- the tensor ------------------------------------------------------------------------------------------
 
 
 _DATA: Final[Any] = Tensor.data  # torch's own attribute, beneath ours

@@ -132,8 +132,6 @@ class Catcher(TorchFunctionMode):
             self._record_all(out, record)
         return out
 
-    # --- the ways that are not the hot one --------------------------------------
-
     def _unusual(self, trait: Trait, args: Any, kwargs: dict[str, Any], site: Site) -> Any:
         if trait.kind == Kind.OPEN and self.scope.func is not trait.func:
             return self._open(trait, args, kwargs, site)

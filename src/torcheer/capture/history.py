@@ -208,8 +208,6 @@ class ModelHistory:
         wanted = layer_of[self[key].index]
         return [Op(self, op) for op, layer in enumerate(layer_of) if layer == wanted]
 
-    # --- saved values ------------------------------------------------------------------
-
     def _is_saved(self, op: int) -> bool:
         if op in self._treated:
             return True

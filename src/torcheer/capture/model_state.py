@@ -94,8 +94,6 @@ class Snapshot:
         self._parts = [part for part in self._parts if part.has_changed()]
         return self
 
-    # --- the walk -------------------------------------------------------------------------------
-
     def _note(self, thing: Any) -> None:
         kind = type(thing)
         if issubclass(kind, Tensor):
@@ -401,9 +399,6 @@ _SHARDS = _Content(
 )
 
 
-# --- tensors ----------------------------------------------------------------------------------------
-
-
 class _TensorBefore:
     """A tensor: where its numbers lie, its gradient, whether it wants one, and its numbers."""
 
@@ -583,9 +578,6 @@ _SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], None]], ...] = (
     (torch.backends.cuda.math_sdp_enabled, torch.backends.cuda.enable_math_sdp),
     (torch.backends.cuda.cudnn_sdp_enabled, torch.backends.cuda.enable_cudnn_sdp),
 )
-
-
-# --- random generators ----------------------------------------------------------------------
 
 
 RandomState = list[tuple[str, Callable[[], None]]]  # by the name of a generator: what puts it back

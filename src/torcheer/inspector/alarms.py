@@ -457,8 +457,6 @@ class Saturated(_Shares):
         return sight.column("saturated", self._indices)
 
 
-# --- gradients ------------------------------------------------------------------------------------------
-
 _FEWEST_NORMS: Final = 10  # before that nothing is usual
 _LATEST: Final = 8  # norms that do not count yet: growth over some steps would hide itself
 _OFTEN: Final = 8  # steps between two looks at the highest that was ever usual
@@ -567,8 +565,6 @@ def _gradients(plan: Plan) -> list[int]:
     """The gradients of weights where they are watched, else those of what layers give."""
     return _indices_of(plan, "weight_gradient") or _indices_of(plan, "gradient")
 
-
-# --- weights that do not move ---------------------------------------------------------------------------
 
 _ALL: Final = 10  # times as many steps where no weight moves: learning rates begin and end at 0
 _AGAIN: Final = 5  # times as many steps for a weight that once had a gradient: it may have learned all

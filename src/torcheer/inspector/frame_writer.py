@@ -191,8 +191,6 @@ class FrameWriter:
             self.ring.publish()
         return True
 
-    # --- rows ---------------------------------------------------------------------------------------
-
     def put(self, row: int, tensor: Tensor, unit_dim: int | None = None) -> None:
         """A tensor as it is now. `unit_dim` is that of its units, where it is asked which of them are 0."""
         try:
@@ -253,8 +251,6 @@ class FrameWriter:
         copies.append((self._sample_target(row, pieces), source.sample))
         return _Entry(row, pieces, source.flat if pieces.needs_figures else None)
 
-    # --- heads, and figures of whole tensors ----------------------------------------------------------
-
     def _put_head(
         self, row: int, pieces: Pieces, whole: Whole | None, num_units: int = 0, flags: int = 0
     ) -> None:
@@ -299,8 +295,6 @@ class FrameWriter:
         earlier = (row * _GOLDEN) % 1.0 * _WHOLE_SECONDS if at == -math.inf else 0.0
         self._whole_at[row] = self._now - earlier
         return True
-
-    # --- what an update changes ---------------------------------------------------------------------
 
     def take(self, found: Sequence[tuple[int, Tensor]], report: ReportRow) -> None:
         """Keep what `put_changes` needs of tensors that are about to change: a copy, if memory allows."""

@@ -38,9 +38,6 @@ _MOST_OF_A_KIND = 3  # that are shown
 _EXCERPT_SECONDS = 1.0  # between two frames with tensors, where the budget does not suffice for all
 
 
-# --- what the user is told ------------------------------------------------------------------------------
-
-
 class InspectorWarning(UserWarning):
     """Something could not be watched. The training goes on."""
 

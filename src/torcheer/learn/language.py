@@ -163,8 +163,6 @@ def _of_factors(message: str, line: str) -> str:
     return ""
 
 
-# --- what is computed --------------------------------------------------------------------------------------
-
 _MODULE: Final = "torcheer.autograd"
 _MAX_PARTS: Final = 2 * MAX_ELEMENTS  # rows count, too
 _NAMESPACE: Final = "T"  # how it is called, unless it is imported by another name
@@ -388,8 +386,6 @@ class Interpreter:
         if value is not None and value.kind == "op" and value.can_start:
             self.last_number = value
         return result
-
-    # --- single things -------------------------------------------------------------------------------
 
     def _read_constant(self, tree: ast.Constant) -> Any:
         value = tree.value

@@ -280,8 +280,6 @@ def _is_plain(index: Any) -> bool:
     return index is None or index is Ellipsis or isinstance(index, slice | int)
 
 
-# --- attention ---------------------------------------------------------------------------------------
-
 _JOINS: Final = frozenset(("matmul", "bmm"))
 
 

@@ -129,8 +129,6 @@ class LogMethods:
         else:
             self.log_tensor(step, name, value)
 
-    # --- numbers --------------------------------------------------------------------------------------
-
     def log_tensor(self, step: int, name: str, tensor: Any, *, time: float | None = None) -> None:
         """Keep a tensor or an array of any shape and type, exactly."""
         self._keep("tensor", name, step, time, tensor_record(tensor))

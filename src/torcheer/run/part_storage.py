@@ -180,8 +180,6 @@ def _kind_of(folder: str, mounts: Path) -> str:
     return kind
 
 
-# --- locks ----------------------------------------------------------------------------------------------
-
 try:
     import fcntl
 except ImportError:  # Windows
@@ -319,8 +317,6 @@ def _try(descriptor: int, *, shared: bool) -> Literal["got", "taken", "no locks"
     return "got"
 
 
-# --- rows -----------------------------------------------------------------------------------------------
-
 # Rows into the tables of a part, many in one statement.
 #
 # Each statement lets the training's thread run, and in a busy training the writer gets the interpreter back
@@ -371,9 +367,6 @@ def _chunks(rows: Sequence[Row], most_rows: int) -> Iterable[Sequence[Row]]:
             start, num_bytes = index + 1, 0
     if start < len(rows):
         yield rows[start:]
-
-
-# --- errors ---------------------------------------------------------------------------------------------
 
 
 class Fault(Enum):

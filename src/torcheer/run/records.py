@@ -490,8 +490,6 @@ class Bulk:
         return 1 + len(self.records) // 64
 
 
-# --- what a NetView shows -------------------------------------------------------------------------------
-
 # A network as a NetView shows it: layers as plates of units, and what connects them. Kept with the run.
 #
 # The values of a layer are tensors of the run, one series for each variable: `conv1.Act` holds the variable

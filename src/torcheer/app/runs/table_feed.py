@@ -415,9 +415,6 @@ def _rows_of(run: OpenRun, entry: RecordEntry, head: TableHead, cells: CellsByCo
     )
 
 
-# --- whole tables ---------------------------------------------------------------------------------
-
-
 _MOST_ROWS: Final = 100_000
 _MOST_BYTES: Final = 1 << 27  # of cells, for statistics
 _MOST_TEXT_BYTES: Final = 1 << 24  # of cells, for CSV

@@ -175,9 +175,6 @@ def embedding(
     return torch.where(is_padding, rows.detach(), rows)
 
 
-# --- dropping out ----------------------------------------------------------------------------------------
-
-
 @call("dropout")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Any:
     """Some numbers become 0, by chance, and the others grow, so that their sum is expected to stay."""

@@ -124,9 +124,6 @@ def _largest(values: Tensor) -> float:
     return values.max().item() if values.numel() else 0.0
 
 
-# --- what a comparison found ---------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedOp:
     """One op of each pass, side by side. Figures are None where there was nothing to compare."""

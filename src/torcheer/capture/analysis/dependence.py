@@ -137,8 +137,6 @@ class Dependence:
         found |= {op: move != 0 for op, move in zip(outs, moved, strict=True)}
         return found
 
-    # --- a call, run again -----------------------------------------------------------------------
-
     def _differentiable(self, call: Call) -> tuple[list[Tensor], dict[int, Tensor]]:
         """Random values where data stood, and the outputs that the call gives on them."""
         leaves = [self._sample(parent).requires_grad_() for parent in call.data]
@@ -252,8 +250,6 @@ class Dependence:
         value = _usable(made[0 if len(made) == 1 else record.position])
         return value if value is not None and value.shape == self.shape(op) else None
 
-    # --- elements that no data reaches -------------------------------------------------------------
-
     def _settle(self, call: Call) -> range:
         """Find the elements of a call's outputs that keep their values; those of its parents are known."""
         reached: Masks = {}
@@ -348,9 +344,6 @@ def _dwarfing(value: Tensor) -> Tensor:
     if not (value.is_floating_point() or value.is_complex()):
         return torch.zeros(value.shape, dtype=torch.bool)
     return (value.abs() >= _DWARFS) & ~value.isnan()
-
-
-# --- rules -------------------------------------------------------------------------------------
 
 
 Rule = Callable[..., Any]  # of a Call and its arguments

@@ -392,9 +392,6 @@ def _gradient(edge: Edge, route: Route) -> _Stroke:
     return _Stroke(edge.target, edge.source, line_of(route, dx, dy), head)
 
 
-# --- examples in the legend ----------------------------------------------------------------------------
-
-
 def _box_sample(palette: Palette, kind: str, x: float, y: float) -> str:
     look = palette.looks[kind]
     if not kind.startswith("collapsed"):

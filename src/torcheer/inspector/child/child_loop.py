@@ -364,8 +364,6 @@ class Losses:
         return found
 
 
-# --- the user -------------------------------------------------------------------------------------------
-
 _MOST_CAUSES: Final = 200
 _MOST_CHARACTERS: Final = 2000
 

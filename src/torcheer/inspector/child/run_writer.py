@@ -166,8 +166,6 @@ class RunWriter:
             log_gap(self._run, lost)
             self._gaps.append(lost)
 
-    # --- now and then ----------------------------------------------------------------------------------
-
     def tick(self) -> None:
         """Write blocks when it is time, and note which frames are on disk by now."""
         if time.monotonic() - self._written_at >= _BLOCK_SECONDS:
@@ -469,8 +467,6 @@ def _times_in(path: Path, digest: str, since: float) -> Iterator[float]:
                     yield from table_of(head, connection.execute(_DATA, (id,)).fetchone()[0]).times.tolist()
 
 
-# --- tensors --------------------------------------------------------------------------------------------
-
 _FIGURES: Final = ("mean", "std", "min", "max", "zeros", "nan", "inf")
 _FIGURE_COLUMNS: Final = [COLUMN[name] for name in _FIGURES]
 # Types that NumPy has not, and the bits of theirs that are 0 for zero of either sign.
@@ -560,8 +556,6 @@ def _described(row: Any) -> str:
         "Its figures are those of the whole tensor; those of a sample of it are marked as estimates."
     )
 
-
-# --- histograms -----------------------------------------------------------------------------------------
 
 _OCTAVES: Final = 16  # below the largest value of a row; what lies nearer to zero is in one bin of each sign
 _PER_OCTAVE: Final = 8

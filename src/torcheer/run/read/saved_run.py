@@ -287,8 +287,6 @@ def _check(reader: RunReader, kind: Kind, name: str) -> None:
     raise InputError(f"this run has no {kind} {name!r}: {nearest(name, names)}.")
 
 
-# --- following ------------------------------------------------------------------------------------------
-
 _PAUSE_SECONDS: Final = 0.1
 _CHUNK: Final = 10_000
 _RECORD_TYPES: Final[dict[Kind, type[SavedRecord[Any]]]] = {

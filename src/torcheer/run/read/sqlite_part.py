@@ -544,8 +544,6 @@ class BlockList:
         return found
 
 
-# --- blocks of statistics -------------------------------------------------------------------------------
-
 ByteRanges = Sequence[tuple[int, int]]  # where each stretch of a block begins, and how many bytes it has
 Wanted = Callable[[StatisticsHead], ByteRanges | None]  # whole lines of figures; None: nothing of this block
 

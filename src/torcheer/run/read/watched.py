@@ -288,8 +288,6 @@ def steps_text(steps: NDArray[numpy.int64]) -> str:
     return f"{len(steps):,} steps, {steps[0]}–{steps[-1]}" if len(steps) > 1 else f"step {steps[0]}"
 
 
-# --- reading the figures ----------------------------------------------------------------------------------
-
 MOST_CELLS: Final = 64 << 20  # of a table; above it, steps are left out
 _MOST_PLANS: Final = 4096  # that are kept in memory
 _MANY_LOOKS, _RECENT_SECONDS = 5, 10.0  # that are enough to know how often a training is watched

@@ -177,8 +177,6 @@ class EventsPart:
         self._series: Mapping[SeriesKey, SeriesEntry] | None = None  # as of the last refresh
         self._first_time = math.inf
 
-    # --- looking for what is new ---------------------------------------------------------------------
-
     def refresh(self) -> int:
         try:
             paths, self._num_files_left_out = _event_files(self._folder, self._links)
@@ -318,8 +316,6 @@ class EventsPart:
         if affected or gone:
             self._generation += 1
             self._series = None
-
-    # --- what is known -------------------------------------------------------------------------------
 
     def status(self) -> PartStatus:
         host = _FILE_NAME.search(next(reversed(self._files), Path()).name)

@@ -441,8 +441,6 @@ class SummaryWriter:
             "add_mesh",
         )
 
-    # --- the end -----------------------------------------------------------------------------------
-
     def flush(self) -> None:
         """Wait until all that was logged is on disk."""
         run = self._run

@@ -54,9 +54,6 @@ from torcheer.run.statistics import StatisticsWriter, blocks_in, heads_in, purge
 from torcheer.run.write.point_blocks import BlockWriter, purge_points
 from torcheer.run.write.queue import Batch
 
-# --- Records in the tables of a part, within a budget of bytes ----------------------------------------
-
-
 _FREED_SHARE = 0.1  # of the budget at once, so that it is done seldom
 _RECORDS_SHARE = 0.96  # of the budget: a file has pages of its own, and what is new comes before the old goes
 
@@ -571,9 +568,6 @@ def _open(path: Path, settings: Settings, note: str) -> PartFile:
         if fault_of(error) is Fault.PASSING:
             raise
         raise NotOursError(f"{path.name} is damaged, or no database ({error})") from error
-
-
-# --- taking back ----------------------------------------------------------------------------------------
 
 
 def take_back(connection: sqlite3.Connection, purge_step: int) -> None:

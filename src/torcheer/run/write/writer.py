@@ -262,8 +262,6 @@ class Writer:
             self._ending = None
 
 
-# --- the encoder's thread -------------------------------------------------------------------------------
-
 _BATCH_BYTES = 16 << 20
 _WAKING_BYTES = 4 << 20  # in the queue; less waits until the writer comes by itself
 _WAKING_RECORDS = 128  # that are ready

@@ -454,9 +454,6 @@ class Checkpoint:
         return f"<Checkpoint {self.path.name}: step {self.step}, epoch {self.epoch}, {held or 'no parts'}>"
 
 
-# --- saving -------------------------------------------------------------------------------------------------
-
-
 def save_checkpoint(
     path: PathLike,
     *,
@@ -534,9 +531,6 @@ def _position_of(position: Mapping[str, Any] | int | None) -> Tree:
 
 def _loader_in(loader: Any) -> Any:
     return loader.loader if isinstance(loader, DataOrder) else loader
-
-
-# --- loading ------------------------------------------------------------------------------------------------
 
 
 def load_checkpoint(

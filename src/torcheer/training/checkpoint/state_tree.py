@@ -69,9 +69,6 @@ def _is_dense(tensor: Tensor) -> bool:
     return True
 
 
-# --- in a file ----------------------------------------------------------------------------------------------
-
-
 def file_shape(tensor: Tensor) -> tuple[str, tuple[int, ...]]:
     """What a file calls its type, and its shape there."""
     if tensor.dtype in FILE_TYPES:
@@ -130,9 +127,6 @@ _FACTORIES: dict[str, Callable[[], Any]] = {kind.__name__: kind for kind in (dic
 
 Path = tuple[str, ...]
 Inner = Callable[[Any, str], Any]  # an inner value and its name
-
-
-# --- one entry for each class -------------------------------------------------------------------------------
 
 
 class Codec(NamedTuple):
@@ -210,9 +204,6 @@ _BY_TAG = {codec.tag: codec for codec in _CODECS.values()}
 _BY_TAG["$scalar"] = Codec(  # written by `TreeWriter`
     "$scalar", lambda value, _: None, lambda parts: _from_bytes(bytes.fromhex(parts[1]), parts[0], [])[()]
 )
-
-
-# --- to JSON ------------------------------------------------------------------------------------------------
 
 
 def encoded(tree: Mapping[str, Any]) -> tuple[dict[str, Any], TreeWriter]:

@@ -278,8 +278,6 @@ class Control:
                     raise TimeoutError(f"{self.name} is {self._status.state} after {seconds:g} s")
             return self._status
 
-    # --- what one can do -----------------------------------------------------------------------------
-
     def start(self) -> None:
         """Let the process come up, where there was none yet."""
         with self._changed:

@@ -198,9 +198,6 @@ def _shares(counts: Floats) -> Floats:
     return counts / counts[-1] if counts[-1] else numpy.full(len(counts), numpy.nan)
 
 
-# --- tables -------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassRow:
     """One class. A share of nothing is 0, as scikit-learn has it."""
@@ -278,8 +275,6 @@ class Evaluation:
         """How many answers are no class, because a score is NaN. They are wrong, and not in `confusion`."""
         return 0 if self.unsaid is None else int(self.unsaid.sum())
 
-    # --- classes -------------------------------------------------------------------------------------------
-
     @cached_property
     def table(self) -> RowTable[ClassRow]:
         """A row for each class: precision, recall, f1, support, average precision, area of the ROC curve.
@@ -350,8 +345,6 @@ class Evaluation:
         ]
         return RowTable(rows, MISTAKE_COLUMNS, lambda label: next(row for row in rows if row.target == label))
 
-    # --- written down and shown ----------------------------------------------------------------------------
-
     def figures(self) -> dict[str, float]:
         """All numbers by name: loss, accuracy, the metrics."""
         found = {"loss": self.loss, "accuracy": self.accuracy, **self.metrics}
@@ -391,8 +384,6 @@ class Evaluation:
             if len(self.labels) <= _MOST_ROWS:
                 parts.append(_confusion_html(self))
         return f"<div>{''.join(parts)}</div>"
-
-    # --- inside --------------------------------------------------------------------------------------------
 
     def _counts(self, what: str) -> NDArray[numpy.int64]:
         if self.confusion is None:

@@ -142,8 +142,6 @@ class Loop(Generic[P]):
         self._test_epochs.append(now.tests)
         return now
 
-    # --- what a person does -------------------------------------------------------------------------------
-
     def init(self, seed: int | None = None, **values: Any) -> Counters:
         """Begin anew, with these parameters over those of the code. A run that is under way is left."""
         parameters = with_values(self._code, values)
@@ -230,8 +228,6 @@ class Loop(Generic[P]):
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.close(error)
 
-    # --- how it goes --------------------------------------------------------------------------------------
-
     @property
     def parameters(self) -> P:
         """Those in force."""
@@ -305,8 +301,6 @@ class Loop(Generic[P]):
             plots.append(Plot(title=title, lines=lines))
         return plots
 
-    # --- what came of it ----------------------------------------------------------------------------------
-
     @property
     def epochs(self) -> list[Row]:
         """A row for each epoch of all runs since `init`: the table `train epochs`."""
@@ -354,8 +348,6 @@ class Loop(Generic[P]):
             f"<Loop {self.name}: {self.state}, run {of(at.run, at.num_runs)}, "
             f"epoch {of(at.epoch, at.num_epochs)}, trial {of(at.trial, at.num_trials)}>"
         )
-
-    # --- within -------------------------------------------------------------------------------------------
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:

@@ -121,9 +121,6 @@ class Judge:
         return Judged(wrong.any(1), None, None)
 
 
-# --- sums of an epoch or a test -----------------------------------------------------------------------------
-
-
 def seen(
     setup: Setup, judge: Judge, outputs: Any, targets: Any, loss: Tensor, num_items: int
 ) -> tuple[dict[str, float], Judged]:
@@ -199,7 +196,6 @@ def as_it_was_after(setup: Setup) -> Iterator[None]:
         yield
 
 
-# --- items --------------------------------------------------------------------------------------------------
 #
 # A loader that shuffles is taken in the order of its data set instead.
 

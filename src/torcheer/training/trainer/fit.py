@@ -128,8 +128,6 @@ class Recorder:
                 "clip_norm=1.0 or a smaller learning rate may prevent it."
             )
 
-    # --- epochs --------------------------------------------------------------------------------------------
-
     def begin_epoch(self) -> None:
         self._began = perf_counter()
 

@@ -1,6 +1,7 @@
 /** A chart as a file: its numbers as CSV, its picture as SVG. */
 import { type Cell, fileName, save, toCsv } from "../../data/save-file";
 import * as store from "../../data/store";
+import { pathOf, short } from "../lines";
 import { type Curve, curveOf } from "./curve";
 import type { Line, Model } from "./model";
 import { options } from "./options";
@@ -25,7 +26,6 @@ import {
   type Frame,
   frameOf,
   labelPlaces,
-  type Pen,
   placeY,
   type Size,
   traceBand,
@@ -118,37 +118,6 @@ const TEXT_WIDTH = 6.2; // of a digit or letter of 11 pixels, more or less
 /** Faces that any viewer has: the page's own may not be there. */
 const FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
-/** A path as text, to a hundredth of a pixel. */
-class PathPen implements Pen {
-  readonly #parts: string[] = [];
-
-  moveTo(x: number, y: number): void {
-    this.#parts.push(`M${short(x)} ${short(y)}`);
-  }
-
-  lineTo(x: number, y: number): void {
-    this.#parts.push(`L${short(x)} ${short(y)}`);
-  }
-
-  closePath(): void {
-    this.#parts.push("Z");
-  }
-
-  toString(): string {
-    return this.#parts.join("");
-  }
-}
-
-function short(value: number): string {
-  return String(Math.round(value * 100) / 100);
-}
-
-function path(draw: (pen: Pen) => void): string {
-  const pen = new PathPen();
-  draw(pen);
-  return pen.toString();
-}
-
 /** Text and attributes may hold anything that somebody named a run. */
 function escaped(text: string): string {
   return text
@@ -231,10 +200,10 @@ function behind({ curve, margin, isBehind }: Line, frame: Frame, colour: string,
   if (isBehind) return [];
   const parts: string[] = [];
   const fill = (d: string): string => `<path d="${d}" fill="${colour}" opacity="${bandOpacity(lines.length)}"/>`;
-  if (margin !== null) parts.push(fill(path((pen) => traceMargin(frame, ...margin, pen))));
-  else if (curve.hasBuckets) parts.push(fill(path((pen) => traceBand(frame, curve, pen))));
+  if (margin !== null) parts.push(fill(pathOf((pen) => traceMargin(frame, ...margin, pen))));
+  else if (curve.hasBuckets) parts.push(fill(pathOf((pen) => traceBand(frame, curve, pen))));
   if (isSmoothed) {
-    const d = path((pen) => traceLine(frame, curve, curve.mean, pen));
+    const d = pathOf((pen) => traceLine(frame, curve, curve.mean, pen));
     parts.push(`<path d="${d}" stroke="${colour}" opacity="${RAW_OPACITY}"/>`);
   }
   return parts;
@@ -245,7 +214,7 @@ function dashes({ dash }: Line): string {
 }
 
 function lineElement(line: Line, frame: Frame, colour: string, width: number): string {
-  const d = path((pen) => traceLine(frame, line.curve, line.smoothed, pen));
+  const d = pathOf((pen) => traceLine(frame, line.curve, line.smoothed, pen));
   return `<path d="${d}" stroke="${colour}" stroke-width="${width}"${line.isBehind ? ` opacity="${BEHIND_OPACITY}"` : ""}${dashes(line)}/>`;
 }
 

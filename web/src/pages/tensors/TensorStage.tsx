@@ -8,6 +8,7 @@ import { valuesOf } from "../../data/socket";
 import { AnswerCache, type Source, type TensorAnswer, type TensorValues } from "../../data/source";
 import * as page from "../../data/store";
 import { gridOf, type Start, stepItem } from "../../data/tensor-window";
+import { TableTwin } from "../../plot/SmallChart";
 import { type Figure, figureOf, withSign } from "../../plot/over-time";
 import { Head, Section, TensorFigures, TensorSkeleton } from "../../plot/tensor/Facts";
 import { Histogram } from "../../plot/tensor/Histogram";
@@ -15,6 +16,7 @@ import { ItemStepper } from "../../plot/tensor/ItemStepper";
 import { Numbers } from "../../plot/tensor/Numbers";
 import { Picture } from "../../plot/tensor/Picture";
 import type { AskableTensor } from "../../plot/tensor/subjects";
+import { type Latest, useLatest } from "../../plot/tensor/useTensor";
 import { Blank } from "../../ui/Blank";
 import { TimeBar, useKey } from "../../ui/TimeBar";
 import type { RecordListing, TensorView, Window } from "../../wire";
@@ -22,7 +24,7 @@ import { CompareColumns } from "./CompareColumns";
 import { Downloads } from "./Downloads";
 import { HistogramView } from "./HistogramView";
 import { OverTimeChart } from "./OverTimeChart";
-import { type Latest, missingIn, useLatest, useScale, valuesIn } from "./records";
+import { missingIn, useScale, valuesIn } from "./records";
 import * as store from "./store";
 import { largestWindow } from "./store";
 
@@ -237,34 +239,22 @@ function FigureTable({
   };
   return (
     <div class="bins">
-      <table class="table figure-table" aria-label="Figures over time">
-        <thead>
-          <tr>
-            {["step", "mean", "std", "min", "max", "zeros", "NaN / Inf"].map((name) => (
-              <th key={name}>{name}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {figures.map((figure, nth) => (
-            <tr key={nth} aria-selected={nth === at}>
-              <td>
-                <button class="link" onClick={() => onGo(nth)}>
-                  {formatCount(figure.step)}
-                </button>
-              </td>
-              <td>{value(figure, "mean")}</td>
-              <td>{value(figure, "std")}</td>
-              <td>{value(figure, "min")}</td>
-              <td>{value(figure, "max")}</td>
-              <td>{figure.zeros === null ? "unknown" : formatShare(figure.zeros, 1)}</td>
-              <td class={figure.numNan + figure.numInf > 0 ? "bad" : ""}>
-                {formatCount(figure.numNan)} / {formatCount(figure.numInf)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <TableTwin
+        label="Figures over time"
+        class="figure-table"
+        heads={["step", "mean", "std", "min", "max", "zeros", "NaN / Inf"]}
+        at={at}
+        rows={figures.map((figure, nth) => [
+          <button class="link" onClick={() => onGo(nth)}>
+            {formatCount(figure.step)}
+          </button>,
+          ...(["mean", "std", "min", "max"] as const).map((name) => value(figure, name)),
+          figure.zeros === null ? "unknown" : formatShare(figure.zeros, 1),
+          <span class={figure.numNan + figure.numInf > 0 ? "bad" : ""}>
+            {formatCount(figure.numNan)} / {formatCount(figure.numInf)}
+          </span>,
+        ])}
+      />
     </div>
   );
 }

@@ -8,10 +8,11 @@ import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
 import { threshold } from "../../../plot/figure-options";
 import { Lines, SmallChart } from "../../../plot/SmallChart";
 import { labelled } from "../../../plot/scale";
-import { type Holder, holdersOf } from "../../../plot/series";
-import { useFullRecords, useRecords, wantedOf } from "../../../plot/useRecords";
+import type { Holder } from "../../../plot/series";
+import type { Stepped } from "../../../plot/useRecords";
 import { useNear } from "../../../ui/useWidth";
 import type { RunListing } from "../../../wire";
+import { useShown } from "../Series";
 import { stepByKey, StepSlider } from "../StepSlider";
 import {
   averagePrecision,
@@ -33,14 +34,10 @@ const NOTHING: ReadonlyMap<string, FullRecord> = new Map();
 
 export function PrCurves({ name }: { name: string }) {
   const place = useRef<HTMLDivElement>(null);
-  const isNear = useNear(place);
-  const holders = holdersOf("pr_curve", name);
-  const stepped = useRecords("pr_curve", name, holders, isNear);
-  const { value, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);
-  const { curves, damage } = curvesOf(holders, value ?? NOTHING);
+  const { holders, stepped, records, problem, retry } = useShown("pr_curve", name, useNear(place));
+  const { curves, damage } = curvesOf(holders, records ?? NOTHING);
   const at = threshold.value;
   const hasCurves = curves.length > 0;
-  const trouble = stepped.problem || problem || damage;
   return (
     <div ref={place} class="sec-pair sec-curves" role="group" aria-label={`${name}, precision and recall`}>
       <Figure
@@ -53,11 +50,7 @@ export function PrCurves({ name }: { name: string }) {
         onKeyDown={(event) => stepByKey(event, stepped)}
       >
         {!hasCurves ? (
-          <Waiting
-            problem={trouble}
-            height={HEIGHT}
-            retry={stepped.state === "failed" ? stepped.retry : retry}
-          />
+          <Waiting problem={problem || damage} height={HEIGHT} retry={retry} />
         ) : (
           <>
             <CurveChart
@@ -102,7 +95,7 @@ export function PrCurves({ name }: { name: string }) {
   );
 }
 
-function StepRow({ name, stepped }: { name: string; stepped: ReturnType<typeof useRecords> }) {
+function StepRow({ name, stepped }: { name: string; stepped: Stepped }) {
   if (stepped.steps.length < 2) return null;
   return (
     <div class="sec-field">

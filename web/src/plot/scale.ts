@@ -8,8 +8,9 @@ export interface Scale extends Span {
 /** The share of the way from the low end to the high end; NaN for what a logarithmic axis cannot show. */
 export function shareOf(scale: Scale, value: number): number {
   const { low, high, isLog } = scale;
-  if (isLog !== true) return high > low ? (value - low) / (high - low) : 0.5;
-  return value > 0 ? Math.log(value / low) / Math.log(high / low) : NaN;
+  if (isLog === true && !(value > 0)) return NaN;
+  if (low === high) return 0.5;
+  return isLog === true ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
 }
 
 export function valueAtShare(scale: Scale, share: number): number {

@@ -8,12 +8,14 @@ import { type Cell, fileName, save, toCsv } from "../../data/save-file";
 import { useAsked } from "../../data/useAsked";
 import { Group, RunTag, ToolButton, Waiting } from "../../plot/Figure";
 import { SmallChart, type Spot } from "../../plot/SmallChart";
+import type { Tick } from "../../plot/ticks";
 import { Blank } from "../../ui/Blank";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { Segments } from "../../ui/controls";
+import { SortHead } from "../../ui/sorting";
 import type { HparamsRow, RunListing } from "../../wire";
 import { Coordinates } from "./Coordinates";
-import type { Axis, Tick } from "./axes";
+import type { Axis } from "./axes";
 import type { Column, Value } from "./columns";
 import {
   allRuns,
@@ -28,18 +30,14 @@ import {
 } from "./sheet";
 import {
   filterText,
-  hidesSame,
   hoveredRun,
-  isChosenOnly,
   isColumnShown,
   order,
+  sameColumns,
   scatterKeys,
-  setChosenOnly,
   setColumnShown,
-  setFilter,
-  setHidesSame,
-  setScatter,
   sortBy,
+  whichRuns,
 } from "./state";
 import "../../plot/figures.css";
 import "./parameters.css";
@@ -104,14 +102,14 @@ function ParametersOptions() {
           ["all", "All runs"],
           ["chosen", "Chosen"],
         ]}
-        chosen={isChosenOnly.value ? "chosen" : "all"}
-        choose={(word) => setChosenOnly(word === "chosen")}
+        chosen={whichRuns.value}
+        choose={whichRuns.set}
       />
       <label class="check">
         <input
           type="checkbox"
-          checked={hidesSame.value}
-          onChange={(event) => setHidesSame(event.currentTarget.checked)}
+          checked={sameColumns.value === "hidden"}
+          onChange={(event) => sameColumns.set(event.currentTarget.checked ? "hidden" : "shown")}
         />
         Hide what does not differ
       </label>
@@ -161,7 +159,7 @@ function HparamsTable() {
         placeholder="Filter: adam lr<0.01"
         aria-label="Filter runs by name, word or comparison"
         value={filterText.value}
-        onInput={(event) => setFilter(event.currentTarget.value)}
+        onInput={(event) => filterText.set(event.currentTarget.value)}
       />
       <ToolButton
         glyph="save"
@@ -205,19 +203,14 @@ interface HeadProps {
 }
 
 function Head({ title, sortKey, isNumeric, family }: HeadProps) {
-  const now = order.value;
-  const isSorted = now.key === sortKey;
+  const { column, isDown } = order.value;
   return (
-    <th
-      scope="col"
-      class={isNumeric ? family : `${family} word`}
-      aria-sort={isSorted ? (now.isDown ? "descending" : "ascending") : undefined}
-    >
-      <button title={`Sort by ${title}`} onClick={() => sortBy(sortKey, isNumeric)}>
-        <span class="clip">{title}</span>
-        {isSorted && <span aria-hidden="true">{now.isDown ? "\u2193" : "\u2191"}</span>}
-      </button>
-    </th>
+    <SortHead
+      title={title}
+      style={isNumeric ? family : `${family} word`}
+      isDown={column === sortKey ? isDown : null}
+      press={() => sortBy(sortKey, isNumeric)}
+    />
   );
 }
 
@@ -270,8 +263,8 @@ const REACH = 12;
 const TICK_ROOM = 44; // pixels
 
 function Scatter() {
-  const x = columnFor(scatterKeys.value.x, "hparam");
-  const y = columnFor(scatterKeys.value.y, "metric");
+  const x = columnFor(scatterKeys.x.value, "hparam");
+  const y = columnFor(scatterKeys.y.value, "metric");
   const [across, up] = [x && axisFor(x.key), y && axisFor(y.key)];
   const hovered = hoveredRun.value === null ? undefined : runsById.value.get(hoveredRun.value);
   return (
@@ -314,11 +307,7 @@ function Points({ across, up }: { across: Axis; up: Axis }) {
     }
     hoveredRun.value = found;
   };
-  const ticked = (ticks: readonly Tick[]) => ({
-    low: 0,
-    high: 1,
-    ticks: ticks.map(({ place, text }) => ({ value: place, label: clipped(text) })),
-  });
+  const ticked = (ticks: readonly Tick[]) => ({ low: 0, high: 1, ticks: ticks.map(({ value, label }) => ({ value, label: clipped(label) })) });
   return (
     <>
       <SmallChart
@@ -344,10 +333,10 @@ function Points({ across, up }: { across: Axis; up: Axis }) {
 function spaced(ticks: readonly Tick[], least: number): readonly Tick[] {
   let before = -Infinity;
   return [...ticks]
-    .sort((a, b) => a.place - b.place)
-    .filter(({ place }) => {
-      if (place - before < least) return false;
-      before = place;
+    .sort((a, b) => a.value - b.value)
+    .filter(({ value }) => {
+      if (value - before < least) return false;
+      before = value;
       return true;
     });
 }
@@ -373,7 +362,7 @@ function Choice({ label, side, chosen }: { label: string; side: "x" | "y"; chose
       class="input sm sec-select"
       aria-label={`${label}: column of the scatter`}
       value={chosen?.key ?? ""}
-      onChange={(event) => setScatter(side, event.currentTarget.value)}
+      onChange={(event) => scatterKeys[side].set(event.currentTarget.value)}
     >
       {columns.value.map(({ key, name }) => (
         <option key={key} value={key}>

@@ -10,6 +10,7 @@ import { StateBadge } from "../../ui/StateBadge";
 import { isForField } from "../../ui/keys";
 import { isLive } from "../../ui/run-states";
 import { useRowsInView, useScrollMemory } from "../../ui/scroll";
+import { SortHead } from "../../ui/sorting";
 import { formatAgo, formatDuration, formatMoment, now, useClock } from "../../ui/times";
 import type { RunListing, RunState } from "../../wire";
 import {
@@ -19,12 +20,11 @@ import {
   type FixedColumn,
   metricColumn,
   metricOf,
-  nextOrder,
   order,
+  pressHead,
   rows,
   shownFixed,
   shownMetrics,
-  sortBy,
 } from "./run-table";
 
 const [ROW_HEIGHT, HEAD_HEIGHT] = [48, 28];
@@ -66,17 +66,17 @@ export function RunsTable() {
   });
   const fixedHead = (id: FixedColumn) => {
     const title = FIXED.find((one) => one.id === id)!.title;
-    return fixed.has(id) && <ColumnHead key={id} column={id} title={title} style={styleOf(id)} />;
+    return fixed.has(id) && <Head key={id} column={id} title={title} style={styleOf(id)} />;
   };
   return (
     <div class="panel-body" ref={box}>
       <table class="table tall runs-table" role="grid" aria-label="Runs" aria-rowcount={all.length + 1}>
         <thead>
           <tr>
-            <ColumnHead column="name" title="Name" style="" />
+            <Head column="name" title="Name" style="" />
             {BEFORE.map(fixedHead)}
             {metrics.map((name) => (
-              <ColumnHead key={name} column={metricColumn(name)} title={name} style="num" />
+              <Head key={name} column={metricColumn(name)} title={name} style="num" />
             ))}
             {AFTER.map(fixedHead)}
           </tr>
@@ -108,29 +108,9 @@ function Gap({ rows: count }: { rows: number }) {
   ) : null;
 }
 
-// --- The head of a column: a button that sorts by it.
-
-interface Props {
-  column: string;
-  title: string;
-  style: string;
-}
-
-function ColumnHead({ column, title, style }: Props) {
+function Head({ column, title, style }: { column: string; title: string; style: string }) {
   const now = order.value;
-  const isSorted = now.column === column;
-  return (
-    <th
-      class={style}
-      scope="col"
-      aria-sort={isSorted ? (now.isDown ? "descending" : "ascending") : undefined}
-    >
-      <button title={`Sort by ${title}`} onClick={() => sortBy(nextOrder(now, column))}>
-        <span class="clip">{title}</span>
-        {isSorted && <span aria-hidden="true">{now.isDown ? "\u2193" : "\u2191"}</span>}
-      </button>
-    </th>
-  );
+  return <SortHead title={title} style={style} isDown={now.column === column ? now.isDown : null} press={() => pressHead(column)} />;
 }
 
 // --- The keys of the table of runs, wherever on its page the focus is, but for fields and buttons.

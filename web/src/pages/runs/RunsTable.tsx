@@ -50,19 +50,21 @@ export function RunsTable() {
     // The row may only come with the scrolling.
     requestAnimationFrame(focus);
   };
+  // The first key shows where one is.
+  const move = (by: number): void => moveTo(cursor.peek() === null ? 0 : cursorRow.peek() + by);
+  const here = (act: (run: RunListing) => void): void => {
+    const run = all[cursorRow.peek()];
+    if (run !== undefined) act(run);
+  };
   useTableKeys({
-    // The first key shows where one is.
-    move: (by) => moveTo(cursor.peek() === null ? 0 : cursorRow.peek() + by),
-    first: () => moveTo(0),
-    last: () => moveTo(all.length - 1),
-    compare: () => {
-      const run = all[cursorRow.peek()];
-      if (run !== undefined) runs.choose(run.id, !runs.isChosen(run.id));
-    },
-    open: () => {
-      const run = all[cursorRow.peek()];
-      if (run !== undefined) go("training", { runs: run.id });
-    },
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    PageDown: () => move(10),
+    PageUp: () => move(-10),
+    Home: () => moveTo(0),
+    End: () => moveTo(all.length - 1),
+    x: () => here((run) => runs.choose(run.id, !runs.isChosen(run.id))),
+    Enter: () => here((run) => go("training", { runs: run.id })),
   });
   const fixedHead = (id: FixedColumn) => {
     const title = FIXED.find((one) => one.id === id)!.title;
@@ -115,35 +117,16 @@ function Head({ column, title, style }: { column: string; title: string; style: 
 
 // --- The keys of the table of runs, wherever on its page the focus is, but for fields and buttons.
 
-interface TableActions {
-  move(by: number): void;
-  first(): void;
-  last(): void;
-  compare(): void;
-  open(): void;
-}
-
-const KEYS: Record<string, (actions: TableActions) => void> = {
-  ArrowDown: (actions) => actions.move(1),
-  ArrowUp: (actions) => actions.move(-1),
-  PageDown: (actions) => actions.move(10),
-  PageUp: (actions) => actions.move(-10),
-  Home: (actions) => actions.first(),
-  End: (actions) => actions.last(),
-  x: (actions) => actions.compare(),
-  Enter: (actions) => actions.open(),
-};
-
-function useTableKeys(actions: TableActions): void {
+function useTableKeys(actions: Readonly<Record<string, () => void>>): void {
   const latest = useRef(actions);
   latest.current = actions;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-      const key = KEYS[event.key];
-      if (key === undefined || !isForTable(event)) return;
+      const act = latest.current[event.key];
+      if (act === undefined || !isForTable(event)) return;
       event.preventDefault();
-      key(latest.current);
+      act();
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);

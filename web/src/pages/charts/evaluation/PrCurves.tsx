@@ -4,7 +4,7 @@ import { formatCount, formatValue } from "../../../data/format";
 import type { FullRecord } from "../../../data/requests";
 import { colourSlot } from "../../../data/runs";
 import { fileName, save, toCsv } from "../../../data/save-file";
-import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
+import { Figure, RunTag, Slider, ToolButton, Waiting } from "../../../plot/Figure";
 import { threshold } from "../../../plot/figure-options";
 import { Lines, SmallChart } from "../../../plot/SmallChart";
 import { labelled } from "../../../plot/scale";
@@ -111,14 +111,12 @@ function ThresholdSlider({ name, numThresholds }: { name: string; numThresholds:
     <div class="sec-field">
       <span>Threshold</span>
       <div class="sec-slider">
-        <input
-          type="range"
-          min={0}
-          max={last}
-          value={Math.round(threshold.value * last)}
-          aria-label={`Threshold of ${name}`}
-          aria-valuetext={threshold.value.toFixed(3)}
-          onInput={(event) => threshold.set(Number(event.currentTarget.value) / last)}
+        <Slider
+          label={`Threshold of ${name}`}
+          text={threshold.value.toFixed(3)}
+          at={Math.round(threshold.value * last)}
+          last={last}
+          set={(to) => threshold.set(to / last)}
         />
         <span class="sec-out">{threshold.value.toFixed(2)}</span>
         <span class="sec-room" />

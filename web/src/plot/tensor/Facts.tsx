@@ -58,6 +58,24 @@ export function Section({ title, remark, children }: Props) {
   );
 }
 
+/** The same as a chart or as a table. */
+export function TwinSection({ title, remark, chart, table }: { title: string; remark: ComponentChildren; chart: ComponentChildren; table: ComponentChildren }) {
+  const [isTable, setIsTable] = useState(false);
+  const withSwitch = (
+    <>
+      {remark}{" "}
+      <button class="link quiet" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
+        {isTable ? "show as chart" : "show as table"}
+      </button>
+    </>
+  );
+  return (
+    <Section title={title} remark={withSwitch}>
+      {isTable ? <div class="bins">{table}</div> : chart}
+    </Section>
+  );
+}
+
 // --- A few links, and a way to see the rest.
 
 const FEW = 8;

@@ -1,12 +1,11 @@
 /** How values are spread, as bars in the colours of their picture, and the same in rows. */
-import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { type Scale, stepClass } from "../../ui/colour-scale";
 import { useWidth } from "../../ui/useWidth";
 import type { TensorView } from "../../wire";
 import { TableTwin } from "../SmallChart";
 import type { Span } from "../ticks";
-import { Section } from "./Facts";
+import { TwinSection } from "./Facts";
 
 /** From one edge to the next. */
 export interface Bar {
@@ -18,7 +17,6 @@ export interface Bar {
 }
 
 export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
-  const [isTable, setIsTable] = useState(false);
   const { histogram, histogram_low: low, histogram_high: high } = view;
   const most = Math.max(0, ...histogram);
   if (most === 0) return null;
@@ -29,25 +27,18 @@ export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
     count,
     height: count / most,
   }));
-  const remark = (
-    <>
-      {formatNumberOf(view.num_elements, "value")} ·{" "}
-      <button class="link quiet" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
-        {isTable ? "show as chart" : "show as table"}
-      </button>
-    </>
-  );
   return (
-    <Section title="Histogram" remark={remark}>
-      {isTable ? (
-        <div class="bins">
-          <TableTwin
-            label="Histogram"
-            heads={["from", "to", "values"]}
-            rows={bars.map(({ from, to, count }) => [formatValue(from), formatValue(to), formatCount(count)])}
-          />
-        </div>
-      ) : (
+    <TwinSection
+      title="Histogram"
+      remark={`${formatNumberOf(view.num_elements, "value")} ·`}
+      table={
+        <TableTwin
+          label="Histogram"
+          heads={["from", "to", "values"]}
+          rows={bars.map(({ from, to, count }) => [formatValue(from), formatValue(to), formatCount(count)])}
+        />
+      }
+      chart={
         <Bars
           bars={bars}
           span={{ low, high }}
@@ -55,8 +46,8 @@ export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
           height={58}
           label={`Histogram from ${formatValue(low)} to ${formatValue(high)}, at most ${formatCount(most)} in one of ${bars.length} bins`}
         />
-      )}
-    </Section>
+      }
+    />
   );
 }
 

@@ -313,6 +313,7 @@ function Points({ across, up }: { across: Axis; up: Axis }) {
       <SmallChart
         label={`${up.column.name} over ${across.column.name}: ${formatNumberOf(points.length, "run")}`}
         height={(width) => Math.max(180, Math.min(300, Math.round(width * 0.66)))}
+        edges={{ top: 10, right: 14, bottom: 22 }}
         x={(room) => ticked(spaced(across.ticks, TICK_ROOM / room))}
         y={ticked(up.ticks)}
         onPoint={(_, spot) => point(spot)}

@@ -29,7 +29,7 @@ export function OverTimeChart({ figures, at, other, hover, onHover, onGo }: Prop
         label={`Figures over ${figures.length} steps from ${across.low} to ${across.high}; the time bar goes to a step`}
         class="overtime"
         height={HEIGHT + (hasZeros ? ZEROS : 0)}
-        edges={{ bottom: 20 + (hasZeros ? ZEROS : 0) }}
+        edges={{ left: 44, bottom: 20 + (hasZeros ? ZEROS : 0) }}
         x={(room) => stepAxis(across, Math.max(2, Math.min(7, Math.floor(room / 110))))}
         y={axisOf(up.low === up.high ? roomy(up) : up)}
         marks={[

@@ -55,13 +55,56 @@ export function Waiting({ problem, height, retry }: WaitingProps) {
   if (problem === "")
     return <span class="skeleton sec-skeleton late" style={{ height: `${height}px` }} aria-hidden="true" />;
   return (
-    <div class="sec-problem" role="alert" style={{ minHeight: `${height}px` }}>
-      <b>This could not be shown</b>
-      <span>{problem}</span>
+    <Problem problem={problem} height={height}>
       <button class="btn sm" onClick={retry}>
         Try again
       </button>
+    </Problem>
+  );
+}
+
+interface ProblemProps {
+  title?: string;
+  problem: string;
+  height?: number;
+  children?: ComponentChildren;
+}
+
+export function Problem({ title = "This could not be shown", problem, height = 0, children }: ProblemProps) {
+  return (
+    <div class="sec-problem" role="alert" style={{ minHeight: `${height}px` }}>
+      <b>{title}</b>
+      <span>{problem}</span>
+      {children}
     </div>
+  );
+}
+
+// --- A slider over whole numbers from nought on.
+
+interface SliderProps {
+  label: string;
+  /** What its place means. */
+  text: string;
+  at: number;
+  last: number;
+  set: (at: number) => void;
+  hint?: string | undefined;
+}
+
+export function Slider({ label, text, at, last, set, hint }: SliderProps) {
+  return (
+    <input
+      type="range"
+      min={0}
+      max={Math.max(1, last)}
+      value={at}
+      disabled={last === 0}
+      aria-label={label}
+      aria-valuetext={text}
+      title={hint}
+      onInput={(event) => set(Number(event.currentTarget.value))}
+    />
   );
 }
 

@@ -7,12 +7,48 @@ export interface Choice<Word extends string> {
   readonly set: (word: Word) => void;
 }
 
-function choice<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Choice<Word> {
+export function choice<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Choice<Word> {
   return {
     get value(): Word {
       return words.find((word) => word === param(name)) ?? words[0];
     },
     set: (word) => setParams({ [name]: word === words[0] ? null : word }),
+  };
+}
+
+/** A text; empty where the address says nothing. */
+export function textParam(name: string): Choice<string> {
+  return {
+    get value(): string {
+      return param(name);
+    },
+    set: (text) => setParams({ [name]: text === "" ? null : text }),
+  };
+}
+
+/** Names in their order. */
+export function listParam(name: string) {
+  return {
+    get value(): readonly string[] {
+      return param(name) === "" ? [] : param(name).split(",").map(unescaped);
+    },
+    set: (names: readonly string[]): void => setParams({ [name]: names.length === 0 ? null : names.map(escaped).join(",") }),
+  };
+}
+
+/** Names of which each is on (`+`) or off (`-`); those that nobody decided on are not there. */
+export function flagsParam(name: string) {
+  const list = listParam(name);
+  return {
+    get value(): ReadonlyMap<string, boolean> {
+      return new Map(list.value.map((text) => [text.slice(1), text.startsWith("+")]));
+    },
+    set(key: string, isOn: boolean | null): void {
+      const next = new Map(this.value);
+      next.delete(key);
+      if (isOn !== null) next.set(key, isOn);
+      list.set([...next].map(([one, isPlus]) => `${isPlus ? "+" : "-"}${one}`));
+    },
   };
 }
 
@@ -28,14 +64,7 @@ export const textForm = choice("text", ["markdown", "plain"]);
 export const textLayout = choice("texts", ["one", "list"]);
 
 /** The run whose distributions are shown, where several have them; empty for the first. */
-export const distributionRun = {
-  get value(): string {
-    return param("of");
-  },
-  set(runId: string): void {
-    setParams({ of: runId === "" ? null : runId });
-  },
-};
+export const distributionRun = textParam("of");
 
 const FIRST_THRESHOLD = 0.5;
 

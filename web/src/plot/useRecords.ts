@@ -40,7 +40,7 @@ export function useRecords(
       ? {
           key: JSON.stringify([kind, name, holders.map(({ run }) => run.id)]),
           version: holders.map(versionOf).join(" "),
-          ask: () => askAll(kind, name, holders),
+          ask: () => askEach(holders.map((holder) => [holder.run.id, askCached(kind, name, holder)] as const)),
         }
       : null,
   );
@@ -68,16 +68,16 @@ export function useRecords(
   };
 }
 
-/** What the runs have. One that cannot be read is left out, unless none can. */
-async function askAll(kind: RecordKind, name: string, holders: readonly Holder[]): Promise<RecordsByRun> {
-  const answers = await Promise.allSettled(holders.map((holder) => askCached(kind, name, holder)));
-  const byRun = new Map<string, Records>();
+/** What there is for each run. One that cannot be read is left out, unless none can. */
+async function askEach<Value>(asked: readonly (readonly [runId: string, answer: Promise<Value>])[]): Promise<ReadonlyMap<string, Value>> {
+  const answers = await Promise.allSettled(asked.map(([, answer]) => answer));
+  const found = new Map<string, Value>();
   for (const [at, answer] of answers.entries()) {
-    if (answer.status === "fulfilled") byRun.set(holders[at]!.run.id, answer.value);
+    if (answer.status === "fulfilled") found.set(asked[at]![0], answer.value);
   }
   const failed = answers.find((answer) => answer.status === "rejected");
-  if (byRun.size === 0 && failed !== undefined) throw failed.reason;
-  return byRun;
+  if (found.size === 0 && failed !== undefined) throw failed.reason;
+  return found;
 }
 
 async function askCached(kind: RecordKind, name: string, holder: Holder): Promise<Records> {
@@ -165,28 +165,16 @@ export interface RecordWanted {
 
 type FullByRun = ReadonlyMap<string, FullRecord>;
 
-/** A run whose record cannot be read is left out, unless none can. */
 export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<FullByRun> {
   return useAsked<FullByRun>(
     isNear && wanted.length > 0
       ? {
           key: JSON.stringify(wanted.map(({ runId, listing }) => recordKey(runId, listing))),
           version: "",
-          ask: () => askAllInFull(wanted),
+          ask: () => askEach(wanted.map(({ runId, listing }) => [runId, askRecord(runId, listing)] as const)),
         }
       : null,
   );
-}
-
-async function askAllInFull(wanted: readonly RecordWanted[]): Promise<FullByRun> {
-  const answers = await Promise.allSettled(wanted.map(({ runId, listing }) => askRecord(runId, listing)));
-  const found = new Map<string, FullRecord>();
-  for (const [at, answer] of answers.entries()) {
-    if (answer.status === "fulfilled") found.set(wanted[at]!.runId, answer.value);
-  }
-  const failed = answers.find((answer) => answer.status === "rejected");
-  if (found.size === 0 && failed !== undefined) throw failed.reason;
-  return found;
 }
 
 // --- Which record of each run belongs to the step that is looked at.

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   bandPath,
-  lastPoint,
+  lastFinite,
   linePath,
   valueNear,
   xLimits,
@@ -17,7 +17,7 @@ function lineOf(y: number[], parts: Partial<Line> = {}): Line {
 
 test("a line begins anew after a gap, and a point between gaps can be seen", () => {
   expect(linePath(lineOf([1, 2, NaN, 4, 5]), same, same)).toBe("M0 1L1 2M3 4L4 5");
-  expect(linePath(lineOf([NaN, 3, Infinity]), same, same)).toBe("M1 3h.01");
+  expect(linePath(lineOf([NaN, 3, Infinity]), same, same)).toBe("M1 3L1.01 3");
   expect(linePath(lineOf([]), same, same)).toBe("");
 });
 
@@ -61,6 +61,6 @@ test("the value under the pointer is that of the nearest point, and none beyond 
 });
 
 test("a line ends at its last value, not at a gap", () => {
-  expect(lastPoint(lineOf([1, 2, NaN]))).toEqual([1, 2]);
-  expect(lastPoint(lineOf([NaN]))).toBeNull();
+  expect(lastFinite([1, 2, NaN])).toBe(1);
+  expect(lastFinite([NaN])).toBe(-1);
 });

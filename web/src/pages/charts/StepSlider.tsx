@@ -1,6 +1,6 @@
 /** Which step is looked at: a slider over those that were recorded, and a button that follows the newest. */
 import { formatCount } from "../../data/format";
-import { ToolButton } from "../../plot/Figure";
+import { Slider, ToolButton } from "../../plot/Figure";
 import type { Stepped } from "../../plot/useRecords";
 
 export function StepSlider({ name, stepped }: { name: string; stepped: Stepped }) {
@@ -10,23 +10,14 @@ export function StepSlider({ name, stepped }: { name: string; stepped: Stepped }
   if (last < 1) return null;
   return (
     <div class="sec-slider">
-      <input
-        type="range"
-        min={0}
-        max={last}
-        step={1}
-        value={at}
-        aria-label={`Step of ${name}`}
-        aria-valuetext={`step ${step}, ${at + 1} of ${steps.length}`}
-        title={
-          numAll > steps.length ? `${formatCount(steps.length)} of ${formatCount(numAll)} records` : undefined
-        }
-        onInput={(event) => {
-          const place = Number(event.currentTarget.value);
-          // Who goes to the end wants what comes there.
-          if (place === last) stepped.follow();
-          else stepped.moveTo(place);
-        }}
+      <Slider
+        label={`Step of ${name}`}
+        text={`step ${step}, ${at + 1} of ${steps.length}`}
+        hint={numAll > steps.length ? `${formatCount(steps.length)} of ${formatCount(numAll)} records` : undefined}
+        at={at}
+        last={last}
+        // Who goes to the end wants what comes there.
+        set={(place) => (place === last ? stepped.follow() : stepped.moveTo(place))}
       />
       <span class="sec-out">{formatCount(step)}</span>
       <ToolButton

@@ -1,6 +1,7 @@
 /** Parallel coordinates: an axis for each column, a line for each run. */
 import { useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import { setParams } from "../../data/route";
 import { Group } from "../../plot/Figure";
 import { useWidth } from "../../ui/useWidth";
 import type { Axis } from "./axes";
@@ -17,7 +18,7 @@ import {
   rampStops,
   shownRamp,
 } from "./sheet";
-import { brushes, clearBrushes, hoveredRun, setAxisOrder, setBrush, setColour, setScale } from "./state";
+import { axisOrder, brushes, colourKey, hoveredRun, setBrush, setScale } from "./state";
 
 const HEIGHT = 300;
 const TOP = 48;
@@ -35,7 +36,7 @@ export function Coordinates() {
   const tools = (
     <>
       {brushes.value.size > 0 && (
-        <button class="btn quiet sm" onClick={clearBrushes}>
+        <button class="btn quiet sm" onClick={() => setParams({ brush: null })}>
           Clear {formatNumberOf(brushes.value.size, "brush", "brushes")}
         </button>
       )}
@@ -151,7 +152,7 @@ function ColourKey() {
           class="input sm sec-select"
           aria-label="Colour of the lines"
           value={axis?.column.key ?? BY_RUN}
-          onChange={(event) => setColour(event.currentTarget.value)}
+          onChange={(event) => colourKey.set(event.currentTarget.value)}
         >
           <option value={BY_RUN}>by run</option>
           {columns.value.map(({ key, name }) => (
@@ -245,7 +246,7 @@ function AxisHead({ axis, nth, keys, x, gap }: Props) {
   const start = useRef<number | null>(null);
   const [by, setBy] = useState(0);
   const { key, name } = axis.column;
-  const move = (to: number): void => setAxisOrder(movedTo(keys, key, to));
+  const move = (to: number): void => axisOrder.set(movedTo(keys, key, to));
   return (
     <div
       class="par-head"
@@ -327,7 +328,7 @@ function AxisView({ axis, x, top, height, brush }: AxisViewProps) {
   return (
     <g>
       <path class="par-axis" d={`M${x} ${top}V${top + height}`} />
-      {axis.ticks.map(({ place, text }) => (
+      {axis.ticks.map(({ value: place, label: text }) => (
         <g key={`${place} ${text}`}>
           <path class="par-axis" d={`M${x - 3} ${y(place)}H${x}`} />
           <text class="e par-tick" x={x - 6} y={y(place) + 4}>

@@ -7,13 +7,15 @@ import { runs, runsById } from "../../data/runs";
 import { type Cell, fileName, save, toCsv } from "../../data/save-file";
 import { useAsked } from "../../data/useAsked";
 import { Group, RunTag, ToolButton, Waiting } from "../../plot/Figure";
+import { SmallChart, type Spot } from "../../plot/SmallChart";
+import type { Tick } from "../../plot/ticks";
 import { Blank } from "../../ui/Blank";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { Segments } from "../../ui/controls";
-import { useWidth } from "../../ui/useWidth";
+import { SortHead } from "../../ui/sorting";
 import type { HparamsRow, RunListing } from "../../wire";
 import { Coordinates } from "./Coordinates";
-import type { Axis, Tick } from "./axes";
+import type { Axis } from "./axes";
 import type { Column, Value } from "./columns";
 import {
   allRuns,
@@ -28,18 +30,14 @@ import {
 } from "./sheet";
 import {
   filterText,
-  hidesSame,
   hoveredRun,
-  isChosenOnly,
   isColumnShown,
   order,
+  sameColumns,
   scatterKeys,
-  setChosenOnly,
   setColumnShown,
-  setFilter,
-  setHidesSame,
-  setScatter,
   sortBy,
+  whichRuns,
 } from "./state";
 import "../../plot/figures.css";
 import "./parameters.css";
@@ -104,14 +102,14 @@ function ParametersOptions() {
           ["all", "All runs"],
           ["chosen", "Chosen"],
         ]}
-        chosen={isChosenOnly.value ? "chosen" : "all"}
-        choose={(word) => setChosenOnly(word === "chosen")}
+        chosen={whichRuns.value}
+        choose={whichRuns.set}
       />
       <label class="check">
         <input
           type="checkbox"
-          checked={hidesSame.value}
-          onChange={(event) => setHidesSame(event.currentTarget.checked)}
+          checked={sameColumns.value === "hidden"}
+          onChange={(event) => sameColumns.set(event.currentTarget.checked ? "hidden" : "shown")}
         />
         Hide what does not differ
       </label>
@@ -161,7 +159,7 @@ function HparamsTable() {
         placeholder="Filter: adam lr<0.01"
         aria-label="Filter runs by name, word or comparison"
         value={filterText.value}
-        onInput={(event) => setFilter(event.currentTarget.value)}
+        onInput={(event) => filterText.set(event.currentTarget.value)}
       />
       <ToolButton
         glyph="save"
@@ -205,19 +203,14 @@ interface HeadProps {
 }
 
 function Head({ title, sortKey, isNumeric, family }: HeadProps) {
-  const now = order.value;
-  const isSorted = now.key === sortKey;
+  const { column, isDown } = order.value;
   return (
-    <th
-      scope="col"
-      class={isNumeric ? family : `${family} word`}
-      aria-sort={isSorted ? (now.isDown ? "descending" : "ascending") : undefined}
-    >
-      <button title={`Sort by ${title}`} onClick={() => sortBy(sortKey, isNumeric)}>
-        <span class="clip">{title}</span>
-        {isSorted && <span aria-hidden="true">{now.isDown ? "\u2193" : "\u2191"}</span>}
-      </button>
-    </th>
+    <SortHead
+      title={title}
+      style={isNumeric ? family : `${family} word`}
+      isDown={column === sortKey ? isDown : null}
+      press={() => sortBy(sortKey, isNumeric)}
+    />
   );
 }
 
@@ -265,19 +258,13 @@ function csvRows(): Cell[][] {
 
 // --- One column against another: a point for each run.
 
-const LEFT = 52;
-const RIGHT = 14;
-const TOP = 10;
-const BOTTOM = 22;
 const MAX_TEXT = 8;
 const REACH = 12;
-const PADDING = 24; // of the place around it
 const TICK_ROOM = 44; // pixels
 
 function Scatter() {
-  const [box, width] = useWidth<HTMLDivElement>(360);
-  const x = columnFor(scatterKeys.value.x, "hparam");
-  const y = columnFor(scatterKeys.value.y, "metric");
+  const x = columnFor(scatterKeys.x.value, "hparam");
+  const y = columnFor(scatterKeys.y.value, "metric");
   const [across, up] = [x && axisFor(x.key), y && axisFor(y.key)];
   const hovered = hoveredRun.value === null ? undefined : runsById.value.get(hoveredRun.value);
   return (
@@ -290,7 +277,7 @@ function Scatter() {
         </>
       }
     >
-      <div ref={box} class="par-place scatter">
+      <div class="par-place scatter">
         <p class="sec-remark clip par-remark">
           {hovered !== undefined && x !== null && y !== null
             ? `${hovered.name}: ${valueText(x.values.get(hovered.id))}, ${valueText(y.values.get(hovered.id))}`
@@ -299,79 +286,45 @@ function Scatter() {
         {across === null || up === null ? (
           <p class="muted par-few">It takes a hyperparameter and a metric.</p>
         ) : (
-          <Points across={across} up={up} width={Math.max(160, width - PADDING)} />
+          <Points across={across} up={up} />
         )}
       </div>
     </Group>
   );
 }
 
-function Points({ across, up, width }: { across: Axis; up: Axis; width: number }) {
-  const height = Math.max(180, Math.min(300, Math.round(width * 0.66)));
-  const x = (place: number): number => LEFT + place * (width - LEFT - RIGHT);
-  const y = (place: number): number => TOP + (1 - place) * (height - TOP - BOTTOM);
+function Points({ across, up }: { across: Axis; up: Axis }) {
   const points = allRuns.value.flatMap(({ id }) => {
-    const [right, high] = [across.place(across.column.values.get(id)), up.place(up.column.values.get(id))];
-    return right === null || high === null ? [] : [{ id, x: x(right), y: y(high) }];
+    const [x, y] = [across.place(across.column.values.get(id)), up.place(up.column.values.get(id))];
+    return x === null || y === null ? [] : [{ id, x, y }];
   });
   const numMissing = allRuns.value.length - points.length;
-  const point = (event: PointerEvent): void => {
-    const bounds = (event.currentTarget as Element).getBoundingClientRect();
-    const [atX, atY] = [event.clientX - bounds.left, event.clientY - bounds.top];
+  const point = (spot: Spot | null): void => {
     let [found, least]: [string | null, number] = [null, REACH];
-    for (const one of points) {
-      const distance = Math.hypot(one.x - atX, one.y - atY);
-      if (distance <= least && keptIds.value.has(one.id)) [found, least] = [one.id, distance];
+    for (const { id, x, y } of spot === null ? [] : points) {
+      const distance = Math.hypot(spot!.space.x(x) - spot!.x, spot!.space.y(y) - spot!.y);
+      if (distance <= least && keptIds.value.has(id)) [found, least] = [id, distance];
     }
     hoveredRun.value = found;
   };
+  const ticked = (ticks: readonly Tick[]) => ({ low: 0, high: 1, ticks: ticks.map(({ value, label }) => ({ value, label: clipped(label) })) });
   return (
     <>
-      <svg
-        class="sec-chart"
-        width={width}
-        height={height}
-        role="img"
-        aria-label={`${up.column.name} over ${across.column.name}: ${formatNumberOf(points.length, "run")}`}
-        onPointerMove={point}
-        onPointerLeave={() => (hoveredRun.value = null)}
-      >
-        {up.ticks.map(({ place, text }) => (
-          <g key={`${place} ${text}`}>
-            <path class="sec-grid" d={`M${x(0)} ${y(place)}H${x(1)}`} />
-            <text class="e" x={x(0) - 6} y={y(place) + 4}>
-              {clipped(text)}
-            </text>
-          </g>
-        ))}
-        {spaced(across.ticks, TICK_ROOM / (width - LEFT - RIGHT)).map(({ place, text }) => (
-          <text
-            key={`${place} ${text}`}
-            class={place > 0.95 ? "e" : "c"}
-            x={place > 0.95 ? x(place) + RIGHT : x(place)}
-            y={height - 5}
-          >
-            {clipped(text)}
-          </text>
-        ))}
-        <path class="sec-base" d={`M${x(0)} ${y(0) + 4}H${x(1)}`} />
-        {points.map((one) => (
-          <circle
-            key={one.id}
-            class={
-              keptIds.value.has(one.id)
-                ? hoveredRun.value === one.id
-                  ? "par-point on"
-                  : "par-point"
-                : "par-point off"
-            }
-            style={{ fill: colouring.value.of(one.id) }}
-            r={hoveredRun.value === one.id ? 6 : 4}
-            cx={one.x}
-            cy={one.y}
-          />
-        ))}
-      </svg>
+      <SmallChart
+        label={`${up.column.name} over ${across.column.name}: ${formatNumberOf(points.length, "run")}`}
+        height={(width) => Math.max(180, Math.min(300, Math.round(width * 0.66)))}
+        edges={{ top: 10, right: 14, bottom: 22 }}
+        x={(room) => ticked(spaced(across.ticks, TICK_ROOM / room))}
+        y={ticked(up.ticks)}
+        onPoint={(_, spot) => point(spot)}
+        over={({ x, y }) =>
+          points.map(({ id, ...at }) => {
+            const isOn = hoveredRun.value === id;
+            const look = !keptIds.value.has(id) ? "par-point off" : isOn ? "par-point on" : "par-point";
+            return <circle key={id} class={look} style={{ fill: colouring.value.of(id) }} r={isOn ? 6 : 4} cx={x(at.x)} cy={y(at.y)} />;
+          })
+        }
+      />
       {numMissing > 0 && <p class="muted fs-1">{formatNumberOf(numMissing, "run")} without both values</p>}
     </>
   );
@@ -381,10 +334,10 @@ function Points({ across, up, width }: { across: Axis; up: Axis; width: number }
 function spaced(ticks: readonly Tick[], least: number): readonly Tick[] {
   let before = -Infinity;
   return [...ticks]
-    .sort((a, b) => a.place - b.place)
-    .filter(({ place }) => {
-      if (place - before < least) return false;
-      before = place;
+    .sort((a, b) => a.value - b.value)
+    .filter(({ value }) => {
+      if (value - before < least) return false;
+      before = value;
       return true;
     });
 }
@@ -410,7 +363,7 @@ function Choice({ label, side, chosen }: { label: string; side: "x" | "y"; chose
       class="input sm sec-select"
       aria-label={`${label}: column of the scatter`}
       value={chosen?.key ?? ""}
-      onChange={(event) => setScatter(side, event.currentTarget.value)}
+      onChange={(event) => scatterKeys[side].set(event.currentTarget.value)}
     >
       {columns.value.map(({ key, name }) => (
         <option key={key} value={key}>

@@ -1,20 +1,15 @@
 /** An axis of the parallel coordinates: where a value stands on it, and what stands at a place. */
-import { formatTicks, linearTicks, logTicks } from "../../plot/ticks";
+import * as scales from "../../plot/scale";
+import type { Tick } from "../../plot/ticks";
+import { byName } from "../../ui/sorting";
 import type { Column, Value } from "./columns";
-
-export type ScaleName = "linear" | "log" | "words";
-
-export interface Tick {
-  /** From 0 at the bottom to 1 at the top. */
-  readonly place: number;
-  readonly text: string;
-}
 
 export interface Axis {
   readonly column: Column;
-  readonly scale: ScaleName;
+  readonly scale: "linear" | "log" | "words";
   /** Can it be logarithmic? */
   readonly canBeLog: boolean;
+  /** At places from 0 at the bottom to 1 at the top. */
   readonly ticks: readonly Tick[];
   /** From 0 to 1; null for what is not known. */
   place(value: Value | undefined): number | null;
@@ -31,65 +26,24 @@ export function axisOf(column: Column, runIds: readonly string[], wanted: "linea
     .map((id) => column.values.get(id))
     .filter((value) => value !== undefined && value !== null);
   if (!column.isNumeric) return wordAxis(column, values);
-  const numbers = values.filter((value) => typeof value === "number");
-  const [low, high] = [least(numbers), most(numbers)];
-  const canBeLog = numbers.length > 0 && low > 0;
-  const isLog = canBeLog && (wanted === null ? high / low >= LOG_FROM[column.family] : wanted === "log");
-  return isLog ? logAxis(column, low, high) : linearAxis(column, low, high, canBeLog);
-}
-
-function least(numbers: readonly number[]): number {
-  return numbers.reduce((found, one) => Math.min(found, one), Infinity);
-}
-
-function most(numbers: readonly number[]): number {
-  return numbers.reduce((found, one) => Math.max(found, one), -Infinity);
-}
-
-/** Between two ends; in the middle where they are one. */
-function share(value: number, low: number, high: number): number {
-  return high > low ? (value - low) / (high - low) : 0.5;
-}
-
-function named(ticks: readonly number[], place: (tick: number) => number): Tick[] {
-  return formatTicks(ticks).map((text, at) => ({ place: place(ticks[at]!), text }));
-}
-
-function linearAxis(column: Column, low: number, high: number, canBeLog: boolean): Axis {
-  const ticks = named(linearTicks({ low, high }), (tick) => share(tick, low, high));
-  const place = (value: Value | undefined): number | null =>
-    typeof value === "number" && Number.isFinite(value) ? share(value, low, high) : null;
-  const unitAt = (at: number): number => low + at * (high - low);
+  const span = scales.extentOf([values.filter((value) => typeof value === "number")]) ?? { low: 0, high: 0 };
+  const canBeLog = span.low > 0;
+  const isLog = canBeLog && (wanted === null ? span.high / span.low >= LOG_FROM[column.family] : wanted === "log");
+  const scale = { ...span, isLog };
+  const place = (value: Value | undefined): number | null => {
+    const share = typeof value === "number" ? scales.shareOf(scale, value) : NaN;
+    return Number.isFinite(share) ? share : null;
+  };
   return {
     column,
-    scale: "linear",
+    scale: isLog ? "log" : "linear",
     canBeLog,
-    ticks,
+    ticks: scales.axisOf(scale).ticks.map(({ value, label }) => ({ value: place(value) ?? 0, label })),
     place,
-    unitAt,
-    placeOfUnit: (unit) => share(unit, low, high),
+    unitAt: (at) => scales.valueAtShare(scale, at),
+    placeOfUnit: (unit) => place(unit) ?? -1,
   };
 }
-
-function logAxis(column: Column, low: number, high: number): Axis {
-  const [from, to] = [Math.log10(low), Math.log10(high)];
-  const place = (value: Value | undefined): number | null =>
-    typeof value === "number" && value > 0 && Number.isFinite(value)
-      ? share(Math.log10(value), from, to)
-      : null;
-  const ticks = named(low < high ? logTicks({ low, high }) : [low], (tick) => place(tick) ?? 0);
-  return {
-    column,
-    scale: "log",
-    canBeLog: true,
-    ticks,
-    place,
-    unitAt: (at) => 10 ** (from + at * (to - from)),
-    placeOfUnit: (unit) => (unit > 0 ? share(Math.log10(unit), from, to) : -1),
-  };
-}
-
-const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 function wordAxis(column: Column, values: readonly Value[]): Axis {
   const words = [...new Set(values.map(String))].sort(byName.compare);
@@ -101,9 +55,7 @@ function wordAxis(column: Column, values: readonly Value[]): Axis {
     column,
     scale: "words",
     canBeLog: false,
-    ticks: words
-      .filter((_, at) => at % every === 0)
-      .map((word) => ({ place: placeOf.get(word)!, text: word })),
+    ticks: words.filter((_, at) => at % every === 0).map((label) => ({ value: placeOf.get(label)!, label })),
     place: (value) => (value === undefined || value === null ? null : (placeOf.get(String(value)) ?? null)),
     unitAt: (place) => place,
     placeOfUnit: (unit) => unit,

@@ -6,6 +6,7 @@ import { themeTick } from "../../data/store";
 import { readInk } from "../../plot/Drawing";
 import { escaped, unescaped } from "../../plot/figure-options";
 import { parseHex, rampBytes } from "../../ui/colour-scale";
+import { type Order, sortedBy } from "../../ui/sorting";
 import type { HparamsRow, RunListing } from "../../wire";
 import { type Axis, axisOf } from "./axes";
 import { type Column, columnsOf, differs, firstShown, type Value } from "./columns";
@@ -19,7 +20,7 @@ export const answered = signal<readonly HparamsRow[]>([]);
 
 const rows = computed<readonly HparamsRow[]>(() => {
   const known = answered.value.filter(({ run_id }) => runsById.value.has(run_id));
-  if (!state.isChosenOnly.value) return known;
+  if (state.whichRuns.value === "all") return known;
   const ids = new Set(chosen.value.map(({ id }) => id));
   return known.filter(({ run_id }) => ids.has(run_id));
 });
@@ -30,7 +31,7 @@ const runIds = computed(() => rows.value.map(({ run_id }) => run_id));
 /** The columns that are shown by themselves. */
 export const byItself = computed<ReadonlySet<string>>(() => {
   const first = firstShown(columns.value);
-  if (!state.hidesSame.value) return first;
+  if (state.sameColumns.value === "shown") return first;
   return new Set(
     columns.value
       .filter(
@@ -50,7 +51,7 @@ function isDifferent(key: string): boolean {
 export const shownColumns = computed<readonly Column[]>(() =>
   arranged(
     columns.value.filter(({ key }) => state.isColumnShown(key, byItself.value.has(key))),
-    state.axesInOrder(),
+    state.axisOrder.value,
   ),
 );
 
@@ -102,7 +103,7 @@ const shownColour = computed<string>(() => {
 
 export const colouring = computed<Colouring>(() => {
   const axis = shownColour.value === BY_RUN ? null : axisFor(shownColour.value);
-  return axis === null ? runColouring(colourSlot) : valueColouring(axis, rampStops.value);
+  return axis === null ? { of: (runId) => `var(--cat-${colourSlot(runId)})`, axis: null } : valueColouring(axis, rampStops.value);
 });
 
 // --- Which runs a text lets through: words of their names and values, and comparisons such as `lr<0.01`.
@@ -155,46 +156,14 @@ function wordTest(word: string, columns: readonly Column[]): Test {
 
 // --- The order of rows and of axes.
 
-export interface Order {
-  /** Of a column; `run` for the name of the run. */
-  readonly key: string;
-  readonly isDown: boolean;
-}
-
-const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-
-/** `-m:accuracy` is downwards. */
-export function readOrder(text: string): Order {
-  return text.startsWith("-")
-    ? { key: text.slice(1), isDown: true }
-    : { key: text === "" ? "run" : text, isDown: false };
-}
-
-export function writeOrder({ key, isDown }: Order): string | null {
-  return key === "run" && !isDown ? null : `${isDown ? "-" : ""}${key}`;
-}
-
 interface Named {
   readonly id: string;
   readonly name: string;
 }
 
-/** Runs without a value stand last, whichever way; equals stay as they were. */
-export function sortRows<Row extends Named>(
-  rows: readonly Row[],
-  columns: readonly Column[],
-  { key, isDown }: Order,
-): Row[] {
+export function sortRows<Row extends Named>(rows: readonly Row[], columns: readonly Column[], { column: key, isDown }: Order): Row[] {
   const column = columns.find((one) => one.key === key);
-  const valueOf = (row: Row): Value =>
-    column === undefined ? row.name : (column.values.get(row.id) ?? null);
-  return [...rows].sort((a, b) => compare(valueOf(a), valueOf(b), isDown));
-}
-
-function compare(a: Value, b: Value, isDown: boolean): number {
-  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  const order = typeof a === "number" && typeof b === "number" ? a - b : byName.compare(String(a), String(b));
-  return isDown ? -order : order;
+  return sortedBy(rows, (row) => (column === undefined ? row.name : (column.values.get(row.id) ?? null)), isDown);
 }
 
 /** First those that were named, in their order, then the rest as they come. */
@@ -223,32 +192,29 @@ interface Colouring {
 /** The quiet end of the map would not be seen as a thin line. */
 const FIRST_SHARE = 0.25;
 
-function runColouring(slotOf: (runId: string) => number): Colouring {
-  return { of: (runId) => `var(--cat-${slotOf(runId)})`, axis: null };
-}
-
 /** By the place of a value on its axis; a run without one has the colour of captions. */
 function valueColouring(axis: Axis, stops: readonly string[]): Colouring {
-  const ramp = rampBytes(stops.map(parseHex));
+  const colourAt = rampOf(stops);
   return {
     axis,
     of: (runId) => {
       const place = axis.place(axis.column.values.get(runId));
-      if (place === null) return "var(--text-3)";
-      const at = Math.round((FIRST_SHARE + (1 - FIRST_SHARE) * place) * 255) * 4;
-      return `rgb(${ramp[at]} ${ramp[at + 1]} ${ramp[at + 2]})`;
+      return place === null ? "var(--text-3)" : colourAt(place);
     },
   };
 }
 
 /** The part of the map that is used, from the lowest to the highest. */
 export function shownRamp(stops: readonly string[]): string {
+  return `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(rampOf(stops)).join(", ")})`;
+}
+
+function rampOf(stops: readonly string[]): (share: number) => string {
   const ramp = rampBytes(stops.map(parseHex));
-  const colours = [0, 0.25, 0.5, 0.75, 1].map((share) => {
+  return (share) => {
     const at = Math.round((FIRST_SHARE + (1 - FIRST_SHARE) * share) * 255) * 4;
     return `rgb(${ramp[at]} ${ramp[at + 1]} ${ramp[at + 2]})`;
-  });
-  return `linear-gradient(to right, ${colours.join(", ")})`;
+  };
 }
 
 // --- Parts of axes that were brushed: only the runs that pass through all of them stay.

@@ -1,64 +1,49 @@
 /** What somebody chose to see of the parameters, as it stands in the address, and what the pointer is on. */
 import { computed, signal } from "@preact/signals";
 import { param, setParams } from "../../data/route";
-import { escaped, unescaped } from "../../plot/figure-options";
-import {
-  type Brush,
-  type Brushes,
-  type Order,
-  readBrushes,
-  readOrder,
-  writeBrushes,
-  writeOrder,
-} from "./sheet";
+import { choice, flagsParam, listParam, textParam } from "../../plot/figure-options";
+import { nextOrder, type Order, orderText, readOrder } from "../../ui/sorting";
+import { type Brush, type Brushes, readBrushes, writeBrushes } from "./sheet";
 
 /** The run under the pointer, in any of the pictures. */
 export const hoveredRun = signal<string | null>(null);
 
-const list = (text: string): string[] => (text === "" ? [] : text.split(",").map(unescaped));
-const listText = (keys: readonly string[]): string | null =>
-  keys.length === 0 ? null : keys.map(escaped).join(",");
-
-export const filterText = computed(() => param("q"));
-export const brushes = computed<Brushes>(() => readBrushes(param("brush")));
-export const order = computed<Order>(() => readOrder(param("sort")));
+export const filterText = textParam("q");
 /** All runs that have parameters, or only those that are chosen. */
-export const isChosenOnly = computed(() => param("which") === "chosen");
+export const whichRuns = choice("which", ["all", "chosen"]);
 /** Columns that have one value for all runs say nothing about them. */
-export const hidesSame = computed(() => param("same") !== "shown");
+export const sameColumns = choice("same", ["hidden", "shown"]);
 /** The column whose values colour the lines; empty where nobody chose. */
-export const colourKey = computed(() => param("colour"));
-export const scatterKeys = computed(() => ({ x: param("x"), y: param("y") }));
+export const colourKey = textParam("colour");
+export const scatterKeys = { x: textParam("x"), y: textParam("y") };
+export const axisOrder = listParam("axes");
+/** Columns against what is shown by itself: whether each is shown. */
+const changes = flagsParam("cols");
+/** Axes whose scale was chosen: whether it is logarithmic. */
+const scales = flagsParam("scale");
 
-const axisOrder = computed(() => list(param("axes")));
-/** Columns against what is shown by itself: `+` shown, `-` hidden. */
-const changes = computed(
-  () => new Map(list(param("cols")).map((text) => [text.slice(1), text.startsWith("+")])),
-);
-const scales = computed(
-  () =>
-    new Map(
-      list(param("scale")).map(
-        (text) => [text.slice(1), text.startsWith("+") ? "log" : "linear"] as const,
-      ),
-    ),
-);
-
-export function axesInOrder(): readonly string[] {
-  return axisOrder.value;
-}
+/** Of a column; `run` for the name of the run, which is not written. */
+export const order = computed<Order>(() => readOrder(param("sort") || "run"));
+export const brushes = computed<Brushes>(() => readBrushes(param("brush")));
 
 /** Null where nobody has said. */
 export function scaleOf(key: string): "linear" | "log" | null {
-  return scales.value.get(key) ?? null;
+  const isLog = scales.value.get(key);
+  return isLog === undefined ? null : isLog ? "log" : "linear";
+}
+
+export function setScale(key: string, scale: "linear" | "log"): void {
+  // A brush is a part of the axis as it was.
+  setBrush(key, null);
+  scales.set(key, scale === "log");
 }
 
 export function isColumnShown(key: string, isByItself: boolean): boolean {
   return changes.value.get(key) ?? isByItself;
 }
 
-export function setFilter(text: string): void {
-  setParams({ q: text === "" ? null : text });
+export function setColumnShown(key: string, isShown: boolean, isByItself: boolean): void {
+  changes.set(key, isShown === isByItself ? null : isShown);
 }
 
 export function setBrush(key: string, brush: Brush | null): void {
@@ -68,47 +53,7 @@ export function setBrush(key: string, brush: Brush | null): void {
   setParams({ brush: next.size === 0 ? null : writeBrushes(next) });
 }
 
-export function clearBrushes(): void {
-  setParams({ brush: null });
-}
-
-/** By this column; pressed again, the other way. Numbers begin with the largest, words with A. */
 export function sortBy(key: string, isNumeric: boolean): void {
-  const now = order.peek();
-  setParams({ sort: writeOrder({ key, isDown: now.key === key ? !now.isDown : isNumeric }) });
-}
-
-export function setChosenOnly(isWanted: boolean): void {
-  setParams({ which: isWanted ? "chosen" : null });
-}
-
-export function setHidesSame(isWanted: boolean): void {
-  setParams({ same: isWanted ? null : "shown" });
-}
-
-export function setColour(key: string): void {
-  setParams({ colour: key === "" ? null : key });
-}
-
-export function setScatter(side: "x" | "y", key: string): void {
-  setParams({ [side]: key });
-}
-
-export function setAxisOrder(keys: readonly string[]): void {
-  setParams({ axes: listText(keys) });
-}
-
-export function setColumnShown(key: string, isShown: boolean, isByItself: boolean): void {
-  const next = new Map(changes.peek());
-  next.delete(key);
-  if (isShown !== isByItself) next.set(key, isShown);
-  setParams({ cols: listText([...next].map(([one, isPlus]) => `${isPlus ? "+" : "-"}${one}`)) });
-}
-
-export function setScale(key: string, scale: "linear" | "log"): void {
-  const next = new Map(scales.peek());
-  // A brush is a part of the axis as it was.
-  setBrush(key, null);
-  next.set(key, scale);
-  setParams({ scale: listText([...next].map(([one, name]) => `${name === "log" ? "+" : "-"}${one}`)) });
+  const text = orderText(nextOrder(order.peek(), key, !isNumeric));
+  setParams({ sort: text === "run" ? null : text });
 }

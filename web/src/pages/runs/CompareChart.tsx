@@ -3,9 +3,10 @@ import { useState } from "preact/hooks";
 import { isConnected } from "../../data/connection";
 import { formatCount, formatValue } from "../../data/format";
 import * as runs from "../../data/runs";
-import { LineChart } from "../../plot/LineChart";
-import { type Line, type LineEnd, pointsKey, useSeries } from "../../plot/lines";
-import { smooth } from "../../plot/scalars/curve";
+import { LineChart } from "../../plot/SmallChart";
+import { lastFinite, type Line, type LineEnd } from "../../plot/lines";
+import { type Curve, smooth } from "../../plot/scalars/curve";
+import { useSeries } from "../../plot/useSeries";
 import type { RunListing } from "../../wire";
 
 /** More lines than these say nothing in so small a chart. */
@@ -21,11 +22,9 @@ interface Reading {
 
 export function CompareChart() {
   const drawn = runs.chosen.value.filter((run) => run.spark_name !== "").slice(0, MAX_LINES);
-  const { points, isWaiting, refusal } = useSeries(
-    drawn.map((run) => ({ run_id: run.id, name: run.spark_name })),
-  );
+  const series = useSeries(drawn.map((run) => ({ run_id: run.id, name: run.spark_name })));
   const [reading, setReading] = useState<Reading | null>(null);
-  const lines = drawn.map((run) => lineOf(run, points.get(pointsKey(run.id, run.spark_name))));
+  const lines = drawn.map((run) => lineOf(run, series.of(run.id, run.spark_name)));
   const hasPoints = lines.some((line) => line.y.length > 0);
   return (
     <section class="section compare-chart" aria-label="Loss of the chosen runs">
@@ -44,7 +43,7 @@ export function CompareChart() {
           onPoint={(at, values) => setReading(at === null ? null : { at, values })}
         />
       ) : (
-        <p class="compare-empty muted fs-2">{whyEmpty(drawn.length, isWaiting, refusal)}</p>
+        <p class="compare-empty muted fs-2">{whyEmpty(drawn.length, series.isWaiting, series.refusal)}</p>
       )}
       {runs.chosen.value.length > MAX_LINES && (
         <p class="muted fs-1">
@@ -70,8 +69,7 @@ function Legend({ drawn, values }: { drawn: readonly RunListing[]; values: Readi
   );
 }
 
-function lineOf(run: RunListing, points: { steps: Float64Array; values: Float64Array } | undefined): Line {
-  const [x, raw] = [points?.steps ?? new Float64Array(), points?.values ?? new Float64Array()];
+function lineOf(run: RunListing, { x, mean: raw }: Curve): Line {
   const y = smooth(raw, new Float64Array(raw.length).fill(1), new Float64Array(raw.length), SMOOTHING);
   return { name: run.name, colour: runs.colourOf(run.id), x, y, raw, end: endOf(run) };
 }
@@ -93,8 +91,8 @@ function titleOf(drawn: readonly RunListing[]): string {
 
 function summaryOf(drawn: readonly RunListing[], lines: readonly Line[]): string {
   const ends = lines.map((line, at) => {
-    const last = Array.from(line.y).findLast(Number.isFinite);
-    return `${drawn[at]!.name} ${last === undefined ? "has no value" : `at ${formatValue(last, 3)}`}`;
+    const last = lastFinite(line.y);
+    return `${drawn[at]!.name} ${last < 0 ? "has no value" : `at ${formatValue(line.y[last]!, 3)}`}`;
   });
   return `${titleOf(drawn)} over steps: ${ends.join(", ")}`;
 }

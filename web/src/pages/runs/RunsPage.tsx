@@ -282,35 +282,30 @@ function RunsBody() {
 function Nothing() {
   const listing = runs.listing.value;
   if (listing.state === "waiting") return <Skeletons />;
+  return <div class="panel-body">{whyNone(listing)}</div>;
+}
+
+function whyNone(listing: typeof runs.listing.value) {
   if (listing.state === "failed") {
     return (
-      <div class="panel-body">
-        <Blank icon="warning" title="The folder cannot be read" isError>
-          <span>{listing.reason}</span>
-          <button class="btn" onClick={runs.retry.value}>
-            Try again
-          </button>
-        </Blank>
-      </div>
-    );
-  }
-  if (runs.folderNote.value !== "") {
-    return (
-      <div class="panel-body">
-        <Blank icon="warning" title="No run can be read here" isError>
-          <span>{runs.folderNote.value}</span>
-          <span>Runs that are started in this folder show up by themselves.</span>
-        </Blank>
-      </div>
-    );
-  }
-  return (
-    <div class="panel-body">
-      <Blank icon="search" title="No runs yet">
-        <span>Start one from Python; it shows up here by itself.</span>
-        <Snippet />
+      <Blank icon="warning" title="The folder cannot be read" isError>
+        <span>{listing.reason}</span>
+        <button class="btn" onClick={runs.retry.value}>
+          Try again
+        </button>
       </Blank>
-    </div>
+    );
+  }
+  return runs.folderNote.value === "" ? (
+    <Blank icon="search" title="No runs yet">
+      <span>Start one from Python; it shows up here by itself.</span>
+      <Snippet />
+    </Blank>
+  ) : (
+    <Blank icon="warning" title="No run can be read here" isError>
+      <span>{runs.folderNote.value}</span>
+      <span>Runs that are started in this folder show up by themselves.</span>
+    </Blank>
   );
 }
 

@@ -10,6 +10,7 @@ import { StateBadge } from "../../ui/StateBadge";
 import { isForField } from "../../ui/keys";
 import { isLive } from "../../ui/run-states";
 import { useRowsInView, useScrollMemory } from "../../ui/scroll";
+import { SortHead } from "../../ui/sorting";
 import { formatAgo, formatDuration, formatMoment, now, useClock } from "../../ui/times";
 import type { RunListing, RunState } from "../../wire";
 import {
@@ -19,12 +20,11 @@ import {
   type FixedColumn,
   metricColumn,
   metricOf,
-  nextOrder,
   order,
+  pressHead,
   rows,
   shownFixed,
   shownMetrics,
-  sortBy,
 } from "./run-table";
 
 const [ROW_HEIGHT, HEAD_HEIGHT] = [48, 28];
@@ -50,33 +50,35 @@ export function RunsTable() {
     // The row may only come with the scrolling.
     requestAnimationFrame(focus);
   };
+  // The first key shows where one is.
+  const move = (by: number): void => moveTo(cursor.peek() === null ? 0 : cursorRow.peek() + by);
+  const here = (act: (run: RunListing) => void): void => {
+    const run = all[cursorRow.peek()];
+    if (run !== undefined) act(run);
+  };
   useTableKeys({
-    // The first key shows where one is.
-    move: (by) => moveTo(cursor.peek() === null ? 0 : cursorRow.peek() + by),
-    first: () => moveTo(0),
-    last: () => moveTo(all.length - 1),
-    compare: () => {
-      const run = all[cursorRow.peek()];
-      if (run !== undefined) runs.choose(run.id, !runs.isChosen(run.id));
-    },
-    open: () => {
-      const run = all[cursorRow.peek()];
-      if (run !== undefined) go("training", { runs: run.id });
-    },
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    PageDown: () => move(10),
+    PageUp: () => move(-10),
+    Home: () => moveTo(0),
+    End: () => moveTo(all.length - 1),
+    x: () => here((run) => runs.choose(run.id, !runs.isChosen(run.id))),
+    Enter: () => here((run) => go("training", { runs: run.id })),
   });
   const fixedHead = (id: FixedColumn) => {
     const title = FIXED.find((one) => one.id === id)!.title;
-    return fixed.has(id) && <ColumnHead key={id} column={id} title={title} style={styleOf(id)} />;
+    return fixed.has(id) && <Head key={id} column={id} title={title} style={styleOf(id)} />;
   };
   return (
     <div class="panel-body" ref={box}>
       <table class="table tall runs-table" role="grid" aria-label="Runs" aria-rowcount={all.length + 1}>
         <thead>
           <tr>
-            <ColumnHead column="name" title="Name" style="" />
+            <Head column="name" title="Name" style="" />
             {BEFORE.map(fixedHead)}
             {metrics.map((name) => (
-              <ColumnHead key={name} column={metricColumn(name)} title={name} style="num" />
+              <Head key={name} column={metricColumn(name)} title={name} style="num" />
             ))}
             {AFTER.map(fixedHead)}
           </tr>
@@ -108,62 +110,23 @@ function Gap({ rows: count }: { rows: number }) {
   ) : null;
 }
 
-// --- The head of a column: a button that sorts by it.
-
-interface Props {
-  column: string;
-  title: string;
-  style: string;
-}
-
-function ColumnHead({ column, title, style }: Props) {
+function Head({ column, title, style }: { column: string; title: string; style: string }) {
   const now = order.value;
-  const isSorted = now.column === column;
-  return (
-    <th
-      class={style}
-      scope="col"
-      aria-sort={isSorted ? (now.isDown ? "descending" : "ascending") : undefined}
-    >
-      <button title={`Sort by ${title}`} onClick={() => sortBy(nextOrder(now, column))}>
-        <span class="clip">{title}</span>
-        {isSorted && <span aria-hidden="true">{now.isDown ? "\u2193" : "\u2191"}</span>}
-      </button>
-    </th>
-  );
+  return <SortHead title={title} style={style} isDown={now.column === column ? now.isDown : null} press={() => pressHead(column)} />;
 }
 
 // --- The keys of the table of runs, wherever on its page the focus is, but for fields and buttons.
 
-interface TableActions {
-  move(by: number): void;
-  first(): void;
-  last(): void;
-  compare(): void;
-  open(): void;
-}
-
-const KEYS: Record<string, (actions: TableActions) => void> = {
-  ArrowDown: (actions) => actions.move(1),
-  ArrowUp: (actions) => actions.move(-1),
-  PageDown: (actions) => actions.move(10),
-  PageUp: (actions) => actions.move(-10),
-  Home: (actions) => actions.first(),
-  End: (actions) => actions.last(),
-  x: (actions) => actions.compare(),
-  Enter: (actions) => actions.open(),
-};
-
-function useTableKeys(actions: TableActions): void {
+function useTableKeys(actions: Readonly<Record<string, () => void>>): void {
   const latest = useRef(actions);
   latest.current = actions;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-      const key = KEYS[event.key];
-      if (key === undefined || !isForTable(event)) return;
+      const act = latest.current[event.key];
+      if (act === undefined || !isForTable(event)) return;
       event.preventDefault();
-      key(latest.current);
+      act();
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);

@@ -5,6 +5,7 @@ import { param, setParams } from "../../data/route";
 import { runs } from "../../data/runs";
 import { parseFilter } from "../../ui/run-filter";
 import { isOfWatcher } from "../../ui/run-states";
+import { nextOrder, type Order, orderText, readOrder, sortedBy } from "../../ui/sorting";
 import type { RunListing, RunState } from "../../wire";
 
 export const STATES: readonly (readonly [RunState, string])[] = [
@@ -19,7 +20,7 @@ export const filter = computed(() => parseFilter(filterText.value));
 export const stateShown = computed<RunState | null>(
   () => STATES.find(([state]) => state === param("state"))?.[0] ?? null,
 );
-export const order = computed<Order>(() => readOrder(param("sort")));
+export const order = computed<Order>(() => orderOf(param("sort")));
 
 const filtered = computed(() => runs.value.filter((run) => filter.value.matches(run)));
 
@@ -48,10 +49,6 @@ export function showState(state: RunState | null): void {
   setParams({ state });
 }
 
-export function sortBy(next: Order): void {
-  setParams({ sort: writeOrder(next) });
-}
-
 /** The run that the keyboard is at. It stays the same run when the rows change places. */
 export const cursor = signal<string | null>(null);
 
@@ -61,13 +58,7 @@ export const cursorRow = computed(() => {
   return at < 0 ? Math.min(0, rows.value.length - 1) : at;
 });
 
-// --- The order of the runs in their table.
-
-interface Order {
-  /** A column's id, or `m:` and the name of a metric. */
-  readonly column: string;
-  readonly isDown: boolean;
-}
+// --- The order of the runs in their table: by a column's id, or by `m:` and the name of a metric.
 
 /** As it is where nobody chose: what has changed last stands first. */
 export const FIRST_ORDER: Order = { column: "updated", isDown: true };
@@ -93,43 +84,23 @@ export function metricColumn(name: string): string {
   return `m:${name}`;
 }
 
-/** From the address, where a minus means downwards. What is not known there sorts as nothing was said. */
-export function readOrder(text: string): Order {
-  const isDown = text.startsWith("-");
-  const column = isDown ? text.slice(1) : text;
-  return column.startsWith("m:") || Object.hasOwn(KEYS, column) ? { column, isDown } : FIRST_ORDER;
+/** What is not known in the address sorts as nothing was said. */
+export function orderOf(text: string): Order {
+  const order = readOrder(text);
+  return order.column.startsWith("m:") || Object.hasOwn(KEYS, order.column) ? order : FIRST_ORDER;
 }
 
-/** For the address; nothing for the order that is there by itself. */
-export function writeOrder({ column, isDown }: Order): string | null {
-  const text = `${isDown ? "-" : ""}${column}`;
-  return text === writtenFirst ? null : text;
+/** A press on a column's head. */
+export function pressHead(column: string): void {
+  const text = orderText(nextOrder(order.peek(), column, ["name", "state", "host", "tags"].includes(column)));
+  setParams({ sort: text === orderText(FIRST_ORDER) ? null : text });
 }
 
-const writtenFirst = `-${FIRST_ORDER.column}`;
-
-/** What a press on a column's head asks for: names from A, numbers from the largest; pressed again, the other way. */
-export function nextOrder(now: Order, column: string): Order {
-  if (now.column === column) return { column, isDown: !now.isDown };
-  return { column, isDown: !["name", "state", "host", "tags"].includes(column) };
-}
-
-const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-
-/** Runs without a value stand last, whichever way; equals stay in the order in which they came. */
 export function sortRuns(runs: readonly RunListing[], { column, isDown }: Order): readonly RunListing[] {
   const key: (run: RunListing) => Key = column.startsWith("m:")
     ? (run) => metricOf(run, column.slice(2)) ?? null
     : (KEYS[column] ?? KEYS.updated!);
-  const keyed = runs.map((run) => ({ run, key: key(run) }));
-  keyed.sort((a, b) => compare(a.key, b.key, isDown));
-  return keyed.map(({ run }) => run);
-}
-
-function compare(a: Key, b: Key, isDown: boolean): number {
-  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  const order = typeof a === "string" || typeof b === "string" ? byName.compare(String(a), String(b)) : a - b;
-  return isDown ? -order : order;
+  return sortedBy(runs, key, isDown);
 }
 
 // --- The columns of the table of runs: which there are, which are shown, and by what they sort.

@@ -1,12 +1,13 @@
 /** A histogram that was logged as such, at one step or at two: its bins may have any width. */
-import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import { askRecord, floatsOf, recordKey } from "../../data/requests";
 import { fileName, save, toCsv } from "../../data/save-file";
-import * as page from "../../data/store";
+import { useAsked } from "../../data/useAsked";
 import { type Figure, figureOf, withSign } from "../../plot/over-time";
-import { Section, TensorSkeleton } from "../../plot/tensor/Facts";
-import { autoScale, stepClass } from "../../ui/colour-scale";
-import { useWidth } from "../../ui/useWidth";
+import { Figures, Section, TensorSkeleton } from "../../plot/tensor/Facts";
+import { type Bar, Bars } from "../../plot/tensor/Histogram";
+import type { Span } from "../../plot/ticks";
+import { autoScale } from "../../ui/colour-scale";
 import type { RecordListing } from "../../wire";
 import * as store from "./store";
 
@@ -19,15 +20,13 @@ interface Props {
 export function HistogramView({ runId, record, other }: Props) {
   const a = useBins(runId, record);
   const b = useBins(runId, other);
-  const span = filledSpan([a.bins, b.bins].filter((one) => one !== null).map(({ drawn }) => drawn));
-  if (a.bins === null)
-    return a.fault === "" ? <TensorSkeleton /> : <p class="hint tensor-fault">{a.fault}</p>;
+  const span = filledSpan([a.value, b.value].filter((one) => one !== null).map(({ drawn }) => drawn));
+  if (a.value === null)
+    return a.problem === "" ? <TensorSkeleton /> : <p class="hint tensor-fault">{a.problem}</p>;
   return (
     <div class={other === null ? "tensor-columns one" : "tensor-columns two"}>
-      <Step name={other === null ? "" : "A"} record={record} bins={a.bins} span={span} />
-      {other !== null && b.bins !== null && (
-        <Step name="B" record={other} bins={b.bins} span={span} />
-      )}
+      <Step name={other === null ? "" : "A"} record={record} bins={a.value} span={span} />
+      {other !== null && b.value !== null && <Step name="B" record={other} bins={b.value} span={span} />}
     </div>
   );
 }
@@ -38,36 +37,22 @@ interface Found {
   readonly drawn: Bins;
 }
 
-interface Held {
-  readonly bins: Found | null;
-  readonly fault: string;
-}
-
 /** The bins of a record; those before stay until they have come. */
-function useBins(runId: string, record: RecordListing | null): Held {
-  const [held, setHeld] = useState<Held>({ bins: null, fault: "" });
-  const key = record === null ? "" : `${runId} ${record.record}`;
-  useEffect(() => {
-    const source = page.source.peek();
-    if (record === null || source === null) return undefined;
-    let isWanted = true;
-    const failed = (reason: unknown): void => {
-      if (isWanted) setHeld({ bins: null, fault: reason instanceof Error ? reason.message : String(reason) });
-    };
-    source
-      .ask({ type: "record", run_id: runId, record: record.record })
-      .then(({ answer, buffer, offset }) => {
-        if (!isWanted || answer.type !== "record" || answer.entry.head.kind !== "histogram") return;
-        const { num_bins, min, max } = answer.entry.head;
-        const logged = readBins(num_bins, buffer, offset);
-        setHeld({ bins: { logged, drawn: drawnIn(logged, min, max) }, fault: "" });
-      })
-      .catch(failed);
-    return () => {
-      isWanted = false;
-    };
-  }, [key]);
-  return held;
+function useBins(runId: string, record: RecordListing | null) {
+  return useAsked<Found>(
+    record === null
+      ? null
+      : {
+          key: recordKey(runId, record),
+          version: "",
+          ask: async () => {
+            const { entry, bytes } = await askRecord(runId, record);
+            const head = entry.head as Extract<typeof entry.head, { kind: "histogram" }>;
+            const logged = binsOf(floatsOf(bytes, 2 * head.num_bins + 1));
+            return { logged, drawn: drawnIn(logged, head.min, head.max) };
+          },
+        },
+  );
 }
 
 interface StepProps {
@@ -97,9 +82,17 @@ function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
           isEven ? `, drawn as ${bars.length} of one width` : ""
         }`}
       >
-        <Drawn bars={bars} isEven={isEven} span={span} />
+        <Bars
+          bars={bars}
+          span={span}
+          scale={autoScale({ min: span.low, max: span.high })}
+          height={180}
+          isWide
+          label={`Histogram from ${formatValue(span.low)} to ${formatValue(span.high)} in ${bars.length} bins`}
+          said={(count) => saidCount(count, isEven)}
+        />
       </Section>
-      {figure !== null && <Figures figure={figure} />}
+      {figure !== null && <Figures figures={figuresOf(figure)} numNan={figure.numNan} numInf={figure.numInf} />}
       <div class="section downloads row">
         <span class="grow muted fs-1">Edges and counts</span>
         <button class="btn sm" onClick={take}>
@@ -110,90 +103,18 @@ function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
   );
 }
 
-function Figures({ figure }: { figure: Figure }) {
-  const value = (name: "mean" | "std" | "min" | "max"): string => {
-    const one = figure[name];
-    return one === null ? "none" : withSign(figure, name, formatValue(one));
-  };
-  return (
-    <div class="section figures">
-      <dl class="readout cols" aria-label="Figures">
-        <dt>mean</dt>
-        <dd data-figure="mean">{value("mean")}</dd>
-        <dt>std</dt>
-        <dd data-figure="std">{value("std")}</dd>
-        <dt>min</dt>
-        <dd data-figure="min">{value("min")}</dd>
-        <dt>max</dt>
-        <dd data-figure="max">{value("max")}</dd>
-        <dt>NaN / Inf</dt>
-        <dd data-figure="nonfinite" class={figure.numNan + figure.numInf > 0 ? "bad" : ""}>
-          {formatCount(figure.numNan)} / {formatCount(figure.numInf)}
-        </dd>
-      </dl>
-    </div>
-  );
-}
-
-const HEIGHT = 180;
-
-interface DrawnProps {
-  bars: readonly Bar[];
-  isEven: boolean;
-  span: Span;
-}
-
-function Drawn({ bars, isEven, span }: DrawnProps) {
-  const [box, width] = useWidth<HTMLDivElement>(480);
-  const { low, high } = span;
-  const scale = autoScale({ min: low, max: high });
-  const x = (value: number): number => shareAt(span, value) * width;
-  return (
-    <div ref={box}>
-      <svg
-        class="chart wide-bars"
-        width={width}
-        height={HEIGHT + 18}
-        role="img"
-        aria-label={`Histogram from ${formatValue(low)} to ${formatValue(high)} in ${bars.length} bins`}
-      >
-        {bars
-          .filter(({ count }) => count > 0)
-          .map(({ from, to, count, height }, at) => (
-            <rect
-              key={at}
-              class={stepClass(scale, from / 2 + to / 2)}
-              x={x(from)}
-              y={HEIGHT - heightOf(height)}
-              width={Math.max(0.5, x(to) - x(from) - 0.5)}
-              height={heightOf(height)}
-            >
-              <title>{`${formatValue(from)} to ${formatValue(to)}: ${saidCount(count, isEven)}`}</title>
-            </rect>
-          ))}
-        <path class="base" d={`M0 ${HEIGHT + 0.5}H${width}`} />
-        {low < 0 && high > 0 && <path class="cursor" d={`M${x(0)} 4V${HEIGHT}`} />}
-        <text x="0" y={HEIGHT + 14}>
-          {formatValue(low, 3)}
-        </text>
-        <text class="e" x={width} y={HEIGHT + 14}>
-          {formatValue(high, 3)}
-        </text>
-      </svg>
-    </div>
-  );
-}
-
-/** What is there at all is seen. */
-function heightOf(share: number): number {
-  return Math.max(1, share * (HEIGHT - 4));
+function figuresOf(figure: Figure): readonly (readonly [string, string])[] {
+  return (["mean", "std", "min", "max"] as const).map((name) => {
+    const value = figure[name];
+    return [name, value === null ? "none" : withSign(figure, name, formatValue(value))];
+  });
 }
 
 function saidCount(count: number, isShared: boolean): string {
   return isShared && !Number.isInteger(count) ? `about ${formatValue(count, 3)}` : formatValue(count);
 }
 
-// --- The bytes of a histogram, rising edges and then counts, and the bars that are drawn of them.
+// --- The numbers of a histogram, and the bars that are drawn of them.
 
 export interface Bins {
   /** One more than there are bins. */
@@ -201,20 +122,7 @@ export interface Bins {
   readonly counts: Float64Array;
 }
 
-interface Span {
-  readonly low: number;
-  readonly high: number;
-}
-
-interface Bar {
-  readonly from: number;
-  readonly to: number;
-  readonly count: number;
-  /** From 0 to 1: how close together the values are, against the fullest bar. */
-  readonly height: number;
-}
-
-interface Bars {
+interface SharedOut {
   readonly bars: readonly Bar[];
   /** The counts were shared out to bins of one width, and are not exact. */
   readonly isEven: boolean;
@@ -225,12 +133,10 @@ const NUM_EVEN = 100;
 const LEAST_SHARE = 1 / 250;
 const LARGEST = Number.MAX_VALUE;
 
-/** Throws a sentence where the bytes are not what the head says. */
-export function readBins(numBins: number, buffer: ArrayBuffer, offset: number): Bins {
-  if (buffer.byteLength - offset !== 8 * (2 * numBins + 1))
-    throw new Error(`The record is damaged: ${numBins} bins do not make ${buffer.byteLength - offset} bytes.`);
-  const edges = new Float64Array(buffer, offset, numBins + 1);
-  return { edges, counts: new Float64Array(buffer, offset + 8 * (numBins + 1), numBins) };
+/** Of rising edges and then counts. */
+export function binsOf(numbers: Float64Array): Bins {
+  const numBins = (numbers.length - 1) / 2;
+  return { edges: numbers.subarray(0, numBins + 1), counts: numbers.subarray(numBins + 1) };
 }
 
 /** The same bins, their ends drawn in to the lowest and the highest value: the outer bins of many logs reach far. */
@@ -264,7 +170,7 @@ function shareAt({ low, high }: Span, value: number): number {
  * The bars of a histogram. Bins that are too narrow to be seen, as those of a logarithmic row of edges near nought are,
  * would take the whole height and leave nothing for the others: these are brought to bins of one width.
  */
-export function barsOf(bins: Bins, span: Span): Bars {
+export function barsOf(bins: Bins, span: Span): SharedOut {
   const isSeen = (count: number, at: number): boolean =>
     count <= 0 || shareAt(span, bins.edges[at + 1]!) - shareAt(span, bins.edges[at]!) >= LEAST_SHARE;
   if (bins.counts.length <= 1 / LEAST_SHARE && bins.counts.every(isSeen)) return { bars: heightened(bins, span), isEven: false };

@@ -8,13 +8,15 @@ import { valuesOf } from "../../data/socket";
 import { AnswerCache, type Source, type TensorAnswer, type TensorValues } from "../../data/source";
 import * as page from "../../data/store";
 import { gridOf, type Start, stepItem } from "../../data/tensor-window";
+import { TableTwin } from "../../plot/SmallChart";
 import { type Figure, figureOf, withSign } from "../../plot/over-time";
-import { Head, Section, TensorFigures, TensorSkeleton } from "../../plot/tensor/Facts";
+import { Head, TensorFigures, TensorSkeleton, TwinSection } from "../../plot/tensor/Facts";
 import { Histogram } from "../../plot/tensor/Histogram";
 import { ItemStepper } from "../../plot/tensor/ItemStepper";
 import { Numbers } from "../../plot/tensor/Numbers";
 import { Picture } from "../../plot/tensor/Picture";
 import type { AskableTensor } from "../../plot/tensor/subjects";
+import { type Latest, useLatest } from "../../plot/tensor/useTensor";
 import { Blank } from "../../ui/Blank";
 import { TimeBar, useKey } from "../../ui/TimeBar";
 import type { RecordListing, TensorView, Window } from "../../wire";
@@ -22,7 +24,7 @@ import { CompareColumns } from "./CompareColumns";
 import { Downloads } from "./Downloads";
 import { HistogramView } from "./HistogramView";
 import { OverTimeChart } from "./OverTimeChart";
-import { type Latest, missingIn, useLatest, useScale, valuesIn } from "./records";
+import { missingIn, useScale, valuesIn } from "./records";
 import * as store from "./store";
 import { largestWindow } from "./store";
 
@@ -145,7 +147,7 @@ interface Props {
 function CompareView({ runId, a, b }: Props) {
   if (a.head.kind === "tensor" && b.head.kind === "tensor" && a.head.shape.join() !== b.head.shape.join()) {
     const [left, right] = [formatShape(a.head.shape), formatShape(b.head.shape)];
-    return <Missing reason={`The shapes differ: ${left} at step ${a.step}, ${right} at step ${b.step}.`} />;
+    return <Missing title="Nothing to compare" reason={`The shapes differ: ${left} at step ${a.step}, ${right} at step ${b.step}.`} />;
   }
   return <SameShape runId={runId} a={a} b={b} />;
 }
@@ -160,7 +162,7 @@ function SameShape({ runId, a, b }: Props) {
   const window = look === undefined ? undefined : largestWindow(look.shape, choice.itemOf(look), look.window);
   const [left, right] = [useLatest(subjectA, window), useLatest(subjectB, window)];
   const reason = firstReason(first, left, right);
-  if (reason !== null) return <Missing reason={reason} />;
+  if (reason !== null) return <Missing title="Nothing to compare" reason={reason} />;
   const [valuesA, valuesB] = [valuesIn(left), valuesIn(right)];
   if (look === undefined || valuesA === null || valuesB === null) return <TensorSkeleton />;
   return (
@@ -175,9 +177,9 @@ function firstReason(...all: readonly Latest[]): string | null {
   return all.map(missingIn).find((reason) => reason !== null) ?? null;
 }
 
-function Missing({ reason }: { reason: string }) {
+function Missing({ title, reason }: { title: string; reason: string }) {
   return (
-    <Blank icon="frame" title="Nothing to compare">
+    <Blank icon="frame" title={title}>
       <span>{reason}</span>
     </Blank>
   );
@@ -193,26 +195,16 @@ interface OverTimeProps {
 }
 
 function OverTime({ records, at, other, onGo }: OverTimeProps) {
-  const [isTable, setIsTable] = useState(false);
   const [hover, setHover] = useState<number | null>(null);
   const figures = useMemo(() => records.map(figureOf).filter((one) => one !== null), [records]);
   const shown = figures[hover ?? at];
-  const remark = (
-    <>
-      {shown !== undefined && describe(shown)}{" "}
-      <button class="link quiet" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
-        {isTable ? "show as chart" : "show as table"}
-      </button>
-    </>
-  );
   return (
-    <Section title="Over time" remark={remark}>
-      {isTable ? (
-        <FigureTable figures={figures} at={at} onGo={onGo} />
-      ) : (
-        <OverTimeChart figures={figures} at={at} other={other} hover={hover} onHover={setHover} onGo={onGo} />
-      )}
-    </Section>
+    <TwinSection
+      title="Over time"
+      remark={shown !== undefined && describe(shown)}
+      table={<FigureTable figures={figures} at={at} onGo={onGo} />}
+      chart={<OverTimeChart figures={figures} at={at} other={other} hover={hover} onHover={setHover} onGo={onGo} />}
+    />
   );
 }
 
@@ -222,50 +214,28 @@ function describe(figure: Figure): string {
   return `step ${formatCount(step)}: ${value}${std === null ? "" : ` ± ${formatValue(std, 3)}`} ·`;
 }
 
-function FigureTable({
-  figures,
-  at,
-  onGo,
-}: {
-  figures: readonly Figure[];
-  at: number;
-  onGo: (at: number) => void;
-}) {
+function FigureTable({ figures, at, onGo }: { figures: readonly Figure[]; at: number; onGo: (at: number) => void }) {
   const value = (figure: Figure, name: "mean" | "std" | "min" | "max"): string => {
     const one = figure[name];
     return one === null ? "none" : withSign(figure, name, formatValue(one));
   };
   return (
-    <div class="bins">
-      <table class="table figure-table" aria-label="Figures over time">
-        <thead>
-          <tr>
-            {["step", "mean", "std", "min", "max", "zeros", "NaN / Inf"].map((name) => (
-              <th key={name}>{name}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {figures.map((figure, nth) => (
-            <tr key={nth} aria-selected={nth === at}>
-              <td>
-                <button class="link" onClick={() => onGo(nth)}>
-                  {formatCount(figure.step)}
-                </button>
-              </td>
-              <td>{value(figure, "mean")}</td>
-              <td>{value(figure, "std")}</td>
-              <td>{value(figure, "min")}</td>
-              <td>{value(figure, "max")}</td>
-              <td>{figure.zeros === null ? "unknown" : formatShare(figure.zeros, 1)}</td>
-              <td class={figure.numNan + figure.numInf > 0 ? "bad" : ""}>
-                {formatCount(figure.numNan)} / {formatCount(figure.numInf)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <TableTwin
+      label="Figures over time"
+      class="figure-table"
+      heads={["step", "mean", "std", "min", "max", "zeros", "NaN / Inf"]}
+      at={at}
+      rows={figures.map((figure, nth) => [
+        <button class="link" onClick={() => onGo(nth)}>
+          {formatCount(figure.step)}
+        </button>,
+        ...(["mean", "std", "min", "max"] as const).map((name) => value(figure, name)),
+        figure.zeros === null ? "unknown" : formatShare(figure.zeros, 1),
+        <span class={figure.numNan + figure.numInf > 0 ? "bad" : ""}>
+          {formatCount(figure.numNan)} / {formatCount(figure.numInf)}
+        </span>,
+      ])}
+    />
   );
 }
 
@@ -284,7 +254,7 @@ function TensorAtStep({ runId, record }: TensorAtStepProps) {
   const whole = valuesIn(first);
   const moved = useLatest(subject, whole === null ? undefined : otherItem(whole, choice.itemOf(whole.view)));
   const reason = missingIn(first) ?? missingIn(moved);
-  if (reason !== null) return <MissingTensor reason={reason} />;
+  if (reason !== null) return <Missing title="No values to show" reason={reason} />;
   if (whole === null || first.held === null) return <TensorSkeleton />;
   const isOther = otherItem(whole, choice.itemOf(whole.view)) !== undefined;
   const base = isOther ? (valuesIn(moved) ?? whole) : whole;
@@ -301,18 +271,10 @@ function otherItem({ view }: TensorValues, item: readonly number[]): Window | un
   return item.join() === view.window.item.join() ? undefined : { ...view.window, item: [...item] };
 }
 
-function MissingTensor({ reason }: { reason: string }) {
-  return (
-    <Blank icon="frame" title="No values to show">
-      <span>{reason}</span>
-    </Blank>
-  );
-}
-
 function Parts({ subject, base }: { subject: AskableTensor; base: TensorValues }) {
   const [start, setStart] = useState<Start>({ tiles: 0, rows: 0, columns: 0 });
   const { scale, isAuto, setFixed } = useScale(base.view);
-  if (base.values.length === 0) return <MissingTensor reason="This tensor has no elements." />;
+  if (base.values.length === 0) return <Missing title="No values to show" reason="This tensor has no elements." />;
   const key = base.view.shape.join();
   return (
     <div class="tensor-columns" key={key}>

@@ -1,36 +1,11 @@
-/** A tensor of a record while it is asked for, and its colours. */
-import { useEffect, useState } from "preact/hooks";
-import type { TensorAnswer, TensorValues } from "../../data/source";
+/** What came of a tensor of a record, and its colours. */
+import { useState } from "preact/hooks";
+import type { TensorValues } from "../../data/source";
 import { figureOf } from "../../plot/over-time";
-import type { AskableTensor } from "../../plot/tensor/subjects";
+import { extentOf } from "../../plot/scale";
+import type { Latest } from "../../plot/tensor/useTensor";
 import { autoScale, type Scale } from "../../ui/colour-scale";
-import type { Window } from "../../wire";
 import * as store from "./store";
-
-// --- A tensor that stays on screen until the next one has come: what was known is never blanked.
-
-export interface Latest {
-  /** With the tensor that it belongs to; null until the first one came. */
-  readonly held: { readonly subject: AskableTensor; readonly answer: TensorAnswer } | null;
-  readonly isPending: boolean;
-}
-
-/** Asks with the window, with null for a first look, or with undefined for nothing. */
-export function useLatest(subject: AskableTensor | null, window: Window | null | undefined): Latest {
-  const question = subject === null || window === undefined ? "" : JSON.stringify([subject.key, window]);
-  const [held, setHeld] = useState<{ question: string; subject: AskableTensor; answer: TensorAnswer } | null>(null);
-  useEffect(() => {
-    if (subject === null || window === undefined) return undefined;
-    let isWanted = true;
-    void subject.ask(window).then((answer) => {
-      if (isWanted) setHeld({ question, subject, answer });
-    });
-    return () => {
-      isWanted = false;
-    };
-  }, [question]);
-  return { held, isPending: question !== "" && held?.question !== question };
-}
 
 export function valuesIn({ held }: Latest): TensorValues | null {
   return held !== null && "values" in held.answer ? held.answer : null;
@@ -66,10 +41,6 @@ function extremesOfAll(): Extremes {
 }
 
 export function widest(all: readonly Extremes[]): Extremes {
-  const lows = all.map(({ min }) => min).filter((one) => one !== null);
-  const highs = all.map(({ max }) => max).filter((one) => one !== null);
-  return {
-    min: lows.length === 0 ? null : Math.min(...lows),
-    max: highs.length === 0 ? null : Math.max(...highs),
-  };
+  const span = extentOf(all.map(({ min, max }) => [min ?? NaN, max ?? NaN]));
+  return { min: span?.low ?? null, max: span?.high ?? null };
 }

@@ -10,8 +10,9 @@ import { Drawing, type Ink, type Spot } from "../Drawing";
 import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
 import { cursorStep, pointAt } from "../cursor";
 import { countScale } from "../figure-options";
+import { axisOf, shareOf } from "../scale";
 import { type Holder, versionOf } from "../series";
-import { formatTicks, linearTicks, shortNumber } from "../ticks";
+import { shortNumber } from "../ticks";
 import { UNREADABLE } from "../useRecords";
 import {
   binUnder,
@@ -43,6 +44,9 @@ export function Distribution({ kind, name, holder, isNamed }: Props) {
     setUnder(found);
     pointAt(found === null || grid === null ? null : (grid.steps[found.row] ?? null), `${kind} ${name}`);
   };
+  const take = (): void => {
+    if (grid !== null) save(fileName([holder.run.name, name], "csv"), toCsv(gridRows(grid)), "text/csv");
+  };
   const step = cursorStep.value;
   const title = kind === "tensor" ? `${name} (tensor)` : name;
   return (
@@ -58,7 +62,7 @@ export function Distribution({ kind, name, holder, isNamed }: Props) {
         title="over time"
         hint={`${title}, heat map`}
         remark={grid !== null && remarkOf(grid, under)}
-        tools={<SaveGrid title={title} stem={[holder.run.name, name]} grid={grid} />}
+        tools={<ToolButton glyph="save" name={`Save ${title} as CSV`} isDisabled={grid === null} press={take} />}
       >
         {grid === null ? (
           <Waiting problem="" height={HEIGHT} retry={retry} />
@@ -70,25 +74,11 @@ export function Distribution({ kind, name, holder, isNamed }: Props) {
   );
 }
 
-interface SaveProps {
-  title: string;
-  stem: readonly string[];
-  grid: HistogramGrid | null;
-}
-
-function SaveGrid({ title, stem, grid }: SaveProps) {
-  const press = (): void => {
-    if (grid !== null) save(fileName(stem, "csv"), toCsv(gridRows(grid)), "text/csv");
-  };
-  return <ToolButton glyph="save" name={`Save ${title} as CSV`} isDisabled={grid === null} press={press} />;
-}
-
 /** The ridge under the pointer, or the one at the step that is pointed at elsewhere. */
 function markedRow(grid: HistogramGrid, under: Under | null, step: number | null): Under | null {
   if (under !== null) return under;
-  const [first, last] = [grid.steps[0] ?? 0, grid.steps.at(-1) ?? 0];
-  if (step === null || step < first || step > last || last === first) return null;
-  return { row: rowUnder(grid.steps, (step - first) / (last - first)), bin: 0 };
+  const place = step === null ? null : placeOfStep(grid, step);
+  return place === null ? null : { row: rowUnder(grid.steps, place), bin: 0 };
 }
 
 function remarkOf(grid: HistogramGrid, under: Under | null): string {
@@ -234,34 +224,25 @@ function paintCells(
 
 const NUM_TICKS = 5;
 
-function paintAxes(
-  context: CanvasRenderingContext2D,
-  { width, height }: Size,
-  grid: HistogramGrid,
-  ink: Ink,
-): void {
+function paintAxes(context: CanvasRenderingContext2D, { width, height }: Size, grid: HistogramGrid, ink: Ink): void {
   context.font = ink.font;
   context.fillStyle = ink.caption;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  const extent = grid.high - grid.low;
-  const values = linearTicks(grid, NUM_TICKS);
-  for (const [at, name] of formatTicks(values).entries()) {
-    const up = extent > 0 ? (values[at]! - grid.low) / extent : 0.5;
-    context.fillText(
-      name,
-      LEFT - 6,
-      Math.min(TOP + height - 4, Math.max(TOP + 5, TOP + height * (1 - up))),
-    );
+  for (const { value, label } of axisOf(grid, NUM_TICKS).ticks) {
+    const y = TOP + height * (1 - shareOf(grid, value));
+    context.fillText(label, LEFT - 6, Math.min(TOP + height - 4, Math.max(TOP + 5, y)));
   }
+  const steps = { low: grid.steps[0] ?? 0, high: grid.steps.at(-1) ?? 0 };
+  const places = axisOf(steps, NUM_TICKS).ticks.map(({ value, label }) => [label, LEFT + shareOf(steps, value) * width] as const);
+  paintBelow(context, places, TOP + height + 15);
+}
+
+/** The numbers under a drawing. */
+function paintBelow(context: CanvasRenderingContext2D, places: readonly (readonly [label: string, x: number])[], y: number): void {
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
-  const [first, last] = [grid.steps[0] ?? 0, grid.steps.at(-1) ?? 0];
-  const steps = linearTicks({ low: first, high: last }, NUM_TICKS);
-  for (const [at, name] of formatTicks(steps).entries()) {
-    const across = last > first ? (steps[at]! - first) / (last - first) : 0.5;
-    context.fillText(name, LEFT + across * width, TOP + height + 15);
-  }
+  for (const [label, x] of places) context.fillText(label, x, y);
   context.textAlign = "left";
 }
 
@@ -308,11 +289,6 @@ function Ridges({ grid, isLog, marked, point }: RidgesProps) {
   );
 }
 
-interface RidgeSize {
-  readonly width: number;
-  readonly height: number;
-}
-
 interface Placing {
   readonly rows: readonly number[];
   readonly amplitude: number;
@@ -344,7 +320,7 @@ function underRidges(grid: HistogramGrid, { x, y, width }: Spot): Under | null {
 
 function paintRidges(
   context: CanvasRenderingContext2D,
-  { width, height }: RidgeSize,
+  { width, height }: Size,
   grid: HistogramGrid,
   isLog: boolean,
   markedRow: number,
@@ -384,7 +360,7 @@ function paintRidges(
 
 function paintRidgeAxes(
   context: CanvasRenderingContext2D,
-  { width, height }: RidgeSize,
+  { width, height }: Size,
   grid: HistogramGrid,
   rows: readonly (readonly [step: number, y: number])[],
   ink: Ink,
@@ -396,13 +372,7 @@ function paintRidgeAxes(
   for (const [step, y] of labelledRows(rows)) {
     context.fillText(shortNumber(step), width - RIDGES_RIGHT + 8, Math.min(y - 4, height - RIDGES_BOTTOM - 5));
   }
-  context.textBaseline = "alphabetic";
-  context.textAlign = "center";
-  const extent = grid.high - grid.low;
-  const ticks = linearTicks(grid);
-  for (const [at, name] of formatTicks(ticks).entries()) {
-    const x = RIDGES_LEFT + (extent > 0 ? (ticks[at]! - grid.low) / extent : 0.5) * across;
-    if (x > 8 && x < width - RIDGES_RIGHT + 12) context.fillText(name, x, height - 5);
-  }
-  context.textAlign = "left";
+  const places = axisOf(grid).ticks.map(({ value, label }) => [label, RIDGES_LEFT + shareOf(grid, value) * across] as const);
+  const seen = places.filter(([, x]) => x > 8 && x < width - RIDGES_RIGHT + 12);
+  paintBelow(context, seen, height - 5);
 }

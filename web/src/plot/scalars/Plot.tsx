@@ -2,13 +2,14 @@
 import { computed, type ReadonlySignal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as store from "../../data/store";
+import { shareOf, valueAtShare } from "../scale";
 import { atNextFrame } from "./chart-follow";
 import type { Model } from "./model";
 import { options } from "./options";
 import { axisFont, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
 import { handlePlotKey } from "./plot-keys";
 import { readingsAt, summarize } from "./readings";
-import { resetZoom, shareOf, valueAtShare, zoomBetween, zoomBy } from "./scale-zoom";
+import { resetZoom, zoomBetween, zoomBy } from "./scale-zoom";
 import { type Frame, frameOf, placeX, placeY, type Size } from "./shapes";
 import { cursor, placeOfCursor } from "./state";
 

@@ -80,29 +80,6 @@ function gather(places: Place[]): Items & { size: number } {
   return { ...columns, x: Float64Array.from(places, ({ x }) => x), size: places.length };
 }
 
-/** The item nearest to a place of the axis; -1 where the curve is further away than the tolerance. */
-export function nearest(curve: Pick<Curve, "x">, place: number, tolerance: number): number {
-  const { x } = curve;
-  let [low, high] = [0, x.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (x[middle]! < place) low = middle + 1;
-    else high = middle;
-  }
-  const [before, after] = [low - 1, low];
-  if (x.length === 0) return -1;
-  // Between two items there is always a value; beyond the ends only nearby.
-  if (after >= x.length) return place - x[before]! <= tolerance ? before : -1;
-  if (before < 0) return x[after]! - place <= tolerance ? after : -1;
-  return place - x[before]! <= x[after]! - place ? before : after;
-}
-
-/** The last item with a finite value; -1 where there is none. */
-export function lastFinite(values: Float64Array): number {
-  for (let at = values.length - 1; at >= 0; at--) if (Number.isFinite(values[at])) return at;
-  return -1;
-}
-
 // --- Points that came after buckets, gathered to buckets as wide as those, so that a line does not change at
 //   its end.
 

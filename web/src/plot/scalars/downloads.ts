@@ -4,34 +4,10 @@ import * as store from "../../data/store";
 import { type Curve, curveOf } from "./curve";
 import type { Line, Model } from "./model";
 import { options } from "./options";
-import {
-  BAD_APART,
-  bandOpacity,
-  BEHIND_OPACITY,
-  fromBelow,
-  lineWidth,
-  type Palette,
-  RAW_OPACITY,
-  runColour,
-} from "./paint";
+import { paintChart, type Palette, runColour } from "./paint";
 import { Feed } from "./series-feed";
-import {
-  axisLabels,
-  badPlaces,
-  boxOf,
-  dotPlaces,
-  dotRadius,
-  endOf,
-  type Frame,
-  frameOf,
-  labelPlaces,
-  type Pen,
-  placeY,
-  type Size,
-  traceBand,
-  traceLine,
-  traceMargin,
-} from "./shapes";
+import { boxOf, frameOf, type Size } from "./shapes";
+import { escaped, SvgCanvas } from "./svg";
 
 /** As many as a question may ask for: up to so many points of a series come as they were logged. */
 const MOST_BUCKETS = 4096;
@@ -110,64 +86,17 @@ export function csvOf(series: readonly CsvSeries[]): string {
   return toCsv(rows);
 }
 
-// --- A chart as an SVG file: the same shapes as on the page, with title and legend.
+// --- A chart as an SVG file: drawn as on the page, with title and legend.
 
 const TITLE_HEIGHT = 28;
 const LEGEND_ROW = 18;
-const TEXT_WIDTH = 6.2; // of a digit or letter of 11 pixels, more or less
 /** Faces that any viewer has: the page's own may not be there. */
 const FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-
-/** A path as text, to a hundredth of a pixel. */
-class PathPen implements Pen {
-  readonly #parts: string[] = [];
-
-  moveTo(x: number, y: number): void {
-    this.#parts.push(`M${short(x)} ${short(y)}`);
-  }
-
-  lineTo(x: number, y: number): void {
-    this.#parts.push(`L${short(x)} ${short(y)}`);
-  }
-
-  closePath(): void {
-    this.#parts.push("Z");
-  }
-
-  toString(): string {
-    return this.#parts.join("");
-  }
-}
-
-function short(value: number): string {
-  return String(Math.round(value * 100) / 100);
-}
-
-function path(draw: (pen: Pen) => void): string {
-  const pen = new PathPen();
-  draw(pen);
-  return pen.toString();
-}
-
-/** Text and attributes may hold anything that somebody named a run. */
-function escaped(text: string): string {
-  return text
-    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd")
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
-}
-
-function measure(text: string): number {
-  return TEXT_WIDTH * text.length;
-}
 
 export function chartSvg(model: Model, size: Size, palette: Palette): string {
   const { width } = size;
   const named = model.lines.filter(({ isBehind }) => !isBehind);
   const height = TITLE_HEIGHT + size.height + LEGEND_ROW * named.length + 8;
-  const frame = frameOf(model, size, measure);
   const title = escaped(model.chart.fullTitle);
   const parts = [
     `<?xml version="1.0" encoding="UTF-8"?>`,
@@ -176,7 +105,7 @@ export function chartSvg(model: Model, size: Size, palette: Palette): string {
     `<rect width="${width}" height="${height}" fill="${palette.surface}"/>`,
     `<text x="12" y="18" font-size="13" font-weight="600" fill="${palette.text}">${title}</text>`,
     `<g transform="translate(0 ${TITLE_HEIGHT})">`,
-    ...(frame === null ? [emptyNote(model, size, palette)] : drawing(model, frame, palette)),
+    ...drawing(model, size, palette),
     `</g>`,
     ...named.map((line, at) => legendRow(line, TITLE_HEIGHT + size.height + at * LEGEND_ROW + 12, palette)),
     `</svg>`,
@@ -184,97 +113,22 @@ export function chartSvg(model: Model, size: Size, palette: Palette): string {
   return `${parts.join("\n")}\n`;
 }
 
-function emptyNote(model: Model, size: Size, palette: Palette): string {
-  const { left, top, height } = boxOf(size, 0);
-  const note = model.note === "" ? "No values." : model.note;
-  return `<text x="${left}" y="${top + height / 2}" fill="${palette.text3}">${escaped(note)}</text>`;
-}
-
-function drawing(model: Model, frame: Frame, palette: Palette): string[] {
-  const { left, top, width, height } = frame.box;
-  const lines = fromBelow(model);
-  return [
-    `<clipPath id="plot"><rect x="${left - 1}" y="${top - 3}" width="${width + 2}" height="${height + 6}"/></clipPath>`,
-    ...axes(model, frame, palette),
-    `<g clip-path="url(#plot)" fill="none" stroke-linejoin="round" stroke-linecap="round">`,
-    ...lines.flatMap((line) => behind(line, frame, runColour(palette, line.run.slot), model)),
-    ...lines.map((line) => lineElement(line, frame, runColour(palette, line.run.slot), lineWidth(line, model))),
-    `</g>`,
-    ...lines.flatMap((line) => dots(line, frame, runColour(palette, line.run.slot))),
-    ...model.lines.flatMap((line) => marks(line, frame, palette)),
-    ...labelPlaces(model, frame).map(
-      ({ text, x, y }) =>
-        `<text x="${short(x)}" y="${short(y)}" text-anchor="end" fill="${palette.text2}" stroke="${palette.surface}" stroke-width="3" paint-order="stroke">${escaped(text)}</text>`,
-    ),
-  ];
-}
-
-function axes(model: Model, frame: Frame, palette: Palette): string[] {
-  const { left, top, width, height } = frame.box;
-  const right = left + width;
-  const rows = model.yTicks.map(({ value, label }) => {
-    const y = placeY(frame, value);
-    return (
-      `<path d="M${left} ${Math.round(y) + 0.5}H${right}" stroke="${palette.line}"/>` +
-      `<text x="${left - 6}" y="${short(y + 4)}" text-anchor="end" fill="${palette.text3}">${label}</text>`
-    );
-  });
-  const base = `<path d="M${left} ${top + height + 0.5}H${right}" stroke="${palette.line2}"/>`;
-  const columns = axisLabels(model, frame, measure).map(
-    ({ label, place }) =>
-      `<text x="${short(place)}" y="${top + height + 15}" fill="${palette.text3}">${escaped(label)}</text>`,
-  );
-  return [...rows, base, ...columns];
-}
-
-function behind({ curve, margin, isBehind }: Line, frame: Frame, colour: string, { isSmoothed, lines }: Model): string[] {
-  if (isBehind) return [];
-  const parts: string[] = [];
-  const fill = (d: string): string => `<path d="${d}" fill="${colour}" opacity="${bandOpacity(lines.length)}"/>`;
-  if (margin !== null) parts.push(fill(path((pen) => traceMargin(frame, ...margin, pen))));
-  else if (curve.hasBuckets) parts.push(fill(path((pen) => traceBand(frame, curve, pen))));
-  if (isSmoothed) {
-    const d = path((pen) => traceLine(frame, curve, curve.mean, pen));
-    parts.push(`<path d="${d}" stroke="${colour}" opacity="${RAW_OPACITY}"/>`);
+function drawing(model: Model, size: Size, palette: Palette): readonly string[] {
+  const canvas = new SvgCanvas();
+  const frame = frameOf(model, size, (text) => canvas.measureText(text).width);
+  if (frame !== null) paintChart(canvas, model, frame, palette);
+  else {
+    const { left, top, height } = boxOf(size, 0);
+    canvas.fillStyle = palette.text3;
+    canvas.fillText(model.note === "" ? "No values." : model.note, left, top + height / 2);
   }
-  return parts;
+  return canvas.elements;
 }
 
-function dashes({ dash }: Line): string {
-  return dash.length === 0 ? "" : ` stroke-dasharray="${dash.join(" ")}"`;
-}
-
-function lineElement(line: Line, frame: Frame, colour: string, width: number): string {
-  const d = path((pen) => traceLine(frame, line.curve, line.smoothed, pen));
-  return `<path d="${d}" stroke="${colour}" stroke-width="${width}"${line.isBehind ? ` opacity="${BEHIND_OPACITY}"` : ""}${dashes(line)}/>`;
-}
-
-function dots(line: Line, frame: Frame, colour: string): string[] {
-  const places = line.isBehind ? [] : dotPlaces(frame, line);
-  const radius = dotRadius(places.length, frame);
-  return places.map(([x, y]) => `<circle cx="${short(x)}" cy="${short(y)}" r="${radius}" fill="${colour}"/>`);
-}
-
-function marks(line: Line, frame: Frame, palette: Palette): string[] {
-  const bottom = frame.box.top + frame.box.height;
-  const bad = badPlaces(frame, line.curve, BAD_APART).map(
-    (x) => `<path d="M${short(x - 3)} ${bottom + 1}L${short(x)} ${bottom - 5}L${short(x + 3)} ${bottom + 1}Z" fill="${palette.danger}"/>`,
-  );
-  const end = line.run.end === "plain" || line.isBehind ? null : endOf(line, frame);
-  if (end === null) return bad;
-  const [x, y] = end;
-  const colour = runColour(palette, line.run.slot);
-  const mark =
-    line.run.end === "died"
-      ? `<path d="M${short(x - 3.5)} ${short(y - 3.5)}l7 7m0 -7l-7 7" stroke="${colour}" stroke-width="2" fill="none"/>`
-      : `<circle cx="${short(x)}" cy="${short(y)}" r="3.5" fill="${palette.surface}" stroke="${colour}" stroke-width="1.5"/>`;
-  return [...bad, mark];
-}
-
-function legendRow(line: Line, y: number, palette: Palette): string {
-  const colour = runColour(palette, line.run.slot);
+function legendRow({ run, dash, label }: Line, y: number, palette: Palette): string {
+  const dashes = dash.length === 0 ? "" : ` stroke-dasharray="${dash.join(" ")}"`;
   return (
-    `<path d="M12 ${y}H36" stroke="${colour}" stroke-width="2"${dashes(line)}/>` +
-    `<text x="44" y="${y + 4}" fill="${palette.text2}">${escaped(line.label)}</text>`
+    `<path d="M12 ${y}H36" stroke="${runColour(palette, run.slot)}" stroke-width="2"${dashes}/>` +
+    `<text x="44" y="${y + 4}" fill="${palette.text2}">${escaped(label)}</text>`
   );
 }

@@ -1,18 +1,10 @@
 /** All that a chart draws, from its data and the options, before there is any picture. */
 import { NUM_COLOURS } from "../../data/run-colours";
-import {
-  clockTicks,
-  durationTicks,
-  formatTicks,
-  linearTicks,
-  logTicks,
-  niceSpan,
-  type Tick,
-} from "../ticks";
+import { extentOf, labelled, type Scale } from "../scale";
+import { clockTicks, durationTicks, formatTicks, linearTicks, logTicks, niceSpan, type Tick } from "../ticks";
 import { type Curve, curveOf, smooth } from "./curve";
 import type { Chart, Member } from "./grouping";
 import type { Axis, Limits, Options, Span } from "./options";
-import type { Scale } from "./scale-zoom";
 import type { SeriesData } from "./series-feed";
 
 /** How a line ends: as it is, in the death of its run, or where the connection was lost. */
@@ -248,11 +240,6 @@ export type { Tick };
 
 const MOST = 5;
 
-function labelled(values: readonly number[]): Tick[] {
-  const labels = formatTicks(values);
-  return values.map((value, at) => ({ value, label: labels[at]! }));
-}
-
 function ticksOfValues(scale: Scale): Tick[] {
   return labelled(scale.isLog ? logTicks(scale) : linearTicks(scale));
 }
@@ -297,15 +284,8 @@ const NEAR_NOUGHT = 0.02;
 
 /** From the first to the last of all places; null where there are none. */
 export function axisExtent(lines: readonly Float64Array[], isLog: boolean): Span | null {
-  let [low, high] = [Infinity, -Infinity];
-  for (const places of lines) {
-    for (const place of places) {
-      if (isLog && place <= 0) continue;
-      if (place < low) low = place;
-      if (place > high) high = place;
-    }
-  }
-  return low > high ? null : roundedOff(low, high, isLog);
+  const span = extentOf(lines, isLog);
+  return span === null ? null : roundedOff(span.low, span.high, isLog);
 }
 
 function roundedOff(low: number, high: number, isLog: boolean): Span {
@@ -323,7 +303,7 @@ export function valueScale(
   ignoresOutliers: boolean,
   fixed: Limits | undefined,
 ): Scale | null {
-  const found = ignoresOutliers ? middleOf(lines, seen, isLog) : extentOf(lines, seen, isLog);
+  const found = ignoresOutliers ? middleOf(lines, seen, isLog) : seenExtent(lines, seen, isLog);
   const chosen = withLimits(found, fixed, isLog);
   if (chosen === null) return null;
   const room = withRoom(chosen, isLog);
@@ -362,25 +342,14 @@ function itemsIn({ x }: Curve, { low, high }: Span): [number, number] {
   return [first, end];
 }
 
-function extentOf(lines: readonly Drawn[], seen: Span, isLog: boolean): Span | null {
-  let [least, most] = [Infinity, -Infinity];
-  const add = (value: number): void => {
-    if (!Number.isFinite(value) || (isLog && value <= 0)) return;
-    if (value < least) least = value;
-    if (value > most) most = value;
-  };
-  for (const { curve, smoothed } of lines) {
+function seenExtent(lines: readonly Drawn[], seen: Span, isLog: boolean): Span | null {
+  const columns = lines.flatMap(({ curve, smoothed }) => {
     const [first, end] = itemsIn(curve, seen);
-    for (let at = first; at < end; at++) {
-      add(curve.low[at]!);
-      add(curve.high[at]!);
-      add(smoothed[at]!);
-    }
     // With no item inside, a line from one side to the other may still cross it.
     const crosses = first === end && first > 0 && end < curve.size;
-    if (crosses) [smoothed[first - 1]!, smoothed[end]!].forEach(add);
-  }
-  return least > most ? null : { low: least, high: most };
+    return crosses ? [smoothed.subarray(first - 1, end + 1)] : [curve.low, curve.high, smoothed].map((one) => one.subarray(first, end));
+  });
+  return extentOf(columns, isLog);
 }
 
 /** From the 5th to the 95th percentile of the points that are seen. */
@@ -394,7 +363,7 @@ function middleOf(lines: readonly Drawn[], seen: Span, isLog: boolean): Span | n
       values.push([value, Math.max(1, curve.count[at]! - curve.bad[at]!)]);
     }
   }
-  if (values.length === 0) return extentOf(lines, seen, isLog);
+  if (values.length === 0) return seenExtent(lines, seen, isLog);
   values.sort(([a], [b]) => a - b);
   const total = values.reduce((sum, [, count]) => sum + count, 0);
   return { low: percentile(values, OUTLIERS * total), high: percentile(values, (1 - OUTLIERS) * total) };

@@ -16,19 +16,27 @@ import {
   traceMargin,
 } from "./shapes";
 
-export const LINE_WIDTH = 1.5;
-export const RAW_OPACITY = 0.28;
+const LINE_WIDTH = 1.5;
+const RAW_OPACITY = 0.28;
 const BAND_OPACITY = 0.16;
-export const BEHIND_OPACITY = 0.3;
+const BEHIND_OPACITY = 0.3;
 const THIN_WIDTH = 1;
 /** From the fifth line on, bands cover each other more than they say. */
 const CROWDED = 5;
 const AXIS_TEXT = 11;
 /** With so many items in a pixel, corners are not seen. */
 const DENSE = 1;
-export const BAD_APART = 5;
+const BAD_APART = 5;
 
-export function paintChart(context: CanvasRenderingContext2D, model: Model, frame: Frame, palette: Palette): void {
+/** What of a canvas charts are drawn with: a file may stand for one. */
+export type Canvas = Pick<
+  CanvasRenderingContext2D,
+  | ("font" | "fillStyle" | "strokeStyle" | "lineWidth" | "lineJoin" | "lineCap" | "textAlign" | "textBaseline" | "globalAlpha")
+  | ("beginPath" | "moveTo" | "lineTo" | "closePath" | "rect" | "fill" | "stroke" | "fillRect" | "fillText" | "strokeText")
+  | ("measureText" | "setLineDash" | "save" | "restore")
+> & { arc(x: number, y: number, radius: number, from: number, to: number): void; clip(): void };
+
+export function paintChart(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
   paintAxes(context, model, frame, palette);
   const { box } = frame;
   context.save();
@@ -53,7 +61,7 @@ export function fromBelow({ chart, lines }: Pick<Model, "chart" | "lines">): rea
   return [...lines.filter(({ isBehind }) => isBehind), ...front];
 }
 
-export function bandOpacity(numLines: number): number {
+function bandOpacity(numLines: number): number {
   return numLines < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
 }
 
@@ -61,7 +69,7 @@ export function axisFont(palette: Palette): string {
   return `${AXIS_TEXT}px ${palette.font}`;
 }
 
-function paintAxes(context: CanvasRenderingContext2D, model: Model, frame: Frame, palette: Palette): void {
+function paintAxes(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
   const { box } = frame;
   context.font = axisFont(palette);
   context.fillStyle = palette.text3;
@@ -90,7 +98,7 @@ function paintAxes(context: CanvasRenderingContext2D, model: Model, frame: Frame
 }
 
 function paintBehind(
-  context: CanvasRenderingContext2D,
+  context: Canvas,
   line: Line,
   frame: Frame,
   colour: string,
@@ -129,7 +137,7 @@ export function lineWidth(line: Line, { chart, lines }: Pick<Model, "chart" | "l
   return isThin ? THIN_WIDTH : LINE_WIDTH;
 }
 
-function paintLine(context: CanvasRenderingContext2D, line: Line, frame: Frame, colour: string, width: number): void {
+function paintLine(context: Canvas, line: Line, frame: Frame, colour: string, width: number): void {
   context.strokeStyle = colour;
   context.lineWidth = width;
   context.globalAlpha = line.isBehind ? BEHIND_OPACITY : 1;
@@ -143,7 +151,7 @@ function paintLine(context: CanvasRenderingContext2D, line: Line, frame: Frame, 
 }
 
 /** Whole ones, also at the edges. */
-function paintDots(context: CanvasRenderingContext2D, line: Line, frame: Frame, colour: string): void {
+function paintDots(context: Canvas, line: Line, frame: Frame, colour: string): void {
   if (line.isBehind) return;
   const places = dotPlaces(frame, line);
   const radius = dotRadius(places.length, frame);
@@ -155,7 +163,7 @@ function paintDots(context: CanvasRenderingContext2D, line: Line, frame: Frame, 
   }
 }
 
-function paintMarks(context: CanvasRenderingContext2D, line: Line, frame: Frame, palette: Palette): void {
+function paintMarks(context: Canvas, line: Line, frame: Frame, palette: Palette): void {
   const bottom = frame.box.top + frame.box.height;
   context.fillStyle = palette.danger;
   context.beginPath();
@@ -185,7 +193,7 @@ function paintMarks(context: CanvasRenderingContext2D, line: Line, frame: Frame,
 }
 
 /** Where several lines have one colour, each says at its end what it is. */
-function paintLabels(context: CanvasRenderingContext2D, model: Model, frame: Frame, palette: Palette): void {
+function paintLabels(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
   context.font = axisFont(palette);
   context.textAlign = "right";
   context.textBaseline = "alphabetic";
@@ -206,7 +214,7 @@ export interface Overlay {
   readonly range: readonly [from: number, to: number] | null;
 }
 
-export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay, { box }: Frame, palette: Palette): void {
+export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, palette: Palette): void {
   const { cursor, dots, range } = overlay;
   if (range !== null) {
     const [from, to] = [Math.min(...range), Math.max(...range)];

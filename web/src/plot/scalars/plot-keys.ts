@@ -1,7 +1,7 @@
 /** The keys of a chart that has the focus. */
 import { formatValue } from "../../data/format";
 import { isForField, keysShown } from "../../ui/keys";
-import { nearest } from "./curve";
+import { nearest } from "../lines";
 import type { Model } from "./model";
 import { options } from "./options";
 import { describePlace, readingsAt } from "./readings";
@@ -85,7 +85,7 @@ function moveCursor(model: Model, move: (at: number) => number): boolean {
   if (all.length === 0) return true;
   const now = cursor.peek();
   // Without a cursor, the first key puts it at the last value.
-  const at = now === null ? all.length : nearest({ x: all }, now.x, Infinity);
+  const at = now === null ? all.length : nearest(all, now.x);
   const next = Math.max(0, Math.min(all.length - 1, move(at)));
   const x = all[next]!;
   cursor.value = { x, chart: model.chart.key };

@@ -1,7 +1,7 @@
 /** The values of a chart at the cursor, or its last ones where there is no cursor. */
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import { nearest } from "../lines";
 import { formatDuration, formatMoment } from "../ticks";
-import { nearest } from "./curve";
 import type { End, Line, Model } from "./model";
 import type { Axis, Span } from "./options";
 
@@ -23,7 +23,7 @@ export function readingsAt({ lines, x, isSmoothed }: Model, place: number | null
   for (const line of lines.filter(({ isBehind }) => !isBehind)) {
     const { curve, smoothed } = line;
     const tolerance = x === null || x.isLog ? Infinity : TOLERANCE * (x.high - x.low);
-    const at = place === null ? curve.size - 1 : nearest(curve, place, tolerance);
+    const at = place === null ? curve.size - 1 : nearest(curve.x, place, tolerance);
     if (at < 0) continue;
     const last = place === null && curve.hasBuckets ? line.last : null;
     readings.push({

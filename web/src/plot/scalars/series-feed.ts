@@ -15,8 +15,11 @@ export interface Feeds {
   readonly large: Feed;
   /** Charts that are zoomed: only the part that is seen. On a logarithmic axis the first part of it. */
   readonly part: Feed;
+  /** Small charts of other pages: over steps, however the charts are drawn. */
+  readonly small: Feed;
 }
 
+const SMALL_BUCKETS = 200;
 const WHOLE_BUCKETS = 512;
 const FINE_BUCKETS = 1024;
 const LARGE_BUCKETS = 2048;
@@ -31,6 +34,7 @@ export const feeds = computed<Feeds | null>(() => {
     whole: new Feed(source, { ...everything, num_buckets: WHOLE_BUCKETS }),
     large: new Feed(source, { ...everything, num_buckets: LARGE_BUCKETS }),
     part: new Feed(source, { ...everything, num_buckets: FINE_BUCKETS }),
+    small: new Feed(source, { ...everything, num_buckets: SMALL_BUCKETS }),
   };
 });
 
@@ -44,10 +48,10 @@ const longest = computed(() => {
   return Math.max(0, ...lengths);
 });
 
-/** The part that is looked at closely, as text so that it changes only when it does. */
-const closely = computed(() => {
+/** The part that is looked at closely. */
+const closely = computed<Span | null>(() => {
   const { zoom, isLogX } = options.value;
-  return JSON.stringify(zoom ?? (isLogX ? firstPart(longest.value) : null));
+  return zoom ?? (isLogX ? firstPart(longest.value) : null);
 });
 
 /** On a logarithmic axis the beginning is as wide as all that follows. Grows in doubles, so that it seldom changes. */
@@ -68,13 +72,8 @@ export function followOptions(): () => void {
     const everything = { axis: axis.value, low: null, high: null };
     all.whole.ask({ ...everything, num_buckets: WHOLE_BUCKETS });
     all.large.ask({ ...everything, num_buckets: LARGE_BUCKETS });
-    const part = JSON.parse(closely.value) as Span | null;
-    all.part.ask({
-      axis: axis.value,
-      low: part?.low ?? null,
-      high: part?.high ?? null,
-      num_buckets: FINE_BUCKETS,
-    });
+    const { low = null, high = null } = closely.value ?? {};
+    all.part.ask({ axis: axis.value, low, high, num_buckets: FINE_BUCKETS });
   });
 }
 

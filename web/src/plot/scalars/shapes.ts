@@ -1,13 +1,9 @@
 /** The shapes of a chart, drawn with any pen: a canvas, or the text of an SVG path. */
-import { type Curve, lastFinite } from "./curve";
+import * as lines from "../lines";
+import type { Pen } from "../lines";
+import { type Scale, shareOf } from "../scale";
+import type { Curve } from "./curve";
 import type { Line, Model } from "./model";
-import { type Scale, shareOf } from "./scale-zoom";
-
-export interface Pen {
-  moveTo(x: number, y: number): void;
-  lineTo(x: number, y: number): void;
-  closePath(): void;
-}
 
 /** The part of a picture in which values stand. */
 export interface Box {
@@ -38,28 +34,8 @@ function kept(place: number): number {
   return Math.max(-FAR, Math.min(FAR, place));
 }
 
-/** A line through all finite values, with gaps where there is none. A value alone becomes a dot. */
 export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pen): void {
-  const [first, end] = seen(frame, curve);
-  let numJoined = 0;
-  let last: readonly [number, number] = [0, 0];
-  const lift = (): void => {
-    // A round end makes a dot of the shortest line.
-    if (numJoined === 1) pen.lineTo(last[0] + 0.01, last[1]);
-    numJoined = 0;
-  };
-  for (let at = first; at < end; at++) {
-    const [x, y] = [placeX(frame, curve.x[at]!), placeY(frame, values[at]!)];
-    if (!Number.isFinite(x) || !Number.isFinite(y)) {
-      lift();
-      continue;
-    }
-    last = [kept(x), kept(y)];
-    if (numJoined === 0) pen.moveTo(...last);
-    else pen.lineTo(...last);
-    numJoined += 1;
-  }
-  lift();
+  lines.traceLine(curve.x, values, (x) => placeX(frame, x), (y) => placeY(frame, y), pen, ...seen(frame, curve));
 }
 
 /** The values that are marked: all of a line that has its points marked, otherwise those that stand alone. */
@@ -103,22 +79,10 @@ export function dotRadius(numDots: number, { box }: Frame): number {
 
 /** From the lowest to the highest of each bucket, in pieces where there are gaps. */
 export function traceBand(frame: Frame, curve: Curve, pen: Pen): void {
-  const [first, end] = seen(frame, curve);
-  const lowest = frame.y.isLog ? frame.y.low : -Infinity;
-  let piece: [x: number, low: number, high: number][] = [];
-  const close = (): void => {
-    if (piece.length > 1) traceRing(piece, pen);
-    piece = [];
-  };
-  for (let at = first; at < end; at++) {
-    const x = placeX(frame, curve.x[at]!);
-    // On a logarithmic axis what goes down to nought goes down to the edge.
-    const low = placeY(frame, Math.max(curve.low[at]!, lowest));
-    const high = placeY(frame, curve.high[at]!);
-    if (Number.isFinite(x) && Number.isFinite(low) && Number.isFinite(high)) piece.push([kept(x), kept(low), kept(high)]);
-    else close();
-  }
-  close();
+  // On a logarithmic axis what goes down to nought goes down to the edge.
+  const lowest = frame.y.isLog === true ? frame.y.low : -Infinity;
+  const up = (value: number): number => placeY(frame, Math.max(value, lowest));
+  lines.traceBand(curve.x, curve.low, curve.high, (x) => placeX(frame, x), up, pen, ...seen(frame, curve));
 }
 
 export interface BandColumn {
@@ -131,7 +95,7 @@ export interface BandColumn {
 /** The same where buckets are narrower than pixels: a rectangle for each column of pixels, up to the next. */
 export function bandColumns(frame: Frame, curve: Curve): BandColumn[] {
   const [first, end] = seen(frame, curve);
-  const lowest = frame.y.isLog ? frame.y.low : -Infinity;
+  const lowest = frame.y.isLog === true ? frame.y.low : -Infinity;
   const columns: BandColumn[] = [];
   let isBroken = false;
   for (let at = first; at < end; at++) {
@@ -159,12 +123,6 @@ export function bandColumns(frame: Frame, curve: Curve): BandColumn[] {
 export function densityOf(frame: Frame, curve: Curve): number {
   const [first, end] = seen(frame, curve);
   return (end - first) / frame.box.width;
-}
-
-function traceRing(piece: readonly (readonly [number, number, number])[], pen: Pen): void {
-  piece.forEach(([x, , high], at) => (at === 0 ? pen.moveTo(x, high) : pen.lineTo(x, high)));
-  for (const [x, low] of [...piece].reverse()) pen.lineTo(x, low);
-  pen.closePath();
 }
 
 /** Between two curves, each with places of its own. */
@@ -255,7 +213,7 @@ export function lastSeen(line: Line, frame: Frame): readonly [number, number] | 
 
 /** Where a line ends, in pixels; null where that is not seen. */
 export function endOf(line: Line, frame: Frame): readonly [number, number] | null {
-  const at = lastFinite(line.smoothed);
+  const at = lines.lastFinite(line.smoothed);
   if (at < 0) return null;
   const [x, y] = [placeX(frame, line.curve.x[at]!), placeY(frame, line.smoothed[at]!)];
   const { left, top, width, height } = frame.box;

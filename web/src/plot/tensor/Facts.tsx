@@ -1,5 +1,5 @@
 /** Terms with their values, one under the other. Facts without a value are left out. */
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatShare, formatValue } from "../../data/format";
 import * as store from "../../data/store";
@@ -58,6 +58,24 @@ export function Section({ title, remark, children }: Props) {
   );
 }
 
+/** The same as a chart or as a table. */
+export function TwinSection({ title, remark, chart, table }: { title: string; remark: ComponentChildren; chart: ComponentChildren; table: ComponentChildren }) {
+  const [isTable, setIsTable] = useState(false);
+  const withSwitch = (
+    <>
+      {remark}{" "}
+      <button class="link quiet" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
+        {isTable ? "show as chart" : "show as table"}
+      </button>
+    </>
+  );
+  return (
+    <Section title={title} remark={withSwitch}>
+      {isTable ? <div class="bins">{table}</div> : chart}
+    </Section>
+  );
+}
+
 // --- A few links, and a way to see the rest.
 
 const FEW = 8;
@@ -106,29 +124,38 @@ export function TensorSkeleton() {
 
 // --- Mean, deviation, extremes, zeros and what is no number, in the order they have everywhere.
 
-export function TensorFigures({ view }: { view: TensorView }) {
-  const figure = (value: number | null): string => (value === null ? "none" : formatValue(value));
-  const isBad = view.num_nan + view.num_inf > 0;
+interface FiguresProps {
+  figures: readonly (readonly [name: string, value: string, hint?: string])[];
+  numNan: number;
+  numInf: number;
+}
+
+export function Figures({ figures, numNan, numInf }: FiguresProps) {
   return (
     <div class="section figures">
       <dl class="readout cols" aria-label="Figures">
-        <dt>mean</dt>
-        <dd data-figure="mean">{figure(view.mean)}</dd>
-        <dt>std</dt>
-        <dd data-figure="std">{figure(view.std)}</dd>
-        <dt>min</dt>
-        <dd data-figure="min">{figure(view.min)}</dd>
-        <dt>max</dt>
-        <dd data-figure="max">{figure(view.max)}</dd>
-        <dt>zeros</dt>
-        <dd data-figure="zeros" title={formatCount(view.num_zeros)}>
-          {formatShare(view.num_zeros, view.num_elements)}
-        </dd>
+        {figures.map(([name, value, hint]) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd data-figure={name} title={hint}>
+              {value}
+            </dd>
+          </Fragment>
+        ))}
         <dt>NaN / Inf</dt>
-        <dd data-figure="nonfinite" class={isBad ? "bad" : ""}>
-          {formatCount(view.num_nan)} / {formatCount(view.num_inf)}
+        <dd data-figure="nonfinite" class={numNan + numInf > 0 ? "bad" : ""}>
+          {formatCount(numNan)} / {formatCount(numInf)}
         </dd>
       </dl>
     </div>
   );
+}
+
+export function TensorFigures({ view }: { view: TensorView }) {
+  const figures = (["mean", "std", "min", "max"] as const).map((name) => {
+    const value = view[name];
+    return [name, value === null ? "none" : formatValue(value)] as const;
+  });
+  const zeros = ["zeros", formatShare(view.num_zeros, view.num_elements), formatCount(view.num_zeros)] as const;
+  return <Figures figures={[...figures, zeros]} numNan={view.num_nan} numInf={view.num_inf} />;
 }

@@ -1,109 +1,111 @@
-/** How the values of a tensor are spread, in the colours of its picture. */
-import { useState } from "preact/hooks";
+/** How values are spread, as bars in the colours of their picture, and the same in rows. */
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { type Scale, stepClass } from "../../ui/colour-scale";
+import { useWidth } from "../../ui/useWidth";
 import type { TensorView } from "../../wire";
-import { Section } from "./Facts";
+import { TableTwin } from "../SmallChart";
+import type { Span } from "../ticks";
+import { TwinSection } from "./Facts";
 
-const WIDTH = 320;
-const HEIGHT = 58;
-const LEAST = 1; // a bar of few values can still be seen
+/** From one edge to the next. */
+export interface Bar {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+  /** From 0 to 1, against the fullest bar. */
+  readonly height: number;
+}
 
 export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
-  const [isTable, setIsTable] = useState(false);
-  const total = view.histogram.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return null;
-  const remark = (
-    <>
-      {formatNumberOf(view.num_elements, "value")} ·{" "}
-      <button class="link quiet" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
-        {isTable ? "show as chart" : "show as table"}
-      </button>
-    </>
-  );
-  return (
-    <Section title="Histogram" remark={remark}>
-      {isTable ? <BinTable view={view} /> : <Chart view={view} scale={scale} />}
-    </Section>
-  );
-}
-
-/** The edges of a bin. */
-function binOf(view: TensorView, at: number): [from: number, to: number] {
-  const { histogram_low: low, histogram_high: high, histogram } = view;
-  const width = (high - low) / histogram.length;
-  return [low + at * width, at === histogram.length - 1 ? high : low + (at + 1) * width];
-}
-
-function Chart({ view, scale }: { view: TensorView; scale: Scale }) {
   const { histogram, histogram_low: low, histogram_high: high } = view;
-  const most = Math.max(...histogram);
-  const step = WIDTH / histogram.length;
-  const zero = low < 0 && high > 0 ? (-low / (high - low)) * WIDTH : null;
+  const most = Math.max(0, ...histogram);
+  if (most === 0) return null;
+  const width = (high - low) / histogram.length;
+  const bars = histogram.map((count, at) => ({
+    from: low + at * width,
+    to: at === histogram.length - 1 ? high : low + (at + 1) * width,
+    count,
+    height: count / most,
+  }));
   return (
-    <svg
-      class="chart histogram"
-      viewBox={`0 0 ${WIDTH} 76`}
-      role="img"
-      aria-label={`Histogram from ${formatValue(low)} to ${formatValue(high)}, at most ${formatCount(most)} in one of ${histogram.length} bins`}
-    >
-      {histogram.map((count, at) => {
-        const [from, to] = binOf(view, at);
-        const height = count === 0 ? 0 : Math.max(LEAST, (count / most) * (HEIGHT - 4));
-        return (
-          <rect
-            key={at}
-            class={stepClass(scale, (from + to) / 2)}
-            x={at * step}
-            y={HEIGHT - height}
-            width={Math.max(0.5, step - (step > 3 ? 0.7 : 0))}
-            height={height}
-          >
-            <title>{`${formatValue(from)} to ${formatValue(to)}: ${formatCount(count)}`}</title>
-          </rect>
-        );
-      })}
-      <path class="base" d={`M0 ${HEIGHT + 0.5}H${WIDTH}`} />
-      {zero !== null && <path class="cursor" d={`M${zero} 4V${HEIGHT}`} />}
-      <text x="0" y="72">
-        {formatValue(low, 3)}
-      </text>
-      {zero !== null && zero > 48 && zero < WIDTH - 48 && (
-        <text class="c" x={zero} y="72">
-          0
-        </text>
-      )}
-      <text class="e" x={WIDTH} y="72">
-        {formatValue(high, 3)}
-      </text>
-    </svg>
+    <TwinSection
+      title="Histogram"
+      remark={`${formatNumberOf(view.num_elements, "value")} ·`}
+      table={
+        <TableTwin
+          label="Histogram"
+          heads={["from", "to", "values"]}
+          rows={bars.map(({ from, to, count }) => [formatValue(from), formatValue(to), formatCount(count)])}
+        />
+      }
+      chart={
+        <Bars
+          bars={bars}
+          span={{ low, high }}
+          scale={scale}
+          height={58}
+          label={`Histogram from ${formatValue(low)} to ${formatValue(high)}, at most ${formatCount(most)} in one of ${bars.length} bins`}
+        />
+      }
+    />
   );
 }
 
-function BinTable({ view }: { view: TensorView }) {
+interface BarsProps {
+  bars: readonly Bar[];
+  span: Span;
+  scale: Scale;
+  height: number;
+  label: string;
+  /** Does it take all of the width, however wide that is? */
+  isWide?: boolean;
+  said?: (count: number) => string;
+}
+
+export function Bars({ bars, span, scale, height, label, isWide = false, said = formatCount }: BarsProps) {
+  const [box, width] = useWidth<HTMLDivElement>(320);
+  // Halved: the distance between the ends may be no number.
+  const x = (value: number): number => ((value / 2 - span.low / 2) / (span.high / 2 - span.low / 2)) * width;
+  // Where all values are one, its bar takes the whole width.
+  const edgesOf = ({ from, to }: Bar, at: number): [number, number] =>
+    span.low < span.high ? [x(from), x(to)] : [(at / bars.length) * width, ((at + 1) / bars.length) * width];
+  const zero = span.low < 0 && span.high > 0 ? x(0) : null;
   return (
-    <div class="bins">
-      <table class="table">
-        <thead>
-          <tr>
-            <th class="num">from</th>
-            <th class="num">to</th>
-            <th class="num">values</th>
-          </tr>
-        </thead>
-        <tbody>
-          {view.histogram.map((count, at) => {
-            const [from, to] = binOf(view, at);
-            return (
-              <tr key={at}>
-                <td class="num">{formatValue(from)}</td>
-                <td class="num">{formatValue(to)}</td>
-                <td class="num">{formatCount(count)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+    <div ref={box} class={isWide ? "chart wide-bars" : "chart"}>
+      <svg width={width} height={height + 18} role="img" aria-label={label}>
+        {bars.map((bar, at) => {
+          const { from, to, count, height: share } = bar;
+          // What is there at all is seen.
+          const high = count > 0 ? Math.max(1, share * (height - 4)) : 0;
+          const [left, right] = edgesOf(bar, at);
+          const wide = right - left;
+          return (
+            <rect
+              key={at}
+              class={stepClass(scale, from / 2 + to / 2)}
+              x={left}
+              y={height - high}
+              width={Math.max(0.5, wide - (wide > 3 ? 0.7 : 0))}
+              height={high}
+            >
+              <title>{`${formatValue(from)} to ${formatValue(to)}: ${said(count)}`}</title>
+            </rect>
+          );
+        })}
+        <path class="base" d={`M0 ${height + 0.5}H${width}`} />
+        {zero !== null && <path class="cursor" d={`M${zero} 4V${height}`} />}
+        <text x="0" y={height + 14}>
+          {formatValue(span.low, 3)}
+        </text>
+        {zero !== null && zero > 48 && zero < width - 48 && (
+          <text class="c" x={zero} y={height + 14}>
+            0
+          </text>
+        )}
+        <text class="e" x={width} y={height + 14}>
+          {formatValue(span.high, 3)}
+        </text>
+      </svg>
     </div>
   );
 }

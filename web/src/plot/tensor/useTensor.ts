@@ -4,30 +4,37 @@ import type { TensorAnswer, TensorValues } from "../../data/source";
 import * as store from "../../data/store";
 import { crop } from "../../data/tensor-window";
 import type { Window } from "../../wire";
-import type { AnyTensor } from "./subjects";
+import type { AnyTensor, AskableTensor } from "./subjects";
 
-/** The answer to one question; null while it is under way. Ask with undefined to ask nothing. */
-export function useTensor(subject: AnyTensor, window: Window | null | undefined): TensorAnswer | null {
-  const which = "ask" in subject ? [subject.key] : [store.passId.value, subject.kind, subject.index];
-  const question = window === undefined ? "" : JSON.stringify([...which, window]);
-  const [held, setHeld] = useState<{ question: string; answer: TensorAnswer } | null>(null);
+// --- A tensor that stays on screen until the next one has come: what was known is never blanked.
+
+export interface Latest<Tensor extends AnyTensor = AskableTensor> {
+  /** With the tensor that it belongs to; null until the first one came. */
+  readonly held: { readonly subject: Tensor; readonly answer: TensorAnswer } | null;
+  readonly isPending: boolean;
+}
+
+/** Asks with the window, with null for a first look, or with undefined for nothing. */
+export function useLatest<Tensor extends AnyTensor>(subject: Tensor | null, window: Window | null | undefined): Latest<Tensor> {
+  const question = subject === null || window === undefined ? "" : JSON.stringify([keyOf(subject), window]);
+  const [held, setHeld] = useState<{ question: string; subject: Tensor; answer: TensorAnswer } | null>(null);
   useEffect(() => {
-    const answering = window === undefined ? null : ask(subject, window);
+    const answering = subject === null || window === undefined ? null : ask(subject, window);
     if (answering === null) return undefined;
     let isWanted = true;
-    answering.then(
-      (answer) => {
-        if (isWanted) setHeld({ question, answer });
-      },
-      (reason: unknown) => {
-        if (isWanted) setHeld({ question, answer: { missing: String(reason) } });
-      },
-    );
+    const hold = (answer: TensorAnswer): void => {
+      if (isWanted) setHeld({ question, subject: subject!, answer });
+    };
+    answering.then(hold, (reason: unknown) => hold({ missing: String(reason) }));
     return () => {
       isWanted = false;
     };
   }, [question]);
-  return held?.question === question ? held.answer : null;
+  return { held, isPending: question !== "" && held?.question !== question };
+}
+
+function keyOf(subject: AnyTensor): string {
+  return "ask" in subject ? subject.key : `${store.passId.value ?? ""} ${subject.kind} ${subject.index}`;
 }
 
 /** A tensor of the pass that is open, or one that knows where it is from. Null where there is nobody to ask. */
@@ -35,6 +42,12 @@ function ask(subject: AnyTensor, window: Window | null): Promise<TensorAnswer> |
   if ("ask" in subject) return subject.ask(window);
   const [source, pass] = [store.source.peek(), store.passId.peek()];
   return source === null || pass === null ? null : source.tensor(pass, subject.kind, subject.index, window);
+}
+
+/** The answer to one question; null while it is under way. Ask with undefined to ask nothing. */
+export function useTensor(subject: AnyTensor, window: Window | null | undefined): TensorAnswer | null {
+  const { held, isPending } = useLatest(subject, window);
+  return window === undefined || isPending ? null : (held?.answer ?? null);
 }
 
 export interface Shown {

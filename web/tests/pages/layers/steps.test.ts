@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { limitsOf, placeValue } from "../../../src/pages/layers/FigureChart";
+import { limitsOf } from "../../../src/pages/layers/FigureChart";
 import { bucketsFor } from "../../../src/pages/layers/LayersPage";
 import {
   bucketAt,
@@ -11,6 +11,7 @@ import {
   stepUnder,
   zoomed,
 } from "../../../src/pages/layers/steps";
+import { shareOf } from "../../../src/plot/scale";
 
 function each(...steps: number[]) {
   return { firstSteps: steps, lastSteps: steps };
@@ -94,8 +95,8 @@ describe("the values of a chart", () => {
   it("are logarithmic where sizes span decades", () => {
     const axis = limitsOf([Float32Array.from([0, 0.01, 100, NaN])], { ...plain, mayBeLog: true });
     expect(axis.isLog).toBe(true);
-    expect(placeValue(axis, 1)).toBeCloseTo(0.5, 3);
-    expect(placeValue(axis, 0)).toBe(0);
+    expect(shareOf(axis, 1)).toBeCloseTo(0.5, 3);
+    expect(shareOf(axis, 0.01)).toBeCloseTo(0, 6);
   });
 
   it("have room also where all are alike, or none is known", () => {

@@ -11,7 +11,9 @@ import {
   UNCHOSEN,
 } from "../../../src/data/network/value-ranges";
 import { counterText, exactText, indexOf, unitName, weightVariable } from "../../../src/data/network/words";
-import { factorOf, lastUpTo, stripOf, tableOf, ticksOf } from "../../../src/pages/netview/UnitStrip";
+import { factorOf, stripOf, tableOf } from "../../../src/pages/netview/UnitStrip";
+import { lastUpTo } from "../../../src/plot/lines";
+import { axisOf } from "../../../src/plot/scale";
 import { pageOf, paintThumbnail, pictureLayer } from "../../../src/stage3d/network/item-pictures";
 import { blockWith, framed, gridWith, layerWith, soon } from "../../network-samples";
 
@@ -151,7 +153,7 @@ test("small lines are drawn larger by a power of ten, never above the largest", 
 });
 
 test("the numbers of the axis have the digits that tell them apart, and few of them", () => {
-  const texts = (...values: number[]) => ticksOf(stripOf([lineOf("Act", values)], () => false)!.values).map(({ text }) => text);
+  const texts = (...values: number[]) => axisOf(stripOf([lineOf("Act", values)], () => false)!.values, 4).ticks.map(({ label }) => label);
   for (const values of [[0.33350153, 0.33350156], [-0.0172825, -0.01728250001], [12345.678, 12345.6781], [0.3335, 0.3341]]) {
     const written = texts(...values);
     expect(new Set(written).size, written.join(" ")).toBe(written.length);
@@ -159,7 +161,7 @@ test("the numbers of the axis have the digits that tell them apart, and few of t
     for (const text of written) expect(text.length, text).toBeLessThanOrEqual(11);
   }
   expect(texts(0, 1)).toEqual(["0", "0.5", "1.0"]);
-  expect(ticksOf({ low: 7, high: 7 }).map(({ text }) => text)).toEqual(["7"]);
+  expect(axisOf({ low: 7, high: 7 }, 4).ticks.map(({ label }) => label)).toEqual(["7"]);
 });
 
 test("the value at a moment is that of the last record up to it", () => {

@@ -6,7 +6,7 @@ import { npyOf } from "../../../src/pages/tensors/Downloads";
 import { fitting } from "../../../src/pages/tensors/TensorStage";
 import { nameRows } from "../../../src/pages/tensors/TensorsPage";
 import { largestWindow, windowCsv, windowShape } from "../../../src/pages/tensors/store";
-import { areaOf, extentOf, figureOf, nearestX, pathOf, withSign } from "../../../src/plot/over-time";
+import { figureOf, withSign } from "../../../src/plot/over-time";
 import type { RecordListing, TensorView, Window } from "../../../src/wire";
 
 function windowOf(rows: number, columns: number, tiles = 1): Window {
@@ -148,25 +148,6 @@ describe("figures over time", () => {
   it("of a sample have a sign", () => {
     const [whole, sampled] = [figureOf(listing(histogram))!, figureOf(listing({ ...histogram, is_sample: true }))!];
     expect([withSign(whole, "mean", "1"), withSign(sampled, "mean", "1")]).toEqual(["1", "\u2248 1"]);
-  });
-
-  it("reach as far as the extremes, and never nowhere", () => {
-    const one = figureOf(listing(histogram))!;
-    expect(extentOf([one])).toEqual([-1, 3]);
-    const [low, high] = extentOf([{ ...one, min: 5, max: 5, mean: 5, std: 0 }])!;
-    expect(low).toBeLessThan(5);
-    expect(high).toBeGreaterThan(5);
-    expect(extentOf([])).toBeNull();
-  });
-
-  it("are drawn with a gap where something is not known", () => {
-    expect(pathOf([[0, 1], [1, 2], null, [3, 4]])).toBe("M0.0 1.0L1.0 2.0M3.0 4.0");
-    expect(areaOf([[0, 1, 2], null, [3, 4, 5]])).toBe("M0.0 2.0L0.0 1.0ZM3.0 5.0L3.0 4.0Z");
-  });
-
-  it("are found by the place of the pointer", () => {
-    expect(nearestX([0, 10, 20], 14)).toBe(1);
-    expect(nearestX([0, 10, 20], 999)).toBe(2);
   });
 });
 

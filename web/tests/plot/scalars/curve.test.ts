@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { curveOf, lastFinite, nearest } from "../../../src/plot/scalars/curve";
+import { lastFinite, nearest } from "../../../src/plot/lines";
+import { curveOf } from "../../../src/plot/scalars/curve";
 import { firstPart } from "../../../src/plot/scalars/series-feed";
 import { append, type Bucket, bucketData, dataOf } from "./samples";
 
@@ -72,13 +73,13 @@ describe("the nearest item", () => {
   const curve = { x: Float64Array.from([0, 10, 20]) };
 
   it("is the one at the shorter way", () => {
-    expect([-1, 4, 6, 14, 21].map((x) => nearest(curve, x, 1))).toEqual([0, 0, 1, 1, 2]);
+    expect([-1, 4, 6, 14, 21].map((x) => nearest(curve.x, x, 1))).toEqual([0, 0, 1, 1, 2]);
   });
 
   it("is none far beyond the ends", () => {
-    expect(nearest(curve, 22, 1)).toBe(-1);
-    expect(nearest(curve, -2, 1)).toBe(-1);
-    expect(nearest({ x: new Float64Array(0) }, 0, Infinity)).toBe(-1);
+    expect(nearest(curve.x, 22, 1)).toBe(-1);
+    expect(nearest(curve.x, -2, 1)).toBe(-1);
+    expect(nearest(new Float64Array(0), 0, Infinity)).toBe(-1);
   });
 
   it("may be the last one that is finite", () => {

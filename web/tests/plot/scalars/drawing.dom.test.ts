@@ -11,10 +11,10 @@ import {
   frameOf,
   labelPlaces,
   lonePlaces,
-  type Pen,
   traceBand,
   traceLine,
 } from "../../../src/plot/scalars/shapes";
+import type { Pen } from "../../../src/plot/lines";
 import { bucketData, chartOf, dataOf, runOf, sourcesOf, wish } from "./samples";
 
 const SIZE = { width: 300, height: 140 };

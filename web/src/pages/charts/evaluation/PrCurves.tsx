@@ -4,13 +4,15 @@ import { formatCount, formatValue } from "../../../data/format";
 import type { FullRecord } from "../../../data/requests";
 import { colourSlot } from "../../../data/runs";
 import { fileName, save, toCsv } from "../../../data/save-file";
-import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
+import { Figure, RunTag, Slider, ToolButton, Waiting } from "../../../plot/Figure";
 import { threshold } from "../../../plot/figure-options";
-import { type Holder, holdersOf } from "../../../plot/series";
-import { shortNumber } from "../../../plot/ticks";
-import { useFullRecords, useRecords, wantedOf } from "../../../plot/useRecords";
-import { useNear, useWidth } from "../../../ui/useWidth";
+import { Lines, SmallChart } from "../../../plot/SmallChart";
+import { labelled } from "../../../plot/scale";
+import type { Holder } from "../../../plot/series";
+import type { Stepped } from "../../../plot/useRecords";
+import { useNear } from "../../../ui/useWidth";
 import type { RunListing } from "../../../wire";
+import { useShown } from "../Series";
 import { stepByKey, StepSlider } from "../StepSlider";
 import {
   averagePrecision,
@@ -32,14 +34,10 @@ const NOTHING: ReadonlyMap<string, FullRecord> = new Map();
 
 export function PrCurves({ name }: { name: string }) {
   const place = useRef<HTMLDivElement>(null);
-  const isNear = useNear(place);
-  const holders = holdersOf("pr_curve", name);
-  const stepped = useRecords("pr_curve", name, holders, isNear);
-  const { value, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);
-  const { curves, damage } = curvesOf(holders, value ?? NOTHING);
+  const { holders, stepped, records, problem, retry } = useShown("pr_curve", name, useNear(place));
+  const { curves, damage } = curvesOf(holders, records ?? NOTHING);
   const at = threshold.value;
   const hasCurves = curves.length > 0;
-  const trouble = stepped.problem || problem || damage;
   return (
     <div ref={place} class="sec-pair sec-curves" role="group" aria-label={`${name}, precision and recall`}>
       <Figure
@@ -52,11 +50,7 @@ export function PrCurves({ name }: { name: string }) {
         onKeyDown={(event) => stepByKey(event, stepped)}
       >
         {!hasCurves ? (
-          <Waiting
-            problem={trouble}
-            height={HEIGHT}
-            retry={stepped.state === "failed" ? stepped.retry : retry}
-          />
+          <Waiting problem={problem || damage} height={HEIGHT} retry={retry} />
         ) : (
           <>
             <CurveChart
@@ -101,7 +95,7 @@ export function PrCurves({ name }: { name: string }) {
   );
 }
 
-function StepRow({ name, stepped }: { name: string; stepped: ReturnType<typeof useRecords> }) {
+function StepRow({ name, stepped }: { name: string; stepped: Stepped }) {
   if (stepped.steps.length < 2) return null;
   return (
     <div class="sec-field">
@@ -117,14 +111,12 @@ function ThresholdSlider({ name, numThresholds }: { name: string; numThresholds:
     <div class="sec-field">
       <span>Threshold</span>
       <div class="sec-slider">
-        <input
-          type="range"
-          min={0}
-          max={last}
-          value={Math.round(threshold.value * last)}
-          aria-label={`Threshold of ${name}`}
-          aria-valuetext={threshold.value.toFixed(3)}
-          onInput={(event) => threshold.set(Number(event.currentTarget.value) / last)}
+        <Slider
+          label={`Threshold of ${name}`}
+          text={threshold.value.toFixed(3)}
+          at={Math.round(threshold.value * last)}
+          last={last}
+          set={(to) => threshold.set(to / last)}
         />
         <span class="sec-out">{threshold.value.toFixed(2)}</span>
         <span class="sec-room" />
@@ -255,13 +247,7 @@ function share(value: number | undefined): string {
 
 // --- Curves of several runs from 0 to 1 on both axes, with a point on each at the threshold.
 
-const TICKS = [0, 0.25, 0.5, 0.75, 1];
-const LEFT = 32;
-const RIGHT = 8;
-const TOP = 8;
-const BOTTOM = 20;
-const MIN_HEIGHT = 150;
-const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
+const AXIS = { low: 0, high: 1, ticks: labelled([0, 0.25, 0.5, 0.75, 1]) };
 
 interface CurveLine {
   readonly runId: string;
@@ -280,59 +266,43 @@ interface CurveChartProps {
 }
 
 function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps) {
-  const [box, width] = useWidth<HTMLDivElement>(280);
-  const height = Math.max(MIN_HEIGHT, Math.min(260, Math.round(width * 0.66)));
-  const x = (value: number): number => LEFT + value * (width - LEFT - RIGHT);
-  const y = (value: number): number => TOP + (1 - value) * (height - TOP - BOTTOM);
-  const first = lines.find(({ mark }) => isKnown(mark))?.mark;
+  const marked = lines.filter(({ mark }) => isKnown(mark));
+  const first = marked[0]?.mark;
+  const colourOf = (runId: string): string => `var(--cat-${colourSlot(runId)})`;
   return (
-    <div ref={box}>
-      <svg class="sec-chart" width={width} height={height} role="img" aria-label={label}>
-        {TICKS.map((tick) => (
-          <g key={tick}>
-            <path class={tick === 0 ? "sec-base" : "sec-grid"} d={`M${x(0)} ${y(tick)}H${x(1)}`} />
-            <text class="e" x={x(0) - 6} y={y(tick) + 4}>
-              {shortNumber(tick)}
+    <SmallChart
+      label={label}
+      height={(width) => Math.max(150, Math.min(260, Math.round(width * 0.66)))}
+      x={() => AXIS}
+      y={AXIS}
+      over={({ x, y, left, bottom }) => (
+        <>
+          {lines.every(({ points }) => points.length === 0) && (
+            <text class="c" x={x(0.5)} y={y(0.5)}>
+              {none}
             </text>
-            <text class={tick === 1 ? "e" : "c"} x={tick === 1 ? x(1) + 4 : x(tick)} y={height - 4}>
-              {shortNumber(tick)}
-            </text>
-          </g>
-        ))}
-        {hasDiagonal && <path class="sec-grid" d={`M${x(0)} ${y(0)}L${x(1)} ${y(1)}`} />}
-        {lines.map(({ runId, points }, nth) => (
-          <path
-            key={runId}
-            class="sec-line"
-            style={{ stroke: `var(--cat-${colourSlot(runId)})` }}
-            // From the fifth line on colours alone do not tell them apart.
-            stroke-dasharray={DASHES[Math.min(DASHES.length - 1, Math.floor(nth / 4))]}
-            d={points
-              .map((point, at) => `${at === 0 ? "M" : "L"}${x(point.x).toFixed(1)} ${y(point.y).toFixed(1)}`)
-              .join("")}
+          )}
+          {first !== undefined && <path class="cursor" d={`M${x(first.x)} ${bottom}V${y(first.y)}H${left}`} />}
+          {marked.map(({ runId, mark }) => (
+            <circle key={runId} class="sec-point" style={{ fill: colourOf(runId) }} r={4} cx={x(mark.x)} cy={y(mark.y)} />
+          ))}
+        </>
+      )}
+    >
+      {(space) => (
+        <>
+          {hasDiagonal && <path class="grid" d={`M${space.left} ${space.bottom}L${space.right} ${space.top}`} />}
+          <Lines
+            lines={lines.map(({ runId, points }, nth) => ({
+              ...{ name: runId, colour: colourOf(runId), x: points.map(({ x }) => x), y: points.map(({ y }) => y), end: "none" as const },
+              // From the fifth line on colours alone do not tell them apart.
+              ...(nth >= 4 ? { look: "dashed" as const } : {}),
+            }))}
+            space={space}
           />
-        ))}
-        {lines.every(({ points }) => points.length === 0) && (
-          <text class="c" x={x(0.5)} y={y(0.5)}>
-            {none}
-          </text>
-        )}
-        {first !== undefined && <path class="sec-mark" d={`M${x(first.x)} ${y(0)}V${y(first.y)}H${x(0)}`} />}
-        {lines.map(
-          ({ runId, mark }) =>
-            isKnown(mark) && (
-              <circle
-                key={runId}
-                class="sec-point"
-                style={{ fill: `var(--cat-${colourSlot(runId)})` }}
-                r={4}
-                cx={x(mark.x)}
-                cy={y(mark.y)}
-              />
-            ),
-        )}
-      </svg>
-    </div>
+        </>
+      )}
+    </SmallChart>
   );
 }
 

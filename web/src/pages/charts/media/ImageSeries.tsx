@@ -1,134 +1,40 @@
-/** Pictures of one series: a step slider, and the runs side by side. */
+/** Pictures of one series: how large they are, and what was marked in them. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../../data/format";
 import type { FullRecord } from "../../../data/requests";
-import { fileName, save } from "../../../data/save-file";
-import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
+import { ToolButton, Waiting } from "../../../plot/Figure";
 import { pixels } from "../../../plot/figure-options";
-import { type Holder, holdersOf } from "../../../plot/series";
-import { useFullRecords, useRecords, wantedOf } from "../../../plot/useRecords";
-import { useNear, useWidth } from "../../../ui/useWidth";
+import { useWidth } from "../../../ui/useWidth";
 import type { ImageHead } from "../../../wire";
-import { stepByKey, StepSlider } from "../StepSlider";
+import { Series } from "../Series";
 import { Player } from "./Player";
 import { decodePicture, mediaType, type Reel, reelOfGif, sniff } from "./reel";
 
-const HEIGHT = 180;
-
 export function ImageSeries({ name }: { name: string }) {
-  const place = useRef<HTMLElement>(null);
-  const isNear = useNear(place);
   const [zoom, setZoom] = useState<Zoom>("fit");
   const [factor, setFactor] = useState(1);
-  const holders = holdersOf("image", name);
-  const stepped = useRecords("image", name, holders, isNear);
-  const { value, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);
-  const head = headOf(value);
   return (
-    <Figure
-      place={place}
-      title={name}
-      span={holders.length}
-      remark={head !== null && `${head.width}×${head.height}`}
+    <Series
+      kind="image"
+      name={name}
+      height={180}
+      remark={({ entry: { head } }) => (head.kind === "image" ? `${head.width}×${head.height}` : "")}
       tools={
         <div class="sec-tools" role="group" aria-label={`Zoom of ${name}`}>
           <ToolButton glyph="minus" name={`Zoom out of ${name}`} press={() => setZoom(zoomed(factor, -1))} />
-          <ToolButton
-            glyph="fit"
-            name={`Fit ${name}`}
-            isPressed={zoom === "fit"}
-            press={() => setZoom("fit")}
-          />
+          <ToolButton glyph="fit" name={`Fit ${name}`} isPressed={zoom === "fit"} press={() => setZoom("fit")} />
           <ToolButton glyph="plus" name={`Zoom into ${name}`} press={() => setZoom(zoomed(factor, 1))} />
         </div>
       }
-      onKeyDown={(event) => stepByKey(event, stepped)}
-    >
-      {value === null ? (
-        <Waiting
-          problem={stepped.problem || problem}
-          height={HEIGHT}
-          retry={stepped.state === "failed" ? stepped.retry : retry}
-        />
-      ) : (
-        <>
-          <div class="sec-side">
-            {holders.map((holder) => (
-              <RunPicture
-                key={holder.run.id}
-                name={name}
-                holder={holder}
-                isNamed={holders.length > 1}
-                record={value.get(holder.run.id) ?? null}
-                firstStep={stepped.recordsOf(holder.run.id)[0]?.step ?? null}
-                zoom={zoom}
-                onFactor={setFactor}
-              />
-            ))}
-          </div>
-          <StepSlider name={name} stepped={stepped} />
-        </>
-      )}
-    </Figure>
-  );
-}
-
-function headOf(records: ReadonlyMap<string, FullRecord> | null): ImageHead | null {
-  const head = records?.values().next().value?.entry.head;
-  return head?.kind === "image" ? head : null;
-}
-
-interface RunPictureProps {
-  name: string;
-  holder: Holder;
-  isNamed: boolean;
-  record: FullRecord | null;
-  firstStep: number | null;
-  zoom: Zoom;
-  onFactor: (factor: number) => void;
-}
-
-function RunPicture({ name, holder: { run }, isNamed, record, firstStep, zoom, onFactor }: RunPictureProps) {
-  if (record === null) {
-    return (
-      <div class="sec-one">
-        {isNamed && <RunTag run={run} />}
-        <p class="muted fs-1">
-          {firstStep === null ? "nothing yet" : `begins at step ${formatCount(firstStep)}`}
-        </p>
-      </div>
-    );
-  }
-  const { head, step } = record.entry;
-  const boxes =
-    head.kind === "image" && head.boxes.length > 0
-      ? `, ${formatNumberOf(head.boxes.length, "box", "boxes")}`
-      : "";
-  const Shown = sniff(record.bytes) === "gif" ? MovingPicture : Picture;
-  return (
-    <div class="sec-one">
-      <div class="sec-one-head">
-        {isNamed ? <RunTag run={run} /> : <span />}
-        <span class="muted fs-1">step {formatCount(step)}</span>
-        <ToolButton
-          glyph="save"
-          name={`Save ${name} of ${run.name}`}
-          press={() =>
-            save(
-              fileName([run.name, name, step], sniff(record.bytes) || "bin"),
-              record.bytes,
-              mediaType(record.bytes),
-            )
-          }
-        />
-      </div>
-      <Shown
-        label={`${name} of ${run.name} at step ${formatCount(step)}${boxes}`}
-        record={record}
-        zoom={zoom}
-        onFactor={onFactor}
-      />
-    </div>
+      saved={({ bytes }) => ({ extension: sniff(bytes) || "bin", type: mediaType(bytes) })}
+      show={(run, record) => {
+        const { head, step } = record.entry;
+        const boxes = head.kind === "image" && head.boxes.length > 0 ? `, ${formatNumberOf(head.boxes.length, "box", "boxes")}` : "";
+        const label = `${name} of ${run.name} at step ${formatCount(step)}${boxes}`;
+        const Shown = sniff(record.bytes) === "gif" ? MovingPicture : Picture;
+        return <Shown label={label} record={record} zoom={zoom} onFactor={setFactor} />;
+      }}
+    />
   );
 }
 

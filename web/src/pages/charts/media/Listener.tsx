@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { formatSeconds } from "../../../data/format";
 import type { FullRecord } from "../../../data/requests";
 import { Drawing, type Ink } from "../../../plot/Drawing";
-import { ToolButton } from "../../../plot/Figure";
+import { Problem, Slider, ToolButton } from "../../../plot/Figure";
 import { lengthOf, peaksOf, play, playing, readWav, type Sound, stop } from "./wav";
 
 const HEIGHT = 72;
@@ -17,14 +17,7 @@ interface Props {
 
 export function Listener({ label, record, colour }: Props) {
   const { sound, problem } = useMemo(() => soundOf(record), [record]);
-  if (sound === null) {
-    return (
-      <div class="sec-problem" role="alert">
-        <b>This could not be played</b>
-        <span>{problem}</span>
-      </div>
-    );
-  }
+  if (sound === null) return <Problem title="This could not be played" problem={problem} />;
   return <Wave label={label} sound={sound} colour={colour} />;
 }
 
@@ -75,14 +68,12 @@ function Wave({ label, sound, colour }: { label: string; sound: Sound; colour: n
           isDisabled={length === 0}
           press={() => (isPlaying ? stop() : play(sound, position >= length - 0.01 ? 0 : position))}
         />
-        <input
-          type="range"
-          min={0}
-          max={NUM_PLACES}
-          value={Math.round(place * NUM_PLACES)}
-          aria-label={`Position in ${label}`}
-          aria-valuetext={`${formatSeconds(position)} of ${formatSeconds(length)}`}
-          onInput={(event) => seek((Number(event.currentTarget.value) / NUM_PLACES) * length)}
+        <Slider
+          label={`Position in ${label}`}
+          text={`${formatSeconds(position)} of ${formatSeconds(length)}`}
+          at={Math.round(place * NUM_PLACES)}
+          last={NUM_PLACES}
+          set={(to) => seek((to / NUM_PLACES) * length)}
         />
         <span class="sec-out">{formatSeconds(position)}</span>
       </div>

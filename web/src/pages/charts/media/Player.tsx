@@ -1,6 +1,6 @@
 /** Frames of a video on a canvas: play, pause, speed, any frame. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { ToolButton } from "../../../plot/Figure";
+import { Problem, Slider, ToolButton } from "../../../plot/Figure";
 import { pixels } from "../../../plot/figure-options";
 import { useWidth } from "../../../ui/useWidth";
 import { fitFactor } from "./ImageSeries";
@@ -50,10 +50,7 @@ export function Player({ label, reel }: Props) {
           />
         </div>
       ) : (
-        <div class="sec-problem" role="alert">
-          <b>This could not be shown</b>
-          <span>{problem}</span>
-        </div>
+        <Problem problem={problem} />
       )}
       <div class="sec-slider">
         <ToolButton
@@ -62,17 +59,14 @@ export function Player({ label, reel }: Props) {
           isDisabled={last === 0}
           press={() => setIsPlaying(!isPlaying)}
         />
-        <input
-          type="range"
-          min={0}
-          max={Math.max(1, last)}
-          value={shown}
-          disabled={last === 0}
-          aria-label={`Frame of ${label}`}
-          aria-valuetext={`frame ${shown + 1} of ${last + 1}`}
-          onInput={(event) => {
+        <Slider
+          label={`Frame of ${label}`}
+          text={`frame ${shown + 1} of ${last + 1}`}
+          at={shown}
+          last={last}
+          set={(to) => {
             setIsPlaying(false);
-            setFrame(Number(event.currentTarget.value));
+            setFrame(to);
           }}
         />
         <span class="sec-out">

@@ -4,9 +4,10 @@ import { formatCount, formatNumberOf } from "../../../data/format";
 import { addressOf } from "../../../data/route";
 import { colourOf, runsById, type RunSeries } from "../../../data/runs";
 import * as store from "../../../data/store";
-import { LineChart } from "../../../plot/LineChart";
-import { type Line, pointsKey, useSeries } from "../../../plot/lines";
+import { LineChart } from "../../../plot/SmallChart";
+import type { Line } from "../../../plot/lines";
 import { Section } from "../../../plot/tensor/Facts";
+import { useSeries } from "../../../plot/useSeries";
 import { isLive } from "../../../ui/run-states";
 import type { OpSeriesAnswer, PassDocument, PassListing, SeriesListing } from "../../../wire";
 import { useRunIndex } from "./useRunIndex";
@@ -164,12 +165,11 @@ function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
   const found = seriesNamedAfter(series.values(), addresses);
   const scalars = found.filter(({ kind }) => kind === "scalar").slice(0, MAX_CHARTS);
   const others = found.filter(({ kind }) => kind === "tensor" || kind === "histogram");
-  const { points } = useSeries(scalars.map(({ name }) => ({ run_id: runId, name })));
+  const known = useSeries(scalars.map(({ name }) => ({ run_id: runId, name })));
   return (
     <>
       {scalars.map(({ name, count }) => {
-        const known = points.get(pointsKey(runId, name));
-        const [x, y] = [known?.steps ?? [], known?.values ?? []];
+        const { x, mean: y } = known.of(runId, name);
         return (
           <figure key={name} class="small-chart">
             <figcaption class="muted fs-1 clip" title={name}>

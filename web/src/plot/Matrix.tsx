@@ -1,8 +1,9 @@
 /** Numbers as a picture: rows down, with their labels beside them; the same items or something else across. */
-import { useEffect, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { themeTick } from "../data/store";
 import { paintValue, readPalette, type Scale } from "../ui/colour-scale";
 import { type Room, useSize } from "../ui/useSize";
+import { Pixels, shareUnder } from "./Pixels";
 import { labelColour, type Labelled, stretchesOf } from "./labels";
 import "./matrix.css";
 
@@ -38,26 +39,19 @@ const LINE = 13;
 
 export function Matrix({ values, numRows, numColumns, of, isSquare, scale, summary, at, onAt, onChoose, chosen }: Props) {
   const [box, room] = useSize<HTMLDivElement>();
-  const canvas = useRef<HTMLCanvasElement>(null);
   const hasLabels = of.labels.length > 0;
   const names = namesWidth(of.labels);
   const { left, top, width, height } = frameOf(room, hasLabels ? names + BAND : 0, isSquare);
   const isThere = width > 0 && height > 0 && numRows > 0;
   const tick = themeTick.value;
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (context == null || numRows === 0 || numColumns === 0) return;
+  const picture = useMemo(() => {
     const [pixels, palette] = [new Uint8ClampedArray(4 * numRows * numColumns), readPalette(scale.map)];
     for (let cell = 0; cell < numRows * numColumns; cell++) paintValue(pixels, 4 * cell, values[cell]!, scale, palette);
-    context.putImageData(new ImageData(pixels, numColumns, numRows), 0, 0);
-  }, [values, numColumns, scale.low, scale.high, scale.map, tick, isThere]);
+    return { width: numColumns, height: numRows, pixels };
+  }, [values, numColumns, scale.low, scale.high, scale.map, tick]);
   const cellUnder = (event: MouseEvent): Cell => {
-    const area = canvas.current!.getBoundingClientRect();
-    const place = (part: number, count: number): number => inside(Math.floor(part * count), count);
-    return {
-      row: place((event.clientY - area.top) / area.height, numRows),
-      column: place((event.clientX - area.left) / area.width, numColumns),
-    };
+    const [right, below] = shareUnder(event);
+    return { row: inside(Math.floor(below * numRows), numRows), column: inside(Math.floor(right * numColumns), numColumns) };
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const next = movedCell(at, event, numRows, numColumns);
@@ -81,10 +75,8 @@ export function Matrix({ values, numRows, numColumns, of, isSquare, scale, summa
           onKeyDown={onKeyDown}
           onPointerLeave={() => onAt(null)}
         >
-          <canvas
-            ref={canvas}
-            width={numColumns}
-            height={numRows}
+          <Pixels
+            picture={picture}
             style={{ left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` }}
             onPointerMove={(event) => onAt(cellUnder(event))}
             onClick={(event) => onChoose(cellUnder(event))}

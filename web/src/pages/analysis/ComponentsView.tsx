@@ -4,6 +4,7 @@ import { formatValue } from "../../data/format";
 import { NumberTable } from "../../plot/NumberTable";
 import { Legend, Mark } from "../../plot/labels";
 import { formatTicks, linearTicks } from "../../plot/ticks";
+import { Select } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
 import { Chart, goToItem, LayerFigures, Levels, nearestOf, ReadingLine } from "./Figure";
 import { current, isTable } from "./choice";
@@ -70,21 +71,15 @@ function AxisChoice({ name, which }: { name: string; which: 0 | 1 }) {
   return (
     <label class="an-axis">
       <span class="muted">{name}</span>
-      <select
-        class="input sm"
+      <Select
+        look="input sm"
         value={String(axes.value[which])}
-        onChange={(event) => {
-          const next = Number(event.currentTarget.value);
+        options={Array.from({ length: NUM_COMPONENTS }, (_, at) => [String(at), `Component ${at + 1}`])}
+        set={(text) => {
           const [x, y] = axes.peek();
-          axes.value = which === 0 ? [next, y] : [x, next];
+          axes.value = which === 0 ? [Number(text), y] : [x, Number(text)];
         }}
-      >
-        {Array.from({ length: NUM_COMPONENTS }, (_, at) => (
-          <option key={at} value={String(at)}>
-            Component {at + 1}
-          </option>
-        ))}
-      </select>
+      />
     </label>
   );
 }

@@ -1,17 +1,16 @@
 /** The receptive field of a unit by its responses: what the input, or any layer, looks like when it responds. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
 import { layerOf } from "../../data/network/network-state";
 import * as net from "../../data/network/store";
 import { unitName } from "../../data/network/words";
 import { setParams } from "../../data/route";
-import { themeTick } from "../../data/store";
 import { ColourScale } from "../../plot/ColourScale";
 import { NumberTable } from "../../plot/NumberTable";
 import { rangeOf, readPalette, type Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { NetLayer } from "../../wire";
-import { LayerFigures, PlatePicture } from "./Figure";
+import { LayerFigures, Plate } from "./Figure";
 import { above, chooseUnit, chosenScale, isTable, minusMean, source, unitOf, variable } from "./choice";
 import { type Analysed, singlesOf, useBoth } from "./items";
 import { paintColours, paintPlate } from "./plates";
@@ -106,61 +105,38 @@ function Facts({ num_responses: responds, num_items: count, low, high }: Answere
 
 /** The layer as it is in the network now: to choose a unit from. */
 function UnitChoice({ layer, unit }: { layer: NetLayer; unit: number | null }) {
-  const [pointed, setPointed] = useState<number | null>(null);
   const block = net.values.value.get(layer.name);
-  const tick = themeTick.value;
   const values = useMemo(
     () => Float64Array.from({ length: layer.grid.num_units }, (_, one) => (block === undefined ? NaN : (net.valueOf(block, one) ?? NaN))),
     [block, layer],
   );
   const { scale } = chosenScale(`choice:${layer.name}`, rangeOf(values));
-  const plate = useMemo(() => paintPlate(layer.grid, values, scale, readPalette(scale.map)), [values, scale.low, scale.high, tick]);
-  const one = pointed ?? unit;
   return (
-    <div class="an-part">
-      <PlatePicture
-        grid={layer.grid}
-        plate={plate}
-        summary={`Units of ${layer.name}, ${variable.value} of the item that is shown. Arrows choose a unit.`}
-        chosen={unit}
-        onPoint={setPointed}
-        onChoose={(next) => chooseUnit(layer, next)}
-      />
-      <p class="an-reading">
-        {one === null ? `Units, by ${variable.value} now` : `${unitName(layer, one)}: ${formatValue(values[one] ?? NaN, 4)} now`}
-      </p>
-    </div>
+    <Plate
+      grid={layer.grid}
+      paint={() => paintPlate(layer.grid, values, scale, readPalette(scale.map))}
+      by={[values, scale.low, scale.high]}
+      summary={`Units of ${layer.name}, ${variable.value} of the item that is shown. Arrows choose a unit.`}
+      read={(one) => (one === null ? `Units, by ${variable.value} now` : `${unitName(layer, one)}: ${formatValue(values[one] ?? NaN, 4)} now`)}
+      chosen={unit}
+      onChoose={(next) => chooseUnit(layer, next)}
+    />
   );
 }
 
-interface PictureProps {
-  name: string;
-  from: NetLayer;
-  field: Float32Array;
-  scale: Scale;
-}
-
-function FieldPicture({ name, from, field, scale }: PictureProps) {
-  const [pointed, setPointed] = useState<number | null>(null);
-  const tick = themeTick.value;
+function FieldPicture({ name, from, field, scale }: { name: string; from: NetLayer; field: Float32Array; scale: Scale }) {
   const hasColours = isColour(from);
-  const plate = useMemo(() => {
-    if (hasColours) return paintColours(from.grid, field);
-    return paintPlate(from.grid, drawnOf(from, field), scale, readPalette(scale.map));
-  }, [field, from, hasColours, scale.low, scale.high, scale.map, tick]);
   if (isTable.value) return <UnitTable from={from} field={field} />;
   return (
-    <div class="an-part">
-      <PlatePicture
-        grid={from.grid}
-        plate={plate}
-        summary={`Receptive field of ${name} over ${from.name}.`}
-        chosen={null}
-        onPoint={setPointed}
-        onChoose={null}
-      />
-      <p class="an-reading">{pointed === null ? `On ${from.name}` : `${unitName(from, pointed)}: ${valueText(from, field, pointed)}`}</p>
-    </div>
+    <Plate
+      grid={from.grid}
+      paint={() => (hasColours ? paintColours(from.grid, field) : paintPlate(from.grid, drawnOf(from, field), scale, readPalette(scale.map)))}
+      by={[field, hasColours, scale.low, scale.high, scale.map]}
+      summary={`Receptive field of ${name} over ${from.name}.`}
+      read={(unit) => (unit === null ? `On ${from.name}` : `${unitName(from, unit)}: ${valueText(from, field, unit)}`)}
+      chosen={null}
+      onChoose={null}
+    />
   );
 }
 

@@ -1,10 +1,12 @@
 /** One picture with its name above it; what is under the pointer, and charts of items, in which one is led to. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { isConnected } from "../../data/connection";
 import { formatCount, formatShape, formatValue } from "../../data/format";
 import { sentence } from "../../data/network/words";
 import { setParams } from "../../data/route";
+import { themeTick } from "../../data/store";
+import { type Picture, Pixels, shareUnder } from "../../plot/Pixels";
 import { formatTicks, linearTicks } from "../../plot/ticks";
 import { cellOf, unitAt } from "../../stage3d/network/plates";
 import { Blank } from "../../ui/Blank";
@@ -13,7 +15,6 @@ import { useSize } from "../../ui/useSize";
 import type { Grid, NetContrast } from "../../wire";
 import { current, isTable, type Metric, showInNetwork } from "./choice";
 import { type Analysed, itemName, items, type Items, labelOf, type Look } from "./items";
-import type { Plate } from "./plates";
 
 interface FigureProps {
   label: string;
@@ -293,13 +294,16 @@ export function Levels({ low, high, most, left, right, y }: { low: number; high:
 
 // --- The plate of a layer as a picture: point at a unit to read it, click it to choose it.
 
-interface PlatePictureProps {
+interface PlateProps {
   grid: Grid;
-  plate: Plate;
+  /** Units as pixels. It is painted anew with any of `by`, and with the theme. */
+  paint: () => Picture;
+  by: readonly unknown[];
   summary: string;
+  /** What stands below it: of the unit under the pointer, or of the one that is chosen. */
+  read: (unit: number | null) => string;
   /** The unit that is outlined. */
   chosen: number | null;
-  onPoint: (unit: number | null) => void;
   /** Null where units cannot be chosen. */
   onChoose: ((unit: number) => void) | null;
 }
@@ -307,21 +311,15 @@ interface PlatePictureProps {
 /** Cells of a small layer are no larger than this. */
 const LARGEST_CELL = 40;
 
-export function PlatePicture({ grid, plate, summary, chosen, onPoint, onChoose }: PlatePictureProps) {
+export function Plate({ grid, paint, by, summary, read, chosen, onChoose }: PlateProps) {
+  const [pointed, setPointed] = useState<number | null>(null);
   const [box, room] = useSize<HTMLDivElement>();
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const { width, height, pixels } = plate;
+  const picture = useMemo(paint, [...by, grid, themeTick.value]);
+  const { width, height } = picture;
   const cell = Math.min(LARGEST_CELL, (room.width - 8) / width, (room.height - 8) / height);
-  const hasRoom = cell > 0;
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    context?.putImageData(new ImageData(pixels, width, height), 0, 0);
-  }, [plate, hasRoom]);
   const unitUnder = (event: MouseEvent): number | null => {
-    const area = canvas.current?.getBoundingClientRect();
-    if (area === undefined) return null;
-    const column = Math.floor(((event.clientX - area.left) / area.width) * width);
-    return unitAt(grid, { column, row: Math.floor(((event.clientY - area.top) / area.height) * height) });
+    const [across, down] = shareUnder(event);
+    return unitAt(grid, { column: Math.floor(across * width), row: Math.floor(down * height) });
   };
   const move = (event: KeyboardEvent): void => {
     const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
@@ -340,42 +338,29 @@ export function PlatePicture({ grid, plate, summary, chosen, onPoint, onChoose }
     }
   };
   const place = chosen === null ? null : cellOf(grid, chosen);
+  const side = `${Math.max(4, cell)}px`;
   return (
-    <div class="an-room" ref={box}>
-      {hasRoom && (
-        <div
-          class="an-plate"
-          style={{ width: `${width * cell}px`, height: `${height * cell}px` }}
-          role="img"
-          aria-label={summary}
-          tabIndex={0}
-          onKeyDown={move}
-        >
-          <canvas
-            ref={canvas}
-            width={width}
-            height={height}
-            class={onChoose === null ? "" : "can"}
-            onPointerMove={(event) => onPoint(unitUnder(event))}
-            onPointerLeave={() => onPoint(null)}
-            onClick={(event) => {
-              const unit = unitUnder(event);
-              if (unit !== null) onChoose?.(unit);
-            }}
-          />
-          {place !== null && (
-            <i
-              class="an-chosen"
-              style={{
-                left: `${place.column * cell}px`,
-                top: `${place.row * cell}px`,
-                width: `${Math.max(4, cell)}px`,
-                height: `${Math.max(4, cell)}px`,
+    <div class="an-part">
+      <div class="an-room" ref={box}>
+        {cell > 0 && (
+          <div class="an-plate" style={{ width: `${width * cell}px`, height: `${height * cell}px` }} role="img" aria-label={summary} tabIndex={0} onKeyDown={move}>
+            <Pixels
+              picture={picture}
+              class={onChoose === null ? "" : "can"}
+              onPointerMove={(event) => setPointed(unitUnder(event))}
+              onPointerLeave={() => setPointed(null)}
+              onClick={(event) => {
+                const unit = unitUnder(event);
+                if (unit !== null) onChoose?.(unit);
               }}
             />
-          )}
-        </div>
-      )}
+            {place !== null && (
+              <i class="an-chosen" style={{ left: `${place.column * cell}px`, top: `${place.row * cell}px`, width: side, height: side }} />
+            )}
+          </div>
+        )}
+      </div>
+      <p class="an-reading">{read(pointed ?? chosen)}</p>
     </div>
   );
 }

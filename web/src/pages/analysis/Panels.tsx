@@ -1,5 +1,5 @@
 /** What is analysed: which items with which labels, and which layers. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { rank, runId } from "../../data/network/moments";
 import * as net from "../../data/network/store";
@@ -10,7 +10,9 @@ import * as page from "../../data/store";
 import { useAsked } from "../../data/useAsked";
 import { CellTable, hundredths, likenessCell } from "../../plot/CellTable";
 import { ColourScale } from "../../plot/ColourScale";
+import { Pixels } from "../../plot/Pixels";
 import { askPicture, paintThumbnail, pictureLayer } from "../../stage3d/network/item-pictures";
+import { Select } from "../../ui/Select";
 import { readPalette, type Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { NetLikenessAnswer } from "../../wire";
@@ -96,17 +98,11 @@ export function ChoicePanel() {
 
 type Options = readonly (readonly [value: string, title: string])[];
 
-function Choice({ name, value, set, options }: { name: string; value: string; set: (value: string) => void; options: Options }) {
+function Choice({ name, ...rest }: { name: string; value: string; set: (value: string) => void; options: Options }) {
   return (
     <label class="an-choice">
       <span>{name}</span>
-      <select class="input" value={value} onChange={(event) => set(event.currentTarget.value)}>
-        {options.map(([key, title]) => (
-          <option key={key} value={key}>
-            {title}
-          </option>
-        ))}
-      </select>
+      <Select {...rest} />
     </label>
   );
 }
@@ -187,7 +183,6 @@ export function ItemSection() {
 
 /** The picture of the item before stays until the next has come. */
 function ItemPicture({ all, place }: { all: Items; place: number }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
   const layer = pictureLayer(net.scene.value?.layers ?? []);
   const source = page.source.value;
   const [step, item] = [all.steps[place]!, all.items[place]!];
@@ -199,14 +194,8 @@ function ItemPicture({ all, place }: { all: Items; place: number }) {
       : null,
   );
   const tick = page.themeTick.value;
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (canvas.current === null || context == null || value === null || layer === null) return;
-    const { width, height, pixels } = paintThumbnail(layer.grid, value, readPalette("seq"));
-    Object.assign(canvas.current, { width, height });
-    context.putImageData(new ImageData(pixels, width, height), 0, 0);
-  }, [value, tick]);
-  return value === null ? null : <canvas ref={canvas} role="img" aria-label={`${describe(all, place)}, as ${layer?.name ?? "the input"} received it`} />;
+  const picture = useMemo(() => (layer === null || value === null ? null : paintThumbnail(layer.grid, value, readPalette("seq"))), [value, tick]);
+  return picture === null ? null : <Pixels picture={picture} role="img" aria-label={`${describe(all, place)}, as ${layer?.name ?? "the input"} received it`} />;
 }
 
 // --- How alike layers see the items: each against each, and how much labels count in each of them.

@@ -1,16 +1,15 @@
 /** What units respond to: the best label and the selectivity of all of them, and one of them in detail. */
 import { signal } from "@preact/signals";
-import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
 import { unitName } from "../../data/network/words";
-import { themeTick } from "../../data/store";
 import { ColourScale } from "../../plot/ColourScale";
 import { NumberTable } from "../../plot/NumberTable";
+import type { Picture } from "../../plot/Pixels";
 import { labelColour, Legend, Mark } from "../../plot/labels";
 import { rangeOf, readPalette, type Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { NetLayer } from "../../wire";
-import { Chart, LayerFigures, Levels, nearestOf, PlatePicture, ReadingLine } from "./Figure";
+import { Chart, LayerFigures, Levels, nearestOf, Plate, ReadingLine } from "./Figure";
 import { chooseUnit, chosenScale, current, isTable, unitOf } from "./choice";
 import { type Analysed, type Items, items, singlesOf, useAnalysis, useBoth } from "./items";
 import { paintKinds, paintPlate, readLabelColour } from "./plates";
@@ -71,29 +70,25 @@ export function NoLabels() {
 }
 
 function Pair({ value, scale }: { value: Answered; scale: Scale }) {
-  const [pointed, setPointed] = useState<number | null>(null);
   const { layer, items: all, data: tuned } = value;
   const what = shown.value;
-  const tick = themeTick.value;
-  const plate = useMemo(() => {
+  const paint = (): Picture => {
     if (what !== "best") return paintPlate(layer.grid, tuned[what], scale, readPalette(scale.map));
     const colours = all.labels.map((_, label) => readLabelColour(label, all.labels.length));
     return paintKinds(layer.grid, tuned.best, colours, readPalette("seq").none);
-  }, [value, what, scale.low, scale.high, scale.map, tick]);
+  };
   const unit = unitOf(layer);
   return (
     <div class="an-pair">
-      <div class="an-part">
-        <PlatePicture
-          grid={layer.grid}
-          plate={plate}
-          summary={`${WORDS[what]} of ${layer.grid.num_units} units of ${layer.name}. Arrows choose a unit.`}
-          chosen={unit}
-          onPoint={setPointed}
-          onChoose={(one) => chooseUnit(layer, one)}
-        />
-        <p class="an-reading">{unitText(layer, tuned, all.labels, pointed ?? unit)}</p>
-      </div>
+      <Plate
+        grid={layer.grid}
+        paint={paint}
+        by={[value, what, scale.low, scale.high, scale.map]}
+        summary={`${WORDS[what]} of ${layer.grid.num_units} units of ${layer.name}. Arrows choose a unit.`}
+        read={(one) => unitText(layer, tuned, all.labels, one)}
+        chosen={unit}
+        onChoose={(one) => chooseUnit(layer, one)}
+      />
       <div class="an-part">
         {unit === null ? <p class="muted fs-2 an-hint">Click a unit to see what it responds to.</p> : <OneUnit layer={layer} unit={unit} />}
       </div>

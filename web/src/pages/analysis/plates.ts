@@ -1,23 +1,18 @@
 /** Numbers of units as pixels, each where it lies on the plate of its layer. */
+import type { Picture } from "../../plot/Pixels";
 import { labelColour, MIXED_SHARE } from "../../plot/labels";
 import { cellOf, plateSize } from "../../stage3d/network/plates";
 import { mix } from "../../stage3d/points/colours";
 import { type Palette, paintValue, rangeOf, type Rgb, type Scale, themeColours } from "../../ui/colour-scale";
 import type { Grid } from "../../wire";
 
-export interface Plate {
-  readonly width: number;
-  readonly height: number;
-  readonly pixels: Uint8ClampedArray<ArrayBuffer>;
-}
-
 /** Between tiles it is clear. */
-function emptyPlate(grid: Grid): Plate {
+function emptyPlate(grid: Grid): Picture {
   const { columns: width, rows: height } = plateSize(grid);
   return { width, height, pixels: new Uint8ClampedArray(4 * width * height) };
 }
 
-export function paintPlate(grid: Grid, values: ArrayLike<number>, scale: Scale, palette: Palette): Plate {
+export function paintPlate(grid: Grid, values: ArrayLike<number>, scale: Scale, palette: Palette): Picture {
   const plate = emptyPlate(grid);
   for (let unit = 0; unit < numCells(grid, values.length); unit++) {
     const { column, row } = cellOf(grid, unit);
@@ -32,7 +27,7 @@ function numCells(grid: Grid, count: number): number {
 }
 
 /** A colour picture, from the darkest to the brightest of its numbers. */
-export function paintColours(grid: Grid, values: ArrayLike<number> & Iterable<number>): Plate {
+export function paintColours(grid: Grid, values: ArrayLike<number> & Iterable<number>): Picture {
   const plate = emptyPlate(grid);
   const { min, max } = rangeOf(values) ?? { min: 0, max: 0 };
   const size = grid.rows * grid.columns;
@@ -49,7 +44,7 @@ export function paintColours(grid: Grid, values: ArrayLike<number> & Iterable<nu
 }
 
 /** Each unit in a colour of its own. */
-export function paintKinds(grid: Grid, kinds: ArrayLike<number>, colours: readonly Rgb[], none: Rgb): Plate {
+export function paintKinds(grid: Grid, kinds: ArrayLike<number>, colours: readonly Rgb[], none: Rgb): Picture {
   const plate = emptyPlate(grid);
   for (let unit = 0; unit < numCells(grid, kinds.length); unit++) {
     const { column, row } = cellOf(grid, unit);

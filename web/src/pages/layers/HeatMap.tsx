@@ -7,7 +7,7 @@ import { themeTick } from "../../data/store";
 import { formatTicks } from "../../plot/ticks";
 import { Blank } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
-import { parseHex, readPalette, type Rgb } from "../../ui/colour-scale";
+import { readPalette, themeColours } from "../../ui/colour-scale";
 import { Ramp } from "./HeatKey";
 import { type Band, type Inks, paintCells } from "./paint";
 import {
@@ -267,19 +267,10 @@ function Nothing() {
   );
 }
 
-// --- The colours of the map, read from the theme that is on now.
-
+/** The colours of the theme that is on now. */
 function readInks(): Inks {
-  const style = getComputedStyle(window.document.documentElement);
-  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
-  return {
-    seq: readPalette("seq").ramp,
-    div: readPalette("div").ramp,
-    danger: colour("--danger"),
-    dangerWeak: colour("--danger-weak"),
-    surface: colour("--surface"),
-    missing: colour("--line-2"),
-  };
+  const { ramp: seq, danger, surface, none } = readPalette("seq");
+  return { seq, div: readPalette("div").ramp, danger, dangerWeak: themeColours()("--danger-weak"), surface, missing: none };
 }
 
 // --- The numbers of the steps, under the map.

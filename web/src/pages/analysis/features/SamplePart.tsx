@@ -1,9 +1,10 @@
 /** One sample over all units of a layer: as a picture where the layer has planes, else as a line. */
-import { useEffect, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { formatCount, formatShare, formatValue } from "../../../data/format";
 import { askOf } from "../../../data/requests";
 import { themeTick } from "../../../data/store";
 import { useAsked } from "../../../data/useAsked";
+import { Pixels } from "../../../plot/Pixels";
 import { paintValue, readPalette, type Scale } from "../../../ui/colour-scale";
 import { type Room, useSize } from "../../../ui/useSize";
 import type { FeatureLayer, FeatureSampleAnswer } from "../../../wire";
@@ -57,29 +58,18 @@ function Picture({ of: { head, values }, layer, scale }: { of: Sample; layer: Fe
 /** Channels beside each other, as large as there is room for. */
 function Planes({ head, values, scale, summary }: Sample & { scale: Scale; summary: string }) {
   const [box, room] = useSize<HTMLDivElement>();
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const sheet = sheetOf(head.shape, room);
-  const isThere = room.width > 0 && room.height > 0;
   const tick = themeTick.value;
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (context == null) return;
-    const [pixels, palette] = [new Uint8ClampedArray(4 * sheet.width * sheet.height), readPalette(scale.map)];
+  const sheet = sheetOf(head.shape, room);
+  const { width, height, cell } = sheet;
+  const picture = useMemo(() => {
+    const [pixels, palette] = [new Uint8ClampedArray(4 * width * height), readPalette(scale.map)];
     for (let at = 0; at < values.length; at++) paintValue(pixels, 4 * sheet.placeOf(at), values[at]!, scale, palette);
-    context.putImageData(new ImageData(pixels, sheet.width, sheet.height), 0, 0);
-  }, [values, scale.low, scale.high, scale.map, tick, sheet.width, sheet.height, isThere]);
+    return { width, height, pixels };
+  }, [values, scale.low, scale.high, scale.map, tick, width, height]);
   return (
     <div class="an-room" ref={box}>
-      {isThere && (
-        <canvas
-          ref={canvas}
-          class="ft-planes"
-          role="img"
-          aria-label={summary}
-          width={sheet.width}
-          height={sheet.height}
-          style={{ width: `${sheet.width * sheet.cell}px`, height: `${sheet.height * sheet.cell}px` }}
-        />
+      {cell > 0 && (
+        <Pixels picture={picture} class="ft-planes" role="img" aria-label={summary} style={{ width: `${width * cell}px`, height: `${height * cell}px` }} />
       )}
     </div>
   );

@@ -5,6 +5,7 @@ import { formatCount, formatShare } from "../../../data/format";
 import { sentence } from "../../../data/network/words";
 import { setParams } from "../../../data/route";
 import { Blank } from "../../../ui/Blank";
+import { Select } from "../../../ui/Select";
 import { Failure, Figure } from "../Figure";
 import type { Followed } from "./follow";
 import * as store from "./store";
@@ -163,17 +164,11 @@ export function Choice({ name, param, value, usual, choices, all = store.listing
   return (
     <label class="ft-choice">
       <span>{name}</span>
-      <select
-        class="input"
+      <Select
         value={String(chosen)}
-        onChange={(event) => setParams({ [param]: Number(event.currentTarget.value) === usual ? null : event.currentTarget.value })}
-      >
-        {shown.map((one) => (
-          <option key={one} value={String(one)}>
-            {one >= all ? `all ${formatCount(all)}` : formatCount(one)}
-          </option>
-        ))}
-      </select>
+        options={shown.map((one) => [String(one), one >= all ? `all ${formatCount(all)}` : formatCount(one)])}
+        set={(next) => setParams({ [param]: Number(next) === usual ? null : next })}
+      />
     </label>
   );
 }

@@ -8,6 +8,8 @@ export interface Scale {
   readonly map: MapName;
   readonly low: number;
   readonly high: number;
+  /** By powers of ten: nought and less are the quiet end. */
+  readonly isLog?: boolean;
 }
 
 /** Both signs: diverging, with zero in the middle. One sign: sequential, with zero at its quiet end. */
@@ -29,6 +31,7 @@ function nearZero(least: number, most: number): number {
 
 /** Where a value stands on its scale, from 0 to 1. A scale without extent puts everything at its quiet point. */
 export function placeOn(scale: Scale, value: number): number {
+  if (scale.isLog === true) return value <= scale.low ? 0 : Math.min(1, Math.log(value / scale.low) / Math.log(scale.high / scale.low));
   const quiet = scale.map === "div" ? 0.5 : 0;
   const extent = scale.high - scale.low;
   if (extent === 0) return value === 0 ? quiet : scale.map === "div" ? (value > 0 ? 1 : 0) : 1;

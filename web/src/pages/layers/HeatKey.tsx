@@ -3,9 +3,10 @@ import { setParams } from "../../data/route";
 import { LimitFields } from "../../plot/ColourScale";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Picker";
+import type { Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import { formatFigure } from "./rows";
-import type { HeatScale, LogChoice } from "./scales";
+import type { LogChoice } from "./scales";
 import * as state from "./state";
 
 export function HeatKey() {
@@ -29,19 +30,19 @@ export function HeatKey() {
 }
 
 /** Colours between their limits. */
-export function Ramp({ scale }: { scale: HeatScale }) {
+export function Ramp({ scale }: { scale: Scale }) {
   const figure = state.shownFigure.value;
   return (
     <span class="heat-ramp">
       {formatFigure(figure, scale.low, { digits: 3 })}
       <span class={`ramp smooth ${scale.map}`} />
       <span class="ramp-end">{formatFigure(figure, scale.high, { digits: 3 })}</span>
-      <span class="muted is-log">{scale.isLog ? "log" : ""}</span>
+      <span class="muted is-log">{scale.isLog === true ? "log" : ""}</span>
     </span>
   );
 }
 
-function Limits({ scale }: { scale: HeatScale | null }) {
+function Limits({ scale }: { scale: Scale | null }) {
   const { limits, log } = state.wish.value;
   return (
     <div class="stack heat-limits">

@@ -209,18 +209,7 @@ function ProbeChart({ probes, layers, at }: ChartProps) {
   const place = (score: number): string => `${(100 * (Math.max(span.low, score) - span.low)) / (span.high - span.low)}%`;
   const known = [...probes.values()].find((one) => one.chance !== null)?.chance ?? null;
   const chance = known !== null && known >= span.low && known <= span.high ? known : null;
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowDown: 1, ArrowUp: -1, Home: -layers.length, End: layers.length }[event.key];
-    if (event.key === "Enter") store.chooseSight("values");
-    else if (by !== undefined) {
-      const now = layers.indexOf(store.layerAt.peek());
-      const next = Math.max(0, Math.min(layers.length - 1, now + by));
-      store.chooseLayer(layers[next]!);
-      list.current?.children[next]?.scrollIntoView({ block: "nearest" });
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const reveal = (row: number): void => list.current?.children[row]?.scrollIntoView({ block: "nearest" });
   return (
     <div class="ft-chart" ref={box}>
       <div class="ft-chart-axis" aria-hidden="true">
@@ -234,7 +223,7 @@ function ProbeChart({ probes, layers, at }: ChartProps) {
         </span>
         <span class="num">mean ± std</span>
       </div>
-      <ul ref={list} role="listbox" aria-label="Layers by score" tabIndex={0} onKeyDown={onKeyDown} aria-activedescendant={`ft-probe-${store.layerAt.value}`}>
+      <ul ref={list} role="listbox" aria-label="Layers by score" tabIndex={0} onKeyDown={(event) => store.stepLayer(event, layers, reveal)} aria-activedescendant={`ft-probe-${store.layerAt.value}`}>
         {layers.map((layer) => (
           <Row key={layer} layer={layer} probe={probes.get(layer)} isRunning={layer === at} {...{ ticks, place, chance }} />
         ))}

@@ -68,6 +68,19 @@ export function chooseSight(next: Sight): void {
   setParams({ see: next === "layers" ? null : next });
 }
 
+/** Keys of a list of layers: arrows go through those that are shown, Enter leads to the values. */
+export function stepLayer(event: KeyboardEvent, shown: readonly number[], reveal: (row: number) => void): void {
+  const by = { ArrowDown: 1, ArrowUp: -1, Home: -shown.length, End: shown.length }[event.key];
+  if (event.key === "Enter") chooseSight("values");
+  else if (by !== undefined && shown.length > 0) {
+    const next = Math.max(0, Math.min(shown.length - 1, shown.indexOf(layerAt.peek()) + by));
+    chooseLayer(shown[next]!);
+    reveal(next);
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
 let stopAll = (): void => undefined;
 
 /** Begin to follow which sets a source has. */

@@ -111,7 +111,7 @@ describe("a scale", () => {
 
   it("can be fixed", () => {
     const fixed = scaleFor("signed", extent(1, 2), { log: "auto", limits: [-1, 1] });
-    expect(fixed).toEqual({ map: "div", low: -1, high: 1 });
+    expect(fixed).toEqual({ map: "div", low: -1, high: 1, isLog: false });
   });
 
   it("does not give all of its colours to a single outlier, but a share does", () => {

@@ -12,7 +12,7 @@ import { Facts } from "../../../plot/tensor/Facts";
 import { DrawingOptions } from "../../../stage3d/points/ProjectorOptions";
 import { Blank } from "../../../ui/Blank";
 import { FilterField } from "../../../ui/FilterField";
-import { Icon } from "../../../ui/Icon";
+import { IconButton } from "../../../ui/IconButton";
 import { PanelPlace } from "../../../ui/PanelPlace";
 import { Segments } from "../../../ui/controls";
 import { panels, panelWidth, setPanel } from "../../../ui/panels";
@@ -148,9 +148,7 @@ export function FeaturesPage() {
       <PanelPlace side="left">
         <aside class="panel" aria-label="Features and layers">
           {width !== "wide" && (
-            <button class="btn quiet square hide" aria-label="Hide features and layers" onClick={() => setPanel("left", false)}>
-              <Icon name="hideLeft" />
-            </button>
+            <IconButton look="btn quiet square hide" icon="hideLeft" label="Hide features and layers" onClick={() => setPanel("left", false)} />
           )}
           <SetFacts />
           <LayerList />

@@ -5,6 +5,7 @@ import { formatCount, formatValue } from "../../data/format";
 import { list } from "../../data/network/moments";
 import { sentence } from "../../data/network/words";
 import { setParams } from "../../data/route";
+import { source } from "../../data/store";
 import { NumberTable } from "../../plot/NumberTable";
 import { labelColour, Legend } from "../../plot/labels";
 import { Blank } from "../../ui/Blank";
@@ -12,10 +13,9 @@ import { Segments } from "../../ui/controls";
 import { ComponentsView } from "./ComponentsView";
 import { FieldView } from "./FieldView";
 import { Chart, LayerFigures, Levels, ReadingLine, TableCheck } from "./Figure";
-import { ModeSwitch } from "./ModeSwitch";
 import { SimilarityView } from "./SimilarityView";
 import { TuningView } from "./TuningView";
-import { choice, current, first, isTable, metric, sight, type Sight, variable } from "./choice";
+import { choice, current, first, isAnalysis, isTable, metric, sight, type Sight, variable } from "./choice";
 import { type Analysed, doublesOf, followItems, itemName, items, labelOf, problem, useBoth } from "./items";
 import "./analysis.css";
 
@@ -213,4 +213,21 @@ function Body() {
   // Until the server has said which moments there are, nobody knows that there is none.
   if (choice.value === null) return list.value === null ? null : <Blank icon="only" title="No moment was recorded yet" />;
   return <View key={sight.value} />;
+}
+
+/** Between the network and what its layers make of the items. */
+export function ModeSwitch() {
+  // A page that is one file has nobody to ask.
+  if (source.value?.connection.value.state === "one-file") return null;
+  return (
+    <Segments
+      label="Shown"
+      words={[
+        ["network", "Network"],
+        ["analysis", "Analysis", "Similarity, components, clusters, tuning and receptive fields of the layers"],
+      ]}
+      chosen={isAnalysis.value ? "analysis" : "network"}
+      choose={(word) => setParams({ show: word === "analysis" ? "analysis" : null })}
+    />
+  );
 }

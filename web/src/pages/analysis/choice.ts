@@ -4,7 +4,7 @@ import { step } from "../../data/network/moments";
 import { numItems } from "../../data/network/network-state";
 import * as net from "../../data/network/store";
 import { weightVariable } from "../../data/network/words";
-import { go, param, setParams } from "../../data/route";
+import { go, param } from "../../data/route";
 import * as store from "../../data/store";
 import { autoScale, type Range, type Scale } from "../../ui/colour-scale";
 import type { NetItemChoice, NetLayer } from "../../wire";
@@ -27,10 +27,6 @@ export const NO_LABELS = "none";
 export const isAnalysis = computed(
   () => param("show") === "analysis" && store.source.value?.connection.value.state !== "one-file",
 );
-
-export function setAnalysis(isOn: boolean): void {
-  setParams({ show: isOn ? "analysis" : null });
-}
 
 export const sight = computed<Sight>(() => known(SIGHTS, param("see")));
 export const metric = computed<Metric>(() => known(METRICS, param("metric")));

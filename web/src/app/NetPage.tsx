@@ -1,6 +1,5 @@
 /** The page NetView with its analysis. */
-import { AnalysisStage } from "../pages/analysis/AnalysisStage";
-import { ModeSwitch } from "../pages/analysis/ModeSwitch";
+import { AnalysisStage, ModeSwitch } from "../pages/analysis/AnalysisStage";
 import { ChoicePanel, ItemSection, LikenessPanel } from "../pages/analysis/Panels";
 import { isAnalysis, scope } from "../pages/analysis/choice";
 import { type Analysis, NetViewPage } from "../pages/netview/NetViewPage";

@@ -1,4 +1,5 @@
 /** The colours of a picture with their limits in numbers, which can be fixed. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatValue } from "../data/format";
 import type { Scale } from "../ui/colour-scale";
@@ -11,82 +12,94 @@ interface Props {
 
 export function ColourScale({ scale, isAuto, onChange }: Props) {
   const [isOpen, setIsOpen] = useState(false);
-  const middle = (scale.low + scale.high) / 2;
+  const { low, high } = scale;
+  const limit = Math.max(Math.abs(low), Math.abs(high));
   return (
     <div class="scale">
       <button
         class="ramp-button"
         aria-expanded={isOpen}
-        aria-label={`Colours from ${formatValue(scale.low)} to ${formatValue(scale.high)}: set limits`}
+        aria-label={`Colours from ${formatValue(low)} to ${formatValue(high)}: set limits`}
         title="Set limits"
         onClick={() => setIsOpen(!isOpen)}
       >
         <span class={`ramp smooth ${scale.map}`} />
       </button>
       <div class="ramp-ends">
-        <span>{formatValue(scale.low, 3)}</span>
-        {scale.map === "div" && <span class="middle">{formatValue(middle, 3)}</span>}
+        <span>{formatValue(low, 3)}</span>
+        {scale.map === "div" && <span class="middle">{formatValue((low + high) / 2, 3)}</span>}
         <span>
           {!isAuto && <b>fixed </b>}
-          {formatValue(scale.high, 3)}
+          {formatValue(high, 3)}
         </span>
       </div>
-      {isOpen && <Limits scale={scale} isAuto={isAuto} onChange={onChange} />}
+      {isOpen && (
+        <div class="limits">
+          <LimitFields
+            ends={[low, high]}
+            isAuto={isAuto}
+            complaint={(from, to) => (from === to ? "The limits must differ." : "")}
+            onSet={(ends) => onChange(ends === null ? null : { ...scale, low: ends[0], high: ends[1] })}
+          >
+            <button class="btn sm" onClick={() => onChange({ map: "div", low: -limit, high: limit })}>
+              Centre on zero
+            </button>
+          </LimitFields>
+        </div>
+      )}
     </div>
   );
 }
 
-function Limits({ scale, isAuto, onChange }: Props) {
+// --- Two limits to type, and a way back to the automatic ones.
+
+type Ends = readonly [low: number, high: number];
+
+interface LimitsProps {
+  ends: Ends;
+  isAuto: boolean;
+  /** Why these cannot be the limits; empty where they can. */
+  complaint: (...ends: Ends) => string;
+  /** Null for automatic ones. */
+  onSet: (ends: Ends | null) => void;
+  children?: ComponentChildren;
+}
+
+export function LimitFields({ ends, isAuto, complaint, onSet, children }: LimitsProps) {
   const [error, setError] = useState("");
-  const set = (name: "low" | "high", text: string): void => {
+  const set = (which: 0 | 1, text: string): void => {
     const value = Number(text.replaceAll("\u2212", "-"));
-    const next = { ...scale, [name]: value };
-    if (text.trim() === "" || !Number.isFinite(value)) setError("A limit is a number.");
-    else if (next.low === next.high) setError("The limits must differ.");
-    else {
-      setError("");
-      onChange(next);
-    }
-  };
-  const centre = (): void => {
-    const limit = Math.max(Math.abs(scale.low), Math.abs(scale.high));
-    onChange({ map: "div", low: -limit, high: limit });
+    const next: Ends = which === 0 ? [value, ends[1]] : [ends[0], value];
+    const isNumber = text.trim() !== "" && Number.isFinite(value);
+    const problem = isNumber ? complaint(...next) : "A limit is a number.";
+    setError(problem);
+    if (problem === "") onSet(next);
   };
   return (
-    <div class="limits">
+    <>
       <div class="row">
-        <LimitField name="Low" value={scale.low} onSet={(text) => set("low", text)} />
-        <LimitField name="High" value={scale.high} onSet={(text) => set("high", text)} />
-        <button class="btn sm" disabled={isAuto} onClick={() => onChange(null)}>
+        {([0, 1] as const).map((which) => (
+          <input
+            key={which}
+            class="input sm"
+            type="text"
+            inputMode="decimal"
+            aria-label={which === 0 ? "Low limit" : "High limit"}
+            // As it can be typed: with a true minus, without groups.
+            value={String(Number(ends[which].toPrecision(4))).replace("-", "\u2212")}
+            onChange={(event) => set(which, event.currentTarget.value)}
+          />
+        ))}
+        <button class="btn sm" disabled={isAuto} onClick={() => onSet(null)}>
           Auto
         </button>
-        <button class="btn sm" onClick={centre}>
-          Centre on zero
-        </button>
+        {children}
       </div>
       {error !== "" && (
         <p class="hint" role="alert">
           {error}
         </p>
       )}
-    </div>
+    </>
   );
-}
-
-function LimitField({ name, value, onSet }: { name: string; value: number; onSet: (text: string) => void }) {
-  return (
-    <input
-      class="input sm"
-      type="text"
-      inputMode="decimal"
-      aria-label={`${name} limit`}
-      value={formatPlain(value)}
-      onChange={(event) => onSet(event.currentTarget.value)}
-    />
-  );
-}
-
-/** As it can be typed: with a true minus, without groups. */
-function formatPlain(value: number): string {
-  return String(Number(value.toPrecision(4))).replace("-", "\u2212");
 }

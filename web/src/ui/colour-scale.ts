@@ -8,6 +8,8 @@ export interface Scale {
   readonly map: MapName;
   readonly low: number;
   readonly high: number;
+  /** By powers of ten: nought and less are the quiet end. */
+  readonly isLog?: boolean;
 }
 
 /** Both signs: diverging, with zero in the middle. One sign: sequential, with zero at its quiet end. */
@@ -29,6 +31,7 @@ function nearZero(least: number, most: number): number {
 
 /** Where a value stands on its scale, from 0 to 1. A scale without extent puts everything at its quiet point. */
 export function placeOn(scale: Scale, value: number): number {
+  if (scale.isLog === true) return value <= scale.low ? 0 : Math.min(1, Math.log(value / scale.low) / Math.log(scale.high / scale.low));
   const quiet = scale.map === "div" ? 0.5 : 0;
   const extent = scale.high - scale.low;
   if (extent === 0) return value === 0 ? quiet : scale.map === "div" ? (value > 0 ? 1 : 0) : 1;
@@ -43,6 +46,22 @@ export function stepClass(scale: Scale, value: number): string {
   if (!Number.isFinite(value)) return "inf";
   const step = Math.round(placeOn(scale, value) * (STEPS[scale.map] - 1));
   return `${scale.map === "div" ? "d" : "q"}${step}`;
+}
+
+export interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The finite ones among some numbers; null where there are none. */
+export function rangeOf(values: Iterable<number>): Range | null {
+  let [min, max] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  return min <= max ? { min, max } : null;
 }
 
 export type Rgb = readonly [red: number, green: number, blue: number];
@@ -76,17 +95,32 @@ export interface Palette {
   readonly ramp: Uint8ClampedArray;
   readonly danger: Rgb;
   readonly surface: Rgb;
+  /** What is not there, or not defined: it is no fault. */
+  readonly none: Rgb;
 }
 
-/** The colours of the theme that is on now. */
-export function readPalette(map: MapName): Palette {
+/** Reads colours of the theme that is on now. */
+export function themeColours(): (token: string) => Rgb {
   const style = getComputedStyle(window.document.documentElement);
-  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
-  const stops = Array.from({ length: STEPS[map] }, (_, step) => colour(`--${map}-${step}`));
-  return { ramp: rampBytes(stops), danger: colour("--danger"), surface: colour("--surface") };
+  return (token) => parseHex(style.getPropertyValue(token));
 }
 
-/** Values as pixels, one each. Infinity is solid danger; NaN alternates it with a paler one, a hatch at this size. */
+export function readPalette(map: MapName): Palette {
+  const colour = themeColours();
+  const stops = Array.from({ length: STEPS[map] }, (_, step) => colour(`--${map}-${step}`));
+  return { ramp: rampBytes(stops), danger: colour("--danger"), surface: colour("--surface"), none: colour("--line-2") };
+}
+
+/** A value as the pixel at a place among bytes. Infinity is solid danger. */
+export function paintValue(pixels: Uint8ClampedArray, at: number, value: number, scale: Scale, palette: Palette, nan = palette.none): void {
+  const isThere = Number.isFinite(value);
+  const from = isThere ? Math.round(placeOn(scale, value) * 255) * 4 : 0;
+  const ink = isThere ? palette.ramp : Number.isNaN(value) ? nan : palette.danger;
+  for (let part = 0; part < 3; part++) pixels[at + part] = ink[from + part]!;
+  pixels[at + 3] = 255;
+}
+
+/** Values as pixels, one each. NaN alternates danger with a paler one, a hatch at this size. */
 export function paintValues(
   values: ArrayLike<number>,
   from: number,
@@ -96,16 +130,10 @@ export function paintValues(
   palette: Palette,
 ): Uint8ClampedArray<ArrayBuffer> {
   const pixels = new Uint8ClampedArray(width * height * 4);
-  const pale = palette.danger.map((part, at) => Math.round(0.4 * part + 0.6 * palette.surface[at]!));
+  const pale = palette.danger.map((part, at) => Math.round(0.4 * part + 0.6 * palette.surface[at]!)) as unknown as Rgb;
   for (let at = 0; at < width * height; at++) {
-    const value = values[from + at]!;
-    if (Number.isFinite(value)) {
-      const step = Math.round(placeOn(scale, value) * 255) * 4;
-      pixels.set(palette.ramp.subarray(step, step + 4), at * 4);
-      continue;
-    }
-    const isPale = Number.isNaN(value) && (Math.floor(at / width) + (at % width)) % 2 === 1;
-    pixels.set([...(isPale ? pale : palette.danger), 255], at * 4);
+    const isPale = (Math.floor(at / width) + (at % width)) % 2 === 1;
+    paintValue(pixels, 4 * at, values[from + at]!, scale, palette, isPale ? pale : palette.danger);
   }
   return pixels;
 }

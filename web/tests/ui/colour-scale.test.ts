@@ -76,6 +76,7 @@ test("NaN and infinity are never painted in a colour of the ramp", () => {
     ]),
     danger: [200, 20, 30],
     surface: [255, 255, 255],
+    none: [7, 8, 9],
   };
   const values = [0, 1, Number.NaN, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const pixels = paintValues(values, 0, 3, 2, { map: "seq", low: 0, high: 1 }, palette);

@@ -1,76 +1,54 @@
 /** What the layers make of the items: one kind of picture at a time, of one layer or of two beside each other. */
 import type { FunctionComponent } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
 import { list } from "../../data/network/moments";
 import { sentence } from "../../data/network/words";
 import { setParams } from "../../data/route";
-import { formatTicks, linearTicks } from "../../plot/ticks";
+import { source } from "../../data/store";
+import { NumberTable } from "../../plot/NumberTable";
+import { labelColour, Legend } from "../../plot/labels";
 import { Blank } from "../../ui/Blank";
 import { Segments } from "../../ui/controls";
-import { useSize } from "../../ui/useSize";
 import { ComponentsView } from "./ComponentsView";
 import { FieldView } from "./FieldView";
-import { Figure, goToItem, Legend, ReadingLine, stepItem } from "./Figure";
-import { ModeSwitch } from "./ModeSwitch";
+import { Chart, LayerFigures, Levels, ReadingLine, TableCheck } from "./Figure";
 import { SimilarityView } from "./SimilarityView";
 import { TuningView } from "./TuningView";
-import { choice, current, first, isTable, metric, second, sight, type Sight, variable } from "./choice";
-import {
-  type Analysed,
-  doublesOf,
-  followItems,
-  itemName,
-  items,
-  labelOf,
-  problem,
-  useAnalysis,
-} from "./items";
-import { labelColour } from "./pixels";
+import { choice, current, first, isAnalysis, isTable, metric, sight, type Sight, variable } from "./choice";
+import { type Analysed, doublesOf, followItems, itemName, items, labelOf, problem, useBoth } from "./items";
 import "./analysis.css";
 
 // --- The items as a tree: those that are most alike are joined first.
 
-type Answered = Analysed<"net_similarity">;
+type Answered = Analysed<"net_similarity", readonly Join[]>;
+
+const MOST_ROWS = 200;
 
 function ClustersView() {
   const kind = metric.value;
-  const asked = [
-    useAnalysis("net_similarity", first.value, { metric: kind }),
-    useAnalysis("net_similarity", second.value, { metric: kind }),
-  ];
+  const looks = useBoth("net_similarity", () => ({ metric: kind }), (reply): readonly Join[] => {
+    const { leaves, by_tree: standing } = reply.answer;
+    const at = new Map(standing.map((place, one) => [place, one]));
+    const tree = doublesOf(reply, 4 * Math.max(0, leaves.length - 1));
+    return joinsOf(tree, leaves.map((place) => at.get(place) ?? 0));
+  });
   const all = items.value;
   return (
     <>
-      <div class="an-figures">
-        {[first.value, second.value].map((layer, at) => {
-          const { value, problem, retry } = asked[at]!;
-          if (layer === null) return null;
-          const isIts = value?.layer.name === layer.name;
-          return (
-            <Figure
-              key={at}
-              layer={layer}
-              problem={problem}
-              retry={retry}
-              isReady={isIts}
-              isOld={isIts && value.items !== all}
-              note={value?.head.note ?? ""}
-              facts={<span class="muted">Joined by the mean distance of their members</span>}
-            >
-              {value !== null && <Tree value={value} />}
-            </Figure>
-          );
-        })}
-      </div>
+      <LayerFigures
+        looks={looks}
+        facts={() => <span class="muted">Joined by the mean distance of their members</span>}
+        draw={(value) => value !== null && <Tree value={value} />}
+      />
       <ReadingLine />
-      <div class="an-below">{all !== null && <Legend items={all} />}</div>
+      <div class="an-below">{all !== null && <Legend of={all} />}</div>
     </>
   );
 }
 
 function Tree({ value }: { value: Answered }) {
-  const joins = useMemo(() => treeOf(value), [value]);
+  const joins = value.data;
   if (joins.length === 0) {
     return (
       <Blank icon="tree" title="There is no tree">
@@ -78,117 +56,66 @@ function Tree({ value }: { value: Answered }) {
       </Blank>
     );
   }
-  return isTable.value ? <JoinTable joins={joins} /> : <Dendrogram value={value} joins={joins} />;
-}
-
-function treeOf({ head, bytes }: Answered): Join[] {
-  const { leaves, by_tree: standing } = head;
-  const at = new Map(standing.map((place, one) => [place, one]));
-  const tree = doublesOf(bytes, 4 * Math.max(0, leaves.length - 1));
-  return joinsOf(
-    tree,
-    leaves.map((place) => at.get(place) ?? 0),
+  if (!isTable.value) return <Dendrogram value={value} />;
+  const last = joins.slice(-MOST_ROWS).reverse();
+  return (
+    <NumberTable
+      label="Table of clusters"
+      head={["Clusters left", "Distance of the two that are joined", "Items joined"]}
+      rows={last.map(({ distance, count }, at) => [formatCount(at + 1), formatValue(distance, 4), formatCount(count)])}
+    />
   );
 }
 
 const [LEFT, EDGE, BAND, LINE] = [52, 12, 10, 13];
 const [MOST_LETTERS, LETTER] = [12, 7];
 
-function Dendrogram({ value, joins }: { value: Answered; joins: readonly Join[] }) {
-  const [box, room] = useSize<HTMLDivElement>();
-  const { items: all, head } = value;
+function Dendrogram({ value: { data: joins, items: all, head, layer } }: { value: Answered }) {
   const order = head.by_tree;
-  const [width, height] = [Math.floor(room.width), Math.floor(room.height)];
-  const pitch = (width - LEFT - EDGE) / order.length;
-  const hasNames = pitch >= LINE;
   const names = order.map((place) => (labelOf(all, place) || itemName(all, place)).slice(0, MOST_LETTERS));
   const longest = Math.max(...names.map(({ length }) => length));
-  const bottom = height - BAND - EDGE - (hasNames ? longest * LETTER : 0);
   const most = Math.max(...joins.map(({ distance }) => distance), 1e-12);
-  const x = (place: number): number => LEFT + (place + 0.5) * pitch;
-  const y = (distance: number): number => bottom - (distance / most) * (bottom - EDGE);
-  const ticks = linearTicks({ low: 0, high: most });
-  const texts = formatTicks(ticks);
   const at = current.value === null ? -1 : order.indexOf(current.value);
-  const pointAt = (event: PointerEvent): void => {
-    const area = (event.currentTarget as Element).getBoundingClientRect();
-    current.value = order[Math.floor((event.clientX - area.left - LEFT) / pitch)] ?? null;
-  };
   return (
-    <div class="an-room" ref={box}>
-      {width > 0 && height > 0 && (
-        <svg
-          class="an-chart"
-          width={width}
-          height={height}
-          role="img"
-          aria-label={`Tree of ${order.length} items of ${value.layer.name}, joined up to a distance of ${formatValue(most, 3)}. Arrows move, Enter shows the item in the network.`}
-          tabindex={0}
-          onPointerMove={pointAt}
-          onPointerLeave={() => (current.value = null)}
-          onClick={() => current.peek() !== null && goToItem(all, current.peek()!)}
-          onKeyDown={(event) => stepItem(event, order, all)}
-        >
-          {ticks.map((tick, one) => (
-            <g key={tick}>
-              <path class="grid" d={`M${LEFT} ${Math.round(y(tick)) + 0.5}H${width - EDGE}`} />
-              <text class="e" x={LEFT - 6} y={y(tick) + 4}>
-                {texts[one]}
-              </text>
-            </g>
-          ))}
-          <text class="c title" transform={`translate(11 ${(EDGE + bottom) / 2}) rotate(-90)`}>
-            {metric.value === "euclidean" ? "Distance" : `1 − ${metric.value}`}
-          </text>
-          <path class="an-tree" d={pathOf(joins, x, y)} />
-          {order.map((place, one) => (
-            <rect
-              key={place}
-              x={LEFT + one * pitch}
-              y={bottom + 3}
-              width={Math.max(1, pitch - (pitch > 3 ? 1 : 0))}
-              height={BAND}
-              fill={all.labels.length > 0 ? labelColour(all.label_of[place], all.labels.length) : "var(--line-2)"}
-            />
-          ))}
-          {hasNames &&
-            order.map((place, one) => (
-              <text key={place} class="e" transform={`translate(${x(one) + 4} ${bottom + BAND + 8}) rotate(-90)`}>
-                {names[one]}
-              </text>
+    <Chart
+      summary={`Tree of ${order.length} items of ${layer.name}, joined up to a distance of ${formatValue(most, 3)}. Arrows move, Enter shows the item in the network.`}
+      items={all}
+      order={order}
+      draw={(width, height) => {
+        const pitch = (width - LEFT - EDGE) / order.length;
+        const hasNames = pitch >= LINE;
+        const bottom = height - BAND - EDGE - (hasNames ? longest * LETTER : 0);
+        const x = (place: number): number => LEFT + (place + 0.5) * pitch;
+        const y = (distance: number): number => bottom - (distance / most) * (bottom - EDGE);
+        const picture = (
+          <>
+            <Levels low={0} high={most} left={LEFT} right={width - EDGE} y={y} />
+            <text class="c title" transform={`translate(11 ${(EDGE + bottom) / 2}) rotate(-90)`}>
+              {metric.value === "euclidean" ? "Distance" : `1 − ${metric.value}`}
+            </text>
+            <path class="an-tree" d={pathOf(joins, x, y)} />
+            {order.map((place, one) => (
+              <g key={place}>
+                <rect
+                  x={LEFT + one * pitch}
+                  y={bottom + 3}
+                  width={Math.max(1, pitch - (pitch > 3 ? 1 : 0))}
+                  height={BAND}
+                  fill={all.labels.length > 0 ? labelColour(all.label_of[place], all.labels.length) : "var(--line-2)"}
+                />
+                {hasNames && (
+                  <text class="e" transform={`translate(${x(one) + 4} ${bottom + BAND + 8}) rotate(-90)`}>
+                    {names[one]}
+                  </text>
+                )}
+              </g>
             ))}
-          {at >= 0 && <rect class="an-outline" x={LEFT + at * pitch} y={bottom + 2} width={Math.max(3, pitch)} height={BAND + 2} />}
-        </svg>
-      )}
-    </div>
-  );
-}
-
-const MOST_ROWS = 200;
-
-function JoinTable({ joins }: { joins: readonly Join[] }) {
-  const last = [...joins].reverse().slice(0, MOST_ROWS);
-  return (
-    <div class="an-table" role="region" aria-label="Table of clusters" tabIndex={0}>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Clusters left</th>
-            <th scope="col">Distance of the two that are joined</th>
-            <th scope="col">Items joined</th>
-          </tr>
-        </thead>
-        <tbody>
-          {last.map(({ distance, count }, at) => (
-            <tr key={at}>
-              <td>{formatCount(at + 1)}</td>
-              <td>{formatValue(distance, 4)}</td>
-              <td>{formatCount(count)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+            {at >= 0 && <rect class="an-outline" x={LEFT + at * pitch} y={bottom + 2} width={Math.max(3, pitch)} height={BAND + 2} />}
+          </>
+        );
+        return { picture, itemAt: (left) => order[Math.floor((left - LEFT) / pitch)] ?? null };
+      }}
+    />
   );
 }
 
@@ -260,10 +187,7 @@ export function AnalysisStage() {
         <span class="sep" />
         <Segments label="Analysis" words={WORDS} chosen={sight.value} choose={(word) => setParams({ see: word === "similarity" ? null : word })} />
         <span class="grow" />
-        <label class="check">
-          <input type="checkbox" checked={isTable.value} onChange={(event) => setParams({ table: event.currentTarget.checked ? "yes" : null })} />
-          Show as table
-        </label>
+        <TableCheck />
       </div>
       <Body />
     </section>
@@ -289,4 +213,21 @@ function Body() {
   // Until the server has said which moments there are, nobody knows that there is none.
   if (choice.value === null) return list.value === null ? null : <Blank icon="only" title="No moment was recorded yet" />;
   return <View key={sight.value} />;
+}
+
+/** Between the network and what its layers make of the items. */
+export function ModeSwitch() {
+  // A page that is one file has nobody to ask.
+  if (source.value?.connection.value.state === "one-file") return null;
+  return (
+    <Segments
+      label="Shown"
+      words={[
+        ["network", "Network"],
+        ["analysis", "Analysis", "Similarity, components, clusters, tuning and receptive fields of the layers"],
+      ]}
+      chosen={isAnalysis.value ? "analysis" : "network"}
+      choose={(word) => setParams({ show: word === "analysis" ? "analysis" : null })}
+    />
+  );
 }

@@ -1,95 +1,47 @@
 /** Where the items lie along the directions in which a layer varies most. */
 import { signal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
-import { formatCount, formatValue } from "../../data/format";
+import { formatValue } from "../../data/format";
+import { NumberTable } from "../../plot/NumberTable";
+import { Legend, Mark } from "../../plot/labels";
 import { formatTicks, linearTicks } from "../../plot/ticks";
-import { useSize } from "../../ui/useSize";
-import { Figure, goToItem, Legend, Mark, ReadingLine, stepItem } from "./Figure";
-import { current, first, isTable, second } from "./choice";
-import { type Analysed, itemName, type Items, items, labelOf, singlesOf, useAnalysis } from "./items";
-import { labelColour, labelShape, rangeOf } from "./pixels";
+import { Select } from "../../ui/Select";
+import { rangeOf } from "../../ui/colour-scale";
+import { Chart, goToItem, LayerFigures, Levels, nearestOf, ReadingLine } from "./Figure";
+import { current, isTable } from "./choice";
+import { type Analysed, itemName, items, labelOf, singlesOf, useBoth } from "./items";
 
 const NUM_COMPONENTS = 6;
+const MOST_ROWS = 200;
 
 const axes = signal<readonly [number, number]>([0, 1]);
 
-interface Placed {
-  readonly places: readonly number[];
-  readonly columns: readonly Float32Array[];
-}
+/** A column for each component. */
+type Answered = Analysed<"net_components", readonly Float32Array[]>;
 
 export function ComponentsView() {
-  const asked = [
-    useAnalysis("net_components", first.value, { num_components: NUM_COMPONENTS }),
-    useAnalysis("net_components", second.value, { num_components: NUM_COMPONENTS }),
-  ];
-  const placed = [usePlaced(asked[0]!.value), usePlaced(asked[1]!.value)];
+  const looks = useBoth("net_components", () => ({ num_components: NUM_COMPONENTS }), (reply) => {
+    const { places, shares } = reply.answer;
+    const numbers = singlesOf(reply, places.length * shares.length);
+    return shares.map((_, column) => Float32Array.from(places, (_place, row) => numbers[row * shares.length + column]!));
+  });
   const all = items.value;
   return (
     <>
-      <div class="an-figures">
-        {[first.value, second.value].map((layer, at) => {
-          const { value, problem, retry } = asked[at]!;
-          const its = placed[at] ?? null;
-          if (layer === null) return null;
-          const isIts = value?.layer.name === layer.name;
-          return (
-            <Figure
-              key={at}
-              layer={layer}
-              problem={problem}
-              retry={retry}
-              isReady={isIts && its !== null}
-              isOld={isIts && value.items !== all}
-              note={value?.head.note ?? ""}
-              facts={value !== null && <Shares shares={value.head.shares} />}
-            >
-              {value !== null && its !== null && <Picture value={value} its={its} />}
-            </Figure>
-          );
-        })}
-      </div>
+      <LayerFigures
+        looks={looks}
+        facts={({ head }) => <Shares shares={head.shares} />}
+        draw={(value) => value !== null && (isTable.value ? <ItemTable value={value} /> : <Scatter value={value} />)}
+      />
       <ReadingLine />
       <div class="an-below">
         <div class="an-axes">
           <AxisChoice name="Across" which={0} />
           <AxisChoice name="Up" which={1} />
         </div>
-        {all !== null && <Legend items={all} />}
+        {all !== null && <Legend of={all} />}
       </div>
     </>
   );
-}
-
-function Picture({ value, its }: { value: Analysed<"net_components">; its: Placed }) {
-  const { shares } = value.head;
-  if (isTable.value) {
-    const columns = its.columns.map((values, at) => ({ title: `Component ${at + 1}`, values }));
-    return <ItemTable items={value.items} places={its.places} columns={columns} />;
-  }
-  const [across, up] = axes.value;
-  const none = new Float32Array(its.places.length);
-  const title = (at: number): string =>
-    at < shares.length ? `Component ${at + 1}: ${percent(shares[at]!)}` : `Component ${at + 1}: nothing varies`;
-  return (
-    <Scatter
-      points={{ places: its.places, x: its.columns[across] ?? none, y: its.columns[up] ?? none }}
-      items={value.items}
-      xTitle={title(across)}
-      yTitle={title(up)}
-      summary={`${its.places.length} items of ${value.layer.name} along ${title(across)} and ${title(up)} of the variance. Arrows move, Enter shows the item in the network.`}
-    />
-  );
-}
-
-function usePlaced(value: Analysed<"net_components"> | null): Placed | null {
-  return useMemo(() => {
-    if (value === null) return null;
-    const { places, shares } = value.head;
-    const numbers = singlesOf(value.bytes, places.length * shares.length);
-    const columns = shares.map((_, column) => Float32Array.from(places, (_place, row) => numbers[row * shares.length + column]!));
-    return { places, columns };
-  }, [value]);
 }
 
 export function percent(share: number): string {
@@ -119,171 +71,101 @@ function AxisChoice({ name, which }: { name: string; which: 0 | 1 }) {
   return (
     <label class="an-axis">
       <span class="muted">{name}</span>
-      <select
-        class="input sm"
+      <Select
+        look="input sm"
         value={String(axes.value[which])}
-        onChange={(event) => {
-          const next = Number(event.currentTarget.value);
+        options={Array.from({ length: NUM_COMPONENTS }, (_, at) => [String(at), `Component ${at + 1}`])}
+        set={(text) => {
           const [x, y] = axes.peek();
-          axes.value = which === 0 ? [next, y] : [x, next];
+          axes.value = which === 0 ? [Number(text), y] : [x, Number(text)];
         }}
-      >
-        {Array.from({ length: NUM_COMPONENTS }, (_, at) => (
-          <option key={at} value={String(at)}>
-            Component {at + 1}
-          </option>
-        ))}
-      </select>
+      />
     </label>
   );
 }
 
-// --- Numbers of items in a table: each leads to its place in the network.
-
-interface Column {
-  readonly title: string;
-  readonly values: ArrayLike<number>;
-}
-
-const MOST = 200;
-
-function ItemTable({ items, places, columns }: { items: Items; places: readonly number[]; columns: readonly Column[] }) {
+function ItemTable({ value: { head, data, items: all } }: { value: Answered }) {
+  const shown = head.places.slice(0, MOST_ROWS);
+  const hasLabels = all.labels.length > 0;
   return (
-    <div class="an-table" role="region" aria-label="Table of items" tabIndex={0}>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Item</th>
-            {items.labels.length > 0 && <th scope="col">Label</th>}
-            {columns.map(({ title }) => (
-              <th scope="col" key={title}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {places.slice(0, MOST).map((place, row) => (
-            <tr key={place}>
-              <th scope="row">
-                <button class="link" title="Show in the network" onClick={() => goToItem(items, place)}>
-                  {itemName(items, place)}
-                </button>
-              </th>
-              {items.labels.length > 0 && <td>{labelOf(items, place)}</td>}
-              {columns.map(({ title, values }) => (
-                <td key={title}>{formatValue(values[row]!, 4)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {places.length > MOST && <p class="muted fs-1">{formatCount(places.length - MOST)} more items are not in the table.</p>}
-    </div>
+    <NumberTable
+      label="Table of items"
+      head={["Item", ...(hasLabels ? ["Label"] : []), ...data.map((_, at) => `Component ${at + 1}`)]}
+      rows={shown.map((place, row) => [
+        <button key={place} class="link" title="Show in the network" onClick={() => goToItem(all, place)}>
+          {itemName(all, place)}
+        </button>,
+        ...(hasLabels ? [labelOf(all, place)] : []),
+        ...data.map((values) => formatValue(values[row]!, 4)),
+      ])}
+      left={[head.places.length - shown.length, "items"]}
+    />
   );
 }
 
 // --- Items as points along two components.
 
-interface Points {
-  readonly places: readonly number[];
-  readonly x: Float32Array;
-  readonly y: Float32Array;
-}
-
-interface Props {
-  points: Points;
-  items: Items;
-  xTitle: string;
-  yTitle: string;
-  summary: string;
-}
-
 const [LEFT, BOTTOM, EDGE] = [52, 40, 12];
 /** So near a point has to be to be meant. */
 const REACH = 14;
 
-function Scatter({ points, items, xTitle, yTitle, summary }: Props) {
-  const [box, room] = useSize<HTMLDivElement>();
-  const [width, height] = [Math.floor(room.width), Math.floor(room.height)];
-  const x = axisOf(points.x, LEFT, width - EDGE);
-  const y = axisOf(points.y, height - BOTTOM, EDGE);
-  const spots = points.places.map((place, at) => ({ place, x: x.at(points.x[at]!), y: y.at(points.y[at]!) }));
-  const nearest = (event: PointerEvent): number | null => {
-    const area = (event.currentTarget as Element).getBoundingClientRect();
-    const [left, top] = [event.clientX - area.left, event.clientY - area.top];
-    let [best, near] = [null as number | null, REACH];
-    for (const spot of spots) {
-      const far = Math.hypot(spot.x - left, spot.y - top);
-      if (far < near) [best, near] = [spot.place, far];
-    }
-    return best;
-  };
-  const on = spots.find(({ place }) => place === current.value);
-  const mark = (spot: (typeof spots)[number], isOn: boolean) => {
-    const label = items.label_of[spot.place];
-    const fill = labelColour(label, items.labels.length);
-    return (
-      <Mark key={spot.place} x={spot.x} y={spot.y} size={isOn ? 6 : 4} shape={labelShape(label, items.labels.length)} fill={fill} isOn={isOn} />
-    );
-  };
+function Scatter({ value: { head, data, items: all, layer } }: { value: Answered }) {
+  const { places, shares } = head;
+  const none = new Float32Array(places.length);
+  const [across, up] = axes.value;
+  const [xs, ys] = [data[across] ?? none, data[up] ?? none];
+  const title = (at: number): string => `Component ${at + 1}: ${at < shares.length ? percent(shares[at]!) : "nothing varies"}`;
   return (
-    <div class="an-room" ref={box}>
-      {width > 0 && height > 0 && (
-        <svg
-          class="an-chart"
-          width={width}
-          height={height}
-          role="img"
-          aria-label={summary}
-          tabindex={0}
-          onPointerMove={(event) => (current.value = nearest(event))}
-          onPointerLeave={() => (current.value = null)}
-          onClick={() => current.peek() !== null && goToItem(items, current.peek()!)}
-          onKeyDown={(event) => stepItem(event, points.places, items)}
-        >
-          {x.ticks.map(({ at, text }) => (
-            <g key={text}>
-              <path class="grid" d={`M${at} ${EDGE}V${height - BOTTOM}`} />
-              <text class="c" x={at} y={height - BOTTOM + 16}>
-                {text}
-              </text>
-            </g>
-          ))}
-          {y.ticks.map(({ at, text }) => (
-            <g key={text}>
-              <path class="grid" d={`M${LEFT} ${at}H${width - EDGE}`} />
-              <text class="e" x={LEFT - 6} y={at + 4}>
-                {text}
-              </text>
-            </g>
-          ))}
-          <text class="c title" x={(LEFT + width - EDGE) / 2} y={height - 6}>
-            {xTitle}
-          </text>
-          <text class="c title" transform={`translate(11 ${(EDGE + height - BOTTOM) / 2}) rotate(-90)`}>
-            {yTitle}
-          </text>
-          {spots.map((spot) => mark(spot, false))}
-          {on !== undefined && mark(on, true)}
-        </svg>
-      )}
-    </div>
+    <Chart
+      summary={`${places.length} items of ${layer.name} along ${title(across)} and ${title(up)} of the variance. Arrows move, Enter shows the item in the network.`}
+      items={all}
+      order={places}
+      draw={(width, height) => {
+        const [x, y] = [axisOf(xs, LEFT, width - EDGE), axisOf(ys, height - BOTTOM, EDGE)];
+        const ticks = linearTicks(x);
+        const texts = formatTicks(ticks);
+        const spots = places.map((place, at) => ({ place, x: x.at(xs[at]!), y: y.at(ys[at]!) }));
+        const on = spots.filter(({ place }) => place === current.value);
+        const picture = (
+          <>
+            {ticks.map((tick, at) => (
+              <g key={tick}>
+                <path class="grid" d={`M${Math.round(x.at(tick)) + 0.5} ${EDGE}V${height - BOTTOM}`} />
+                <text class="c" x={x.at(tick)} y={height - BOTTOM + 16}>
+                  {texts[at]}
+                </text>
+              </g>
+            ))}
+            <Levels {...y} left={LEFT} right={width - EDGE} y={y.at} />
+            <text class="c title" x={(LEFT + width - EDGE) / 2} y={height - 6}>
+              {title(across)}
+            </text>
+            <text class="c title" transform={`translate(11 ${(EDGE + height - BOTTOM) / 2}) rotate(-90)`}>
+              {title(up)}
+            </text>
+            {[...spots, ...on].map((spot, at) => (
+              <Mark
+                key={at}
+                x={spot.x}
+                y={spot.y}
+                size={at < spots.length ? 4 : 6}
+                label={all.label_of[spot.place]}
+                numLabels={all.labels.length}
+                isOn={at >= spots.length}
+              />
+            ))}
+          </>
+        );
+        return { picture, itemAt: (left, top) => nearestOf(spots, left, top, REACH) };
+      }}
+    />
   );
 }
 
-interface Axis {
-  readonly at: (value: number) => number;
-  readonly ticks: readonly { readonly at: number; readonly text: string }[];
-}
-
 /** With a little room at both ends, so that no point is cut off. */
-export function axisOf(values: ArrayLike<number> & Iterable<number>, from: number, to: number): Axis {
+export function axisOf(values: Iterable<number>, from: number, to: number) {
   const { min, max } = rangeOf(values) ?? { min: 0, max: 0 };
   const room = (max - min) * 0.04 || Math.abs(max) * 0.1 || 1;
   const [low, high] = [min - room, max + room];
-  const at = (value: number): number => from + ((value - low) / (high - low)) * (to - from);
-  const ticks = linearTicks({ low, high });
-  const texts = formatTicks(ticks);
-  return { at, ticks: ticks.map((tick, one) => ({ at: Math.round(at(tick)) + 0.5, text: texts[one]! })) };
+  return { low, high, at: (value: number): number => from + ((value - low) / (high - low)) * (to - from) };
 }

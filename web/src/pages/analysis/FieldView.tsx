@@ -1,55 +1,50 @@
 /** The receptive field of a unit by its responses: what the input, or any layer, looks like when it responds. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
 import { layerOf } from "../../data/network/network-state";
 import * as net from "../../data/network/store";
 import { unitName } from "../../data/network/words";
 import { setParams } from "../../data/route";
-import { themeTick } from "../../data/store";
-import type { Asked } from "../../data/useAsked";
 import { ColourScale } from "../../plot/ColourScale";
+import { NumberTable } from "../../plot/NumberTable";
+import { rangeOf, readPalette, type Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { NetLayer } from "../../wire";
-import { Figure, PlatePicture } from "./Figure";
-import {
-  above,
-  chooseUnit,
-  chosenScale,
-  type ChosenScale,
-  first,
-  isTable,
-  minusMean,
-  second,
-  source,
-  unitOf,
-  variable,
-} from "./choice";
-import { type Analysed, items, singlesOf, useAnalysis } from "./items";
-import { paintColours, paintPlate, rangeOf, readNumberInks } from "./pixels";
+import { LayerFigures, Plate } from "./Figure";
+import { above, chooseUnit, chosenScale, isTable, minusMean, source, unitOf, variable } from "./choice";
+import { type Analysed, singlesOf, useBoth } from "./items";
+import { paintColours, paintPlate } from "./plates";
 
-type Answered = Analysed<"net_field">;
+type Answered = Analysed<"net_field", Float32Array>;
 
 export function FieldView() {
-  const both = [first.value, second.value];
   const from = source.value;
-  const asked = [useField(both[0]!, from), useField(both[1] ?? null, from)];
-  const fields = [useNumbers(asked[0]!.value), useNumbers(asked[1]!.value)];
-  const ranges = fields.map((field, at) => (field === null ? null : rangeOf(drawnOf(layerOf(asked[at]!.value?.own.source), field))));
-  const range = rangeOf(ranges.flatMap((one, at) => (one === null || both[at] === null ? [] : [one.min, one.max])));
-  const scale = chosenScale(`field:${from?.name ?? ""}:${minusMean.value}`, range);
+  const looks = useBoth(
+    "net_field",
+    (layer) => {
+      const unit = unitOf(layer);
+      return unit === null || from === null ? null : { unit, source: from.name, above: above.value, minus_mean: minusMean.value };
+    },
+    (reply) => singlesOf(reply, reply.answer.num_units),
+  );
+  const drawn = looks.flatMap(({ value }) => (value === null ? [] : [...drawnOf(layerOf(value.own.source), value.data)]));
+  const scale = chosenScale(`field:${from?.name ?? ""}:${minusMean.value}`, rangeOf(drawn));
   return (
     <>
-      <div class="an-figures">
-        {both.map((layer, at) =>
-          layer === null ? null : (
-            <LayerFigure key={at} layer={layer} asked={asked[at]!} field={fields[at] ?? null} scale={scale} />
-          ),
+      <LayerFigures
+        looks={looks}
+        facts={({ head }) => <Facts {...head} />}
+        draw={(value, at) => (
+          <div class="an-pair">
+            <UnitChoice layer={looks[at]!.layer} unit={unitOf(looks[at]!.layer)} />
+            <Answer value={value} scale={scale.scale} />
+          </div>
         )}
-      </div>
+      />
       <div class="an-below">
         <div class="an-scale">
           <span class="muted fs-1">{isColour(from) ? "Dark to bright over all three colours" : `Mean of ${from?.name ?? "the source"}, by response${from?.grid.is_colour === true ? ", over three colours" : ""}`}</span>
-          {!isColour(from) && <ColourScale scale={scale.scale} isAuto={scale.isAuto} onChange={scale.set} />}
+          {!isColour(from) && <ColourScale {...scale} />}
         </div>
         <span class="an-axis">
           <span class="muted">Responses count above</span>
@@ -76,39 +71,10 @@ export function FieldView() {
   );
 }
 
-interface FigureProps {
-  layer: NetLayer;
-  asked: Asked<Answered>;
-  field: Float32Array | null;
-  scale: ChosenScale;
-}
-
-function LayerFigure({ layer, asked: { value, problem, retry }, field, scale }: FigureProps) {
-  const unit = unitOf(layer);
-  const isIts = value?.layer.name === layer.name;
-  const isChosen = unit !== null;
-  return (
-    <Figure
-      layer={layer}
-      problem={isChosen ? problem : ""}
-      retry={retry}
-      isReady={!isChosen || isIts}
-      isOld={isChosen && isIts && (value.items !== items.value || value.own.unit !== unit)}
-      note={value?.head.note ?? ""}
-      facts={isChosen && value !== null && <Facts value={value} />}
-    >
-      <div class="an-pair">
-        <UnitChoice layer={layer} unit={unit} />
-        <Answer value={isChosen ? value : null} field={field} scale={scale} />
-      </div>
-    </Figure>
-  );
-}
-
 /** Until the next has come, the field is that of the unit and over the layer that were asked for before. */
-function Answer({ value, field, scale }: { value: Answered | null; field: Float32Array | null; scale: ChosenScale }) {
+function Answer({ value, scale }: { value: Answered | null; scale: Scale }) {
   const from = layerOf(value?.own.source);
-  if (value === null || field === null || from?.grid.num_units !== field.length) {
+  if (value === null || from?.grid.num_units !== value.data.length) {
     return <p class="muted fs-2 an-hint">Click a unit to see what goes with its responses.</p>;
   }
   if (value.head.num_responses === 0) {
@@ -119,7 +85,7 @@ function Answer({ value, field, scale }: { value: Answered | null; field: Float3
       </p>
     );
   }
-  return <FieldPicture name={unitName(value.layer, value.own.unit)} from={from} field={field} scale={scale} />;
+  return <FieldPicture name={unitName(value.layer, value.own.unit)} from={from} field={value.data} scale={scale} />;
 }
 
 /** Without its mean a picture in colour is no picture any more: then numbers have the colours. */
@@ -127,18 +93,7 @@ function isColour(from: NetLayer | null): boolean {
   return from?.grid.is_colour === true && !minusMean.value;
 }
 
-function useField(layer: NetLayer | null, from: NetLayer | null) {
-  const unit = layer === null ? null : unitOf(layer);
-  const own = unit === null || from === null ? null : { unit, source: from.name, above: above.value, minus_mean: minusMean.value };
-  return useAnalysis("net_field", layer, own);
-}
-
-function useNumbers(value: Answered | null): Float32Array | null {
-  return useMemo(() => (value === null ? null : singlesOf(value.bytes, value.head.num_units)), [value]);
-}
-
-function Facts({ value }: { value: Answered }) {
-  const { num_responses: responds, num_items: count, low, high } = value.head;
+function Facts({ num_responses: responds, num_items: count, low, high }: Answered["head"]) {
   if (responds === 0) return null;
   return (
     <span class="muted">
@@ -150,61 +105,38 @@ function Facts({ value }: { value: Answered }) {
 
 /** The layer as it is in the network now: to choose a unit from. */
 function UnitChoice({ layer, unit }: { layer: NetLayer; unit: number | null }) {
-  const [pointed, setPointed] = useState<number | null>(null);
   const block = net.values.value.get(layer.name);
-  const tick = themeTick.value;
   const values = useMemo(
     () => Float64Array.from({ length: layer.grid.num_units }, (_, one) => (block === undefined ? NaN : (net.valueOf(block, one) ?? NaN))),
     [block, layer],
   );
   const { scale } = chosenScale(`choice:${layer.name}`, rangeOf(values));
-  const plate = useMemo(() => paintPlate(layer.grid, values, scale, readNumberInks(scale.map)), [values, scale.low, scale.high, tick]);
-  const one = pointed ?? unit;
   return (
-    <div class="an-part">
-      <PlatePicture
-        grid={layer.grid}
-        plate={plate}
-        summary={`Units of ${layer.name}, ${variable.value} of the item that is shown. Arrows choose a unit.`}
-        chosen={unit}
-        onPoint={setPointed}
-        onChoose={(next) => chooseUnit(layer, next)}
-      />
-      <p class="an-reading">
-        {one === null ? `Units, by ${variable.value} now` : `${unitName(layer, one)}: ${formatValue(values[one] ?? NaN, 4)} now`}
-      </p>
-    </div>
+    <Plate
+      grid={layer.grid}
+      paint={() => paintPlate(layer.grid, values, scale, readPalette(scale.map))}
+      by={[values, scale.low, scale.high]}
+      summary={`Units of ${layer.name}, ${variable.value} of the item that is shown. Arrows choose a unit.`}
+      read={(one) => (one === null ? `Units, by ${variable.value} now` : `${unitName(layer, one)}: ${formatValue(values[one] ?? NaN, 4)} now`)}
+      chosen={unit}
+      onChoose={(next) => chooseUnit(layer, next)}
+    />
   );
 }
 
-interface PictureProps {
-  name: string;
-  from: NetLayer;
-  field: Float32Array;
-  scale: ChosenScale;
-}
-
-function FieldPicture({ name, from, field, scale: { scale } }: PictureProps) {
-  const [pointed, setPointed] = useState<number | null>(null);
-  const tick = themeTick.value;
+function FieldPicture({ name, from, field, scale }: { name: string; from: NetLayer; field: Float32Array; scale: Scale }) {
   const hasColours = isColour(from);
-  const plate = useMemo(() => {
-    if (hasColours) return paintColours(from.grid, field);
-    return paintPlate(from.grid, drawnOf(from, field), scale, readNumberInks(scale.map));
-  }, [field, from, hasColours, scale.low, scale.high, scale.map, tick]);
   if (isTable.value) return <UnitTable from={from} field={field} />;
   return (
-    <div class="an-part">
-      <PlatePicture
-        grid={from.grid}
-        plate={plate}
-        summary={`Receptive field of ${name} over ${from.name}.`}
-        chosen={null}
-        onPoint={setPointed}
-        onChoose={null}
-      />
-      <p class="an-reading">{pointed === null ? `On ${from.name}` : `${unitName(from, pointed)}: ${valueText(from, field, pointed)}`}</p>
-    </div>
+    <Plate
+      grid={from.grid}
+      paint={() => (hasColours ? paintColours(from.grid, field) : paintPlate(from.grid, drawnOf(from, field), scale, readPalette(scale.map)))}
+      by={[field, hasColours, scale.low, scale.high, scale.map]}
+      summary={`Receptive field of ${name} over ${from.name}.`}
+      read={(unit) => (unit === null ? `On ${from.name}` : `${unitName(from, unit)}: ${valueText(from, field, unit)}`)}
+      chosen={null}
+      onChoose={null}
+    />
   );
 }
 
@@ -226,25 +158,14 @@ const MOST = 100;
 /** The units of the source with the largest values. */
 function UnitTable({ from, field }: { from: NetLayer; field: Float32Array }) {
   const order = [...field.keys()].sort((one, other) => Math.abs(field[other]!) - Math.abs(field[one]!)).slice(0, MOST);
+  // A unit of a colour picture is one of its three maps.
+  const layer = { ...from, grid: { ...from.grid, is_colour: false } };
   return (
-    <div class="an-table" role="region" aria-label="Table of units" tabIndex={0}>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Unit of {from.name}, largest first</th>
-            <th scope="col">Field</th>
-          </tr>
-        </thead>
-        <tbody>
-          {order.map((unit) => (
-            <tr key={unit}>
-              <th scope="row">{unitName({ ...from, grid: { ...from.grid, is_colour: false } }, unit)}</th>
-              <td>{formatValue(field[unit]!, 4)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {field.length > MOST && <p class="muted fs-1">{formatCount(field.length - MOST)} more units are not in the table.</p>}
-    </div>
+    <NumberTable
+      label="Table of units"
+      head={[`Unit of ${from.name}, largest first`, "Field"]}
+      rows={order.map((unit) => [unitName(layer, unit), formatValue(field[unit]!, 4)])}
+      left={[field.length - order.length, "units"]}
+    />
   );
 }

@@ -1,5 +1,5 @@
 /** What is analysed: which items with which labels, and which layers. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { rank, runId } from "../../data/network/moments";
 import * as net from "../../data/network/store";
@@ -8,20 +8,21 @@ import { askOf } from "../../data/requests";
 import { param, setParams } from "../../data/route";
 import * as page from "../../data/store";
 import { useAsked } from "../../data/useAsked";
+import { CellTable, hundredths, likenessCell } from "../../plot/CellTable";
 import { ColourScale } from "../../plot/ColourScale";
+import { Pixels } from "../../plot/Pixels";
 import { askPicture, paintThumbnail, pictureLayer } from "../../stage3d/network/item-pictures";
-import { readPalette, type Scale, stepClass } from "../../ui/colour-scale";
+import { Select } from "../../ui/Select";
+import { readPalette, type Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { NetLikenessAnswer } from "../../wire";
-import { describe, goToItem } from "./Figure";
+import { describe, goToItem, LeftOut, MetricChoice } from "./Figure";
 import {
   chosenScale,
   current,
   first,
   layers,
   metric,
-  type Metric,
-  METRICS,
   most,
   MOSTS,
   NO_LABELS,
@@ -42,7 +43,6 @@ const SCOPE_WORDS: readonly (readonly [Scope, string, string])[] = [
   ["moments", "Moments", "One item of the batch at every moment up to this one"],
   ["all", "All", "All items of the batch at every moment up to this one"],
 ];
-const METRIC_WORDS: Record<Metric, string> = { correlation: "Correlation", cosine: "Cosine", euclidean: "Distance" };
 const ORDER_WORDS: Record<Order, string> = { label: "Label", tree: "Cluster", item: "Item" };
 
 export function ChoicePanel() {
@@ -82,7 +82,7 @@ export function ChoicePanel() {
             <h2>Likeness of items</h2>
           </div>
           <div class="pad an-choices">
-            <Segments label="Metric" words={METRICS.map((one) => [one, METRIC_WORDS[one]] as const)} chosen={metric.value} choose={(one) => setParams({ metric: one === "correlation" ? null : one })} isWide />
+            <MetricChoice param="metric" chosen={metric.value} isWide />
             {sight.value === "similarity" && (
               <>
                 <span class="muted fs-1">Sorted by</span>
@@ -98,17 +98,11 @@ export function ChoicePanel() {
 
 type Options = readonly (readonly [value: string, title: string])[];
 
-function Choice({ name, value, set, options }: { name: string; value: string; set: (value: string) => void; options: Options }) {
+function Choice({ name, ...rest }: { name: string; value: string; set: (value: string) => void; options: Options }) {
   return (
     <label class="an-choice">
       <span>{name}</span>
-      <select class="input" value={value} onChange={(event) => set(event.currentTarget.value)}>
-        {options.map(([key, title]) => (
-          <option key={key} value={key}>
-            {title}
-          </option>
-        ))}
-      </select>
+      <Select {...rest} />
     </label>
   );
 }
@@ -189,7 +183,6 @@ export function ItemSection() {
 
 /** The picture of the item before stays until the next has come. */
 function ItemPicture({ all, place }: { all: Items; place: number }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
   const layer = pictureLayer(net.scene.value?.layers ?? []);
   const source = page.source.value;
   const [step, item] = [all.steps[place]!, all.items[place]!];
@@ -201,14 +194,8 @@ function ItemPicture({ all, place }: { all: Items; place: number }) {
       : null,
   );
   const tick = page.themeTick.value;
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (canvas.current === null || context == null || value === null || layer === null) return;
-    const { width, height, pixels } = paintThumbnail(layer.grid, value, readPalette("seq"));
-    Object.assign(canvas.current, { width, height });
-    context.putImageData(new ImageData(pixels, width, height), 0, 0);
-  }, [value, tick]);
-  return value === null ? null : <canvas ref={canvas} role="img" aria-label={`${describe(all, place)}, as ${layer?.name ?? "the input"} received it`} />;
+  const picture = useMemo(() => (layer === null || value === null ? null : paintThumbnail(layer.grid, value, readPalette("seq"))), [value, tick]);
+  return picture === null ? null : <Pixels picture={picture} role="img" aria-label={`${describe(all, place)}, as ${layer?.name ?? "the input"} received it`} />;
 }
 
 // --- How alike layers see the items: each against each, and how much labels count in each of them.
@@ -268,76 +255,31 @@ export function LikenessPanel() {
 }
 
 function Layers({ likeness: { head, values } }: { likeness: Likeness }) {
-  const count = head.layers.length;
-  const { scale, isAuto, set } = chosenScale("likeness", null, USUAL);
-  const hasNumbers = count <= MOST_NUMBERS;
-  const left = useMemo(() => head.layers.filter(({ why }) => why !== ""), [head]);
+  const names = head.layers.map(({ layer }) => layer);
+  const scale = chosenScale("likeness", null, USUAL);
   const hasLabels = head.layers.some(({ contrast }) => contrast !== null);
+  const left = head.layers.filter(({ why }) => why !== "");
   return (
     <>
       <p class="muted fs-1">Rank correlation of how two layers order all pairs of items. Click a cell to see both.</p>
-      <table class={hasNumbers ? "an-cells numbers" : "an-cells"} aria-label="Rank correlation of layers">
-        <tbody>
-          {head.layers.map(({ layer, contrast, why }, row) => (
-            <tr key={layer}>
-              <th scope="row" title={why === "" ? layer : `${layer}: ${why}`} class={isChosen(layer) ? "on" : ""}>
-                <span>{layer}</span>
-              </th>
-              {head.layers.map(({ layer: other }, column) => {
-                const value = values[row * count + column]!;
-                const text = Number.isNaN(value) ? "not defined" : hundredths(value);
-                return (
-                  <td key={other} class={Number.isNaN(value) ? "none" : `cell ${stepClass(scale, value)}`}>
-                    <button
-                      title={`${layer} and ${other}: ${text}`}
-                      aria-label={`${layer} and ${other}: ${text}`}
-                      tabIndex={column === 0 ? 0 : -1}
-                      onKeyDown={moveFocus}
-                      onClick={() => setParams({ one: layer, two: other === layer ? null : other })}
-                    >
-                      {hasNumbers && !Number.isNaN(value) ? text : ""}
-                    </button>
-                  </td>
-                );
-              })}
-              {hasLabels && <td class="contrast">{contrast?.contrast == null ? "" : short(contrast.contrast)}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <CellTable
+        label="Rank correlation of layers"
+        rows={names}
+        titleOf={(row) => (head.layers[row]!.why === "" ? names[row]! : `${names[row]}: ${head.layers[row]!.why}`)}
+        isOn={(at) => names[at] === first.value?.name || names[at] === second.value?.name}
+        hasNumbers={names.length <= MOST_NUMBERS}
+        cell={likenessCell(names, values, scale.scale)}
+        onChoose={(row, column) => setParams({ one: names[row]!, two: row === column ? null : names[column]! })}
+        after={(row) => hasLabels && <td class="contrast">{short(head.layers[row]!.contrast?.contrast ?? null)}</td>}
+      />
       {hasLabels && <p class="muted fs-1 an-right">last column: contrast of labels</p>}
-      <ColourScale scale={scale} isAuto={isAuto} onChange={set} />
-      {left.length > 0 && (
-        <p class="muted fs-1" title={left.map(({ layer, why }) => `${layer}: ${why}`).join("\n")}>
-          {formatCount(left.length)} {left.length === 1 ? "layer is" : "layers are"} not compared: {left[0]!.why}
-        </p>
-      )}
+      <ColourScale {...scale} />
+      <LeftOut of={left.map(({ layer, why }) => [layer, why])} />
     </>
   );
 }
 
-/** All alike, so that they line up: 0.95, 1.00. */
-function hundredths(value: number): string {
-  return value.toFixed(2).replace(/^-(?!0\.00$)/, "\u2212").replace("-", "");
-}
-
-function short(value: number): string {
+function short(value: number | null): string {
+  if (value === null) return "";
   return Math.abs(value) < 100 ? hundredths(value) : formatValue(value, 2);
-}
-
-function isChosen(layer: string): boolean {
-  return first.value?.name === layer || second.value?.name === layer;
-}
-
-/** Arrows lead from cell to cell. */
-function moveFocus(event: KeyboardEvent): void {
-  const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-  const cell = (event.currentTarget as HTMLElement).closest("td");
-  const row = cell?.closest("tr");
-  if (by === undefined || cell == null || row == null) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const table = row.closest("table")!;
-  const next = table.rows[row.rowIndex + by[0]!]?.cells[cell.cellIndex + by[1]!];
-  next?.querySelector("button")?.focus();
 }

@@ -4,9 +4,9 @@ import { step } from "../../data/network/moments";
 import { numItems } from "../../data/network/network-state";
 import * as net from "../../data/network/store";
 import { weightVariable } from "../../data/network/words";
-import { go, param, setParams } from "../../data/route";
+import { go, param } from "../../data/route";
 import * as store from "../../data/store";
-import { autoScale, type Scale } from "../../ui/colour-scale";
+import { autoScale, type Range, type Scale } from "../../ui/colour-scale";
 import type { NetItemChoice, NetLayer } from "../../wire";
 
 export const SCOPES = ["batch", "moments", "all"] as const;
@@ -28,10 +28,6 @@ export const isAnalysis = computed(
   () => param("show") === "analysis" && store.source.value?.connection.value.state !== "one-file",
 );
 
-export function setAnalysis(isOn: boolean): void {
-  setParams({ show: isOn ? "analysis" : null });
-}
-
 export const sight = computed<Sight>(() => known(SIGHTS, param("see")));
 export const metric = computed<Metric>(() => known(METRICS, param("metric")));
 export const order = computed<Order>(() => known(ORDERS, param("order")));
@@ -45,7 +41,8 @@ export const minusMean = computed(() => param("mean") !== "kept");
 export const above = computed<"zero" | "mean">(() => (param("above") === "mean" ? "mean" : "zero"));
 export const most = computed<number>(() => MOSTS.find((one) => String(one) === param("most")) ?? 256);
 
-function known<Word extends string>(words: readonly [Word, ...Word[]], text: string): Word {
+/** The one of some words that an address names, or the first. */
+export function known<Word extends string>(words: readonly [Word, ...Word[]], text: string): Word {
   return words.find((one) => one === text) ?? words[0];
 }
 
@@ -116,16 +113,16 @@ const fixed = signal<ReadonlyMap<string, Scale>>(new Map());
 export interface ChosenScale {
   readonly scale: Scale;
   readonly isAuto: boolean;
-  readonly set: (scale: Scale | null) => void;
+  readonly onChange: (scale: Scale | null) => void;
 }
 
 /** `name`: of what is shown; each kind of picture has limits of its own. */
-export function chosenScale(name: string, range: { min: number; max: number } | null, auto: Scale | null = null): ChosenScale {
+export function chosenScale(name: string, range: Range | null, auto: Scale | null = null): ChosenScale {
   const by = fixed.value.get(name);
   return {
     scale: by ?? auto ?? autoScale(range ?? { min: 0, max: 0 }),
     isAuto: by === undefined,
-    set: (scale) => {
+    onChange: (scale) => {
       const next = new Map(fixed.peek());
       if (scale === null) next.delete(name);
       else next.set(name, scale);

@@ -1,12 +1,13 @@
 /** The items that are analysed, with their labels: asked for whenever the choice changes. */
 import { computed, effect, signal } from "@preact/signals";
 import { rank, runId } from "../../data/network/moments";
-import { askOf, Desk, type Held } from "../../data/requests";
+import { askOf, Desk, type Held, type ReplyOf } from "../../data/requests";
 import { param } from "../../data/route";
 import { type Asked as Question, Refusal, type Reply } from "../../data/source";
 import { type Asked, useAsked } from "../../data/useAsked";
+import type { Labelled } from "../../plot/labels";
 import type { Answer, NetItemChoice, NetItemsAnswer, NetLabelChoice, NetLayer } from "../../wire";
-import { choice, isAnalysis, NO_LABELS } from "./choice";
+import { choice, first, isAnalysis, NO_LABELS, second } from "./choice";
 
 export interface Items extends Omit<NetItemsAnswer, "type" | "id"> {
   /** With the labels that were taken: what all other questions ask with. */
@@ -63,6 +64,11 @@ export function labelOf(all: Items, place: number): string {
 }
 
 /** `item 3 at step 20`, as far as that tells it from others. */
+/** What is said of some of the items, in rows of their own. */
+export function labelled(all: Items, places: readonly number[]): Labelled {
+  return { labels: all.labels, label_of: all.labels.length === 0 ? [] : places.map((place) => all.label_of[place]!) };
+}
+
 export function itemName(all: Items, place: number): string {
   const { scope } = all.choice;
   if (scope === "batch") return `item ${all.items[place] ?? place}`;
@@ -72,53 +78,71 @@ export function itemName(all: Items, place: number): string {
 
 // --- Ask for an analysis of one layer, and take its numbers out of the bytes.
 
+type Kind = Extract<Question, { layer: string; choice: unknown }>["type"] & Answer["type"];
 type HeadOf<Type extends Answer["type"]> = Extract<Answer, { type: Type }>;
+/** The part of a question that is its own. */
+type OwnPart<Type extends Kind> = Omit<Extract<Question, { type: Type }>, "run_id" | "rank" | "choice" | "layer" | "type">;
 
 /** What came, of which layer, and of which items. */
-export interface Analysed<Type extends Answer["type"]> {
+export interface Analysed<Type extends Kind, Data> {
   readonly layer: NetLayer;
   readonly items: Items;
   readonly head: HeadOf<Type>;
   /** What was asked of the layer. */
-  readonly own: Type extends Question["type"] ? OwnPart<Type> : never;
-  readonly bytes: { readonly buffer: ArrayBuffer; readonly offset: number };
+  readonly own: OwnPart<Type>;
+  readonly data: Data;
+}
+
+/** How to take its numbers out of an answer. */
+type Take<Type extends Kind, Data> = (reply: ReplyOf<Type>, of: Items) => Data;
+
+/** What is known of a layer that is looked at. */
+export interface Look<Type extends Kind, Data> extends Asked<Analysed<Type, Data>> {
+  readonly layer: NetLayer;
+  readonly isWanted: boolean;
+  /** Is what there is that of before? */
+  readonly isOld: boolean;
 }
 
 /** Questions of the main pictures that are on their way: what is beside them waits. */
 export const numAwaited = signal(0);
 
-type Place = "run_id" | "rank" | "choice" | "layer" | "type";
-
-/** The part of a question that is its own. */
-type OwnPart<Type extends Question["type"]> = Omit<Extract<Question, { type: Type }>, Place>;
-
-/** Null where nothing is wanted of the layer now. */
-export function useAnalysis<Type extends Extract<Question, { layer: string; choice: unknown }>["type"] & Answer["type"]>(
+/** Null where there is no layer; nothing is asked of one whose own part is null. */
+export function useAnalysis<Type extends Kind, Data>(
   type: Type,
   layer: NetLayer | null,
   own: OwnPart<Type> | null,
-): Asked<Analysed<Type>> {
+  take: Take<Type, Data>,
+): Look<Type, Data> | null {
   const of = items.value;
-  const isWanted = of !== null && layer !== null && own !== null;
-  const key = isWanted ? JSON.stringify([of.runId, rank.value, of.choice, layer.name, type, own]) : "";
-  return useAsked<Analysed<Type>>(
-    isWanted
-      ? {
-          key,
-          version: "",
-          ask: async () => {
-            numAwaited.value += 1;
-            try {
-              const place = { run_id: runId.peek(), rank: rank.peek(), choice: of.choice, layer: layer.name };
-              const { answer, buffer, offset } = await askOf({ type, ...place, ...own } as unknown as Question, type);
-              return { layer, items: of, head: answer, own, bytes: { buffer, offset } } as Analysed<Type>;
-            } finally {
-              numAwaited.value -= 1;
-            }
-          },
-        }
-      : null,
-  );
+  const isWanted = layer !== null && own !== null;
+  const key = of !== null && isWanted ? JSON.stringify([of.runId, rank.value, of.choice, layer.name, type, own]) : "";
+  const ask = async (): Promise<Analysed<Type, Data>> => {
+    numAwaited.value += 1;
+    try {
+      const place = { run_id: runId.peek(), rank: rank.peek(), choice: of!.choice, layer: layer!.name };
+      const reply = await askOf({ type, ...place, ...own } as unknown as Question, type);
+      return { layer: layer!, items: of!, head: reply.answer, own: own!, data: take(reply, of!) };
+    } finally {
+      numAwaited.value -= 1;
+    }
+  };
+  const held = useAsked(key === "" ? null : { key, version: "", ask });
+  if (layer === null) return null;
+  const value = held.value?.layer.name === layer.name ? held.value : null;
+  return { ...held, value, layer, isWanted, isOld: value !== null && held.key !== key };
+}
+
+/** The same of the layer that is looked at and, where there is one, of the one beside it. */
+export function useBoth<Type extends Kind, Data>(
+  type: Type,
+  ownOf: (layer: NetLayer) => OwnPart<Type> | null,
+  take: Take<Type, Data>,
+): readonly Look<Type, Data>[] {
+  const own = (layer: NetLayer | null) => (layer === null ? null : ownOf(layer));
+  const one = useAnalysis(type, first.value, own(first.value), take);
+  const other = useAnalysis(type, second.value, own(second.value), take);
+  return [one, other].filter((look) => look !== null);
 }
 
 /** So many numbers of four bytes, from a place among the bytes of an answer. */

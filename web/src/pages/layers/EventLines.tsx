@@ -8,21 +8,21 @@ import { type Axis, placeOf } from "./steps";
 
 const MARK = 11;
 
-/** What is written beside the mark under the pointer. */
-interface Tip {
-  readonly text: string;
-  readonly place: number;
-}
-
 export function EventLines() {
   const { alarms, gaps } = state.events.value;
   const axis = state.axis.value;
   const byKind = alarmsByKind(alarms);
   return (
     <section class="event-lines" aria-label="Alarms and gaps over steps">
-      {inOrder(byKind.keys()).map((id) => (
-        <AlarmLine key={id} id={id} alarms={byKind.get(id) ?? []} axis={axis} />
-      ))}
+      {inOrder(byKind.keys()).map((id) => {
+        const { title, severity } = alarmKind(id);
+        const its = byKind.get(id) ?? [];
+        const marks = marksOf(its, axis, MARK).map((mark): Mark => ({
+          ...{ key: mark.first, text: describeAlarms(mark), left: mark.place },
+          go: () => goToAlarm(mark.alarms[0]!),
+        }));
+        return <EventLine key={id} name={title} label={title} count={its.length} sign={`alarm-sign ${severity}`} look={`alarm-sign ${severity}`} marks={marks} />;
+      })}
       {gaps.length > 0 && <GapLine gaps={gaps} axis={axis} />}
     </section>
   );
@@ -38,100 +38,74 @@ function alarmsByKind(alarms: readonly AlarmListing[]): ReadonlyMap<string, read
   return found;
 }
 
-interface AlarmLineProps {
-  id: string;
-  alarms: readonly AlarmListing[];
-  axis: Axis;
-}
-
-function AlarmLine({ id, alarms, axis }: AlarmLineProps) {
-  const [tip, setTip] = useState<Tip | null>(null);
-  const { title, severity } = alarmKind(id);
-  return (
-    <div class="event-line" role="group" aria-label={title}>
-      <span class="event-name">
-        <i class={`alarm-sign ${severity}`} />
-        {title} <span class="muted">{formatCount(alarms.length)}</span>
-      </span>
-      <div class="event-marks">
-        {marksOf(alarms, axis, MARK).map((mark) => {
-          const text = describeAlarms(mark);
-          const show = (): void => setTip({ text, place: mark.place });
-          return (
-            <button
-              key={mark.first}
-              class={`alarm-sign ${severity}`}
-              style={{ left: `${mark.place}px` }}
-              aria-label={text}
-              onPointerEnter={show}
-              onFocus={show}
-              onPointerLeave={() => setTip(null)}
-              onBlur={() => setTip(null)}
-              onClick={() => goToAlarm(mark.alarms[0]!)}
-            />
-          );
-        })}
-        <Here axis={axis} />
-        {tip !== null && <TipText tip={tip} width={axis.width} />}
-      </div>
-    </div>
-  );
-}
-
 function GapLine({ gaps, axis }: { gaps: readonly GapListing[]; axis: Axis }) {
-  const [tip, setTip] = useState<Tip | null>(null);
   const missing = gaps.reduce((sum, { num_missing }) => sum + num_missing, 0);
   const seen = gaps.filter(({ first_step, last_step }) => last_step >= axis.low && first_step <= axis.high);
+  const marks = seen.map((gap): Mark => {
+    const [left, right] = [Math.max(0, placeOf(axis, gap.first_step - 0.5)), placeOf(axis, gap.last_step + 0.5)];
+    return {
+      ...{ key: gap.record, text: describeGap(gap), left, width: Math.max(4, Math.min(axis.width, right) - left) },
+      go: () => state.zoomAround(gap.first_step, gap.last_step),
+    };
+  });
+  const hint = `${formatCount(missing)} records are missing`;
+  return <EventLine name="gaps" label="Gaps" title={hint} count={gaps.length} sign="heat-sign none" look="gap-mark" marks={marks} />;
+}
+
+interface Mark {
+  readonly key: string | number;
+  /** What is written beside it while it is under the pointer. */
+  readonly text: string;
+  /** In pixels. */
+  readonly left: number;
+  readonly width?: number;
+  readonly go: () => void;
+}
+
+interface LineProps {
+  name: string;
+  label: string;
+  title?: string;
+  count: number;
+  /** Classes of what stands before the name, and of a mark. */
+  sign: string;
+  look: string;
+  marks: readonly Mark[];
+}
+
+function EventLine({ name, label, title, count, sign, look, marks }: LineProps) {
+  const [tip, setTip] = useState<Mark | null>(null);
+  const { width, low, high } = state.axis.value;
+  // The step under the pointer, or the one that is chosen.
+  const here = state.pointed.value?.step ?? state.step.value;
   return (
-    <div class="event-line" role="group" aria-label="Gaps">
-      <span class="event-name" title={`${formatCount(missing)} records are missing`}>
-        <i class="heat-sign none" />
-        gaps <span class="muted">{formatCount(gaps.length)}</span>
+    <div class="event-line" role="group" aria-label={label}>
+      <span class="event-name" title={title}>
+        <i class={sign} />
+        {name} <span class="muted">{formatCount(count)}</span>
       </span>
       <div class="event-marks">
-        {seen.map((gap) => {
-          const text = describeGap(gap);
-          const [left, right] = [placeOf(axis, gap.first_step - 0.5), placeOf(axis, gap.last_step + 0.5)];
-          const place = Math.max(0, left);
-          const show = (): void => setTip({ text, place });
-          return (
-            <button
-              key={gap.record}
-              class="gap-mark"
-              style={{ left: `${place}px`, width: `${Math.max(4, Math.min(axis.width, right) - place)}px` }}
-              aria-label={text}
-              onPointerEnter={show}
-              onFocus={show}
-              onPointerLeave={() => setTip(null)}
-              onBlur={() => setTip(null)}
-              onClick={() => state.zoomAround(gap.first_step, gap.last_step)}
-            />
-          );
-        })}
-        <Here axis={axis} />
-        {tip !== null && <TipText tip={tip} width={axis.width} />}
+        {marks.map((mark) => (
+          <button
+            key={mark.key}
+            class={look}
+            style={{ left: `${mark.left}px`, ...(mark.width === undefined ? {} : { width: `${mark.width}px` }) }}
+            aria-label={mark.text}
+            onPointerEnter={() => setTip(mark)}
+            onFocus={() => setTip(mark)}
+            onPointerLeave={() => setTip(null)}
+            onBlur={() => setTip(null)}
+            onClick={mark.go}
+          />
+        ))}
+        {here !== null && here >= low && here <= high && <i class="event-here" style={{ left: `${placeOf(state.axis.value, here)}px` }} />}
+        {tip !== null && (
+          <span class="event-tip" style={tip.left > width / 2 ? { right: `${width - tip.left}px` } : { left: `${tip.left}px` }} aria-hidden="true">
+            {tip.text}
+          </span>
+        )}
       </div>
     </div>
-  );
-}
-
-/** The step under the pointer, or the one that is chosen. */
-function Here({ axis }: { axis: Axis }) {
-  const step = state.pointed.value?.step ?? state.step.value;
-  if (step === null || step < axis.low || step > axis.high) return null;
-  return <i class="event-here" style={{ left: `${placeOf(axis, step)}px` }} />;
-}
-
-function TipText({ tip: { text, place }, width }: { tip: Tip; width: number }) {
-  const isRight = place > width / 2;
-  return (
-    <span
-      class="event-tip"
-      style={isRight ? { right: `${width - place}px` } : { left: `${place}px` }}
-      aria-hidden="true"
-    >
-      {text}
-    </span>
   );
 }
 

@@ -1,11 +1,12 @@
 /** The colours of the map with their limits in numbers, which can be fixed. */
-import { useState } from "preact/hooks";
 import { setParams } from "../../data/route";
+import { LimitFields } from "../../plot/ColourScale";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Picker";
+import type { Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import { formatFigure } from "./rows";
-import type { HeatScale, LogChoice } from "./scales";
+import type { LogChoice } from "./scales";
 import * as state from "./state";
 
 export function HeatKey() {
@@ -29,45 +30,28 @@ export function HeatKey() {
 }
 
 /** Colours between their limits. */
-export function Ramp({ scale }: { scale: HeatScale }) {
+export function Ramp({ scale }: { scale: Scale }) {
   const figure = state.shownFigure.value;
   return (
     <span class="heat-ramp">
       {formatFigure(figure, scale.low, { digits: 3 })}
       <span class={`ramp smooth ${scale.map}`} />
       <span class="ramp-end">{formatFigure(figure, scale.high, { digits: 3 })}</span>
-      <span class="muted is-log">{scale.isLog ? "log" : ""}</span>
+      <span class="muted is-log">{scale.isLog === true ? "log" : ""}</span>
     </span>
   );
 }
 
-function Limits({ scale }: { scale: HeatScale | null }) {
-  const [error, setError] = useState("");
+function Limits({ scale }: { scale: Scale | null }) {
   const { limits, log } = state.wish.value;
-  const [low, high] = limits ?? [scale?.low ?? 0, scale?.high ?? 1];
-  const set = (next: readonly [number | null, number | null]): void => {
-    const [from, to] = next;
-    if (from === null || to === null) setError("A limit is a number.");
-    else if (from >= to) setError("The low limit must be below the high one.");
-    else {
-      setError("");
-      setParams({ limits: `${from},${to}` });
-    }
-  };
   return (
     <div class="stack heat-limits">
-      <div class="row">
-        <LimitField name="Low" value={low} onSet={(value) => set([value, high])} />
-        <LimitField name="High" value={high} onSet={(value) => set([low, value])} />
-        <button class="btn sm" disabled={limits === null} onClick={() => setParams({ limits: null })}>
-          Auto
-        </button>
-      </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      <LimitFields
+        ends={limits ?? [scale?.low ?? 0, scale?.high ?? 1]}
+        isAuto={limits === null}
+        complaint={(low, high) => (low < high ? "" : "The low limit must be below the high one.")}
+        onSet={(ends) => setParams({ limits: ends === null ? null : ends.join(",") })}
+      />
       <Segments<LogChoice>
         label="Scale"
         isWide
@@ -79,49 +63,20 @@ function Limits({ scale }: { scale: HeatScale | null }) {
         chosen={log}
         choose={(word) => setParams({ log: word === "auto" ? null : word === "log" ? "yes" : "no" })}
       />
-      <Signs />
+      <div class="legend">
+        {SIGNS.map(([look, text]) => (
+          <span key={look}>
+            <i class={`heat-sign ${look}`} />
+            {text}
+          </span>
+        ))}
+      </div>
     </div>
   );
 }
 
-function Signs() {
-  return (
-    <div class="legend">
-      <span>
-        <i class="heat-sign nan" />
-        has NaN
-      </span>
-      <span>
-        <i class="heat-sign inf" />
-        has Inf
-      </span>
-      <span>
-        <i class="heat-sign none" />
-        not recorded
-      </span>
-    </div>
-  );
-}
-
-interface FieldProps {
-  name: string;
-  value: number;
-  onSet: (value: number | null) => void;
-}
-
-function LimitField({ name, value, onSet }: FieldProps) {
-  const read = (text: string): number | null => {
-    const number = Number(text.replaceAll("\u2212", "-"));
-    return text.trim() === "" || !Number.isFinite(number) ? null : number;
-  };
-  return (
-    <input
-      class="input sm"
-      type="text"
-      inputMode="decimal"
-      aria-label={`${name} limit`}
-      value={String(Number(value.toPrecision(4))).replace("-", "\u2212")}
-      onChange={(event) => onSet(read(event.currentTarget.value))}
-    />
-  );
-}
+const SIGNS = [
+  ["nan", "has NaN"],
+  ["inf", "has Inf"],
+  ["none", "not recorded"],
+] as const;

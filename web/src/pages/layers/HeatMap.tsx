@@ -7,7 +7,7 @@ import { themeTick } from "../../data/store";
 import { formatTicks } from "../../plot/ticks";
 import { Blank } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
-import { parseHex, readPalette, type Rgb } from "../../ui/colour-scale";
+import { readPalette, themeColours } from "../../ui/colour-scale";
 import { Ramp } from "./HeatKey";
 import { type Band, type Inks, paintCells } from "./paint";
 import {
@@ -196,12 +196,13 @@ function summary(): string {
   );
 }
 
-interface CellsProps {
+/** What is seen of the rows. */
+interface View {
   scrollTop: number;
   viewHeight: number;
 }
 
-function Cells({ scrollTop, viewHeight }: CellsProps) {
+function Cells({ scrollTop, viewHeight }: View) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [grid, lines, axis, scales, spans] = [
     state.grid.value,
@@ -267,19 +268,10 @@ function Nothing() {
   );
 }
 
-// --- The colours of the map, read from the theme that is on now.
-
+/** The colours of the theme that is on now. */
 function readInks(): Inks {
-  const style = getComputedStyle(window.document.documentElement);
-  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
-  return {
-    seq: readPalette("seq").ramp,
-    div: readPalette("div").ramp,
-    danger: colour("--danger"),
-    dangerWeak: colour("--danger-weak"),
-    surface: colour("--surface"),
-    missing: colour("--line-2"),
-  };
+  const { ramp: seq, danger, surface, none } = readPalette("seq");
+  return { seq, div: readPalette("div").ramp, danger, dangerWeak: themeColours()("--danger-weak"), surface, missing: none };
 }
 
 // --- The numbers of the steps, under the map.
@@ -303,7 +295,7 @@ function StepAxis() {
 
 // --- The heads of the groups, which fold; the one of the rows at the upper edge stays in view.
 
-function HeatGroups({ scrollTop, viewHeight }: { scrollTop: number; viewHeight: number }) {
+function HeatGroups({ scrollTop, viewHeight }: View) {
   const lines = state.lines.value;
   const seen = pinnedTops(lines, scrollTop).filter(
     ({ line, top }) => top + line.height >= scrollTop && top <= scrollTop + viewHeight,
@@ -335,20 +327,16 @@ function Head({ line, top }: { line: GroupLine; top: number }) {
 
 // --- Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn.
 
-interface Props {
-  scrollTop: number;
-  /** From where to where the pointer was dragged, in pixels. */
-  drag: readonly [number, number] | null;
-}
-
-function HeatMarks({ scrollTop, drag }: Props) {
+/** `drag`: from where to where the pointer was dragged, in pixels. */
+function HeatMarks({ scrollTop, drag }: { scrollTop: number; drag: readonly [number, number] | null }) {
   const selected = state.lines.value.byName.get(state.rowName.value);
+  const [step, axis] = [state.step.value, state.axis.value];
   return (
     <div class="heat-marks" aria-hidden="true">
       {selected !== undefined && (
         <i class="heat-row-mark" style={{ top: `${selected.top - scrollTop}px`, height: `${selected.height}px` }} />
       )}
-      <StepMark />
+      {step !== null && step >= axis.low && step <= axis.high && <i class="heat-step-mark" style={{ left: `${placeOf(axis, step)}px` }} />}
       <CellMark scrollTop={scrollTop} />
       {drag !== null && (
         <i
@@ -358,12 +346,6 @@ function HeatMarks({ scrollTop, drag }: Props) {
       )}
     </div>
   );
-}
-
-function StepMark() {
-  const [step, axis] = [state.step.value, state.axis.value];
-  if (step === null || step < axis.low || step > axis.high) return null;
-  return <i class="heat-step-mark" style={{ left: `${placeOf(axis, step)}px` }} />;
 }
 
 function CellMark({ scrollTop }: { scrollTop: number }) {
@@ -394,12 +376,7 @@ function CellMark({ scrollTop }: { scrollTop: number }) {
 const NAME_HEIGHT = 13;
 const SPARE = 200;
 
-interface HeatLabelsProps {
-  scrollTop: number;
-  viewHeight: number;
-}
-
-function HeatLabels({ scrollTop, viewHeight }: HeatLabelsProps) {
+function HeatLabels({ scrollTop, viewHeight }: View) {
   const lines = linesBetween(state.lines.value.all, scrollTop - SPARE, scrollTop + viewHeight + SPARE);
   const bad = worstByRow();
   let bottom = -Infinity;
@@ -466,9 +443,7 @@ const FAR = 10;
 const PAGE = 10;
 const ZOOM = 2;
 
-type Action = (far: number) => void;
-
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS: Readonly<Record<string, (far: number) => void>> = {
   ArrowLeft: (far) => moveBy(0, -far),
   ArrowRight: (far) => moveBy(0, far),
   ArrowUp: (far) => moveBy(-far, 0),

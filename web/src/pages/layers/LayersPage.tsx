@@ -1,5 +1,6 @@
 /** The watched layers of one run: a map of rows over steps, alarms and gaps on the same axis, and one row in full. */
 import { batch, computed, effect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { param } from "../../data/route";
@@ -264,10 +265,6 @@ const MOST = 200;
 
 type Which = "all" | "row";
 
-type Item =
-  | { readonly step: number; readonly alarm: AlarmListing }
-  | { readonly step: number; readonly gap: GapListing };
-
 function EventList() {
   const [which, setWhich] = useState<Which>("all");
   const { alarms, gaps } = state.events.value;
@@ -294,13 +291,7 @@ function EventList() {
         )}
       </div>
       <ul class="panel-body event-items">
-        {items.slice(0, MOST).map((item) =>
-          "alarm" in item ? (
-            <AlarmItem key={`alarm ${item.alarm.record}`} alarm={item.alarm} />
-          ) : (
-            <GapItem key={`gap ${item.gap.record}`} gap={item.gap} />
-          ),
-        )}
+        {items.slice(0, MOST).map(([, draw]) => draw())}
         {items.length === 0 && <li class="muted fs-2 event-none">This row has no alarms.</li>}
         {items.length > MOST && <li class="muted fs-1 event-none">and {formatCount(items.length - MOST)} earlier ones</li>}
       </ul>
@@ -308,12 +299,13 @@ function EventList() {
   );
 }
 
-function itemsOf(alarms: readonly AlarmListing[], gaps: readonly GapListing[]): readonly Item[] {
-  const all: Item[] = [
-    ...alarms.map((alarm) => ({ step: alarm.step, alarm })),
-    ...gaps.map((gap) => ({ step: gap.first_step, gap })),
+/** With their steps, the latest first. */
+function itemsOf(alarms: readonly AlarmListing[], gaps: readonly GapListing[]): readonly (readonly [step: number, draw: () => ComponentChildren])[] {
+  const all = [
+    ...alarms.map((alarm) => [alarm.step, () => <AlarmItem key={`alarm ${alarm.record}`} alarm={alarm} />] as const),
+    ...gaps.map((gap) => [gap.first_step, () => <GapItem key={`gap ${gap.record}`} gap={gap} />] as const),
   ];
-  return all.sort((a, b) => b.step - a.step);
+  return all.sort(([one], [other]) => other - one);
 }
 
 function AlarmItem({ alarm }: { alarm: AlarmListing }) {

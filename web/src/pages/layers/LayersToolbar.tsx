@@ -2,6 +2,7 @@
 import { setParams } from "../../data/route";
 import * as runs from "../../data/runs";
 import { FilterField } from "../../ui/FilterField";
+import { Select } from "../../ui/Select";
 import { Segments } from "../../ui/controls";
 import { HeatKey } from "./HeatKey";
 import { figureOf } from "./rows";
@@ -52,25 +53,18 @@ export function LayersToolbar() {
 }
 
 function FigureSelect() {
-  const columns = state.grid.value?.columns ?? [...FIRST_COLUMNS, state.column.value];
+  const columns = state.grid.value?.columns ?? FIRST_COLUMNS;
   const chosen = state.column.value;
-  const ids = columns.includes(chosen) ? columns : [...columns, chosen];
   return (
     <label class="field-label">
       Figure
-      <select
-        class="input"
-        aria-label="Figure"
+      <Select
+        label="Figure"
         title={figureOf(chosen).hint}
         value={chosen}
-        onChange={(event) => setParams({ fig: event.currentTarget.value, limits: null })}
-      >
-        {[...new Set(ids)].map((id) => (
-          <option key={id} value={id}>
-            {figureOf(id).title}
-          </option>
-        ))}
-      </select>
+        options={[...new Set([...columns, chosen])].map((id) => [id, figureOf(id).title])}
+        set={(fig) => setParams({ fig, limits: null })}
+      />
     </label>
   );
 }
@@ -80,44 +74,30 @@ function RankSelect() {
   const ranks = state.grid.value?.ranks ?? [];
   const chosen = state.rank.value;
   if (ranks.length <= 1 && chosen === (ranks[0] ?? 0)) return null;
-  const all = ranks.includes(chosen) ? ranks : [...ranks, chosen];
   return (
     <label class="field-label">
       Rank
-      <select
-        class="input"
-        aria-label="Rank"
+      <Select
+        label="Rank"
         value={String(chosen)}
-        onChange={(event) => setParams({ rank: event.currentTarget.value === "0" ? null : event.currentTarget.value })}
-      >
-        {all.map((rank) => (
-          <option key={rank} value={String(rank)}>
-            {rank}
-          </option>
-        ))}
-      </select>
+        options={[...new Set([...ranks, chosen])].map((rank) => [String(rank), String(rank)])}
+        set={(rank) => setParams({ rank: rank === "0" ? null : rank })}
+      />
     </label>
   );
 }
 
 function RunSelect() {
-  const list = state.watchedRuns.value;
   const now = state.runId.value;
   return (
     <label class="run-select">
       <i class="sw" style={{ background: runs.colourOf(now) }} />
-      <select
-        class="input"
-        aria-label="Run"
+      <Select
+        label="Run"
         value={now}
-        onChange={(event) => setParams({ run: event.currentTarget.value, from: null, to: null, step: null })}
-      >
-        {list.map((run) => (
-          <option key={run.id} value={run.id}>
-            {run.name}
-          </option>
-        ))}
-      </select>
+        options={state.watchedRuns.value.map(({ id, name }) => [id, name])}
+        set={(run) => setParams({ run, from: null, to: null, step: null })}
+      />
     </label>
   );
 }

@@ -7,7 +7,7 @@ import { stepsText } from "../../data/run-events";
 import * as runs from "../../data/runs";
 import { Distribution } from "../../plot/distribution/Distribution";
 import { Blank } from "../../ui/Blank";
-import { Icon } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
 import { type ChartBand, type ChartLine, FigureChart } from "./FigureChart";
 import {
   columnOf,
@@ -42,13 +42,7 @@ export function RowPanel() {
         <button class="link quiet fs-2" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
           {isTable ? "show as charts" : "show as table"}
         </button>
-        <button
-          class="btn quiet sm square"
-          aria-label="Close the row"
-          onClick={() => state.chooseRow(null, null)}
-        >
-          <Icon name="close" />
-        </button>
+        <IconButton look="btn quiet sm square" icon="close" label="Close the row" onClick={() => state.chooseRow(null, null)} />
       </div>
       <div class="panel-body">
         {figures === null ? <Loading /> : <Body figures={figures} isTable={isTable} />}

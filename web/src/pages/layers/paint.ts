@@ -1,7 +1,6 @@
 /** Cells of the map as pixels: colours of a ramp, and hatches for what is no number or was not recorded. */
-import type { Rgb } from "../../ui/colour-scale";
+import { placeOn, type Rgb, type Scale } from "../../ui/colour-scale";
 import { HAS_INF, HAS_NAN, numBuckets, type WatchedGrid } from "./grid";
-import { type HeatScale, placeOnHeat } from "./scales";
 
 export interface Inks {
   /** 256 colours each, four bytes a colour. */
@@ -19,7 +18,7 @@ export interface Band {
   readonly row: number;
   readonly top: number;
   readonly height: number;
-  readonly scale: HeatScale;
+  readonly scale: Scale;
 }
 
 /** The pixels of a picture, four bytes each. */
@@ -80,7 +79,7 @@ function fillLine(
     const kind = kindOf(value, bucket < 0 ? 0 : grid.marks[base + bucket]!);
     hatched[x] = HATCH[kind];
     if (kind === "value") {
-      const at = 4 * Math.round(255 * placeOnHeat(scale, value));
+      const at = 4 * Math.round(255 * placeOn(scale, value));
       line.set(ramp.subarray(at, at + 4), 4 * x);
     } else put(line, x, kind === "inf" ? inks.danger : kind === "nan" ? inks.dangerWeak : inks.surface);
   }

@@ -1,11 +1,7 @@
 /** From a figure to its colour: which ramp, between which limits, straight or logarithmic. */
-import { autoScale, placeOn, type Scale } from "../../ui/colour-scale";
+import { autoScale, type Scale } from "../../ui/colour-scale";
 import { numBuckets, type WatchedGrid } from "./grid";
 import type { FigureKind } from "./rows";
-
-export interface HeatScale extends Scale {
-  readonly isLog: boolean;
-}
 
 /** What is known of values: the finite ones. */
 export interface Extent {
@@ -63,7 +59,7 @@ export interface Wish {
   readonly limits: readonly [low: number, high: number] | null;
 }
 
-export function scaleFor(kind: FigureKind, extent: Extent | null, { log, limits }: Wish): HeatScale {
+export function scaleFor(kind: FigureKind, extent: Extent | null, { log, limits }: Wish): Scale {
   const plain = plainScale(kind, extent);
   if (limits !== null) return fixedScale(kind, limits, log);
   if (extent === null || extent.low < 0 || extent.leastPositive === null) return plain;
@@ -73,23 +69,16 @@ export function scaleFor(kind: FigureKind, extent: Extent | null, { log, limits 
   return isWanted && extent.high > least ? { map: "seq", low: least, high: extent.high, isLog: true } : plain;
 }
 
-function plainScale(kind: FigureKind, extent: Extent | null): HeatScale {
-  if (extent === null) return { map: "seq", low: 0, high: 1, isLog: false };
+function plainScale(kind: FigureKind, extent: Extent | null): Scale {
+  if (extent === null) return { map: "seq", low: 0, high: 1 };
   // A share of next to nothing is no full colour, but little of something is not nothing either.
-  if (kind === "share") return { map: "seq", low: 0, high: extent.high > 0 ? extent.high : 1, isLog: false };
-  return { ...autoScale({ min: extent.low, max: extent.high }), isLog: false };
+  if (kind === "share") return { map: "seq", low: 0, high: extent.high > 0 ? extent.high : 1 };
+  return autoScale({ min: extent.low, max: extent.high });
 }
 
-function fixedScale(kind: FigureKind, [low, high]: readonly [number, number], log: LogChoice): HeatScale {
+function fixedScale(kind: FigureKind, [low, high]: readonly [number, number], log: LogChoice): Scale {
   const isLog = low > 0 && high > low && (log === "log" || (log === "auto" && kind === "size" && high / low > WIDE));
   return { map: low < 0 && high > 0 ? "div" : "seq", low, high, isLog };
-}
-
-/** Where a value stands, from 0 to 1. Of a logarithmic scale, nought and less are its quiet end. */
-export function placeOnHeat(scale: HeatScale, value: number): number {
-  if (!scale.isLog) return placeOn(scale, value);
-  if (value <= scale.low) return 0;
-  return Math.min(1, Math.log(value / scale.low) / Math.log(scale.high / scale.low));
 }
 
 /** The scale of each row, by its place: rows that stand in one list share theirs. */
@@ -98,9 +87,9 @@ export function scalesOf(
   kind: FigureKind,
   sharing: readonly (readonly number[])[],
   wish: Wish,
-): ReadonlyMap<number, HeatScale> {
+): ReadonlyMap<number, Scale> {
   const width = numBuckets(grid);
-  const found = new Map<number, HeatScale>();
+  const found = new Map<number, Scale>();
   for (const rows of sharing) {
     // Of a share, the few that are high are what matters.
     const scale = scaleFor(kind, extentOf(grid.values, width, rows, kind !== "share"), wish);

@@ -4,6 +4,7 @@ import { param, setParams } from "../../data/route";
 import { eventsOf, type RunEvents } from "../../data/run-events";
 import * as runs from "../../data/runs";
 import type { Span } from "../../plot/ticks";
+import type { Scale } from "../../ui/colour-scale";
 import type { RunListing, WatchedRow } from "../../wire";
 import { rowsWithAny, type WatchedGrid } from "./grid";
 import {
@@ -17,7 +18,7 @@ import {
   THIN,
   UNSEEN,
 } from "./rows";
-import { type HeatScale, type LogChoice, scalesOf, type Wish } from "./scales";
+import { type LogChoice, scalesOf, type Wish } from "./scales";
 import { type Axis, bucketSpans, nearestBucket } from "./steps";
 
 // --- what came -----------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ export const whole = computed<Span>(() => {
 export const axis = computed<Axis>(() => ({ ...(zoom.value ?? whole.value), width: plotWidth.value }));
 
 /** By the place of the row. */
-export const scales = computed<ReadonlyMap<number, HeatScale>>(() => {
+export const scales = computed<ReadonlyMap<number, Scale>>(() => {
   const known = grid.value;
   if (known === null) return new Map();
   return scalesOf(known, shownFigure.value.kind, sharingRows(lines.value.rows), wish.value);
@@ -199,7 +200,7 @@ function sharingRows(rows: readonly RowLine[]): readonly (readonly number[])[] {
 }
 
 /** The one of all rows; null where they do not share it. */
-export const sharedScale = computed<HeatScale | null>(() => {
+export const sharedScale = computed<Scale | null>(() => {
   if (sharing.value !== "all" && wish.value.limits === null) return null;
   const [first] = scales.value.values();
   return first ?? null;

@@ -17,7 +17,8 @@ import {
   stripAxis,
   windowText,
 } from "../../data/tensor-window";
-import { Icon, type IconName } from "../../ui/Icon";
+import type { IconName } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
 import { type Scale, stepClass } from "../../ui/colour-scale";
 import { useWidth } from "../../ui/useWidth";
 import { Section } from "./Facts";
@@ -223,15 +224,7 @@ function MoveButtons({ reach, start, size, onMove }: MoveButtonsProps) {
   return (
     <div class="group" role="group" aria-label="Move the grid">
       {moves.map((move) => (
-        <button
-          key={move.label}
-          class="btn sm square"
-          aria-label={move.label}
-          disabled={!canGo(move)}
-          onClick={() => onMove(move.axis, move.sign * size[move.axis])}
-        >
-          <Icon name={move.icon} />
-        </button>
+        <IconButton key={move.label} icon={move.icon} label={move.label} disabled={!canGo(move)} onClick={() => onMove(move.axis, move.sign * size[move.axis])} />
       ))}
     </div>
   );

@@ -15,7 +15,7 @@ import {
   startFor,
   windowOf,
 } from "../../data/tensor-window";
-import { Icon } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
 import type { Scale } from "../../ui/colour-scale";
 import { useWidth } from "../../ui/useWidth";
 import type { Window } from "../../wire";
@@ -182,25 +182,11 @@ interface PagerProps {
 function Pager({ page, numPages, onTurn, isPending }: PagerProps) {
   return (
     <div class="row stepper pager" role="group" aria-label="Tiles" aria-busy={isPending}>
-      <button
-        class="btn sm square"
-        aria-label="Tiles before"
-        disabled={page === 0}
-        onClick={() => onTurn(-1)}
-      >
-        <Icon name="left" />
-      </button>
+      <IconButton icon="left" label="Tiles before" disabled={page === 0} onClick={() => onTurn(-1)} />
       <span class="fs-1 muted">
         {formatCount(page + 1)} of {formatCount(numPages)}
       </span>
-      <button
-        class="btn sm square"
-        aria-label="Tiles after"
-        disabled={page === numPages - 1}
-        onClick={() => onTurn(1)}
-      >
-        <Icon name="right" />
-      </button>
+      <IconButton icon="right" label="Tiles after" disabled={page === numPages - 1} onClick={() => onTurn(1)} />
     </div>
   );
 }

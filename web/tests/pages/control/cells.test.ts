@@ -75,7 +75,7 @@ describe("tensors in cells", () => {
 });
 
 const RAMP = new Uint8ClampedArray(Array.from({ length: 1024 }, (_, at) => (at % 4 === 3 ? 255 : Math.floor(at / 4))));
-const PALETTE: Palette = { ramp: RAMP, danger: [200, 0, 0] as Rgb, surface: [255, 255, 255] as Rgb };
+const PALETTE: Palette = { ramp: RAMP, danger: [200, 0, 0] as Rgb, surface: [255, 255, 255] as Rgb, none: [128, 128, 128] as Rgb };
 const SCALE = { map: "seq", low: 0, high: 1 } as const;
 
 describe("the picture of a tensor", () => {

@@ -13,8 +13,8 @@ import {
   sentenceOf,
   TALL,
 } from "../../../src/pages/layers/rows";
-import { extentOf, placeOnHeat, scaleFor, scalesOf } from "../../../src/pages/layers/scales";
-import { parseHex, rampBytes } from "../../../src/ui/colour-scale";
+import { extentOf, scaleFor, scalesOf } from "../../../src/pages/layers/scales";
+import { parseHex, placeOn, rampBytes } from "../../../src/ui/colour-scale";
 import { gridWith, marked, rowWith } from "./samples";
 
 const AUTO = { log: "auto", limits: null } as const;
@@ -95,18 +95,18 @@ describe("a scale", () => {
   const extent = (...values: number[]) => extentOf(Float32Array.from(values), values.length, [0], false);
 
   it("has zero in its middle for both signs, and at its quiet end for one", () => {
-    expect(scaleFor("signed", extent(-2, 5), AUTO)).toEqual({ map: "div", low: -5, high: 5, isLog: false });
-    expect(scaleFor("signed", extent(0.5, 5), AUTO)).toEqual({ map: "seq", low: 0, high: 5, isLog: false });
+    expect(scaleFor("signed", extent(-2, 5), AUTO)).toEqual({ map: "div", low: -5, high: 5 });
+    expect(scaleFor("signed", extent(0.5, 5), AUTO)).toEqual({ map: "seq", low: 0, high: 5 });
   });
 
   it("is logarithmic for sizes that span decades, with nought at the quiet end", () => {
     const scale = scaleFor("size", extent(0, 0.001, 1000), AUTO);
     expect(scale).toMatchObject({ map: "seq", high: 1000, isLog: true });
-    expect(placeOnHeat(scale, 1)).toBeCloseTo(0.5, 5);
-    expect(placeOnHeat(scale, 0)).toBe(0);
-    expect(placeOnHeat(scale, 1e9)).toBe(1);
-    expect(scaleFor("size", extent(0.001, 1000), { ...AUTO, log: "linear" }).isLog).toBe(false);
-    expect(scaleFor("size", extent(-1, 1000), { ...AUTO, log: "log" }).isLog).toBe(false);
+    expect(placeOn(scale, 1)).toBeCloseTo(0.5, 5);
+    expect(placeOn(scale, 0)).toBe(0);
+    expect(placeOn(scale, 1e9)).toBe(1);
+    expect(scaleFor("size", extent(0.001, 1000), { ...AUTO, log: "linear" })).not.toHaveProperty("isLog");
+    expect(scaleFor("size", extent(-1, 1000), { ...AUTO, log: "log" })).not.toHaveProperty("isLog");
   });
 
   it("can be fixed", () => {
@@ -140,7 +140,7 @@ describe("cells", () => {
     ...{ seq: rampBytes(stops), div: rampBytes(stops) },
     ...{ danger: [200, 0, 0], dangerWeak: [250, 200, 200], surface: [1, 2, 3], missing: [90, 90, 90] },
   };
-  const scale = { map: "seq", low: 0, high: 1, isLog: false } as const;
+  const scale = { map: "seq", low: 0, high: 1 } as const;
 
   function painted(grid: ReturnType<typeof gridWith>, pixels: readonly number[]): Picture {
     const picture = { data: new Uint8ClampedArray(4 * pixels.length * 12), width: pixels.length, height: 12 };

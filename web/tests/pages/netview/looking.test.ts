@@ -187,7 +187,7 @@ test("a picture is an input with rows and columns; a folded vector is none", () 
 });
 
 test("a small picture in colour has its colours, and is never larger than it may be", () => {
-  const palette = { ramp: new Uint8ClampedArray(1024), danger: [0, 0, 0], surface: [0, 0, 0] } as const;
+  const palette = { ramp: new Uint8ClampedArray(1024), danger: [0, 0, 0], surface: [0, 0, 0], none: [0, 0, 0] } as const;
   const grid = gridWith({ rows: 2, columns: 2, is_colour: true, num_units: 12 });
   const levels = Uint16Array.from([store.LEVELS, 0, 0, 0, 0, store.LEVELS, 0, 0, 0, 0, store.LEVELS, 0]);
   const { pixels } = paintThumbnail(grid, { levels, low: 0, high: 1, step: 0, why: "" }, palette);

@@ -21,17 +21,11 @@ export function FeatureSetsPart() {
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Model</th>
-              <th scope="col" class="num">
-                Layers
-              </th>
-              <th scope="col" class="num">
-                Samples
-              </th>
-              <th scope="col" class="num">
-                Size
-              </th>
+              {["Name", "Model", "Layers", "Samples", "Size"].map((title, at) => (
+                <th key={title} scope="col" class={at < 2 ? "" : "num"}>
+                  {title}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>

@@ -1,6 +1,6 @@
 /** Activations of a whole data set: layers and their values, similarities, probes, and the projector. */
 import { signal } from "@preact/signals";
-import type { ComponentChildren, FunctionComponent } from "preact";
+import type { FunctionComponent } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { isConnected, lastHeard } from "../../../data/connection";
 import { sets } from "../../../data/feature-sets";
@@ -8,10 +8,11 @@ import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../../
 import { sentence } from "../../../data/network/words";
 import { addressOf } from "../../../data/route";
 import * as page from "../../../data/store";
+import { Facts } from "../../../plot/tensor/Facts";
 import { DrawingOptions } from "../../../stage3d/points/ProjectorOptions";
 import { Blank } from "../../../ui/Blank";
 import { FilterField } from "../../../ui/FilterField";
-import { Icon } from "../../../ui/Icon";
+import { IconButton } from "../../../ui/IconButton";
 import { PanelPlace } from "../../../ui/PanelPlace";
 import { Segments } from "../../../ui/controls";
 import { panels, panelWidth, setPanel } from "../../../ui/panels";
@@ -31,6 +32,15 @@ import "./features.css";
 
 const ROW_HEIGHT = 36;
 const HEAD_HEIGHT = 28;
+const HEAD = [
+  ["Layer", false],
+  ["Op", false],
+  ["Shape of a sample", true],
+  ["Units", true],
+  ["Type", false],
+  ["Size", true],
+  ["Transforms", false],
+] as const;
 
 function LayerTable() {
   const all = store.layers.value;
@@ -44,38 +54,18 @@ function LayerTable() {
       </Blank>
     );
   }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const place = shown.indexOf(store.layerAt.peek());
-    const by = { ArrowDown: 1, ArrowUp: -1, Home: -shown.length, End: shown.length }[event.key];
-    if (event.key === "Enter") store.chooseSight("values");
-    else if (by !== undefined) {
-      const next = Math.max(0, Math.min(shown.length - 1, place + by));
-      store.chooseLayer(shown[next]!);
-      reveal(next);
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
   const total = all.reduce((sum, { num_bytes: bytes }) => sum + bytes, 0);
   return (
     <>
       <div class="ft-scroll" ref={box}>
-        <table class="table ft-table" aria-label="Layers" aria-rowcount={shown.length + 1} tabIndex={0} onKeyDown={onKeyDown}>
+        <table class="table ft-table" aria-label="Layers" aria-rowcount={shown.length + 1} tabIndex={0} onKeyDown={(event) => store.stepLayer(event, shown, reveal)}>
           <thead>
             <tr>
-              <th scope="col">Layer</th>
-              <th scope="col">Op</th>
-              <th scope="col" class="num">
-                Shape of a sample
-              </th>
-              <th scope="col" class="num">
-                Units
-              </th>
-              <th scope="col">Type</th>
-              <th scope="col" class="num">
-                Size
-              </th>
-              <th scope="col">Transforms</th>
+              {HEAD.map(([title, isNumber]) => (
+                <th key={title} scope="col" class={isNumber ? "num" : ""}>
+                  {title}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
@@ -158,9 +148,7 @@ export function FeaturesPage() {
       <PanelPlace side="left">
         <aside class="panel" aria-label="Features and layers">
           {width !== "wide" && (
-            <button class="btn quiet square hide" aria-label="Hide features and layers" onClick={() => setPanel("left", false)}>
-              <Icon name="hideLeft" />
-            </button>
+            <IconButton look="btn quiet square hide" icon="hideLeft" label="Hide features and layers" onClick={() => setPanel("left", false)} />
           )}
           <SetFacts />
           <LayerList />
@@ -247,30 +235,25 @@ function SetFacts() {
       {listing !== null && (
         <div class="pad-s ft-facts">
           {!listing.is_complete && listing.note === "" && <Progress listing={listing} />}
-          <dl class="readout facts">
-            <Fact name="Model">{listing.model}</Fact>
-            <Fact name="Data">{listing.data}</Fact>
-            <Fact name="Samples">{samplesText(listing)}</Fact>
-            {detail !== null && <Fact name="Labels">{labelsText(detail)}</Fact>}
-            <Fact name="Layers">{formatCount(listing.num_layers)}</Fact>
-            <Fact name="On disk">
-              {formatBytes(listing.num_bytes)} <span class="muted">{listing.storage}</span>
-            </Fact>
-          </dl>
+          <Facts
+            facts={[
+              listing.model !== "" && ["Model", listing.model],
+              listing.data !== "" && ["Data", listing.data],
+              ["Samples", samplesText(listing)],
+              detail !== null && ["Labels", labelsText(detail)],
+              ["Layers", formatCount(listing.num_layers)],
+              [
+                "On disk",
+                <>
+                  {formatBytes(listing.num_bytes)} <span class="muted">{listing.storage}</span>
+                </>,
+              ],
+            ]}
+          />
           {detail !== null && <Notes notes={detail.notes} />}
         </div>
       )}
     </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  if (children === "") return null;
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
@@ -341,15 +324,6 @@ function LayerList() {
   useLayoutEffect(() => {
     if (place >= 0) reveal(place);
   }, [place]);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowDown: 1, ArrowUp: -1, Home: -shown.length, End: shown.length }[event.key];
-    if (event.key === "Enter") store.chooseSight("values");
-    else if (by !== undefined && shown.length > 0) {
-      store.chooseLayer(shown[Math.max(0, Math.min(shown.length - 1, place + by))]!);
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
   const more = (store.detail.value?.num_layers ?? 0) - all.length;
   return (
     <>
@@ -378,7 +352,7 @@ function LayerList() {
           aria-activedescendant={place >= 0 ? `ft-layer-${store.layerAt.value}` : undefined}
           tabIndex={0}
           style={{ height: `${shown.length * LAYER_LIST_ROW_HEIGHT}px`, paddingTop: `${first * LAYER_LIST_ROW_HEIGHT}px` }}
-          onKeyDown={onKeyDown}
+          onKeyDown={(event) => store.stepLayer(event, shown, reveal)}
         >
           {shown.slice(first, end).map((at) => (
             <LayerListRow key={at} at={at} layer={all[at]!} isChosen={at === store.layerAt.value} />

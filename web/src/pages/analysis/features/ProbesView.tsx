@@ -2,13 +2,14 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare } from "../../../data/format";
 import { setParams } from "../../../data/route";
+import { CellTable } from "../../../plot/CellTable";
 import { formatTicks, linearTicks, niceSpan } from "../../../plot/ticks";
 import { Blank } from "../../../ui/Blank";
-import { type Scale, stepClass } from "../../../ui/colour-scale";
+import { rangeOf, type Scale, stepClass } from "../../../ui/colour-scale";
 import { Segments } from "../../../ui/controls";
 import { useSize } from "../../../ui/useSize";
 import type { FeatureProbe } from "../../../wire";
-import { rangeOf } from "../pixels";
+import { Figure } from "../Figure";
 import { evenly } from "./LayerMatrix";
 import { Choice, MoreSamples, Work, WorkLine } from "./Work";
 import { type Followed, useFollowed } from "./follow";
@@ -42,21 +43,14 @@ export function ProbesView() {
   return <Probes />;
 }
 
-function useProbes(chosen: readonly number[], kind: store.ProbeKind): Followed<Probed> {
+function useProbes(layers: number[], kind: store.ProbeKind): Followed<Probed> {
   const done = store.listing.value?.num_done ?? 0;
-  const options = { folds: store.numFolds.value, most: store.numProbed.value };
-  return useFollowed<Probed>(
-    chosen.length === 0
-      ? null
-      : { type: "feature_probes", set_id: store.setId.value, layers: [...chosen], kind, ...options },
-    ({ answer }, before) => {
-      if (answer.type !== "feature_probes") throw new Error(`The server answered with ${answer.type}.`);
-      const probes = new Map(before?.probes);
-      for (const probe of answer.probes) probes.set(probe.layer, probe);
-      const value = { probes, at: answer.is_done ? null : (answer.at ?? before?.at ?? null), numDone: before?.numDone ?? done };
-      return { value, progress: answer.progress, note: answer.note, isDone: answer.is_done };
-    },
-  );
+  const asked = { set_id: store.setId.value, layers, kind, folds: store.numFolds.value, most: store.numProbed.value };
+  return useFollowed("feature_probes", layers.length === 0 ? null : asked, ({ answer }, before: Probed | null) => {
+    const probes = new Map(before?.probes);
+    for (const probe of answer.probes) probes.set(probe.layer, probe);
+    return { probes, at: answer.is_done ? null : (answer.at ?? before?.at ?? null), numDone: before?.numDone ?? done };
+  });
 }
 
 function Probes() {
@@ -73,15 +67,8 @@ function Probes() {
         {!isOfNumbers && (
           <Segments label="Probe" words={KIND_WORDS} chosen={kind} choose={(one) => setParams({ probe: one === "ridge" ? null : one })} />
         )}
-        <Choice
-          name="Samples"
-          param="probed"
-          value={store.numProbed.value}
-          usual={2000}
-          choices={store.PROBED_SAMPLES}
-          all={store.listing.value?.num_done ?? 0}
-        />
-        <Choice name="Folds" param="folds" value={store.numFolds.value} usual={5} choices={store.FOLDS} />
+        <Choice name="Samples" param="probed" value={store.numProbed.value} usual={2000} choices={store.PROBED_SAMPLES} />
+        <Choice name="Folds" param="folds" value={store.numFolds.value} usual={5} choices={store.FOLDS} all={Infinity} />
         <label class="check">
           <input type="checkbox" checked={store.isZoomed.value} onChange={(event) => setParams({ zoom: event.currentTarget.checked ? "yes" : null })} />
           Scores only
@@ -95,21 +82,24 @@ function Probes() {
   );
 }
 
-function Shown({ of: { probes, at, numDone }, chosen, isBusy }: { of: Probed; chosen: readonly number[]; isBusy: boolean }) {
+function Shown({ of: { probes, at, numDone }, chosen, isBusy }: { of: Probed; chosen: number[]; isBusy: boolean }) {
   const first = [...probes.values()].find(({ why }) => why === "");
   const numAll = store.layers.value.length;
   return (
     <div class="ft-two ft-probes">
-      <section class="an-figure" aria-label="Probes" aria-busy={isBusy}>
-        <header>
-          <h3>{first?.metric === "r2" ? "R² by layer" : "Accuracy by layer"}</h3>
-          <span class="muted fs-1 clip">
+      <Figure
+        label="Probes"
+        name={first?.metric === "r2" ? "R² by layer" : "Accuracy by layer"}
+        isBusy={isBusy}
+        facts={
+          <>
             {first !== undefined && `${first.kind} · ${store.numFolds.value} folds · ${basisText(first.num_samples, numDone)}`}
             {numAll > chosen.length && ` · ${MOST_LAYERS} of ${formatCount(numAll)} layers`}
-          </span>
-        </header>
+          </>
+        }
+      >
         <ProbeChart probes={probes} layers={chosen} at={at} />
-      </section>
+      </Figure>
       <Confusion probe={probes.get(store.layerAt.value)} />
     </div>
   );
@@ -126,18 +116,18 @@ function workOf({ at }: Probed, all: readonly { name: string }[]): string {
 const MOST_NUMBERS = 16;
 
 function Confusion({ probe }: { probe: FeatureProbe | undefined }) {
-  const name = store.layer.value?.name ?? "";
+  const hasLabels = probe?.why === "" && probe.metric === "accuracy";
   return (
-    <section class="an-figure ft-confusion" aria-label="Confusions">
-      <header>
-        <h3 class="clip" title={name}>
-          {name}
-        </h3>
-        <span class="muted fs-1 clip">{probe?.why === "" && probe.metric === "accuracy" && "right label down, what was said across"}</span>
-      </header>
+    <Figure
+      label="Confusions"
+      name={store.layer.value?.name ?? ""}
+      isBusy={false}
+      look="ft-confusion"
+      facts={hasLabels && "right label down, what was said across"}
+    >
       {probe === undefined && <p class="muted fs-2">Not probed yet.</p>}
-      {probe !== undefined && (probe.confusion.length > 0 ? <Matrix probe={probe} /> : <Instead probe={probe} />)}
-    </section>
+      {probe !== undefined && (probe.confusion.length > 0 ? <Counts probe={probe} /> : <Instead probe={probe} />)}
+    </Figure>
   );
 }
 
@@ -153,62 +143,34 @@ function Instead({ probe }: { probe: FeatureProbe }) {
   );
 }
 
-function Matrix({ probe }: { probe: FeatureProbe }) {
-  const { labels, confusion } = probe;
+function Counts({ probe: { labels, confusion, num_units: numUnits } }: { probe: FeatureProbe }) {
   const [at, setAt] = useState<readonly [number, number] | null>(null);
   const totals = useMemo(() => confusion.map((row) => row.reduce((sum, one) => sum + one, 0)), [confusion]);
   const wrong = confusion.flatMap((row, right) => row.filter((_, said) => said !== right));
   // Confusions are few beside what is right: these have a scale of their own.
   const scale: Scale = { map: "seq", low: 0, high: Math.max(1, rangeOf(wrong)?.max ?? 1) };
-  const hasNumbers = labels.length <= MOST_NUMBERS;
   const numRight = confusion.reduce((sum, row, right) => sum + (row[right] ?? 0), 0);
   const all = totals.reduce((sum, one) => sum + one, 0);
-  const cell = (right: number, said: number): string =>
-    `${labels[right] ?? ""} taken for ${labels[said] ?? ""}: ${formatCount(confusion[right]?.[said] ?? 0)} of ${formatCount(totals[right] ?? 0)}`;
+  const cell = (right: number, said: number) => {
+    const count = confusion[right]?.[said] ?? 0;
+    return {
+      look: right === said ? "ft-right" : count === 0 ? "ft-zero" : `cell ${stepClass(scale, count)}`,
+      title: `${labels[right] ?? ""} taken for ${labels[said] ?? ""}: ${formatCount(count)} of ${formatCount(totals[right] ?? 0)}`,
+      text: count > 0 || right === said ? formatCount(count) : "",
+    };
+  };
   return (
     <>
       <div class="ft-cells">
-        <table class={hasNumbers ? "an-cells numbers ft-square" : "an-cells ft-square"} aria-label="Confusions" onPointerLeave={() => setAt(null)}>
-          <thead>
-            <tr>
-              <th />
-              {labels.map((label, said) => (
-                <th key={said} scope="col" title={label} class="ft-across">
-                  <span>{hasNumbers ? label : ""}</span>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {confusion.map((row, right) => (
-              <tr key={right}>
-                <th scope="row" title={labels[right]}>
-                  <span>
-                    <bdi>{labels[right]}</bdi>
-                  </span>
-                </th>
-                {row.map((count, said) => (
-                  <td
-                    key={said}
-                    class={right === said ? "ft-right" : count === 0 ? "ft-zero" : `cell ${stepClass(scale, count)}`}
-                    title={cell(right, said)}
-                    onPointerEnter={() => setAt([right, said])}
-                  >
-                    {hasNumbers && (count > 0 || right === said) ? formatCount(count) : ""}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <CellTable label="Confusions" rows={labels} head="across" hasNumbers={labels.length <= MOST_NUMBERS} cell={cell} onPoint={setAt} look="ft-square" />
       </div>
       <p class="an-reading">
         {at === null ? (
           <span class="muted">
-            {formatCount(numRight)} of {formatCount(all)} right ({formatShare(numRight, all)}), from {formatNumberOf(probe.num_units, "unit")}
+            {formatCount(numRight)} of {formatCount(all)} right ({formatShare(numRight, all)}), from {formatNumberOf(numUnits, "unit")}
           </span>
         ) : (
-          <span>{cell(...at)}</span>
+          <span>{cell(...at).title}</span>
         )}
       </p>
     </>
@@ -247,18 +209,7 @@ function ProbeChart({ probes, layers, at }: ChartProps) {
   const place = (score: number): string => `${(100 * (Math.max(span.low, score) - span.low)) / (span.high - span.low)}%`;
   const known = [...probes.values()].find((one) => one.chance !== null)?.chance ?? null;
   const chance = known !== null && known >= span.low && known <= span.high ? known : null;
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowDown: 1, ArrowUp: -1, Home: -layers.length, End: layers.length }[event.key];
-    if (event.key === "Enter") store.chooseSight("values");
-    else if (by !== undefined) {
-      const now = layers.indexOf(store.layerAt.peek());
-      const next = Math.max(0, Math.min(layers.length - 1, now + by));
-      store.chooseLayer(layers[next]!);
-      list.current?.children[next]?.scrollIntoView({ block: "nearest" });
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const reveal = (row: number): void => list.current?.children[row]?.scrollIntoView({ block: "nearest" });
   return (
     <div class="ft-chart" ref={box}>
       <div class="ft-chart-axis" aria-hidden="true">
@@ -272,7 +223,7 @@ function ProbeChart({ probes, layers, at }: ChartProps) {
         </span>
         <span class="num">mean ± std</span>
       </div>
-      <ul ref={list} role="listbox" aria-label="Layers by score" tabIndex={0} onKeyDown={onKeyDown} aria-activedescendant={`ft-probe-${store.layerAt.value}`}>
+      <ul ref={list} role="listbox" aria-label="Layers by score" tabIndex={0} onKeyDown={(event) => store.stepLayer(event, layers, reveal)} aria-activedescendant={`ft-probe-${store.layerAt.value}`}>
         {layers.map((layer) => (
           <Row key={layer} layer={layer} probe={probes.get(layer)} isRunning={layer === at} {...{ ticks, place, chance }} />
         ))}

@@ -23,20 +23,15 @@ interface Points {
   readonly numDone: number;
 }
 
-function usePoints(at: number): Followed<Points> {
-  const [set, most] = [store.setId.value, store.numPoints.value];
+function usePoints(layer: number): Followed<Points> {
+  const most = store.numPoints.value;
   const done = store.listing.value?.num_done ?? 0;
-  return useFollowed<Points>(
-    at < 0 ? null : { type: "feature_points", set_id: set, layer: at, most },
-    ({ answer, buffer, offset }) => {
-      if (answer.type !== "feature_points") throw new Error(`The server answered with ${answer.type}.`);
-      const { progress, note, is_done: isDone, head } = answer;
-      if (head === null) return { value: null, progress, note, isDone };
-      const embedding = readEmbedding(head, buffer, offset);
-      const key = JSON.stringify([at, most, embedding.numPoints, done]);
-      return { value: { embedding, key, note, numDone: done }, progress, note, isDone };
-    },
-  );
+  const asked = { set_id: store.setId.value, layer, most };
+  return useFollowed("feature_points", layer < 0 ? null : asked, ({ answer: { head, note }, buffer, offset }): Points | null => {
+    if (head === null) return null;
+    const embedding = readEmbedding(head, buffer, offset);
+    return { embedding, key: JSON.stringify([layer, most, embedding.numPoints, done]), note, numDone: done };
+  });
 }
 
 /** Give the points to the projector, for as long as they are shown here. */
@@ -74,14 +69,7 @@ export function ProjectorView() {
   return (
     <>
       <div class="ft-controls">
-        <Choice
-          name="Samples"
-          param="points"
-          value={store.numPoints.value}
-          usual={2000}
-          choices={store.POINTS}
-          all={store.listing.value?.num_done ?? 0}
-        />
+        <Choice name="Samples" param="points" value={store.numPoints.value} usual={2000} choices={store.POINTS} />
         {points !== null && layer !== null && <Said of={points} layer={layer} />}
         <span class="grow" />
         {isThere && points === null && <WorkLine what="Reading the samples" of={asked} />}

@@ -1,17 +1,16 @@
 /** One sample over all units of a layer: as a picture where the layer has planes, else as a line. */
-import { useEffect, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { formatCount, formatShare, formatValue } from "../../../data/format";
-import { sentence } from "../../../data/network/words";
 import { askOf } from "../../../data/requests";
-import { setParams } from "../../../data/route";
 import { themeTick } from "../../../data/store";
 import { useAsked } from "../../../data/useAsked";
-import { formatTicks, linearTicks } from "../../../plot/ticks";
-import type { Scale } from "../../../ui/colour-scale";
+import { Pixels } from "../../../plot/Pixels";
+import { paintValue, readPalette, type Scale } from "../../../ui/colour-scale";
 import { type Room, useSize } from "../../../ui/useSize";
 import type { FeatureLayer, FeatureSampleAnswer } from "../../../wire";
+import { Chart, Levels } from "../Figure";
 import { singlesOf } from "../items";
-import { paintNumber, rangeOf, readNumberInks } from "../pixels";
+import { EDGE, LEFT, levelsOf, Part } from "./UnitPart";
 import * as store from "./store";
 
 interface Sample {
@@ -30,30 +29,17 @@ export function SamplePart({ sample, layer, scale }: { sample: number; layer: Fe
       return { head: reply.answer, values: singlesOf(reply, units.length === 0 ? all : units.length) };
     },
   });
-  const head = value?.head;
+  const facts = value !== null && (
+    <>
+      {value.head.name !== String(value.head.sample) && `${value.head.name} `}
+      {value.head.label !== "" && `label ${value.head.label} · `}
+      {figuresOf(value.head)}
+    </>
+  );
   return (
-    <section class="ft-part" aria-label={`Sample ${sample}`} aria-busy={head?.sample !== sample && problem === ""}>
-      <header>
-        <h3>Sample</h3>
-        <input
-          class="input sm num ft-number"
-          type="number"
-          aria-label="Sample"
-          min={0}
-          value={sample}
-          onChange={(event) => setParams({ sample: event.currentTarget.value })}
-        />
-        {head !== undefined && (
-          <span class="muted fs-1 clip">
-            {head.name !== String(head.sample) && `${head.name} `}
-            {head.label !== "" && `label ${head.label} · `}
-            {figuresOf(head)}
-          </span>
-        )}
-      </header>
-      {problem !== "" && <p class="hint">{sentence(problem)}</p>}
-      {value !== null && <Picture of={value} layer={layer} scale={scale} />}
-    </section>
+    <Part name="Sample" number={sample} isBusy={value?.head.sample !== sample} problem={problem} facts={facts}>
+      {value !== null && value.values.length > 0 && <Picture of={value} layer={layer} scale={scale} />}
+    </Part>
   );
 }
 
@@ -63,85 +49,65 @@ function figuresOf({ mean, std, num_zeros: zeros, num_units: all }: FeatureSampl
 }
 
 function Picture({ of: { head, values }, layer, scale }: { of: Sample; layer: FeatureLayer; scale: Scale }) {
-  const [box, room] = useSize<HTMLDivElement>();
   const summary = `${layer.name} for sample ${head.sample}: ${formatCount(head.num_units)} values from ${formatValue(head.low ?? Number.NaN, 3)} to ${formatValue(head.high ?? Number.NaN, 3)}.`;
   const isWhole = head.units.length === 0;
   const isFlat = head.shape.length < 2 || !isWhole;
+  return isFlat ? <Line values={values} summary={summary} /> : <Planes {...{ head, values, scale, summary }} />;
+}
+
+/** Channels beside each other, as large as there is room for. */
+function Planes({ head, values, scale, summary }: Sample & { scale: Scale; summary: string }) {
+  const [box, room] = useSize<HTMLDivElement>();
+  const tick = themeTick.value;
+  const sheet = sheetOf(head.shape, room);
+  const { width, height, cell } = sheet;
+  const picture = useMemo(() => {
+    const [pixels, palette] = [new Uint8ClampedArray(4 * width * height), readPalette(scale.map)];
+    for (let at = 0; at < values.length; at++) paintValue(pixels, 4 * sheet.placeOf(at), values[at]!, scale, palette);
+    return { width, height, pixels };
+  }, [values, scale.low, scale.high, scale.map, tick, width, height]);
   return (
     <div class="an-room" ref={box}>
-      {room.width > 0 && room.height > 0 && values.length > 0 && (isFlat ? <Line {...{ values, room, summary }} /> : <Planes {...{ head, values, room, scale, summary }} />)}
+      {cell > 0 && (
+        <Pixels picture={picture} class="ft-planes" role="img" aria-label={summary} style={{ width: `${width * cell}px`, height: `${height * cell}px` }} />
+      )}
     </div>
   );
 }
 
-/** Channels beside each other, as large as there is room for. */
-function Planes({ head, values, room, scale, summary }: Sample & { room: Room; scale: Scale; summary: string }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const sheet = sheetOf(head.shape, room);
-  const tick = themeTick.value;
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (context == null) return;
-    const [pixels, inks] = [new Uint8ClampedArray(4 * sheet.width * sheet.height), readNumberInks(scale.map)];
-    for (let at = 0; at < values.length; at++) paintNumber(pixels, 4 * sheet.placeOf(at), values[at]!, scale, inks);
-    context.putImageData(new ImageData(pixels, sheet.width, sheet.height), 0, 0);
-  }, [values, scale.low, scale.high, scale.map, tick, sheet.width, sheet.height]);
+function Line({ values, summary }: { values: Float32Array; summary: string }) {
   return (
-    <canvas
-      ref={canvas}
-      class="ft-planes"
-      role="img"
-      aria-label={summary}
-      width={sheet.width}
-      height={sheet.height}
-      style={{ width: `${sheet.width * sheet.cell}px`, height: `${sheet.height * sheet.cell}px` }}
+    <Chart
+      summary={summary}
+      draw={(width, height) => {
+        const levels = levelsOf(values, height);
+        const zero = Math.round(levels.y(0)) + 0.5;
+        // A stem for each; of more than there are pixels, the farthest from nought of each pixel.
+        const room = Math.max(1, width - LEFT - EDGE);
+        const count = Math.min(values.length, Math.floor(room));
+        const gap = room / count;
+        const from = (at: number): number => Math.floor((at * values.length) / count);
+        const stems = Array.from({ length: count }, (_, at) => farthest(values, from(at), from(at + 1)));
+        const picture = (
+          <>
+            <Levels {...levels} most={4} left={LEFT} right={width - EDGE} />
+            <path
+              class="ft-stems"
+              style={{ strokeWidth: `${Math.max(1, Math.min(12, gap - 1))}px` }}
+              d={stems.map((value, at) => (Number.isFinite(value) ? `M${(LEFT + (at + 0.5) * gap).toFixed(1)} ${zero}V${levels.y(value).toFixed(1)}` : "")).join("")}
+            />
+            <text x={LEFT} y={height - 6}>
+              unit 0
+            </text>
+            <text class="e" x={width - EDGE} y={height - 6}>
+              {formatCount(values.length - 1)}
+            </text>
+          </>
+        );
+        return { picture };
+      }}
     />
   );
-}
-
-const [LEFT, EDGE, BOTTOM] = [44, 8, 20];
-
-function Line({ values, room, summary }: { values: Float32Array; room: Room; summary: string }) {
-  const [width, height] = [Math.floor(room.width), Math.floor(room.height)];
-  const { min, max } = rangeOf([0, ...rangeEnds(values)]) ?? { min: 0, max: 1 };
-  const high = max > min ? max : min + 1;
-  const y = (value: number): number => height - BOTTOM - ((value - min) / (high - min)) * (height - BOTTOM - EDGE);
-  const pitch = (width - LEFT - EDGE) / values.length;
-  const ticks = linearTicks({ low: min, high }, 4);
-  const texts = formatTicks(ticks);
-  const zero = Math.round(y(0)) + 0.5;
-  // A stem for each; of more than there are pixels, the farthest from nought of each pixel.
-  const count = Math.min(values.length, Math.max(1, Math.floor(width - LEFT - EDGE)));
-  const stems = Array.from({ length: count }, (_, at) => farthest(values, Math.floor((at * values.length) / count), Math.floor(((at + 1) * values.length) / count)));
-  const gap = (pitch * values.length) / count;
-  return (
-    <svg class="an-chart" width={width} height={height} role="img" aria-label={summary}>
-      {ticks.map((tick, at) => (
-        <g key={tick}>
-          <path class="grid" d={`M${LEFT} ${Math.round(y(tick)) + 0.5}H${width - EDGE}`} />
-          <text class="e" x={LEFT - 6} y={y(tick) + 4}>
-            {texts[at]}
-          </text>
-        </g>
-      ))}
-      <path
-        class="ft-stems"
-        style={{ strokeWidth: `${Math.max(1, Math.min(12, gap - 1))}px` }}
-        d={stems.map((value, at) => (Number.isFinite(value) ? `M${(LEFT + (at + 0.5) * gap).toFixed(1)} ${zero}V${y(value).toFixed(1)}` : "")).join("")}
-      />
-      <text x={LEFT} y={height - 6}>
-        unit 0
-      </text>
-      <text class="e" x={width - EDGE} y={height - 6}>
-        {formatCount(values.length - 1)}
-      </text>
-    </svg>
-  );
-}
-
-function rangeEnds(values: Float32Array): number[] {
-  const range = rangeOf(values);
-  return range === null ? [] : [range.min, range.max];
 }
 
 function farthest(values: Float32Array, from: number, to: number): number {

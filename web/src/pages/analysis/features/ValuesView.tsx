@@ -1,18 +1,20 @@
 /** A look at the values of a layer: samples by units, sorted by label; one unit and one sample beside each other. */
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../../data/format";
-import { indexOf, sentence } from "../../../data/network/words";
+import { indexOf } from "../../../data/network/words";
 import { askOf } from "../../../data/requests";
 import { param, setParams } from "../../../data/route";
 import { useAsked } from "../../../data/useAsked";
 import { ColourScale } from "../../../plot/ColourScale";
+import { type Cell, Matrix } from "../../../plot/Matrix";
+import { Legend } from "../../../plot/labels";
 import { Blank } from "../../../ui/Blank";
 import type { FeatureLayer, FeatureMapAnswer } from "../../../wire";
-import { Legend } from "../Figure";
+import { Failure, Figure, Wait } from "../Figure";
 import { chosenScale } from "../choice";
 import { singlesOf } from "../items";
-import { type Cell, Grid } from "./Grid";
 import { SamplePart } from "./SamplePart";
+import { MOST_BESIDE } from "./SimilarityView";
 import { UnitPart } from "./UnitPart";
 import * as store from "./store";
 import { basisText, placeText, sampleName, shapeText } from "./words";
@@ -20,9 +22,6 @@ import { basisText, placeText, sampleName, shapeText } from "./words";
 /** As many as there are pixels for, about. */
 export const NUM_ROWS = 320;
 const NUM_COLUMNS = 512;
-/** Fewer labels are named beside the picture. */
-const MOST_NAMED = 20;
-
 interface Values {
   readonly head: FeatureMapAnswer;
   readonly values: Float32Array;
@@ -47,77 +46,59 @@ export function ValuesView() {
         },
   );
   if (layer === null) return <Blank icon="tree" title="This set has no layers" />;
-  if (problem !== "" && value?.layer !== at) {
-    return (
-      <Blank icon="warning" title={`${layer.name} cannot be shown`} isError>
-        <span>{sentence(problem)}</span>
-        <button class="btn" onClick={retry}>
-          Try again
-        </button>
-      </Blank>
-    );
-  }
-  if (value?.layer !== at) {
-    return (
-      <div class="an-wait">
-        <i class="skeleton late" />
-      </div>
-    );
-  }
-  return <Shown key={at} of={value} layer={layer} />;
+  if (value?.layer === at) return <Shown key={at} of={value} layer={layer} />;
+  return problem === "" ? <Wait /> : <Failure title={`${layer.name} cannot be shown`} problem={problem} retry={retry} />;
 }
 
 function Shown({ of: { head, values }, layer }: { of: Values; layer: FeatureLayer }) {
   const [pointed, setPointed] = useState<Cell | null>(null);
-  const { rows, units } = head;
+  const { rows, units, low, high } = head;
   const best = useMemo(() => busiest(values, units.length), [values]);
   const unit = numberOf(param("unit"), head.num_units) ?? units[best] ?? 0;
   const sample = numberOf(param("sample"), Number.MAX_SAFE_INTEGER) ?? rows.samples[0] ?? 0;
-  const { scale, isAuto, set } = chosenScale(`features ${layer.name}`, rangeOf(head));
-  const chosen = { row: rows.samples.indexOf(sample), column: units.indexOf(unit) };
+  const scale = chosenScale(`features ${layer.name}`, low === null || high === null ? null : { min: low, max: high });
   const some = units.length < head.num_units ? `${formatCount(units.length)} of ${formatNumberOf(head.num_units, "unit")}, evenly chosen` : formatNumberOf(head.num_units, "unit");
   return (
     <>
-      <section class="an-figure ft-map" aria-label={`Values of ${layer.name}`}>
-        <header>
-          <h3 class="clip" title={layer.name}>
-            {layer.name}
-          </h3>
-          <span class="muted fs-1 clip">
+      <Figure
+        label={`Values of ${layer.name}`}
+        name={layer.name}
+        isBusy={false}
+        look="ft-map"
+        facts={
+          <>
             {shapeText(layer.shape)} · {basisText(rows.samples.length, rows.num_done)} down · {some} across
             {head.num_bad > 0 && ` · ${formatNumberOf(head.num_bad, "value")} NaN or infinite`}
-          </span>
-        </header>
-        <Grid
+          </>
+        }
+      >
+        <Matrix
           values={values}
+          numRows={rows.samples.length}
           numColumns={units.length}
-          rows={rows}
+          of={rows}
           isSquare={false}
-          scale={scale}
+          scale={scale.scale}
           at={pointed}
           onAt={setPointed}
           onChoose={({ row, column }) => setParams({ unit: String(units[column]), sample: String(rows.samples[row]) })}
-          chosen={chosen}
-          summary={`Values of ${layer.name}: ${rows.samples.length} samples by ${units.length} units, from ${formatValue(head.low ?? Number.NaN, 3)} to ${formatValue(head.high ?? Number.NaN, 3)}. Arrows move, Enter chooses the sample and the unit.`}
+          chosen={{ row: rows.samples.indexOf(sample), column: units.indexOf(unit) }}
+          summary={`Values of ${layer.name}: ${rows.samples.length} samples by ${units.length} units, from ${formatValue(low ?? Number.NaN, 3)} to ${formatValue(high ?? Number.NaN, 3)}. Arrows move, Enter chooses the sample and the unit.`}
         />
-      </section>
+      </Figure>
       <p class="an-reading">{readingOf(pointed, head, values, layer)}</p>
       <div class="ft-pair">
         <UnitPart unit={unit} numUnits={head.num_units} layer={layer} />
-        <SamplePart sample={sample} layer={layer} scale={scale} />
+        <SamplePart sample={sample} layer={layer} scale={scale.scale} />
       </div>
       <div class="an-below">
         <div class="an-scale">
-          <ColourScale scale={scale} isAuto={isAuto} onChange={set} />
+          <ColourScale {...scale} />
         </div>
-        {rows.labels.length > MOST_NAMED && <Legend items={rows} />}
+        {rows.labels.length > MOST_BESIDE && <Legend of={rows} />}
       </div>
     </>
   );
-}
-
-function rangeOf({ low, high }: FeatureMapAnswer): { min: number; max: number } | null {
-  return low === null || high === null ? null : { min: low, max: high };
 }
 
 /** Null where the text is no such number. */

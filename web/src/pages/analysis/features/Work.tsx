@@ -1,9 +1,12 @@
 /** How far something is, with a way to stop it; or why there is nothing, with a way to try again. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatShare } from "../../../data/format";
 import { sentence } from "../../../data/network/words";
 import { setParams } from "../../../data/route";
 import { Blank } from "../../../ui/Blank";
+import { Select } from "../../../ui/Select";
+import { Failure, Figure } from "../Figure";
 import type { Followed } from "./follow";
 import * as store from "./store";
 
@@ -15,18 +18,39 @@ interface Props {
   of: Pick<Followed<unknown>, "progress" | "since" | "note" | "problem" | "isCancelled" | "retry" | "cancel">;
 }
 
+interface FigureProps<Value> {
+  label: string;
+  name: string;
+  what: string;
+  of: Followed<Value>;
+  /** How many samples there were. */
+  numThen: number;
+  controls?: ComponentChildren;
+  facts: (value: Value) => string;
+  draw: (value: Value) => ComponentChildren;
+}
+
+/** A picture; what came before is paler, while the next one is on its way. */
+export function WorkFigure<Value>({ label, name, what, of, numThen, controls, facts, draw }: FigureProps<Value>) {
+  const { value, isOwn } = of;
+  const isShown = value !== null && (isOwn || (of.problem === "" && !of.isCancelled));
+  return (
+    <Figure
+      label={label}
+      name={name}
+      isBusy={of.progress !== null}
+      controls={controls}
+      facts={isShown && isOwn && facts(value)}
+      aside={isShown && (isOwn ? <MoreSamples numThen={numThen} again={of.retry} /> : <WorkLine what={what} of={of} />)}
+    >
+      {isShown ? <div class={isOwn ? "ft-body" : "ft-body old"}>{draw(value)}</div> : <Work what={what} of={of} />}
+    </Figure>
+  );
+}
+
 /** In the place of a picture that is not there yet. */
 export function Work({ what, of }: Props) {
-  if (of.problem !== "") {
-    return (
-      <Blank icon="warning" title="This cannot be shown" isError>
-        <span>{sentence(of.problem)}</span>
-        <button class="btn" onClick={of.retry}>
-          Try again
-        </button>
-      </Blank>
-    );
-  }
+  if (of.problem !== "") return <Failure title="This cannot be shown" problem={of.problem} retry={of.retry} />;
   if (of.isCancelled) {
     return (
       <Blank icon="stop" title="Cancelled">
@@ -132,7 +156,7 @@ interface ChoiceProps {
   all?: number;
 }
 
-export function Choice({ name, param, value, usual, choices, all = Infinity }: ChoiceProps) {
+export function Choice({ name, param, value, usual, choices, all = store.listing.value?.num_done ?? 0 }: ChoiceProps) {
   // One that is enough for all of them is the last that makes a difference.
   const enough = choices.findIndex((one) => one >= all);
   const shown = enough < 0 ? choices : choices.slice(0, enough + 1);
@@ -140,17 +164,11 @@ export function Choice({ name, param, value, usual, choices, all = Infinity }: C
   return (
     <label class="ft-choice">
       <span>{name}</span>
-      <select
-        class="input"
+      <Select
         value={String(chosen)}
-        onChange={(event) => setParams({ [param]: Number(event.currentTarget.value) === usual ? null : event.currentTarget.value })}
-      >
-        {shown.map((one) => (
-          <option key={one} value={String(one)}>
-            {one >= all ? `all ${formatCount(all)}` : formatCount(one)}
-          </option>
-        ))}
-      </select>
+        options={shown.map((one) => [String(one), one >= all ? `all ${formatCount(all)}` : formatCount(one)])}
+        set={(next) => setParams({ [param]: Number(next) === usual ? null : next })}
+      />
     </label>
   );
 }

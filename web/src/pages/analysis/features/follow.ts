@@ -1,16 +1,9 @@
 /** Ask for something that takes its time: hear how far it is, take pieces as they come, stop when it is not wanted. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Asked, Reply } from "../../../data/source";
+import type { ReplyOf } from "../../../data/requests";
+import type { Asked } from "../../../data/source";
 import * as page from "../../../data/store";
-
-/** What an answer brings. */
-export interface Piece<Value> {
-  /** All that is there by now; null where there is nothing yet. */
-  readonly value: Value | null;
-  readonly progress: number;
-  readonly note: string;
-  readonly isDone: boolean;
-}
+import type { Answer } from "../../../wire";
 
 export interface Followed<Value> {
   /** The last that came, also of what was asked before. */
@@ -27,51 +20,44 @@ export interface Followed<Value> {
   readonly cancel: () => void;
 }
 
-interface State<Value> {
-  readonly value: Value | null;
-  readonly key: string;
-  readonly progress: number | null;
-  readonly since: number;
-  readonly note: string;
-  readonly problem: string;
-  readonly isCancelled: boolean;
-}
+type State<Value> = Omit<Followed<Value>, "isOwn" | "retry" | "cancel"> & { readonly key: string };
 
 const NOTHING = { value: null, key: "", progress: null, since: 0, note: "", problem: "", isCancelled: false };
 
-/** Null asks for nothing. `take` is given what has come of the same question before. */
-export function useFollowed<Value>(
-  question: Asked | null,
-  take: (reply: Reply, before: Value | null) => Piece<Value>,
+/** Answers that say how far they are. */
+type Kind = Extract<Answer, { progress: number; is_done: boolean }>["type"] & Asked["type"];
+
+/** Null asks for nothing. `take` is given what has come of the same question before; null is nothing yet. */
+export function useFollowed<Type extends Kind, Value>(
+  type: Type,
+  own: Omit<Extract<Asked, { type: Type }>, "type"> | null,
+  take: (reply: ReplyOf<Type>, before: Value | null) => Value | null,
 ): Followed<Value> {
   const [state, setState] = useState<State<Value>>(NOTHING);
   const [turn, setTurn] = useState(0);
   const stop = useRef<() => void>(() => undefined);
-  const key = question === null ? "" : JSON.stringify(question);
+  const key = own === null ? "" : JSON.stringify(own);
   const source = page.source.value;
   useEffect(() => {
-    if (question === null || source === null) return undefined;
-    let own: Value | null = null;
+    if (own === null || source === null) return undefined;
+    let mine: Value | null = null;
     const begin = { progress: 0, since: Date.now(), note: "", problem: "", isCancelled: false };
+    const fail = (problem: string): void => setState((before) => ({ ...before, progress: null, problem }));
     setState((before) => ({ ...before, ...begin }));
-    stop.current = source.follow(question, {
+    stop.current = source.follow({ type, ...own } as unknown as Asked, {
       hear: (reply) => {
+        if (reply.answer.type !== type) return;
+        const { progress, note, is_done: isDone } = reply.answer;
         try {
-          const piece = take(reply, own);
-          own = piece.value;
-          if (piece.isDone) stop.current();
-          setState((before) => ({
-            ...before,
-            ...(own === null ? {} : { value: own, key }),
-            progress: piece.isDone ? null : piece.progress,
-            note: piece.note,
-          }));
+          mine = take(reply as ReplyOf<Type>, mine);
+          setState((before) => ({ ...before, ...(mine === null ? {} : { value: mine, key }), progress: isDone ? null : progress, note }));
+          if (isDone) stop.current();
         } catch (reason) {
           stop.current();
-          setState((before) => ({ ...before, progress: null, problem: textOf(reason) }));
+          fail(reason instanceof Error ? reason.message : String(reason));
         }
       },
-      refuse: (problem) => setState((before) => ({ ...before, progress: null, problem })),
+      refuse: fail,
     });
     return () => stop.current();
   }, [key, turn, source]);
@@ -80,8 +66,4 @@ export function useFollowed<Value>(
     setState((before) => ({ ...before, progress: null, isCancelled: true }));
   };
   return { ...state, isOwn: state.value !== null && state.key === key, retry: () => setTurn((one) => one + 1), cancel };
-}
-
-function textOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
 }

@@ -3,10 +3,10 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { sets } from "../../../data/feature-sets";
 import { param, route, setParams, type Changes } from "../../../data/route";
 import type { Reply, Source } from "../../../data/source";
+import { known, METRICS } from "../choice";
 import type { FeatureLayer, FeatureSetAnswer, FeatureSetListing } from "../../../wire";
 
 export const SIGHTS = ["layers", "values", "similarity", "probes", "projector"] as const;
-export const METRICS = ["correlation", "cosine", "euclidean"] as const;
 export const PROBES = ["ridge", "logistic"] as const;
 export const COMPARISONS = ["rsa", "cka"] as const;
 export const SIMILAR_SAMPLES = [100, 200, 500, 1000, 2000] as const;
@@ -15,7 +15,6 @@ export const POINTS = [500, 1000, 2000, 5000, 10_000, 20_000] as const;
 export const FOLDS = [3, 5, 10] as const;
 
 export type Sight = (typeof SIGHTS)[number];
-export type Metric = (typeof METRICS)[number];
 export type ProbeKind = (typeof PROBES)[number];
 export type Comparison = (typeof COMPARISONS)[number];
 
@@ -23,7 +22,7 @@ export type Comparison = (typeof COMPARISONS)[number];
 const isShown = computed(() => route.value.view === "features" || route.value.view === null);
 
 export const sight = computed<Sight>(() => known(SIGHTS, param("see")));
-export const metric = computed<Metric>(() => known(METRICS, param("by")));
+export const metric = computed(() => known(METRICS, param("by")));
 export const probeKind = computed<ProbeKind>(() => known(PROBES, param("probe")));
 export const comparison = computed<Comparison>(() => known(COMPARISONS, param("compare")));
 export const numSimilar = computed(() => numberOf(SIMILAR_SAMPLES, param("n"), 500));
@@ -32,11 +31,6 @@ export const numPoints = computed(() => numberOf(POINTS, param("points"), 2000))
 export const numFolds = computed(() => numberOf(FOLDS, param("folds"), 5));
 /** Are scores drawn large, without chance? */
 export const isZoomed = computed(() => param("zoom") === "yes");
-export const isTable = computed(() => param("table") === "yes");
-
-function known<Word extends string>(words: readonly [Word, ...Word[]], text: string): Word {
-  return words.find((one) => one === text) ?? words[0];
-}
 
 function numberOf(choices: readonly number[], text: string, usual: number): number {
   return choices.find((one) => String(one) === text) ?? usual;
@@ -72,6 +66,19 @@ export function chooseLayer(at: number, changes: Changes = {}): void {
 
 export function chooseSight(next: Sight): void {
   setParams({ see: next === "layers" ? null : next });
+}
+
+/** Keys of a list of layers: arrows go through those that are shown, Enter leads to the values. */
+export function stepLayer(event: KeyboardEvent, shown: readonly number[], reveal: (row: number) => void): void {
+  const by = { ArrowDown: 1, ArrowUp: -1, Home: -shown.length, End: shown.length }[event.key];
+  if (event.key === "Enter") chooseSight("values");
+  else if (by !== undefined && shown.length > 0) {
+    const next = Math.max(0, Math.min(shown.length - 1, shown.indexOf(layerAt.peek()) + by));
+    chooseLayer(shown[next]!);
+    reveal(next);
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 let stopAll = (): void => undefined;

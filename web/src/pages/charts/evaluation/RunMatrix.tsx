@@ -2,10 +2,12 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../../data/format";
 import { floatsOf, type FullRecord } from "../../../data/requests";
-import { type Cell, fileName, save, toCsv } from "../../../data/save-file";
+import { type Cell as CsvCell, fileName, save, toCsv } from "../../../data/save-file";
 import { Refusal } from "../../../data/source";
 import { Drawing, type Ink, type Spot } from "../../../plot/Drawing";
 import { RunTag, ToolButton, Waiting } from "../../../plot/Figure";
+import { type Cell as Place, movedCell } from "../../../plot/Matrix";
+import { NumberTable } from "../../../plot/NumberTable";
 import { cellNumbers } from "../../../plot/figure-options";
 import { shortNumber } from "../../../plot/ticks";
 import type { RunListing } from "../../../wire";
@@ -64,7 +66,12 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
           all.
         </p>
       ) : isTable ? (
-        <MatrixTable name={label} matrix={matrix} isShare={isShare} />
+        <NumberTable
+          label={`Table of ${label}`}
+          head={["true", ...matrix.labels]}
+          rows={matrix.labels.map((truth, row) => [truth, ...matrix.labels.map((_, column) => numberAt(matrix, { row, column }, isShare))])}
+          isSmall
+        />
       ) : (
         <MatrixDrawing name={label} matrix={matrix} isShare={isShare} marked={shown} mark={setMarked} />
       )}
@@ -78,42 +85,6 @@ function matrixOf(record: FullRecord): { matrix: Matrix | null; damage: string }
   } catch (reason) {
     return { matrix: null, damage: reason instanceof Error ? reason.message : String(reason) };
   }
-}
-
-// --- The numbers of a confusion matrix as a table.
-
-function MatrixTable({ name, matrix, isShare }: { name: string; matrix: Matrix; isShare: boolean }) {
-  const text = (row: number, column: number): string => {
-    if (isShare) return percentIn(matrix, { row, column }).toFixed(1);
-    const count = countIn(matrix, { row, column });
-    return Number.isInteger(count) ? formatCount(count) : formatValue(count);
-  };
-  return (
-    <div class="sec-scroll" tabIndex={0} role="region" aria-label={`Table of ${name}`}>
-      <table class="sec-table">
-        <thead>
-          <tr>
-            <th scope="col">true</th>
-            {matrix.labels.map((label, column) => (
-              <th key={column} scope="col">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {matrix.labels.map((label, row) => (
-            <tr key={row}>
-              <th scope="row">{label}</th>
-              {matrix.labels.map((_, column) => (
-                <td key={column}>{text(row, column)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
 }
 
 // --- A confusion matrix as coloured cells, with numbers where they fit.
@@ -164,11 +135,11 @@ function MatrixDrawing({ name, matrix, isShare, marked, mark }: MatrixDrawingPro
       paint={paint}
       onPoint={(spot) => mark(spot === null ? null : placeUnder(spot))}
       onKeyDown={(event) => {
-        const next = moved(marked ?? { row: 0, column: 0 }, event.key, size);
+        const next = movedCell(marked, event, size, size);
         if (next === null) return;
         event.preventDefault();
         event.stopPropagation();
-        mark(marked === null ? { row: 0, column: 0 } : next);
+        mark(next);
       }}
     />
   );
@@ -231,26 +202,19 @@ function paintLabels(
   for (const [at, label] of labels.entries()) {
     if (at % every !== 0) continue;
     context.textAlign = "right";
-    context.fillText(clipped(context, label, left - 10), left - 6, TOP + (at + 0.5) * cell);
+    context.fillText(clipped(context, label, left - 10, "…"), left - 6, TOP + (at + 0.5) * cell);
     context.textAlign = "center";
-    const across = Math.max(cell * every - 3, 8);
-    context.fillText(short(context, label, across), left + (at + 0.5) * cell, TOP - 10);
+    // Above a column there is room for a few letters only.
+    context.fillText(clipped(context, label, Math.max(cell * every - 3, 8), ""), left + (at + 0.5) * cell, TOP - 10);
   }
 }
 
-/** As much of a label as there is room for, with a sign that there is more. */
-function clipped(context: CanvasRenderingContext2D, label: string, room: number): string {
+/** As much of a label as there is room for; `sign` says that there is more. */
+function clipped(context: CanvasRenderingContext2D, label: string, room: number, sign: string): string {
   if (context.measureText(label).width <= room) return label;
   let text = label.slice(0, 40);
-  while (text.length > 1 && context.measureText(`${text}…`).width > room) text = text.slice(0, -1);
-  return `${text}…`;
-}
-
-/** The same without the sign, where there is room for a few letters only. */
-function short(context: CanvasRenderingContext2D, label: string, room: number): string {
-  let text = label.slice(0, 40);
-  while (text.length > 1 && context.measureText(text).width > room) text = text.slice(0, -1);
-  return text;
+  while (text.length > 1 && context.measureText(text + sign).width > room) text = text.slice(0, -1);
+  return text + sign;
 }
 
 // --- A confusion matrix: counts by true class and by what was said instead.
@@ -263,11 +227,6 @@ export interface Matrix {
   readonly labels: readonly string[];
   /** A row for each true class. */
   readonly counts: Float64Array;
-}
-
-interface Place {
-  readonly row: number;
-  readonly column: number;
 }
 
 export function readMatrix({ entry, bytes }: FullRecord): Matrix {
@@ -315,13 +274,18 @@ export function isInverse(step: number): boolean {
   return step >= FIRST_DARK;
 }
 
+function numberAt(matrix: Matrix, place: Place, isShare: boolean): string {
+  if (isShare) return percentIn(matrix, place).toFixed(1);
+  const count = countIn(matrix, place);
+  return Number.isInteger(count) ? formatCount(count) : formatValue(count);
+}
+
 /** `cat read as dog: 38` */
 export function describePlace(matrix: Matrix, place: Place, isShare: boolean): string {
   const [truth, said] = [matrix.labels[place.row] ?? "", matrix.labels[place.column] ?? ""];
   const verb = place.row === place.column ? `${truth} read as itself` : `${truth} read as ${said}`;
-  const count = countIn(matrix, place);
-  const plain = Number.isInteger(count) ? formatCount(count) : formatValue(count);
-  return isShare ? `${verb}: ${percentIn(matrix, place).toFixed(1)}\u202f% (${plain})` : `${verb}: ${plain}`;
+  const plain = numberAt(matrix, place, false);
+  return `${verb}: ${isShare ? `${numberAt(matrix, place, true)}\u202f% (${plain})` : plain}`;
 }
 
 /** The share of all that was read right; NaN for an empty matrix. */
@@ -334,25 +298,9 @@ export function accuracyOf({ labels, counts }: Matrix): number {
   return all > 0 ? right / all : NaN;
 }
 
-/** Move by keys, but not out of the matrix. */
-export function moved(place: Place, key: string, size: number): Place | null {
-  const by: Record<string, readonly [number, number]> = {
-    ArrowUp: [-1, 0],
-    ArrowDown: [1, 0],
-    ArrowLeft: [0, -1],
-    ArrowRight: [0, 1],
-    Home: [0, -size],
-    End: [0, size],
-  };
-  const step = by[key];
-  if (step === undefined) return null;
-  const within = (value: number): number => Math.min(size - 1, Math.max(0, value));
-  return { row: within(place.row + step[0]), column: within(place.column + step[1]) };
-}
-
-export function matrixRows(matrix: Matrix): Cell[][] {
+export function matrixRows(matrix: Matrix): CsvCell[][] {
   const size = matrix.labels.length;
-  const rows = matrix.labels.map((label, row): Cell[] => [
+  const rows = matrix.labels.map((label, row): CsvCell[] => [
     label,
     ...matrix.counts.subarray(row * size, (row + 1) * size),
   ]);

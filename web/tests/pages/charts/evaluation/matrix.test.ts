@@ -6,7 +6,6 @@ import {
   isInverse,
   type Matrix,
   matrixRows,
-  moved,
   percentIn,
   readMatrix,
   shownNumbers,
@@ -45,13 +44,6 @@ test("the ink changes where the colours become dark", () => {
 test("accuracy is the share of the diagonal", () => {
   expect(accuracyOf(matrix)).toBeCloseTo(170 / 220);
   expect(accuracyOf({ labels: ["a"], counts: new Float64Array([0]) })).toBeNaN();
-});
-
-test("keys move from cell to cell and stay inside", () => {
-  expect(moved({ row: 0, column: 0 }, "ArrowUp", 3)).toEqual({ row: 0, column: 0 });
-  expect(moved({ row: 0, column: 0 }, "ArrowDown", 3)).toEqual({ row: 1, column: 0 });
-  expect(moved({ row: 1, column: 1 }, "End", 3)).toEqual({ row: 1, column: 2 });
-  expect(moved({ row: 1, column: 1 }, "a", 3)).toBeNull();
 });
 
 test("a matrix that is not square is refused", () => {

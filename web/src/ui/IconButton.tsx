@@ -1,0 +1,11 @@
+/** A button with an icon and no word on it. */
+import type { JSX } from "preact";
+import { Icon, type IconName } from "./Icon";
+
+export function IconButton({ icon, label, look = "btn sm square", ...rest }: { icon: IconName; label: string; look?: string } & JSX.IntrinsicElements["button"]) {
+  return (
+    <button class={look} aria-label={label} {...rest}>
+      <Icon name={icon} />
+    </button>
+  );
+}

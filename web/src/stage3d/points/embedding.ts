@@ -4,7 +4,7 @@ import { followRecordList } from "../../data/record-list";
 import { param } from "../../data/route";
 import type { Source } from "../../data/source";
 import type { EmbeddingHead } from "../../wire";
-import type { SpriteImage } from "./painter";
+import type { SpriteImage } from "./gl-painter";
 import { recallSelections } from "./selection";
 import * as store from "./store";
 

@@ -410,7 +410,7 @@ function shownConnections(
   const pairs = new Map<string, readonly [Plate, Plate]>();
   for (const { source, target } of connections) {
     const [from, to] = [plates.get(source), plates.get(target)];
-    if (from !== undefined && to !== undefined && from !== to) pairs.set(JSON.stringify([source, target]), [from, to]);
+    if (from !== undefined && to !== undefined && from !== to) pairs.set(`${source}\n${target}`, [from, to]);
   }
   return [...pairs.values()];
 }

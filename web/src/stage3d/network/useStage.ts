@@ -116,10 +116,10 @@ function followStore(drawing: Drawing, gliding: Gliding): (() => void)[] {
     if (raster === null) return null;
     return new Map([...raster].map(([name, { steps }]) => [name, steps.length]));
   });
-  const key = computed(() => JSON.stringify([...(rasters.value ?? [])]));
+  const key = computed(() => [...(rasters.value ?? [])].join(" "));
   const plates = computed<readonly Plate[]>(() => {
     // Anew only where a number of moments has changed, not with all of their values.
-    const isRaster = key.value !== "[]";
+    const isRaster = key.value !== "";
     const connections = store.scene.value?.connections ?? [];
     return arrange(store.shownLayers.value, connections, store.isFlat.value, isRaster ? untracked(() => rasters.value) : null);
   });

@@ -148,7 +148,7 @@ function ReductionNote() {
       </div>
     );
   }
-  if (now.state === "failed" && store.method.value !== "pca") {
+  if (now.state === "failed") {
     return (
       <div class="float reduction failed" role="alert">
         <span>

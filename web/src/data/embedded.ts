@@ -130,7 +130,7 @@ export function startEmbedded(id: string, remedy: string, begin: (json: string) 
   }
 }
 
-// --- Numbers as levels, as a server makes them: see app/runs/netlevels.py.
+// --- Numbers as levels, as a server makes them: see app/netview/net_reader.py.
 
 export interface Levels {
   readonly levels: Uint16Array<ArrayBuffer>;
@@ -202,8 +202,6 @@ export interface EmbeddedPiece {
   step: number;
   /** Of values. */
   count: number;
-  /** Of a weight. */
-  shape?: number[];
   /** Levels of two bytes, or the values as they are. */
   encoding: "u2" | "f4" | "f8";
   low?: number;
@@ -215,7 +213,6 @@ export interface EmbeddedPiece {
 export interface Numbers {
   /** Of the record. */
   readonly step: number;
-  readonly shape: readonly number[];
   readonly levels: Uint16Array;
   readonly low: number;
   readonly high: number;
@@ -250,15 +247,15 @@ export class Pieces {
 }
 
 async function readPiece(piece: EmbeddedPiece): Promise<Numbers> {
-  const { step, count, encoding, deflated, data, shape = [] } = piece;
+  const { step, count, encoding, deflated, data } = piece;
   const packed = fromBase64(data);
   const bytes = deflated === true ? await inflated(packed) : packed;
   if (bytes.byteLength !== count * Number(encoding.slice(1))) throw new Error("a part of this file is damaged");
   if (encoding === "u2") {
-    return { step, shape, levels: new Uint16Array(bytes), low: piece.low ?? 0, high: piece.high ?? 0, exact: null };
+    return { step, levels: new Uint16Array(bytes), low: piece.low ?? 0, high: piece.high ?? 0, exact: null };
   }
   const exact = encoding === "f4" ? new Float32Array(bytes) : new Float64Array(bytes);
-  return { step, shape, ...levelsOf(exact), exact };
+  return { step, ...levelsOf(exact), exact };
 }
 
 function inflated(packed: ArrayBuffer): Promise<ArrayBuffer> {

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.netview import weight_axes, weights_of_unit
+from torcheer.netview import axes_of_weights, weights_of_unit
 from torcheer.netview.weight_axes import Axis
 from torcheer.run import Connection
 
@@ -79,7 +79,7 @@ def assert_axes_are(
     target: Sequence[int],
     source_values: Any = None,
 ) -> None:
-    found = weight_axes(link, weight.shape, source, target)
+    found = axes_of_weights(link, weight.shape, source, target)
     assert found is not None
     tokens = () if source_values is None else numpy.ravel(source_values)
     made = numpy.zeros_like(matrix)

@@ -52,7 +52,7 @@ class Axes(msgspec.Struct, frozen=True):
     axes: Sequence[Axis]
 
 
-def weight_axes(
+def axes_of_weights(
     connection: Connection,
     weight_shape: Sequence[int],
     source_shape: Sequence[int],

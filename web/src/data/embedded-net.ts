@@ -12,17 +12,17 @@ import type {
 } from "../wire";
 import {
   type EmbeddedPiece,
+  FileSource,
   type Levels,
   levelsOf,
   numberAt,
   type Numbers,
-  PasslessSource,
   Pieces,
 } from "./embedded";
 import { formatExact } from "./format";
 import { LEVELS } from "./network/store";
 import { NOT_IN_FILE, NOT_WEIGHTED } from "./network/words";
-import { type Asked, type Listener, Refusal, type Reply } from "./source";
+import { type Asked, Refusal, type Reply } from "./source";
 
 /** What the list of runs needs to know: there is a network in it. */
 const NETWORK: SeriesListing = {
@@ -37,7 +37,7 @@ const NETWORK: SeriesListing = {
   description: "",
 };
 
-export class EmbeddedNetSource extends PasslessSource {
+export class EmbeddedNetSource extends FileSource {
   readonly hasRuns = signal<boolean | null>(true);
   readonly hasLessons = signal<boolean | null>(false);
   readonly #data: NetData;
@@ -48,7 +48,7 @@ export class EmbeddedNetSource extends PasslessSource {
     this.#data = new NetData(json);
   }
 
-  ask(question: Asked): Promise<Reply> {
+  override ask(question: Asked): Promise<Reply> {
     return this.#answer(question).catch((reason: unknown) => {
       if (reason instanceof Refusal) throw reason;
       const detail = reason instanceof Error ? reason.message : String(reason);
@@ -69,25 +69,11 @@ export class EmbeddedNetSource extends PasslessSource {
       case "net_weights":
         return answerWeights(this.#data, question);
       default:
-        throw notHere(question);
+        throw this.refusal(question);
     }
   }
 
-  /** One answer, a moment later, as that of a server; nothing more will come. */
-  follow(question: Asked, listener: Listener): () => void {
-    let isWanted = true;
-    queueMicrotask(() => {
-      if (!isWanted) return;
-      const reply = this.#known(question);
-      if (reply === null) listener.refuse(notHere(question).message);
-      else listener.hear(reply);
-    });
-    return () => {
-      isWanted = false;
-    };
-  }
-
-  #known(question: Asked): Reply | null {
+  protected override known(question: Asked): Reply | null {
     const { scene, moments, run } = this.#data.net;
     switch (question.type) {
       case "net_scene":
@@ -102,12 +88,12 @@ export class EmbeddedNetSource extends PasslessSource {
         return null;
     }
   }
-}
 
-function notHere({ type }: Asked): Refusal {
-  if (!type.startsWith("net_")) return new Refusal(`This file has no answer to ${type}.`);
-  // Analyses go through all items of a run.
-  return new Refusal("This is not in the file, which has values only: view.show() and torcheer view show it.");
+  protected override refusal(question: Asked): Refusal {
+    if (!question.type.startsWith("net_")) return super.refusal(question);
+    // Analyses go through all items of a run.
+    return new Refusal("This is not in the file, which has values only: view.show() and torcheer view show it.");
+  }
 }
 
 // --- The weights of one unit, laid on the units at their other end, from the weights that stand in the page.

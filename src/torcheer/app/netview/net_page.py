@@ -51,7 +51,7 @@ from torcheer.app.server import address_of, announced
 from torcheer.app.wire import as_json, clipped, countable
 from torcheer.desktop import in_notebook
 from torcheer.graph import PARTS, Progress
-from torcheer.netview import RECEIVED, SENT, WEIGHT, Axes, weight_axes
+from torcheer.netview import RECEIVED, SENT, WEIGHT, Axes, axes_of_weights
 from torcheer.run import Connection, RunReader, WarningsOnce
 from torcheer.tensorfile import Array
 
@@ -259,7 +259,7 @@ def _axes_of(net: RankNet, connection: Connection, step: int) -> Axes | None:
         shape = (1, *shape)  # a mean over heads has none of them
     if not shape or source is None or target is None:
         return None
-    return weight_axes(connection, shape, source.shape, target.shape)
+    return axes_of_weights(connection, shape, source.shape, target.shape)
 
 
 def _moments_answer(subject: _Subject, kept: Sequence[int]) -> messages.NetMomentsAnswer:

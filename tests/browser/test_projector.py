@@ -290,12 +290,14 @@ def test_hostile_labels_are_text_and_points_without_a_place_are_counted(
 
 
 @pytest.mark.usefixtures("context")
-def test_without_webgl_the_points_are_drawn_on_a_canvas(page: Page, serving: Serving) -> None:
+def test_without_webgl_the_page_says_so_and_offers_the_table(page: Page, serving: Serving) -> None:
     page.add_init_script(NO_WEBGL)
-    projector = open_projector(page, serving, "embedding=groups&dims=2")
+    open_projector(page, serving, "embedding=groups&dims=2")
 
-    expect(page.get_by_text("No WebGL in this browser")).to_be_visible()
-    expect_true(lambda: theme_colour(page, "--cat-1") in projector.colours())
+    expect(page.get_by_text("No WebGL2 in this browser: nothing can be drawn here.")).to_be_visible()
+    expect(page.get_by_text("The points can be shown as a table.")).to_be_visible()
+    page.get_by_role("checkbox", name="Show as table").check()
+    expect(page.get_by_role("grid", name="Points")).to_be_visible()
 
 
 def test_a_lost_graphics_card_is_told_and_drawn_with_again(projector: Projector) -> None:

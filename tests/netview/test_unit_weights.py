@@ -1,9 +1,11 @@
 """The weights of a unit against the Jacobian matrix of the torch module itself."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy
 import pytest
 import torch
@@ -14,7 +16,8 @@ from torch import Tensor, nn
 
 from tests.many import examples
 from torcheer.errors import InputError
-from torcheer.netview import weights_of_unit
+from torcheer.netview import axes_of_weights, weights_of_unit
+from torcheer.netview.weight_axes import Axis
 from torcheer.run import Connection
 
 SMALL = st.integers(1, 3)
@@ -42,6 +45,7 @@ def assert_weights_are(
 ) -> None:
     """Every row and every column. Weights of the tests are never 0, so that 0 means not connected."""
     assert (weight != 0).all()
+    assert_axes_are(matrix, link, weight.detach().numpy(), source, target, **others)
     for unit, row in enumerate(matrix):
         found = received(link, weight.detach().numpy(), source, target, unit, **others)
         assert numpy.array_equal(found.values, row)
@@ -50,6 +54,39 @@ def assert_weights_are(
         found = sent(link, weight.detach().numpy(), source, target, unit, **others)
         assert numpy.array_equal(found.values, column)
         assert numpy.array_equal(found.is_connected, column != 0)
+
+
+def along(axis: Axis, tokens: Sequence[float]) -> Iterator[tuple[int, int, int]]:
+    """Steps of the source, of the target and in the weight that belong together, as a page takes them."""
+    for narrow in range(axis.count):
+        if axis.slide is None:
+            place = int(tokens[narrow]) if axis.is_token else narrow
+            yield narrow * axis.source, narrow * axis.target, place * axis.weight
+            continue
+        num_taps, stride, before, gap, num_wide, is_wide_source = msgspec.structs.astuple(axis.slide)
+        for tap in range(num_taps):
+            wide = narrow * stride - before + tap * gap
+            if 0 <= wide < num_wide:
+                source, target = (wide, narrow) if is_wide_source else (narrow, wide)
+                yield source * axis.source, target * axis.target, tap * axis.weight
+
+
+def assert_axes_are(
+    matrix: numpy.ndarray,
+    link: Connection,
+    weight: numpy.ndarray,
+    source: Sequence[int],
+    target: Sequence[int],
+    source_values: Any = None,
+) -> None:
+    found = axes_of_weights(link, weight.shape, source, target)
+    assert found is not None
+    tokens = () if source_values is None else numpy.ravel(source_values)
+    made = numpy.zeros_like(matrix)
+    for steps in itertools.product(*(list(along(axis, tokens)) for axis in found.axes)):
+        there, here, place = (sum(parts) for parts in zip((found.first, 0, 0), *steps, strict=True))
+        made[here, there] = weight.ravel()[place]
+    assert numpy.array_equal(made, matrix)
 
 
 def assert_module_is(module: nn.Module, link: Connection, source: Sequence[int]) -> None:

@@ -156,16 +156,18 @@ export interface HparamsQuestion {
   id: number;
 }
 
-/** An embedding in two or three dimensions. Followed, for the progress. */
+/** An embedding in fewer dimensions: two or three, of PCA up to ten. Followed, for the progress. */
 export interface ReduceQuestion {
   type: "reduce";
   run_id: string;
   record: string;
   method: "pca" | "tsne" | "umap";
-  num_dims: 2 | 3;
+  num_dims: number;
   /** the perplexity of t-SNE, the neighbours of UMAP */
   neighbours: number;
   metric: "cosine" | "euclidean";
+  /** PCA: another embedding, on whose axes these points are placed */
+  axes_of: string;
   id: number;
 }
 
@@ -590,14 +592,14 @@ export interface FeaturePointsQuestion {
   id: number;
 }
 
-/** These points in two or three dimensions. Followed, for the progress; answered as `reduce` is. */
+/** These points in fewer dimensions. Followed, for the progress; answered as `reduce` is. */
 export interface FeatureReduceQuestion {
   type: "feature_reduce";
   set_id: string;
   layer: number;
   most: number;
   method: "pca" | "tsne" | "umap";
-  num_dims: 2 | 3;
+  num_dims: number;
   neighbours: number;
   metric: "cosine" | "euclidean";
   id: number;
@@ -1261,6 +1263,8 @@ export interface ReductionAnswer {
   num_points: number;
   num_dims: number;
   note: string;
+  /** of PCA, on axes of its own: how much of the variance each axis has */
+  shares: number[];
 }
 
 /** The figures of an op, a row for each pass of the run; null where one is not known. */

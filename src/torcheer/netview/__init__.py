@@ -32,5 +32,6 @@ if TYPE_CHECKING:
     from torcheer.netview.state import State
     from torcheer.netview.unit_weights import UnitWeights, weights_of_unit
     from torcheer.netview.view import NetView, looked_at
+    from torcheer.netview.weight_axes import Axes, axes_of_weights
 else:
     __getattr__, __dir__ = lazy_imports(__name__)

@@ -69,13 +69,13 @@ class Ends:
 
 def _linear(ends: Ends, unit: int, *, is_received: bool) -> Laid:
     """A layer over the last dimension connects what has the same place in all others, the same token say."""
-    matrix = _matrix(ends) if is_received else _matrix(ends).T
+    matrix = matrix_of(ends) if is_received else matrix_of(ends).T
     num_here, num_there = matrix.shape
     row, column = divmod(unit, num_here)
     return row * num_there + numpy.arange(num_there), matrix[column]
 
 
-def _matrix(ends: Ends) -> Values:
+def matrix_of(ends: Ends) -> Values:
     """[out, in], checked."""
     matrix = ends.weight
     if matrix.ndim != 2 or 0 in matrix.shape:
@@ -133,18 +133,11 @@ _MOST: Final = 2**31  # for a stride and the like: beyond it, a run is damaged
 
 def _convolution(ends: Ends, unit: int, *, is_received: bool) -> Laid:
     """From a wide picture to a narrow one. Transposed, it is the same read backwards."""
-    weight, connection = ends.weight, ends.connection
-    num_axes, groups = weight.ndim - 2, connection.groups
-    if num_axes < 1 or 0 in weight.shape or groups < 1 or weight.shape[0] % groups:
-        raise ends.misfit()
-    is_plain = connection.form == "conv"
-    shapes = (ends.source_shape, ends.target_shape)
-    wide_shape, narrow_shape = shapes if is_plain else reversed(shapes)
-    wide = _picture(ends, wide_shape, weight.shape[1] * groups)
-    narrow = _picture(ends, narrow_shape, weight.shape[0])
+    weight = ends.weight
+    wide, narrow = pictures_of(ends)
     # The weight has narrow maps, wide maps of a group, sizes of the kernel.
-    num_wide, num_narrow = weight.shape[1], weight.shape[0] // groups
-    is_of_narrow = is_received == is_plain
+    num_wide, num_narrow = weight.shape[1], weight.shape[0] // ends.connection.groups
+    is_of_narrow = is_received == (ends.connection.form == "conv")
     here, there = (narrow, wide) if is_of_narrow else (wide, narrow)
     channel, *place = (int(index) for index in numpy.unravel_index(unit, here))
     if is_of_narrow:
@@ -162,16 +155,24 @@ def _convolution(ends: Ends, unit: int, *, is_received: bool) -> Laid:
     return numpy.asarray(numbers), kernel[numpy.ix_(*taps)]
 
 
+def pictures_of(ends: Ends) -> tuple[Shape, Shape]:
+    """The wide one and the narrow one: maps and sizes."""
+    weight, groups = ends.weight, ends.connection.groups
+    if weight.ndim < 3 or 0 in weight.shape or groups < 1 or weight.shape[0] % groups:
+        raise ends.misfit()
+    shapes = (ends.source_shape, ends.target_shape)
+    wide, narrow = shapes if ends.connection.form == "conv" else reversed(shapes)
+    return _picture(ends, wide, weight.shape[1] * groups), _picture(ends, narrow, weight.shape[0])
+
+
 def _reached(ends: Ends, axis: int, index: int, size: int, *, is_of_narrow: bool) -> tuple[Values, Values]:
     """Along one axis: places at the other end, and the entries of the kernel that lead there.
 
     Of a narrow unit, those under its kernel; of a wide one, those whose kernels lie over it. Places of the
     padding are none.
     """
-    connection, tap = ends.connection, numpy.arange(ends.weight.shape[2 + axis])
-    stride = _of_axis(ends, connection.stride, axis, usual=1, least=1)
-    padding = _of_axis(ends, connection.padding, axis, usual=0, least=1 - _MOST)
-    dilation = _of_axis(ends, connection.dilation, axis, usual=1, least=1)
+    tap = numpy.arange(ends.weight.shape[2 + axis])
+    stride, padding, dilation = (of_axis(ends, name, axis) for name in ("stride", "padding", "dilation"))
     if is_of_narrow:
         at = index * stride - padding + tap * dilation
         is_there = (at >= 0) & (at < size)
@@ -181,9 +182,10 @@ def _reached(ends: Ends, axis: int, index: int, size: int, *, is_of_narrow: bool
     return at[is_there], tap[is_there]
 
 
-def _of_axis(ends: Ends, given: Sequence[int], axis: int, *, usual: int, least: int) -> int:
+def of_axis(ends: Ends, name: str, axis: int) -> int:
     num_axes = ends.weight.ndim - 2
-    sizes = [int(size) for size in given] or [usual]
+    usual, least = (0, 1 - _MOST) if name == "padding" else (1, 1)
+    sizes = [int(size) for size in getattr(ends.connection, name)] or [usual]
     sizes = sizes * num_axes if len(sizes) == 1 else sizes
     if len(sizes) != num_axes or not all(least <= size < _MOST for size in sizes):
         raise ends.misfit()
@@ -200,13 +202,8 @@ def _picture(ends: Ends, shape: Shape, num_maps: int) -> Shape:
 
 
 def _attention(ends: Ends, unit: int, *, is_received: bool) -> Laid:
-    if ends.weight.ndim != 3 or 0 in ends.weight.shape:
-        raise ends.misfit()
-    num_heads, num_queries, num_keys = ends.weight.shape
-    outputs = _heads(ends, ends.target_shape, num_queries, num_heads)
-    if outputs.num_heads != num_heads or outputs.start:
-        raise ends.misfit()
-    values = _heads(ends, ends.source_shape, num_keys, num_heads, outputs.num_features)
+    outputs, values = heads_of(ends)
+    _, num_queries, num_keys = ends.weight.shape
     if is_received:
         head, query, feature = outputs.find(unit)
         units = values.units(head // values.group, numpy.arange(num_keys), feature)
@@ -217,6 +214,17 @@ def _attention(ends: Ends, unit: int, *, is_received: bool) -> Laid:
     heads = numpy.arange(value_head * values.group, (value_head + 1) * values.group)
     units = outputs.units(heads[:, None], numpy.arange(num_queries), feature)
     return units, ends.weight[heads, :, key]
+
+
+def heads_of(ends: Ends) -> tuple[_Heads, _Heads]:
+    """Of the target and of the source."""
+    if ends.weight.ndim != 3 or 0 in ends.weight.shape:
+        raise ends.misfit()
+    num_heads, num_queries, num_keys = ends.weight.shape
+    outputs = _heads(ends, ends.target_shape, num_queries, num_heads)
+    if outputs.num_heads != num_heads or outputs.start:
+        raise ends.misfit()
+    return outputs, _heads(ends, ends.source_shape, num_keys, num_heads, outputs.num_features)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,10 +238,16 @@ class _Heads:
     start: int  # the first feature, where others stand before
     width: int  # features of a token; 0 where heads come before tokens
 
-    def units(self, head: int | Values, token: Values, feature: int) -> Values:
+    @property
+    def steps(self) -> tuple[int, int]:
+        """From head to head, and from token to token."""
         if not self.width:
-            return (head * self.num_tokens + token) * self.num_features + feature
-        return token * self.width + self.start + head * self.num_features + feature
+            return self.num_tokens * self.num_features, self.num_features
+        return self.num_features, self.width
+
+    def units(self, head: int | Values, token: Values, feature: int) -> Values:
+        by_head, by_token = self.steps
+        return self.start + head * by_head + token * by_token + feature
 
     def find(self, unit: int) -> tuple[int, int, int]:
         """Head, token and feature. Before the first head, the head is negative."""

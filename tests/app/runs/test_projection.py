@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import torcheer as tl
 from tests.app.runs_page import ENDLESS, FAILING, RunsPage, page_on, started_processes
 from tests.run.handmade_part import HandmadePart
+from torcheer.analysis import principal_components
 from torcheer.app import shared_analyses as projection
 from torcheer.app.shared_analyses import Order, principal_places, reduce_points
 from torcheer.run import EmbeddingHead
@@ -71,7 +72,7 @@ def test_principal_places_of_very_many_dimensions_are_found_too(monkeypatch: pyt
 def test_clouds_that_are_apart_stay_apart(method: str) -> None:
     points = points_of(40, 60)
     said: list[tuple[float, str]] = []
-    places, _ = reduce_points(points, order_for(points, method), lambda *words: said.append(words))
+    places, *_ = reduce_points(points, order_for(points, method), lambda *words: said.append(words))
 
     first, second = places[:20], places[20:]
     gap = np.linalg.norm(first.mean(axis=0) - second.mean(axis=0))
@@ -91,7 +92,7 @@ def test_coordinates_that_are_no_numbers_are_said() -> None:
     points = points_of(20, 5)
     points[3, 2] = np.nan
     points[4, 1] = np.inf
-    places, note = reduce_points(points, order_for(points, "pca"), lambda *_: None)
+    places, note, _ = reduce_points(points, order_for(points, "pca"), lambda *_: None)
 
     assert np.isfinite(places).all()
     assert "2 points have NaN or infinity" in note
@@ -144,13 +145,45 @@ def test_points_come_back_in_fewer_dimensions_and_at_once_the_second_time(
     question = reduce_question(page, num_dims=3)
     answers, data = heard_until_done(page, page.begin("reduce", **question))
     assert (answers[-1]["num_points"], answers[-1]["num_dims"], answers[-1]["progress"]) == (50, 3, 1.0)
-    assert "of the variance" in answers[-1]["note"]
     places = np.frombuffer(data, "<f4").reshape(50, 3)
-    expected, _ = principal_places(points_of(50, 8), 3)
-    assert np.allclose(places, expected, atol=1e-3)
+    expected, share = principal_places(points_of(50, 8), 3)
+    # Axes may point either way.
+    assert np.allclose(np.abs(places), np.abs(expected), atol=1e-3)
+    assert sum(answers[-1]["shares"]) == pytest.approx(share, rel=1e-4)
 
     monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: ("/no/such/program",))
     assert heard_until_done(page, page.begin("reduce", **question))[1] == data
+
+
+def test_many_points_are_placed_as_few_are(page: RunsPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = reduce_question(page, num_dims=8)
+    here = heard_until_done(page, page.begin("reduce", **question))
+    monkeypatch.setattr(projection, "_MOST_HERE", 0)
+    there = heard_until_done(page, page.begin("reduce", **question | {"num_dims": 7}))
+    few, many = (np.frombuffer(data, "<f4").reshape(50, -1) for _, data in (here, there))
+    assert np.allclose(few[:, :7], many, atol=1e-4)
+    assert np.allclose(here[0][-1]["shares"][:7], there[0][-1]["shares"], atol=1e-6)
+
+
+def test_points_are_placed_on_the_axes_of_others(tmp_path: Path) -> None:
+    first, then = points_of(40, 5), points_of(30, 5, seed=1) * 3
+    then[2, 1] = np.nan
+    with tl.Run(tmp_path / "run") as run:
+        run.log_embedding(0, "space", first)
+        run.log_embedding(1, "space", then)
+        run.log_embedding(0, "flat", first[:, :2])
+    with page_on(tmp_path) as page:
+        question = reduce_question(page, num_dims=5)
+        listed = page.once("records", run_id=question["run_id"], kind="embedding", name="space", most=9)
+        axes, record = (one["record"] for one in listed.answer["records"])
+        flat = reduce_question(page, name="flat")["record"]
+        assert "other dimensions" in page.refused("reduce", **question | {"record": record, "axes_of": flat})
+        on_axes = question | {"record": record, "axes_of": axes}
+        answers, data = heard_until_done(page, page.begin("reduce", **on_axes))
+    found = principal_components(first, 5)
+    expected = (np.nan_to_num(then) - found.mean) @ found.axes.T
+    assert answers[-1]["shares"] == []
+    assert np.allclose(np.frombuffer(data, "<f4").reshape(30, 5), expected, atol=1e-3)
 
 
 def test_what_cannot_be_reduced_is_refused_with_a_sentence(
@@ -174,13 +207,14 @@ def test_an_embedding_whose_bytes_do_not_fit_is_refused(tmp_path: Path) -> None:
         head = EmbeddingHead(num_points=num_points, num_dims=2, columns=[], matrix_bytes=24, **sizes)
         part.add_record("embedding", name, head, bytes(24))
     with page_on(tmp_path) as page:
-        assert "needs 4 points" in page.refused("reduce", **reduce_question(page, name="few"))
+        few = reduce_question(page, name="few", method="tsne")
+        assert "needs 4 points" in page.refused("reduce", **few)
 
 
 def test_a_process_that_fails_is_said_to_have_failed(
     page: RunsPage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    question = reduce_question(page)
+    question = reduce_question(page, method="tsne")
     monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: FAILING)
     assert "the server's log says why" in page.refused("reduce", **question)
     assert "a secret reason" in caplog.text
@@ -191,7 +225,7 @@ def test_a_reduction_ends_when_it_is_stopped_and_others_wait_for_it(
 ) -> None:
     processes = started_processes(monkeypatch)
     monkeypatch.setattr("torcheer.app.processes.command_of", lambda module: ENDLESS)
-    question = reduce_question(page)
+    question = reduce_question(page, method="tsne")
     first = page.begin("reduce", **question)
     assert page.hear(first).answer["progress"] == 0.25
     second = page.begin("reduce", **question | {"num_dims": 3})

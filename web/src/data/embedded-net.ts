@@ -12,19 +12,17 @@ import type {
 } from "../wire";
 import {
   type EmbeddedPiece,
+  FileSource,
   type Levels,
   levelsOf,
   numberAt,
   type Numbers,
-  PasslessSource,
   Pieces,
 } from "./embedded";
-import { type Ends, type Laid, product } from "./embedded-ends";
-import { kernelOf, reached, read } from "./embedded-kernels";
 import { formatExact } from "./format";
 import { LEVELS } from "./network/store";
 import { NOT_IN_FILE, NOT_WEIGHTED } from "./network/words";
-import { type Asked, type Listener, Refusal, type Reply } from "./source";
+import { type Asked, Refusal, type Reply } from "./source";
 
 /** What the list of runs needs to know: there is a network in it. */
 const NETWORK: SeriesListing = {
@@ -39,7 +37,7 @@ const NETWORK: SeriesListing = {
   description: "",
 };
 
-export class EmbeddedNetSource extends PasslessSource {
+export class EmbeddedNetSource extends FileSource {
   readonly hasRuns = signal<boolean | null>(true);
   readonly hasLessons = signal<boolean | null>(false);
   readonly #data: NetData;
@@ -50,7 +48,7 @@ export class EmbeddedNetSource extends PasslessSource {
     this.#data = new NetData(json);
   }
 
-  ask(question: Asked): Promise<Reply> {
+  override ask(question: Asked): Promise<Reply> {
     return this.#answer(question).catch((reason: unknown) => {
       if (reason instanceof Refusal) throw reason;
       const detail = reason instanceof Error ? reason.message : String(reason);
@@ -71,25 +69,11 @@ export class EmbeddedNetSource extends PasslessSource {
       case "net_weights":
         return answerWeights(this.#data, question);
       default:
-        throw notHere(question);
+        throw this.refusal(question);
     }
   }
 
-  /** One answer, a moment later, as that of a server; nothing more will come. */
-  follow(question: Asked, listener: Listener): () => void {
-    let isWanted = true;
-    queueMicrotask(() => {
-      if (!isWanted) return;
-      const reply = this.#known(question);
-      if (reply === null) listener.refuse(notHere(question).message);
-      else listener.hear(reply);
-    });
-    return () => {
-      isWanted = false;
-    };
-  }
-
-  #known(question: Asked): Reply | null {
+  protected override known(question: Asked): Reply | null {
     const { scene, moments, run } = this.#data.net;
     switch (question.type) {
       case "net_scene":
@@ -104,12 +88,12 @@ export class EmbeddedNetSource extends PasslessSource {
         return null;
     }
   }
-}
 
-function notHere({ type }: Asked): Refusal {
-  if (!type.startsWith("net_")) return new Refusal(`This file has no answer to ${type}.`);
-  // Analyses go through all items of a run.
-  return new Refusal("This is not in the file, which has values only: view.show() and torcheer view show it.");
+  protected override refusal(question: Asked): Refusal {
+    if (!question.type.startsWith("net_")) return super.refusal(question);
+    // Analyses go through all items of a run.
+    return new Refusal("This is not in the file, which has values only: view.show() and torcheer view show it.");
+  }
 }
 
 // --- The weights of one unit, laid on the units at their other end, from the weights that stand in the page.
@@ -123,13 +107,13 @@ async function answerWeights(data: NetData, question: WeightsQuestion): Promise<
   const own = data.layerWith(question.layer, question.unit);
   const isReceived = question.direction === "received";
   const byLayer = new Map<string, OneLayer>();
-  for (const connection of data.net.scene.scene.connections) {
+  for (const [at, connection] of data.net.scene.scene.connections.entries()) {
     if (own.name !== (isReceived ? connection.target : connection.source)) continue;
     const other = data.layer(isReceived ? connection.source : connection.target);
     if (other === undefined) continue;
     const its = byLayer.get(other.name) ?? new OneLayer(other);
     byLayer.set(other.name, its);
-    await its.add(data, connection, question);
+    await its.add(data, connection, data.net.axes[at] ?? null, question);
   }
   const all = [...byLayer.values()];
   const blocks = all.map((one) => one.filled());
@@ -161,28 +145,27 @@ class OneLayer {
     this.#isConnected = new Uint8Array(layer.grid.num_units);
   }
 
-  async add(data: NetData, connection: Connection, question: WeightsQuestion): Promise<void> {
+  async add(data: NetData, connection: Connection, axes: WeightAxes | null, question: WeightsQuestion): Promise<void> {
     const weight = await weightOf(data, connection, question);
     if (typeof weight === "string") {
       this.#why ??= weight;
       return;
     }
-    const [source, target] = [data.layer(connection.source)!, data.layer(connection.target)!];
-    const tokens = connection.form === "embedding" ? await data.values(source.name, "Act", question) : null;
-    const token = (place: number): number | null => (tokens === null ? null : tokenAt(tokens, place));
-    const ends = { connection, weightShape: weight.shape, source: source.shape, target: target.shape, token };
-    const found = laid(ends, question.unit, question.direction);
-    if (found === null) {
+    const tokens = connection.form === "embedding" ? await data.values(connection.source, "Act", question) : null;
+    const token = (place: number): number => (tokens === null ? Number.NaN : tokenAt(tokens, place));
+    const found = axes === null ? null : laid(axes, question.unit, question.direction === "received", token);
+    // A token that is none has no place among the weights.
+    if (found === null || !found.every(([, place]) => place >= 0 && Number.isInteger(place) && place < weight.levels.length)) {
       this.#why ??= NO_FIT;
       return;
     }
     this.#hasValues = true;
-    this.#step = Math.max(this.#step, weight.numbers.step);
-    this.numWeights += found.units.length;
-    found.units.forEach((unit, at) => {
-      this.#values[unit]! += numberAt(weight.numbers, found.places[at]!) ?? 0;
+    this.#step = Math.max(this.#step, weight.step);
+    this.numWeights += found.length;
+    for (const [unit, place] of found) {
+      this.#values[unit]! += numberAt(weight, place) ?? 0;
       this.#isConnected[unit] = 1;
-    });
+    }
   }
 
   filled(): Filled {
@@ -191,204 +174,90 @@ class OneLayer {
   }
 }
 
-interface Weight {
-  readonly numbers: Numbers;
-  readonly shape: readonly number[];
-}
-
 /** Or why it is not here. */
-async function weightOf(data: NetData, connection: Connection, question: WeightsQuestion): Promise<Weight | string> {
+async function weightOf(data: NetData, connection: Connection, question: WeightsQuestion): Promise<Numbers | string> {
   if (connection.weight === "") return NOT_WEIGHTED;
   if (connection.form === "attention") return attentionOf(data, connection.weight, question);
   const found = data.findWeight(connection.weight, question.variable, question.step);
-  if (typeof found === "string") return found;
-  const numbers = await data.read(found);
-  return { numbers, shape: numbers.shape };
+  return typeof found === "string" ? found : data.read(found);
 }
 
 /** Attention is a variable of a layer: the name is split at the last dot that leaves one. */
-async function attentionOf(data: NetData, name: string, { variable, step, item }: WeightsQuestion): Promise<Weight | string> {
+async function attentionOf(data: NetData, name: string, { variable, step, item }: WeightsQuestion): Promise<Numbers | string> {
   if (variable !== WEIGHT) return `attention has no ${variable}`;
   const when: When = { step, item };
   for (let at = name.lastIndexOf("."); at > 0; at = name.lastIndexOf(".", at - 1)) {
     const layer = data.layer(name.slice(0, at));
     if (layer === undefined) continue;
     const found = data.find(layer.name, name.slice(at + 1), when);
-    return typeof found === "string" ? found : { numbers: await data.read(found), shape: layer.shape };
+    return typeof found === "string" ? found : data.read(found);
   }
   return `${name} was not recorded`;
 }
 
 /** Numbers of tokens are whole: where they were rounded to levels, the nearest one is meant. */
-function tokenAt(tokens: Numbers, place: number): number | null {
-  const value = numberAt(tokens, place);
-  return value === null || tokens.exact !== null ? value : Math.round(value);
+function tokenAt(tokens: Numbers, place: number): number {
+  const value = numberAt(tokens, place) ?? Number.NaN;
+  return tokens.exact === null ? Math.round(value) : value;
 }
 
-// --- Which weights a unit receives and sends, laid on the units at their other end; as netview/weights does
-//   it in Python.
+// --- Which weights a unit receives and sends: along axes, which netview/weight_axes.py has found.
 
-/** Null where the weights do not fit the layers. */
-function laid(ends: Ends, unit: number, direction: "received" | "sent"): Laid | null {
-  const isReceived = direction === "received";
-  switch (ends.connection.form) {
-    case "linear":
-      return linear(ends, unit, isReceived);
-    case "conv":
-    case "transposed_conv": {
-      const kernel = kernelOf(ends);
-      // A transposed convolution is a convolution read backwards.
-      const isRead = isReceived === (ends.connection.form === "conv");
-      return kernel === null ? null : (isRead ? read : reached)(kernel, unit);
-    }
-    case "embedding":
-      return embedding(ends, unit, isReceived);
-    case "attention":
-      return isReceived ? headsRead(ends, unit) : headsReached(ends, unit);
-    case "other":
-      return null;
+/** Of a connection. The steps along all axes add up to a unit of the source, one of the target and a place in the weight. */
+export interface WeightAxes {
+  /** Unit of the source. */
+  first: number;
+  axes: WeightAxis[];
+}
+
+interface WeightAxis {
+  count: number;
+  source: number;
+  target: number;
+  weight: number;
+  /** A kernel: over a place of the narrow side lie those of the wide one at `place * stride - before + tap * gap`. */
+  slide?: [numTaps: number, stride: number, before: number, gap: number, numWide: number, isWideSource: boolean];
+  /** The place in the weight is that of the token at this unit of the source. */
+  is_token?: boolean;
+}
+
+/** A unit at the other end, and the place of its weight. */
+type Laid = readonly [unit: number, place: number];
+
+/** A place may be NaN, where there is no such token. */
+function laid({ first, axes }: WeightAxes, unit: number, isReceived: boolean, token: (place: number) => number): readonly Laid[] {
+  const [mine, theirs] = isReceived ? (["target", "source"] as const) : (["source", "target"] as const);
+  let rest = isReceived ? unit : unit - first;
+  let found: readonly Laid[] = rest < 0 ? [] : [[isReceived ? first : 0, 0]];
+  for (const axis of [...axes].sort((a, b) => b[mine] - a[mine])) {
+    const own = axis[mine] === 0 ? null : Math.floor(rest / axis[mine]);
+    rest -= (own ?? 0) * axis[mine];
+    const steps = stepsAlong(axis, own, isReceived, token);
+    found = found.flatMap(([base, from]) =>
+      steps.map(([other, place]): Laid => [base + other * axis[theirs], from + place * axis.weight]),
+    );
   }
+  return found;
 }
 
-/** A layer over the last dimension connects what has the same place in all others, the same token say. */
-function linear({ connection, weightShape, source, target }: Ends, unit: number, isReceived: boolean): Laid | null {
-  const [first = 0, second = 0] = weightShape;
-  const [numOut, numIn] = connection.is_transposed ? [second, first] : [first, second];
-  if (weightShape.length !== 2 || numOut === 0 || numIn === 0) return null;
-  const numRows = Math.floor(product(target) / numOut);
-  if (!isCutInRows(source, numIn) || !isCutInRows(target, numOut)) return null;
-  if (numRows * numIn !== product(source) || numRows * numOut !== product(target)) return null;
-  const [own, others] = isReceived ? [numOut, numIn] : [numIn, numOut];
-  const [row, column] = [Math.floor(unit / own), unit % own];
-  // Does the unit have a row of the weights as they stand, or a column?
-  const isAlong = isReceived !== connection.is_transposed;
-  const units = Array.from({ length: others }, (_, at) => row * others + at);
-  const places = units.map((_, at) => (isAlong ? column * second + at : at * second + column));
-  return { units, places };
-}
-
-/** Can a view make rows of so many units? Dimensions that have changed places on the way mostly cannot. */
-function isCutInRows(shape: readonly number[], numUnits: number): boolean {
-  let rest = numUnits;
-  for (const size of [...shape].reverse()) {
-    if (rest % size !== 0) return size % rest === 0;
-    rest /= size;
+/** `own`: where the unit stands on the axis; null where it stands everywhere. */
+function stepsAlong(
+  { count, slide, is_token: isToken }: WeightAxis,
+  own: number | null,
+  isReceived: boolean,
+  token: (place: number) => number,
+): Laid[] {
+  if (own === null) return Array.from({ length: count }, (_, at) => [at, at]);
+  if (slide !== undefined) {
+    const [numTaps, stride, before, gap, numWide, isWideSource] = slide;
+    const isNarrow = isReceived === isWideSource;
+    const reached = Array.from({ length: numTaps }, (_, tap): Laid => {
+      return [isNarrow ? own * stride - before + tap * gap : (own + before - tap * gap) / stride, tap];
+    });
+    return reached.filter(([at]) => Number.isInteger(at) && at >= 0 && at < (isNarrow ? numWide : count));
   }
-  return rest === 1;
-}
-
-function embedding({ weightShape, source, target, token }: Ends, unit: number, isReceived: boolean): Laid | null {
-  const [numTokens = 0, numFeatures = 0] = weightShape;
-  if (weightShape.length !== 2 || numFeatures === 0 || product(target) !== product(source) * numFeatures) return null;
-  const place = isReceived ? Math.floor(unit / numFeatures) : unit;
-  const row = token(place);
-  if (row === null || !Number.isInteger(row) || row < 0 || row >= numTokens) return null;
-  if (isReceived) return { units: [place], places: [row * numFeatures + (unit % numFeatures)] };
-  const features = Array.from({ length: numFeatures }, (_, at) => at);
-  return { units: features.map((at) => unit * numFeatures + at), places: features.map((at) => row * numFeatures + at) };
-}
-
-// --- Attention: a unit of a head receives from the values of all tokens, each by the attention to it.
-
-/** Where a head's feature of a token stands in a layer. */
-interface Heads {
-  readonly numTokens: number;
-  readonly numHeads: number;
-  /** Of a head. */
-  readonly numFeatures: number;
-  /** Heads of queries for each head here. */
-  readonly group: number;
-  /** The first feature, where others stand before. */
-  readonly start: number;
-  /** Features of a token; 0 where heads come before tokens. */
-  readonly width: number;
-}
-
-type Place = readonly [head: number, token: number, feature: number];
-
-function headsRead(ends: Ends, unit: number): Laid | null {
-  const both = bothOf(ends);
-  if (both === null) return null;
-  const [, numQueries = 0, numKeys = 0] = ends.weightShape;
-  const [head, query, feature] = find(both.outputs, unit);
-  const keys = Array.from({ length: numKeys }, (_, key) => key);
-  return {
-    units: keys.map((key) => unitAt(both.values, [Math.floor(head / both.values.group), key, feature])),
-    places: keys.map((key) => (head * numQueries + query) * numKeys + key),
-  };
-}
-
-function headsReached(ends: Ends, unit: number): Laid | null {
-  const both = bothOf(ends);
-  if (both === null) return null;
-  const { outputs, values } = both;
-  const [, numQueries = 0, numKeys = 0] = ends.weightShape;
-  const [own, key, feature] = find(values, unit);
-  const [units, places]: [number[], number[]] = [[], []];
-  // Before the first head stand queries and keys: they send nothing by attention.
-  if (own < 0 || own >= values.numHeads) return { units, places };
-  for (let head = own * values.group; head < (own + 1) * values.group; head++) {
-    for (let query = 0; query < numQueries; query++) {
-      units.push(unitAt(outputs, [head, query, feature]));
-      places.push((head * numQueries + query) * numKeys + key);
-    }
-  }
-  return { units, places };
-}
-
-function unitAt({ width, numTokens, numFeatures, start }: Heads, [head, token, feature]: Place): number {
-  if (width === 0) return (head * numTokens + token) * numFeatures + feature;
-  return token * width + start + head * numFeatures + feature;
-}
-
-function find({ width, numTokens, numFeatures, start }: Heads, unit: number): Place {
-  if (width === 0) {
-    const row = Math.floor(unit / numFeatures);
-    return [Math.floor(row / numTokens), row % numTokens, unit % numFeatures];
-  }
-  const column = (unit % width) - start;
-  const head = Math.floor(column / numFeatures);
-  return [head, Math.floor(unit / width), column - head * numFeatures];
-}
-
-function bothOf({ weightShape, source, target }: Ends): { outputs: Heads; values: Heads } | null {
-  const [numHeads = 0, numQueries = 0, numKeys = 0] = weightShape;
-  if (weightShape.length !== 3 || weightShape.includes(0)) return null;
-  const outputs = headsOf(target, numQueries, numHeads, 0);
-  if (outputs?.numHeads !== numHeads || outputs.start !== 0) return null;
-  const values = headsOf(source, numKeys, numHeads, outputs.numFeatures);
-  return values === null ? null : { outputs, values };
-}
-
-/** `known`: the features of a head, or 0. */
-function headsOf(shape: readonly number[], numTokens: number, mostHeads: number, known: number): Heads | null {
-  if (shape.length === 2) return headsSideBySide(shape, numTokens, mostHeads, known);
-  const [numHeads = 0, tokens = 0, features = 0] = shape;
-  const isFit = shape.length === 3 && tokens === numTokens && features > 0;
-  if (!isFit || (known !== 0 && features !== known)) return null;
-  return heads(numHeads, features, { start: 0, width: 0 }, numTokens, mostHeads);
-}
-
-function headsSideBySide(shape: readonly number[], numTokens: number, mostHeads: number, known: number): Heads | null {
-  const [tokens = 0, width = 0] = shape;
-  const features = known === 0 ? Math.floor(width / mostHeads) : known;
-  if (tokens !== numTokens || features === 0 || width % features !== 0) return null;
-  let numHeads = width / features;
-  // Queries, keys and values side by side: the values are the last.
-  if (numHeads > mostHeads) numHeads = (numHeads - mostHeads) % 2 === 0 ? (numHeads - mostHeads) / 2 : 0;
-  const start = width > mostHeads * features ? width - numHeads * features : 0;
-  return heads(numHeads, features, { start, width }, numTokens, mostHeads);
-}
-
-function heads(
-  numHeads: number,
-  numFeatures: number,
-  place: { start: number; width: number },
-  numTokens: number,
-  mostHeads: number,
-): Heads | null {
-  if (numHeads < 1 || mostHeads % numHeads !== 0) return null;
-  return { numTokens, numHeads, numFeatures, group: mostHeads / numHeads, ...place };
+  if (own >= count) return [];
+  return [[own, isToken === true ? token(own) : own]];
 }
 
 // --- What a page that is one file knows of a network: which values there are, and why others are not.
@@ -410,6 +279,8 @@ export interface EmbeddedNet {
   run: RunListing;
   /** Their series. */
   weights: string[];
+  /** For each connection; null where its weights do not fit the layers. */
+  axes: (WeightAxes | null)[];
   max_bytes: number;
   is_exact: boolean;
   frames: EmbeddedFrame[];

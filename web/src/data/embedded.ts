@@ -19,6 +19,67 @@ import {
 import * as store from "./store";
 import { crop } from "./tensor-window";
 
+// --- What pages of one file have in common: nothing comes and goes, and what is not said otherwise is not in it.
+
+const NO_PASS = "There is no pass in this file.";
+
+export abstract class FileSource implements Source {
+  abstract readonly hasRuns: ReadonlySignal<boolean | null>;
+  abstract readonly hasLessons: ReadonlySignal<boolean | null>;
+  readonly passes = signal<readonly PassListing[]>([]);
+  readonly connection = signal<Connection>({ state: "one-file" });
+  readonly canMove = false;
+
+  ask(question: Asked): Promise<Reply> {
+    return Promise.reject(this.refusal(question));
+  }
+
+  /** One answer, a moment later, as that of a server; nothing more will come. */
+  follow(question: Asked, listener: Listener): () => void {
+    let isWanted = true;
+    queueMicrotask(() => {
+      if (!isWanted) return;
+      const reply = this.known(question);
+      if (reply === null) listener.refuse(this.refusal(question).message);
+      else listener.hear(reply);
+    });
+    return () => {
+      isWanted = false;
+    };
+  }
+
+  /** What is followed and stands in the page. */
+  protected known(_question: Asked): Reply | null {
+    return null;
+  }
+
+  protected refusal({ type }: Asked): Refusal {
+    return new Refusal(`This file has no answer to ${type}.`);
+  }
+
+  openPass(_pass: string): Promise<OpenedPass> {
+    return Promise.reject(new Refusal(NO_PASS));
+  }
+
+  tensor(_pass: string, _kind: TensorKind, _index: number, _window: Window | null): Promise<TensorAnswer> {
+    return Promise.resolve({ missing: NO_PASS });
+  }
+
+  figures(_pass: string, _name: string): Promise<(number | null)[]> {
+    return Promise.reject(new Refusal(NO_PASS));
+  }
+
+  refreshPasses(): void {
+    // None will come.
+  }
+
+  retryNow(): void {
+    // Nothing to connect to.
+  }
+}
+
+// --- The source of a page that holds a pass.
+
 export interface EmbeddedTensor {
   kind: TensorKind;
   index: number;
@@ -46,12 +107,9 @@ const WINDOW_NOT_HERE =
   "These values are not in this file (byte budget): torcheer view on the saved pass shows all.";
 const ONLY = "embedded";
 
-export class EmbeddedSource implements Source {
+export class EmbeddedSource extends FileSource {
   readonly hasRuns = signal<boolean | null>(false);
   readonly hasLessons = signal<boolean | null>(false);
-  readonly passes = signal<readonly PassListing[]>([]);
-  readonly connection = signal<Connection>({ state: "one-file" });
-  readonly canMove = false;
   readonly notes: readonly string[];
   readonly #opened: OpenedPass;
   readonly #figures: Record<string, (number | null)[]>;
@@ -61,6 +119,7 @@ export class EmbeddedSource implements Source {
 
   /** Throws where the text is no data of a page. */
   constructor(json: string) {
+    super();
     const data = JSON.parse(json) as EmbeddedData;
     const document = checkDocument(data.document);
     this.#opened = { document, seed: seedDigits(json) ?? String(document.random_seed) };
@@ -71,20 +130,11 @@ export class EmbeddedSource implements Source {
     this.passes.value = [{ id: ONLY, name: document.model_name, detail: "", run_id: "", step: null }];
   }
 
-  ask(question: Asked): Promise<Reply> {
-    return Promise.reject(new Refusal(`This file has no answer to ${question.type}.`));
-  }
-
-  follow(question: Asked, listener: Listener): () => void {
-    listener.refuse(`This file has no answer to ${question.type}.`);
-    return () => undefined;
-  }
-
-  openPass(): Promise<OpenedPass> {
+  override openPass(): Promise<OpenedPass> {
     return Promise.resolve(this.#opened);
   }
 
-  tensor(_pass: string, kind: TensorKind, index: number, window: Window | null): Promise<TensorAnswer> {
+  override tensor(_pass: string, kind: TensorKind, index: number, window: Window | null): Promise<TensorAnswer> {
     const key = `${kind} ${index}`;
     const whole = this.#values(key);
     if (whole === null) return Promise.resolve({ missing: this.#reasons.get(key) ?? NOT_HERE });
@@ -92,17 +142,9 @@ export class EmbeddedSource implements Source {
     return Promise.resolve(crop(whole, window) ?? { missing: WINDOW_NOT_HERE });
   }
 
-  figures(_pass: string, name: string): Promise<(number | null)[]> {
+  override figures(_pass: string, name: string): Promise<(number | null)[]> {
     const values = this.#figures[name];
     return values === undefined ? Promise.reject(new Refusal(NOT_HERE)) : Promise.resolve(values);
-  }
-
-  refreshPasses(): void {
-    // There is one, and no other will come.
-  }
-
-  retryNow(): void {
-    // Nothing to connect to.
   }
 
   #values(key: string): TensorValues | null {
@@ -130,7 +172,7 @@ export function startEmbedded(id: string, remedy: string, begin: (json: string) 
   }
 }
 
-// --- Numbers as levels, as a server makes them: see app/runs/netlevels.py.
+// --- Numbers as levels, as a server makes them: see app/netview/net_reader.py.
 
 export interface Levels {
   readonly levels: Uint16Array<ArrayBuffer>;
@@ -161,49 +203,12 @@ export function levelsOf(values: Float32Array | Float64Array, isThere: Uint8Arra
   return { levels, low, high };
 }
 
-// --- What sources have in common that are a page of one file without a pass in it.
-
-const NO_PASS = "There is no pass in this file.";
-
-export abstract class PasslessSource implements Source {
-  abstract readonly hasRuns: ReadonlySignal<boolean | null>;
-  abstract readonly hasLessons: ReadonlySignal<boolean | null>;
-  readonly passes = signal<readonly PassListing[]>([]);
-  readonly connection = signal<Connection>({ state: "one-file" });
-  readonly canMove = false;
-
-  abstract ask(question: Asked): Promise<Reply>;
-  abstract follow(question: Asked, listener: Listener): () => void;
-
-  openPass(): Promise<OpenedPass> {
-    return Promise.reject(new Refusal(NO_PASS));
-  }
-
-  tensor(): Promise<TensorAnswer> {
-    return Promise.resolve({ missing: NO_PASS });
-  }
-
-  figures(): Promise<(number | null)[]> {
-    return Promise.reject(new Refusal(NO_PASS));
-  }
-
-  refreshPasses(): void {
-    // There are none, and none will come.
-  }
-
-  retryNow(): void {
-    // Nothing to connect to.
-  }
-}
-
 // --- The values of records that stand in a page: base64, most of them deflated, read when they are wanted.
 
 export interface EmbeddedPiece {
   step: number;
   /** Of values. */
   count: number;
-  /** Of a weight. */
-  shape?: number[];
   /** Levels of two bytes, or the values as they are. */
   encoding: "u2" | "f4" | "f8";
   low?: number;
@@ -215,7 +220,6 @@ export interface EmbeddedPiece {
 export interface Numbers {
   /** Of the record. */
   readonly step: number;
-  readonly shape: readonly number[];
   readonly levels: Uint16Array;
   readonly low: number;
   readonly high: number;
@@ -250,15 +254,15 @@ export class Pieces {
 }
 
 async function readPiece(piece: EmbeddedPiece): Promise<Numbers> {
-  const { step, count, encoding, deflated, data, shape = [] } = piece;
+  const { step, count, encoding, deflated, data } = piece;
   const packed = fromBase64(data);
   const bytes = deflated === true ? await inflated(packed) : packed;
   if (bytes.byteLength !== count * Number(encoding.slice(1))) throw new Error("a part of this file is damaged");
   if (encoding === "u2") {
-    return { step, shape, levels: new Uint16Array(bytes), low: piece.low ?? 0, high: piece.high ?? 0, exact: null };
+    return { step, levels: new Uint16Array(bytes), low: piece.low ?? 0, high: piece.high ?? 0, exact: null };
   }
   const exact = encoding === "f4" ? new Float32Array(bytes) : new Float64Array(bytes);
-  return { step, shape, ...levelsOf(exact), exact };
+  return { step, ...levelsOf(exact), exact };
 }
 
 function inflated(packed: ArrayBuffer): Promise<ArrayBuffer> {
@@ -290,20 +294,11 @@ export function readLesson(json: string): Lesson {
   return found as Lesson;
 }
 
-export class EmbeddedLesson extends PasslessSource {
+export class EmbeddedLesson extends FileSource {
   readonly hasRuns = signal<boolean | null>(false);
   readonly hasLessons = signal<boolean | null>(true);
 
-  ask(question: Asked): Promise<Reply> {
-    return Promise.reject(notHere(question));
+  protected override refusal({ type }: Asked): Refusal {
+    return new Refusal(`This file has no answer to ${type}: torcheer learn has.`);
   }
-
-  follow(question: Asked, listener: Listener): () => void {
-    queueMicrotask(() => listener.refuse(notHere(question).message));
-    return () => undefined;
-  }
-}
-
-function notHere({ type }: Asked): Refusal {
-  return new Refusal(`This file has no answer to ${type}: torcheer learn has.`);
 }

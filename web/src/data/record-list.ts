@@ -1,8 +1,8 @@
 /** The records of a series, asked for again whenever it has more. */
 import { effect } from "@preact/signals";
-import type { RecordKind, RecordListing } from "../wire";
+import type { RecordKind } from "../wire";
+import { askRecords, Desk, type Records } from "./requests";
 import * as runs from "./runs";
-import type { Source } from "./source";
 
 export interface SeriesPlace {
   readonly runId: string;
@@ -10,17 +10,9 @@ export interface SeriesPlace {
   readonly name: string;
 }
 
-export interface RecordList {
+export interface RecordList extends Records {
   readonly place: SeriesPlace;
-  readonly records: readonly RecordListing[];
-  /** How many there are, where not all are listed. */
-  readonly numAll: number;
 }
-
-/** More would be more than a slider has places for. */
-export const MOST_RECORDS = 1000;
-/** How long to wait before the list is asked for again. */
-const PAUSE_MS = 1000;
 
 export function placeKey({ runId, kind, name }: SeriesPlace): string {
   return `${kind} ${runId} ${name}`;
@@ -28,44 +20,26 @@ export function placeKey({ runId, kind, name }: SeriesPlace): string {
 
 /** Call what it returns to stop. The answer to an older wish is not heard. */
 export function followRecordList(
-  source: Source,
   wanted: () => SeriesPlace | null,
   hear: (list: RecordList) => void,
   fail: (reason: string) => void,
 ): () => void {
-  let asked = "";
-  let place = "";
-  let last = -Infinity;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let key = "";
+  const desk = new Desk<RecordList>(({ value, problem }) => {
+    if (problem !== "") fail(problem);
+    else if (value !== null && placeKey(value.place) === key) hear(value);
+  });
   const stop = effect(() => {
-    const next = wanted();
-    if (next === null) return;
-    const series = runs.seriesOf(next.runId, next.kind, next.name);
-    if (series === undefined) return;
-    const version = `${placeKey(next)} ${series.count} ${series.last_step} ${series.last_time}`;
-    if (version === asked) return;
-    asked = version;
-    const isOther = place !== placeKey(next);
-    place = placeKey(next);
-    clearTimeout(timer);
-    const askNow = (): void => {
-      last = performance.now();
-      const { runId: run_id, kind, name } = next;
-      source.ask({ type: "records", run_id, kind, name, most: MOST_RECORDS }).then(
-        ({ answer }) => {
-          if (answer.type === "records" && place === placeKey(next))
-            hear({ place: next, records: answer.records, numAll: answer.num_all });
-        },
-        (reason: unknown) => {
-          if (place === placeKey(next)) fail(reason instanceof Error ? reason.message : String(reason));
-        },
-      );
-    };
-    timer = setTimeout(askNow, isOther ? 0 : Math.max(0, PAUSE_MS - (performance.now() - last)));
+    const place = wanted();
+    const series = place === null ? undefined : runs.seriesOf(place.runId, place.kind, place.name);
+    if (place === null || series === undefined) return;
+    key = placeKey(place);
+    const version = `${series.count} ${series.last_step} ${series.last_time}`;
+    const ask = async (): Promise<RecordList> => ({ place, ...(await askRecords(place.runId, place.kind, place.name)) });
+    desk.want({ key, version, ask });
   });
   return () => {
-    clearTimeout(timer);
-    place = "";
     stop();
+    desk.close();
   };
 }

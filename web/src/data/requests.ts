@@ -1,6 +1,6 @@
 /** Ask the server for records and histograms, and check that what comes is what was asked for. */
 import type { Answer, HistogramsAnswer, RecordKind, RecordListing } from "../wire";
-import { type Asked, Refusal, type Reply } from "./source";
+import { type Asked, Refusal, type Reply, type Source } from "./source";
 import * as store from "./store";
 
 // --- What was fetched last, up to so many bytes: looking back and forth asks only once.
@@ -31,6 +31,15 @@ export class ByteCache<Value> {
       if (this.#bytes <= this.#maxBytes || this.#values.size === 1) break;
       this.#drop(oldest);
     }
+  }
+
+  /** What is known, or else what comes when it is asked for. A failure is not kept. */
+  async fetched(key: string, ask: () => Promise<Value>, bytesOf: (value: Value) => number): Promise<Value> {
+    const known = this.get(key);
+    if (known !== undefined) return known;
+    const value = await ask();
+    this.set(key, value, bytesOf(value));
+    return value;
   }
 
   #drop(key: string): void {
@@ -77,19 +86,17 @@ export async function askRecords(runId: string, kind: RecordKind, name: string):
   return { records: answer.records, numAll: answer.num_all };
 }
 
-export async function askRecord(runId: string, listing: RecordListing): Promise<FullRecord> {
-  const key = recordKey(runId, listing);
-  const known = recordCache.get(key);
-  if (known !== undefined) return known;
-  const reply = await askOf({ type: "record", run_id: runId, record: listing.record }, "record");
-  const found: FullRecord = { entry: reply.answer.entry, bytes: new Uint8Array(reply.buffer, reply.offset) };
-  recordCache.set(key, found, found.bytes.byteLength);
-  return found;
+export function askRecord(runId: string, listing: RecordListing): Promise<FullRecord> {
+  const ask = async (): Promise<FullRecord> => {
+    const reply = await askOf({ type: "record", run_id: runId, record: listing.record }, "record");
+    return { entry: reply.answer.entry, bytes: new Uint8Array(reply.buffer, reply.offset) };
+  };
+  return recordCache.fetched(recordKey(runId, listing), ask, ({ bytes }) => bytes.byteLength);
 }
 
 /** A run that was purged and written anew may use a number again, but not at the same time. */
 export function recordKey(runId: string, { record, step, time }: RecordListing): string {
-  return JSON.stringify([runId, record, step, time]);
+  return `${runId} ${record} ${step} ${time}`;
 }
 
 export async function askHistograms(
@@ -133,8 +140,8 @@ export type ReplyOf<Type extends Answer["type"]> = Reply & {
 export async function askOf<Type extends Answer["type"]>(
   question: Asked,
   type: Type,
+  source: Source | null = store.source.peek(),
 ): Promise<ReplyOf<Type>> {
-  const source = store.source.peek();
   if (source === null) throw new Refusal("There is no server behind this page.");
   const reply = await source.ask(question);
   if (reply.answer.type !== type) throw new Refusal(`The server answered with ${reply.answer.type}.`);
@@ -216,7 +223,9 @@ export class Desk<Value> {
       const value = await wanted.ask();
       this.#hold({ value, key: wanted.key, problem: "" });
     } catch (reason) {
-      this.#hold({ ...this.#held, problem: reason instanceof Error ? reason.message : String(reason) });
+      // Why there is nothing of what is no longer wanted is of no interest; wanted again, it is asked again.
+      if (this.#wanted?.key !== wanted.key) this.#asked = "";
+      else this.#hold({ ...this.#held, problem: reason instanceof Error ? reason.message : String(reason) });
     }
     this.#isBusy = false;
     if (this.#wanted?.key === wanted.key) {

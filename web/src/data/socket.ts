@@ -1,9 +1,10 @@
 /** The source of a page that a server sent: one WebSocket, which is opened again whenever it closes. */
 import { batch, signal } from "@preact/signals";
 import type { Answer, PassDocument, Question, TensorKind, TensorView, Window } from "../wire";
+import { ByteCache } from "./requests";
 import {
-  AnswerCache,
   type Asked,
+  bytesOf,
   type Connection,
   type Listener,
   type OpenedPass,
@@ -48,6 +49,7 @@ const NOTHING = new ArrayBuffer(0);
 
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 15_000;
+const MAX_CACHED_BYTES = 64_000_000;
 /** A request over which the connection broke so often is given up, so that one bad request cannot break it for ever. */
 const MAX_SENT = 3;
 /** What does something is not sent again: it may have been done before the connection broke. */
@@ -61,7 +63,8 @@ export class SocketSource implements Source {
   readonly canMove = true;
   readonly #wiring: Wiring;
   readonly #pending = new Map<number, Pending>();
-  readonly #cache = new AnswerCache();
+  /** The last tensors that came: they stay on screen when the connection is lost. */
+  readonly #cache = new ByteCache<TensorAnswer>(MAX_CACHED_BYTES);
   #socket: SocketLike | null = null;
   #isOpen = false;
   #nextId = 1;
@@ -86,15 +89,13 @@ export class SocketSource implements Source {
     index: number,
     window: Window | null,
   ): Promise<TensorAnswer> {
-    const key = JSON.stringify([passId, kind, index, window]);
-    const known = this.#cache.get(key);
-    if (known !== undefined) return known;
-    try {
+    const ask = async (): Promise<TensorAnswer> => {
       const asked: Asked = { type: "tensor", pass_id: passId, kind, index, window };
       const { answer, buffer, offset } = await this.#askOf(asked, "tensor");
-      const found = { view: answer.view, values: valuesOf(answer.view, buffer, offset) };
-      this.#cache.set(key, found);
-      return found;
+      return { view: answer.view, values: valuesOf(answer.view, buffer, offset) };
+    };
+    try {
+      return await this.#cache.fetched(`${passId} ${kind} ${index} ${JSON.stringify(window)}`, ask, bytesOf);
     } catch (reason) {
       // Not kept: the next time it may be there.
       return { missing: reason instanceof Error ? reason.message : String(reason) };

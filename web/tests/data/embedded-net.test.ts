@@ -1,7 +1,7 @@
 import { deflateSync } from "node:zlib";
 import { expect, test } from "vitest";
 import type { EmbeddedPiece } from "../../src/data/embedded";
-import { type EmbeddedFrame, type EmbeddedNet, EmbeddedNetSource } from "../../src/data/embedded-net";
+import { type EmbeddedFrame, type EmbeddedNet, EmbeddedNetSource, type WeightAxes } from "../../src/data/embedded-net";
 import { blocksOf } from "../../src/data/network/feeds";
 import { LEVELS, NOT_THERE, type PlateValues, valueOf } from "../../src/data/network/store";
 import type { Asked, Reply } from "../../src/data/source";
@@ -35,6 +35,7 @@ function source(parts: Partial<EmbeddedNet> & { layers?: NetLayer[]; connections
     moments: { type: "net_moments", id: 0, is_all: true, steps: [0, 5], times: [1, 2], counters: {}, ranges: [], is_running: false },
     run: { id: "file", name: "first" },
     weights: [],
+    axes: [],
     max_bytes: 1000,
     is_exact: true,
     frames: [],
@@ -155,20 +156,21 @@ function connection(parts: Partial<Connection>): Connection {
 interface Net {
   from: number[];
   to: number[];
-  parts: Partial<Connection>;
-  shape: number[];
+  /** As netview/weight_axes.py finds them, which its own tests hold against torch. */
+  axes: WeightAxes | null;
+  count: number;
 }
 
 /** A network of two layers, with weights that are all different. */
-function weighted({ from, to, parts, shape }: Net): { page: EmbeddedNetSource; weight: number[] } {
-  const count = shape.reduce((all, size) => all * size, 1);
+function weighted({ from, to, axes, count }: Net): { page: EmbeddedNetSource; weight: number[] } {
   const weight = Array.from({ length: count }, (_, at) => at + 1);
   const page = source({
     layers: [layer("in", from), layer("out", to)],
-    connections: [connection(parts)],
+    connections: [connection({})],
+    axes: [axes],
     weights: ["w"],
     weight_frames: [{ step: 5, variable: "Wt", item: 0, pieces: [0] }],
-    pieces: [exact(weight, { shape })],
+    pieces: [exact(weight)],
   });
   return { page, weight };
 }
@@ -192,13 +194,17 @@ function expectClose(found: (number | null)[][], expected: (number | null)[][]):
   expect(rounded(found)).toEqual(rounded(expected));
 }
 
-test.each([false, true])("a linear layer over rows connects rows of the same number; transposed: %s", async (isTransposed) => {
-  const net = weighted({ from: [2, 3], to: [2, 4], parts: { is_transposed: isTransposed }, shape: isTransposed ? [3, 4] : [4, 3] });
+test("a linear layer over rows connects rows of the same number", async () => {
+  const axes = [
+    { count: 2, source: 3, target: 4, weight: 0 },
+    { count: 4, source: 0, target: 1, weight: 3 },
+    { count: 3, source: 1, target: 0, weight: 1 },
+  ];
+  const net = weighted({ from: [2, 3], to: [2, 4], axes: { first: 0, axes }, count: 12 });
   const expected = Array.from({ length: 8 }, (_, out) =>
-    Array.from({ length: 6 }, (_, from) => {
-      if (Math.floor(out / 4) !== Math.floor(from / 3)) return null;
-      return net.weight[isTransposed ? (from % 3) * 4 + (out % 4) : (out % 4) * 3 + (from % 3)]!;
-    }),
+    Array.from({ length: 6 }, (_, from) =>
+      Math.floor(out / 4) === Math.floor(from / 3) ? net.weight[(out % 4) * 3 + (from % 3)]! : null,
+    ),
   );
   for (const found of await bothWays(net, 6, 8)) expectClose(found, expected);
 });
@@ -226,10 +232,26 @@ test.each([
           }
     return rows;
   };
-  const geometry = { stride: one.stride, padding: one.padding, dilation: one.dilation, groups };
-  const net = weighted({ from: [4, wide], to: [out, narrow], parts: { form: "conv", ...geometry }, shape: [out, maps, 3] });
+  const numNarrow = out / groups;
+  const slide = (wider: string): NonNullable<WeightAxes["axes"][number]["slide"]> => [3, stride, padding, dilation, wide, wider === "source"];
+  const axesFrom = (wider: "source" | "target"): WeightAxes => {
+    const narrower = wider === "source" ? "target" : "source";
+    const axis = (count: number, byWide: number, byNarrow: number, weight: number) =>
+      ({ count, [wider]: byWide, [narrower]: byNarrow, weight }) as unknown as WeightAxes["axes"][number];
+    return {
+      first: 0,
+      axes: [
+        axis(groups, maps * wide, numNarrow * narrow, numNarrow * maps * 3),
+        axis(numNarrow, 0, narrow, maps * 3),
+        axis(maps, wide, 0, 3),
+        { ...axis(narrow, 1, 1, 1), slide: slide(wider) },
+      ].filter(({ count, slide }) => count > 1 || slide !== undefined),
+    };
+  };
+  const count = out * maps * 3;
+  const net = weighted({ from: [4, wide], to: [out, narrow], axes: axesFrom("source"), count });
   for (const found of await bothWays(net, 4 * wide, out * narrow)) expectClose(found, jacobian(net.weight));
-  const back = weighted({ from: [out, narrow], to: [4, wide], parts: { form: "transposed_conv", ...geometry }, shape: [out, maps, 3] });
+  const back = weighted({ from: [out, narrow], to: [4, wide], axes: axesFrom("target"), count });
   const turned = Array.from({ length: 4 * wide }, (_, column) => jacobian(back.weight).map((row) => row[column]!));
   for (const found of await bothWays(back, out * narrow, 4 * wide)) expectClose(found, turned);
 });
@@ -238,10 +260,19 @@ test("an embedding sends the row of the token that is there", async () => {
   const page = source({
     layers: [layer("in", [2]), layer("out", [2, 3])],
     connections: [connection({ form: "embedding" })],
+    axes: [
+      {
+        first: 0,
+        axes: [
+          { count: 2, source: 1, target: 3, weight: 3, is_token: true },
+          { count: 3, source: 0, target: 1, weight: 1 },
+        ],
+      },
+    ],
     weights: ["w"],
     weight_frames: [{ step: 5, variable: "Wt", item: 0, pieces: [0] }],
     frames: [frame(5, 1, null)],
-    pieces: [exact([1, 2, 3, 4, 5, 6, 7, 8, 9], { shape: [3, 3] }), exact([2, 0])],
+    pieces: [exact([1, 2, 3, 4, 5, 6, 7, 8, 9]), exact([2, 0])],
   });
   expectClose(await (async () => [await weightsOf(page, "in", 0), await weightsOf(page, "out", 4)])(), [
     [7, 8, 9, null, null, null],
@@ -255,6 +286,17 @@ test("attention connects a feature with the same one of all tokens, also beside 
   const page = source({
     layers: [layer("in", [2, 12]), layer("out", [2, 4]), layer("attn", [2, 2, 2])],
     connections: [connection({ form: "attention", weight: "attn.Act" })],
+    axes: [
+      {
+        first: 8,
+        axes: [
+          { count: 2, source: 2, target: 2, weight: 4 },
+          { count: 2, source: 0, target: 4, weight: 2 },
+          { count: 2, source: 12, target: 0, weight: 1 },
+          { count: 2, source: 1, target: 1, weight: 0 },
+        ],
+      },
+    ],
     frames: [frame(5, null, null, 0)],
     pieces: [exact(attention)],
   });
@@ -266,7 +308,7 @@ test("attention connects a feature with the same one of all tokens, also beside 
 });
 
 test("weights that were left out, or do not fit, say why", async () => {
-  const { page } = weighted({ from: [2], to: [2], parts: {}, shape: [3, 3] });
+  const { page } = weighted({ from: [2], to: [2], axes: null, count: 9 });
   const asked = { type: "net_weights", ...WHERE, layer: "out", unit: 0, item: 0, direction: "received" } as const;
   const why = async (variable: string, step: number): Promise<string | undefined> =>
     blocks(await page.ask({ ...asked, variable, step })).get("in")?.why;

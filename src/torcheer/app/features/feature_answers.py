@@ -185,7 +185,7 @@ class FeatureAnswers:
                     yield binary_frame(
                         ReductionAnswer(question.id, num_dims=question.num_dims, note=note), b""
                     )
-        check_method(question.method, num_points)
+        check_method(question.method, num_points, question.num_dims)
         wanted = ReductionOrder(
             method=question.method,
             num_points=num_points,

@@ -78,11 +78,11 @@ class FeaturePointsQuestion(FeatureLayerQuestion, frozen=True, tag="feature_poin
 
 
 class FeatureReduceQuestion(FeatureLayerQuestion, frozen=True, tag="feature_reduce"):
-    """These points in two or three dimensions. Followed, for the progress; answered as `reduce` is."""
+    """These points in fewer dimensions. Followed, for the progress; answered as `reduce` is."""
 
     most: Annotated[int, Meta(ge=4, le=20_000)]
     method: Literal["pca", "tsne", "umap"]
-    num_dims: Literal[2, 3]
+    num_dims: Annotated[int, Meta(ge=1, le=10)]
     neighbours: Annotated[float, Meta(ge=1, le=1000)]
     metric: Literal["cosine", "euclidean"]
 

@@ -50,8 +50,8 @@ from torcheer.app.server import address_of, announced
 from torcheer.app.wire import as_json, clipped, countable
 from torcheer.desktop import in_notebook
 from torcheer.graph import PARTS, Progress
-from torcheer.netview import RECEIVED, SENT, WEIGHT
-from torcheer.run import RunReader, WarningsOnce
+from torcheer.netview import RECEIVED, SENT, WEIGHT, Axes, axes_of_weights
+from torcheer.run import Connection, RunReader, WarningsOnce
 from torcheer.tensorfile import Array
 
 _FURTHEST: Final = 4096  # what is wanted less than that is not considered: no file has room for it
@@ -120,8 +120,6 @@ def _text(one: Wanted, numbers: Array, is_exact: bool) -> bytes:
     mark = one.stretch.mark
     values, is_there = (numbers, None) if one.found is None else on_units(one.found, numbers)
     head: dict[str, object] = {"step": countable(mark.step) or 0, "count": len(values)}
-    if one.found is None:
-        head["shape"] = list(mark.outline.shape)
     if is_exact and is_there is None:
         with numpy.errstate(all="ignore"):
             exact: Array = values.astype("<f4")
@@ -160,6 +158,7 @@ class _Subject:
     variables: Sequence[str]  # of layers, the one that is wanted most first
     weights: Sequence[str]  # their series
     whats: Sequence[str]  # variables of weights: Wt, Grad…
+    axes: Sequence[Axes | None]  # for each connection, which weights lie between which units
 
     @property
     def num_moments(self) -> int:
@@ -180,7 +179,12 @@ def embedded_net(run: OpenRun, budget: int, max_bytes: int) -> tuple[list[bytes]
     with run.lock:
         subject = _looked_at(run)
         fixed = as_json(
-            (subject.scene, _moments_answer(subject, range(subject.num_moments)), subject.weights)
+            (
+                subject.scene,
+                _moments_answer(subject, range(subject.num_moments)),
+                subject.weights,
+                subject.axes,
+            )
         )
         room = budget - len(escaped(fixed)) - _REST_BYTES
         chosen = _chosen(subject, room) if max_bytes else _Chosen(subject, 0)
@@ -226,7 +230,28 @@ def _looked_at(run: OpenRun) -> _Subject:
         variables=[one.name for one in scene.variables if one.name in of_layers],
         weights=[name for name in dict.fromkeys(weights) if name in net.index.series],
         whats=[one.removeprefix(RECEIVED) for one in net.net.weight_variables if one.startswith(RECEIVED)],
+        axes=[
+            _axes_of(net, one, moments.steps[-1] if moments.steps else 0) for one in scene.scene.connections
+        ],
     )
+
+
+def _axes_of(net: RankNet, connection: Connection, step: int) -> Axes | None:
+    layers = net.net.layers
+    shape: Sequence[int] = ()
+    if connection.form == "attention":
+        # A variable of a layer, each item of which has its own.
+        named = [layer for (layer, _), series in net.net.series.items() if series == connection.weight]
+        shape = layers[named[0]].shape if named else ()
+    elif connection.weight:
+        mark = weight_mark(net, connection.weight, step)
+        shape = () if isinstance(mark, str) else mark.outline.shape
+    source, target = layers.get(connection.source), layers.get(connection.target)
+    if connection.form == "attention" and len(shape) == 2:
+        shape = (1, *shape)  # a mean over heads has none of them
+    if not shape or source is None or target is None:
+        return None
+    return axes_of_weights(connection, shape, source.shape, target.shape)
 
 
 def _moments_answer(subject: _Subject, kept: Sequence[int]) -> messages.NetMomentsAnswer:
@@ -367,6 +392,7 @@ class _Chosen:
             "moments": _moments_answer(subject, kept),
             "run": listing,
             "weights": subject.weights,
+            "axes": subject.axes,
             "max_bytes": max_bytes,
             "is_exact": self._is_exact,
         }

@@ -109,13 +109,14 @@ class HparamsQuestion(Question, frozen=True, tag="hparams"):
 
 
 class ReduceQuestion(RunQuestion, frozen=True, tag="reduce"):
-    """An embedding in two or three dimensions. Followed, for the progress."""
+    """An embedding in fewer dimensions: two or three, of PCA up to ten. Followed, for the progress."""
 
     record: RecordId
     method: Method
-    num_dims: Literal[2, 3]
+    num_dims: Annotated[int, Meta(ge=1, le=10)]
     neighbours: Annotated[float, Meta(ge=1, le=1000)]  # the perplexity of t-SNE, the neighbours of UMAP
     metric: Literal["cosine", "euclidean"]
+    axes_of: RecordId = ""  # PCA: another embedding, on whose axes these points are placed
 
 
 class OpSeriesQuestion(Question, frozen=True, tag="op_series"):
@@ -328,6 +329,7 @@ class ReductionAnswer(Answer, frozen=True, tag="reduction"):
     num_points: int = 0
     num_dims: int = 0
     note: str = ""
+    shares: Sequence[float] = ()  # of PCA, on axes of its own: how much of the variance each axis has
 
 
 class OpSeriesAnswer(Answer, frozen=True, tag="op_series"):

@@ -1,7 +1,7 @@
 /** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
 import { batch, computed, effect, untracked } from "@preact/signals";
 import type { NetBlock, NetLayer, NetSceneAnswer } from "../../wire";
-import { ByteCache } from "../requests";
+import { askOf, ByteCache, Desk } from "../requests";
 import { type Asked, Refusal, type Reply, type Source } from "../source";
 import {
   at,
@@ -257,15 +257,16 @@ export function rasterPlan(layers: readonly NetLayer[]): RasterPlan {
 
 type RasterQuestion = Extract<Asked, { type: "net_raster" }>;
 
+interface Raster {
+  readonly question: RasterQuestion;
+  readonly found: ReadonlyMap<string, store.RasterValues>;
+}
+
 /** Call what it returns to stop. */
 function followRaster(source: Source): () => void {
-  const latest = new Latest<RasterQuestion, ReadonlyMap<string, store.RasterValues>>({
-    ask: (question) => askRaster(source, question),
-    hear: (question, found) => {
-      const isWanted = state.isRaster.peek() && question.run_id === runId.peek();
-      if (isWanted && question.variable === store.variable.peek()) store.raster.value = found;
-    },
-    refuse: (_, reason) => (state.valueFailure.value = reason),
+  const desk = new Desk<Raster>(({ value, problem }) => {
+    if (problem !== "") state.valueFailure.value = problem;
+    else if (value !== null && isWantedRaster(value.question)) store.raster.value = value.found;
   });
   const stop = effect(() => {
     const now = step.value;
@@ -273,7 +274,7 @@ function followRaster(source: Source): () => void {
     if (!isWanted || now === null) {
       store.raster.value = null;
       state.notInRaster.value = 0;
-      latest.want(null);
+      desk.want(null);
       return;
     }
     const { layers, numMoments } = rasterPlan(store.shownLayers.value);
@@ -288,22 +289,26 @@ function followRaster(source: Source): () => void {
       layers: [...layers],
       num_moments: numMoments,
     };
-    latest.want(layers.length === 0 ? null : question);
+    const key = [question.run_id, question.rank, now, question.variable, question.item, numMoments, ...layers].join(" ");
+    desk.want(layers.length === 0 ? null : { key, version: "", ask: () => askRaster(source, question) });
   });
   return () => {
     stop();
-    latest.stop();
+    desk.close();
     store.raster.value = null;
   };
 }
 
-async function askRaster(source: Source, question: RasterQuestion): Promise<ReadonlyMap<string, store.RasterValues>> {
-  const reply = await source.ask(question);
-  const { answer } = reply;
-  if (answer.type !== "net_raster") throw new Error(`The server answered with ${answer.type}.`);
-  const { steps } = answer;
-  const blocks = blocksOf(reply, answer.blocks, steps.length);
-  return new Map([...blocks].map(([layer, block]) => [layer, { ...block, steps }]));
+/** While somebody scrubs, a raster of another moment of the same run and variable is better than none. */
+function isWantedRaster({ run_id: asked, variable }: RasterQuestion): boolean {
+  return state.isRaster.peek() && asked === runId.peek() && variable === store.variable.peek();
+}
+
+async function askRaster(source: Source, question: RasterQuestion): Promise<Raster> {
+  const reply = await askOf(question, "net_raster", source);
+  const { steps, blocks } = reply.answer;
+  const found = [...blocksOf(reply, blocks, steps.length)].map(([layer, block]) => [layer, { ...block, steps }] as const);
+  return { question, found: new Map(found) };
 }
 
 // --- Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to
@@ -480,7 +485,7 @@ function isSame(one: Wanted, other: Wanted): boolean {
 }
 
 function viewKey({ runId, rank, variable, item, unit }: Wanted): string {
-  return JSON.stringify([runId, rank, variable, item, unit?.layer, unit?.unit]);
+  return [runId, rank, variable, item, unit?.layer, unit?.unit].join(" ");
 }
 
 function keyOf(wanted: Wanted, layer: string): string {
@@ -541,53 +546,4 @@ export function blocksOf(reply: Reply, blocks: readonly NetBlock[], numMoments =
 /** A layer of which there is nothing. */
 function nothing(step: number, why: string): PlateValues {
   return { levels: new Uint16Array(0), low: 0, high: 0, step, why };
-}
-
-// --- Ask one thing after the other: what is asked while an answer is awaited takes the place of what waited.
-
-interface Hearing<Question, Answer> {
-  ask(question: Question): Promise<Answer>;
-  hear(question: Question, answer: Answer): void;
-  refuse(question: Question, reason: string): void;
-}
-
-export class Latest<Question, Answer> {
-  readonly #hearing: Hearing<Question, Answer>;
-  #isBusy = false;
-  #next: { readonly question: Question } | null = null;
-  #isStopped = false;
-
-  constructor(hearing: Hearing<Question, Answer>) {
-    this.#hearing = hearing;
-  }
-
-  /** Null: what waits is no longer wanted. What is on its way is still heard. */
-  want(question: Question | null): void {
-    this.#next = question === null ? null : { question };
-    this.#advance();
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#next = null;
-  }
-
-  #advance(): void {
-    const next = this.#next;
-    if (this.#isBusy || this.#isStopped || next === null) return;
-    this.#next = null;
-    this.#isBusy = true;
-    this.#hearing.ask(next.question).then(
-      (answer) => this.#settle(() => this.#hearing.hear(next.question, answer)),
-      (reason: unknown) =>
-        this.#settle(() => this.#hearing.refuse(next.question, reason instanceof Error ? reason.message : String(reason))),
-    );
-  }
-
-  #settle(tell: () => void): void {
-    this.#isBusy = false;
-    if (this.#isStopped) return;
-    tell();
-    this.#advance();
-  }
 }

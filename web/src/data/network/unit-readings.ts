@@ -1,9 +1,8 @@
 /** The exact values of one unit: of the selected one, at the moment and over time, and of the one under the pointer. */
 import { computed, effect, signal } from "@preact/signals";
 import type { NetLayer } from "../../wire";
-import { floatsOf } from "../requests";
-import { type Asked, Refusal, type Reply, type Source } from "../source";
-import { Latest } from "./feeds";
+import { askOf, Desk, floatsOf, type ReplyOf } from "../requests";
+import type { Asked, Source } from "../source";
 import { moments, rank, runId, step } from "./moments";
 import * as state from "./network-state";
 import * as store from "./store";
@@ -37,8 +36,6 @@ export interface UnitSeries extends Origin {
 }
 
 const MOST_POINTS = 1024;
-/** While a training runs, the whole line is not fetched more often. */
-const MIN_GAP_MS = 1000;
 
 const lastReading = signal<Reading | null>(null);
 const lastHovered = signal<Reading | null>(null);
@@ -107,18 +104,17 @@ function followReading(
   into: { value: Reading | null },
   fail: (reason: string) => void,
 ): () => void {
-  const latest = new Latest<Wish, Reading>({
-    ask: (wish) => askReading(source, wish),
-    hear: (_, reading) => {
-      fail("");
-      into.value = reading;
-    },
-    refuse: (_, reason) => fail(reason),
+  const desk = new Desk<Reading>(({ value, problem }) => {
+    fail(problem);
+    if (problem === "") into.value = value;
   });
-  const stop = effect(() => latest.want(wish()));
+  const stop = effect(() => {
+    const now = wish();
+    desk.want(now === null ? null : { key: keyOf(now), version: "", ask: () => askReading(source, now) });
+  });
   return () => {
     stop();
-    latest.stop();
+    desk.close();
   };
 }
 
@@ -127,11 +123,10 @@ async function askReading(source: Source, wish: Wish): Promise<Reading> {
   const asked = units.map((unit): Asked => {
     return { type: "net_unit", run_id, rank: itsRank, step: now, layer: place.layer, unit, item };
   });
-  const answers = await Promise.all(asked.map((one) => source.ask(one)));
+  const replies = await Promise.all(asked.map((one) => askOf(one, "net_unit", source)));
   const texts = new Map<string, string[]>();
   const steps = new Map<string, number>();
-  for (const { answer } of answers) {
-    if (answer.type !== "net_unit") throw new Refusal(`The server answered with ${answer.type}.`);
+  for (const { answer } of replies) {
     for (const [name, value] of Object.entries(answer.values)) {
       texts.set(name, [...(texts.get(name) ?? []), exactText(value)]);
     }
@@ -141,42 +136,25 @@ async function askReading(source: Source, wish: Wish): Promise<Reading> {
 }
 
 function followSeries(source: Source): () => void {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  let lastAsked = { key: "", time: -Infinity };
-  const latest = new Latest<Wish, UnitSeries>({
-    ask: (wish) => askSeries(source, wish),
-    hear: (_, series) => {
-      seriesFailure.value = "";
-      lastSeries.value = series;
-    },
-    refuse: (_, reason) => (seriesFailure.value = reason),
+  const desk = new Desk<UnitSeries>(({ value, problem }) => {
+    seriesFailure.value = problem;
+    if (problem === "") lastSeries.value = value;
   });
   const stop = effect(() => {
     // Not with every step of the slider: the line has all of them.
     const count = moments.value.length;
-    const [place, item, run, itsRank] = [store.selected.value, store.item.value, runId.value, rank.value];
-    const layer = state.layerOf(place?.layer);
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    if (place === null || layer === null || count === 0 || place.unit >= layer.grid.num_units) {
-      latest.want(null);
-      return;
-    }
-    const wish = { runId: run, rank: itsRank, step: 0, item, place, units: unitsOf(layer, place.unit) };
-    const key = JSON.stringify([run, itsRank, item, place.layer, place.unit]);
-    const ask = (): void => {
-      lastAsked = { key, time: Date.now() };
-      latest.want(wish);
-    };
-    const wait = key === lastAsked.key ? lastAsked.time + MIN_GAP_MS - Date.now() : 0;
-    if (wait <= 0) ask();
-    else timer = setTimeout(ask, wait);
+    const wish = wishOf(store.selected.value, count === 0 ? null : 0);
+    // While a training runs, the whole line is fetched with a pause between.
+    desk.want(wish === null ? null : { key: keyOf(wish), version: String(count), ask: () => askSeries(source, wish) });
   });
   return () => {
     stop();
-    if (timer !== null) clearTimeout(timer);
-    latest.stop();
+    desk.close();
   };
+}
+
+function keyOf({ runId: run, rank: itsRank, place, item, step: now }: Wish): string {
+  return [run, itsRank, item, place.unit, now, place.layer].join(" ");
 }
 
 const COLOURS = [" red", " green", " blue"];
@@ -186,14 +164,13 @@ async function askSeries(source: Source, { runId: run_id, rank: itsRank, item, p
     const whole = { low: null, high: null, most: MOST_POINTS };
     return { type: "net_unit_series", run_id, rank: itsRank, layer: place.layer, unit, item, ...whole };
   });
-  const replies = await Promise.all(asked.map((one) => source.ask(one)));
+  const replies = await Promise.all(asked.map((one) => askOf(one, "net_unit_series", source)));
   const lines = replies.flatMap((reply, at) => linesOf(reply, units.length > 1 ? (COLOURS[at] ?? "") : ""));
   return { runId: run_id, rank: itsRank, place, item, lines };
 }
 
 /** Numbers of eight bytes: for each variable its steps, then its values. */
-function linesOf({ answer, buffer, offset }: Reply, suffix: string): Line[] {
-  if (answer.type !== "net_unit_series") throw new Refusal(`The server answered with ${answer.type}.`);
+function linesOf({ answer, buffer, offset }: ReplyOf<"net_unit_series">, suffix: string): Line[] {
   const numAll = answer.counts.reduce((sum, count) => sum + count, 0);
   const floats = floatsOf(new Uint8Array(buffer, Math.min(offset, buffer.byteLength)), 2 * numAll);
   let from = 0;

@@ -5,7 +5,7 @@ import { isRaster } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
 import { cancelFilm, canSave, film, filming, takePicture } from "../../stage3d/network/export";
 import { SLOTS } from "../../stage3d/network/saved-cameras";
-import { isSeenFlat, savedCameras, stage, usedCamera } from "../../stage3d/network/stage-control";
+import { savedCameras, stage, usedCamera } from "../../stage3d/network/stage-control";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Picker";
 import { Segments } from "../../ui/controls";
@@ -29,23 +29,20 @@ function LookBar({ ModeSwitch }: Props) {
   return (
     <div class="stage-bar" role="toolbar" aria-label="Drawing">
       <ModeSwitch />
-      {/* Without WebGL there is nothing to choose: the drawing says so. */}
-      {stage.value?.isDeep !== false && (
-        <Segments
-          label="Projection"
-          words={[
-            ["3d", "3D"],
-            ["2d", "2D"],
-          ]}
-          chosen={store.isFlat.value ? "2d" : "3d"}
-          choose={(word) => (store.isFlat.value = word === "2d")}
-        />
-      )}
+      <Segments
+        label="Projection"
+        words={[
+          ["3d", "3D"],
+          ["2d", "2D"],
+        ]}
+        chosen={store.isFlat.value ? "2d" : "3d"}
+        choose={(word) => (store.isFlat.value = word === "2d")}
+      />
       <Check name="Rays to unit" isOn={store.hasRays.value} set={(isOn) => (store.hasRays.value = isOn)} />
       <Check
         name="Height"
-        hint={isSeenFlat.value ? "Only in three dimensions" : undefined}
-        isOff={isSeenFlat.value}
+        hint={store.isFlat.value ? "Only in three dimensions" : undefined}
+        isOff={store.isFlat.value}
         isOn={hasHeight}
         set={(isOn) => (store.look.value = { ...store.look.peek(), hasHeight: isOn })}
       />

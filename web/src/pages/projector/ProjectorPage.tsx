@@ -19,7 +19,7 @@ export function ProjectorPage() {
   const source = page.source.value;
   useEffect(() => {
     if (source === null) return undefined;
-    const stops = [startLoading(source), startReducing(source)];
+    const stops = [startLoading(), startReducing(source)];
     return () => stops.forEach((stop) => stop());
   }, [source]);
   const hasSome = store.places.value.length > 0;

@@ -5,7 +5,8 @@ import { placeKey } from "../../data/record-list";
 import { setParams } from "../../data/route";
 import * as runs from "../../data/runs";
 import { valuesOf } from "../../data/socket";
-import { AnswerCache, type Source, type TensorAnswer, type TensorValues } from "../../data/source";
+import { ByteCache } from "../../data/requests";
+import { bytesOf, type Source, type TensorAnswer, type TensorValues } from "../../data/source";
 import * as page from "../../data/store";
 import { gridOf, type Start, stepItem } from "../../data/tensor-window";
 import { TableTwin } from "../../plot/SmallChart";
@@ -354,7 +355,7 @@ export function fitting(item: readonly number[] | null, { shape, window }: Tenso
 
 // --- A tensor of a run, asked for by its record.
 
-const cache = new AnswerCache();
+const cache = new ByteCache<TensorAnswer>(64_000_000);
 
 function runTensor(source: Source, runId: string, record: string): AskableTensor {
   return { key: `${runId} ${record}`, ask: (window) => askFor(source, runId, record, window) };
@@ -373,7 +374,7 @@ async function askFor(
     const { answer, buffer, offset } = await source.ask({ type: "run_tensor", run_id: runId, record, window });
     if (answer.type !== "tensor") return { missing: `The server answered with ${answer.type}.` };
     const found = { view: answer.view, values: valuesOf(answer.view, buffer, offset) };
-    cache.set(key, found);
+    cache.set(key, found, bytesOf(found));
     return found;
   } catch (reason) {
     // Not kept: the next time it may be there.

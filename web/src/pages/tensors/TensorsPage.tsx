@@ -21,7 +21,6 @@ export function TensorsPage() {
   useEffect(() => {
     if (source === null) return undefined;
     return followRecordList(
-      source,
       () => store.place.value,
       (list) => {
         store.failure.value = "";

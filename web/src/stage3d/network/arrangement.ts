@@ -2,7 +2,7 @@
 import { formatShape } from "../../data/format";
 import { grouped } from "../../data/network/words";
 import type { Connection, NetLayer } from "../../wire";
-import { plus, type Vector } from "./camera";
+import { plus, type Vector } from "../camera";
 import { MOST_NAME, NAME_CLEAR } from "./plate-labels";
 import { type Cells, cellsOf, type Plate, rasterCells } from "./plates";
 

@@ -1,97 +1,57 @@
 /** The drawing as a whole: what it shows, where from, and when it is drawn again. */
 import type { MapName, PointedPlace, UnitPlace } from "../../data/network/store";
-import { namePixels } from "./arrangement";
 import {
   type Camera,
   eyeOf,
-  fitted,
-  type Margins,
   plus,
   project,
   rayThrough,
   type ScreenPlace,
   type Size,
-  startCamera,
   times,
   type Vector,
   viewMatrix,
-} from "./camera";
+} from "../camera";
+import { OrbitDrawing } from "../orbit-drawing";
+import { namePixels } from "./arrangement";
+import { fitted, type Margins, startCamera } from "./camera";
 import { cssColour, type Inks, readInks, readRamp } from "./colours";
-import { startFlatPainter } from "./flat-painter";
-import { type Content, type Picture, pictureOf, unitHeight, unitPlace } from "./frame";
-import { startGlPainter } from "./gl-painter";
-import type { PaintedPlate, Painter } from "./painter";
+import { type Content, type PaintedPlate, type Picture, pictureOf, unitHeight, unitPlace } from "./frame";
+import { GlPainter } from "./gl-painter";
 import { type Hit, pick, unitOf } from "./picking";
 import { type Label, labelsOf, placeLabels } from "./plate-labels";
 import { cellOfUnit, inSpace, onPlate, placesOf, type Plate } from "./plates";
 
-const REST_MS = 140;
 /** Of values: whoever goes from moment to moment does not press a key more often. */
 const VALUES_REST_MS = 350;
-/** Of pixels of the screen to those of the page: finer ones cost more than they show. */
-const MOST_RATIO = 2;
 /** A card that takes longer for a frame draws plates flat while something moves. */
 const SLOW_MS = 60;
 
-export class Drawing {
+export class Drawing extends OrbitDrawing {
   /** Told after each frame that is drawn; a video takes it. */
   onPainted: (() => void) | null = null;
-  /** Told when the camera has come to rest. */
-  onRest: (camera: Camera) => void = () => undefined;
   /** Do no tools stand over it? */
   isBare = false;
   hovered: PointedPlace | null = null;
-  readonly #overlay: HTMLCanvasElement;
-  readonly #canvas: HTMLCanvasElement;
-  readonly #painter: Painter;
-  #camera: Camera = startCamera(false);
+  readonly #painter: GlPainter;
   #content: Content | null = null;
   #inks: Inks = readInks();
   #ramp: Uint8ClampedArray = new Uint8ClampedArray(1024);
-  #size: Size = { width: 1, height: 1 };
-  #ratio = 1;
   #picture: Picture | null = null;
   #uploaded = new Map<string, Uint16Array>();
-  #frame = 0;
-  #movesUntil = -Infinity;
-  #rest: ReturnType<typeof setTimeout> | undefined;
   #fullMs = 0;
   #hasMoved = false;
   #theme = "";
 
-  /** Throws where nothing can be drawn: not at all, or not on a canvas that WebGL has tried. `isPlain`: without WebGL. */
-  constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement, isPlain: boolean) {
-    this.#canvas = canvas;
-    this.#overlay = overlay;
-    const painter = (isPlain ? null : startGlPainter(canvas)) ?? startFlatPainter(canvas);
-    if (painter === null) throw new Error("Nothing can be drawn on this canvas.");
-    this.#painter = painter;
-  }
-
-  get painterName(): string {
-    return this.#painter.name;
-  }
-
-  /** Without WebGL there is only the flat view. */
-  get isDeep(): boolean {
-    return this.#painter.isDeep;
-  }
-
-  get camera(): Camera {
-    return this.#camera;
+  /** Throws where the browser has no WebGL2. */
+  constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) {
+    super(canvas, overlay, startCamera(false));
+    this.#painter = new GlPainter(canvas);
   }
 
   /** Somebody chose where it is seen from; else it fits itself. */
   get hasMoved(): boolean {
     return this.#hasMoved;
-  }
-
-  get size(): Size {
-    return this.#size;
-  }
-
-  get canvases(): readonly [HTMLCanvasElement, HTMLCanvasElement] {
-    return [this.#canvas, this.#overlay];
   }
 
   get canvasColour(): Inks["canvas"] {
@@ -109,18 +69,9 @@ export class Drawing {
     this.draw();
   }
 
-  resize(width: number, height: number): void {
-    const ratio = Math.min(MOST_RATIO, devicePixelRatio || 1);
-    if (width === this.#size.width && height === this.#size.height && ratio === this.#ratio) return;
-    this.#size = { width, height };
-    this.#ratio = ratio;
-    for (const canvas of this.canvases) {
-      canvas.width = Math.max(1, Math.round(width * ratio));
-      canvas.height = Math.max(1, Math.round(height * ratio));
-    }
+  protected override resized(): void {
     // Nobody has turned it yet: it stays whole.
-    if (!this.#hasMoved) this.#camera = this.fittedCamera(true);
-    this.#paint();
+    if (!this.#hasMoved) this.camera = this.fittedCamera(true);
   }
 
   setContent(content: Content): void {
@@ -128,10 +79,10 @@ export class Drawing {
     this.#content = content;
     this.#upload(content);
     if (before?.plates !== content.plates) {
-      if (!this.#hasMoved) this.#camera = this.fittedCamera(true);
+      if (!this.#hasMoved) this.camera = this.fittedCamera(true);
     }
     // On a slow card, values that follow each other quickly are a movement too.
-    if (before?.values !== content.values && this.#fullMs > SLOW_MS) this.#stir(VALUES_REST_MS);
+    if (before?.values !== content.values && this.#fullMs > SLOW_MS) this.stir(VALUES_REST_MS);
     this.draw();
   }
 
@@ -150,69 +101,42 @@ export class Drawing {
     }
   }
 
-  /** By hand, or to a place that was asked for. */
-  look(camera: Camera): void {
-    this.#camera = camera;
+  override look(camera: Camera): void {
     this.#hasMoved = true;
-    this.#stir();
-    this.draw();
+    super.look(camera);
   }
 
   /** All of it, from the side from which it is seen now; `isFresh`: from that of the start. */
   fittedCamera(isFresh = false): Camera {
-    return wholeView(this.#camera, this.#content?.plates ?? [], this.#size, isFresh, this.isBare);
+    return wholeView(this.camera, this.#content?.plates ?? [], this.size, isFresh, this.isBare);
   }
 
   /** It fits itself again whenever something changes, until somebody moves it. */
   release(): void {
     this.#hasMoved = false;
     // On the way to it the view may have become another.
-    this.#camera = this.fittedCamera(true);
+    this.camera = this.fittedCamera(true);
     this.draw();
   }
 
   setFlat(isFlat: boolean): void {
-    if (this.#camera.isFlat === isFlat) return;
-    this.#camera = startCamera(isFlat);
+    if (this.camera.isFlat === isFlat) return;
+    this.camera = startCamera(isFlat);
     this.#hasMoved = false;
-    this.#camera = this.fittedCamera(true);
+    this.camera = this.fittedCamera(true);
     this.draw();
   }
 
-  #stir(wait = REST_MS): void {
-    this.#movesUntil = performance.now() + wait * 0.9;
-    clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => {
-      this.draw();
-      if (this.#hasMoved) this.onRest(this.#camera);
-    }, wait);
-  }
-
-  /** Soon, once, however often it is asked for. */
-  draw(): void {
-    if (this.#frame !== 0) return;
-    this.#frame = requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#paint();
-    });
-  }
-
-  /** At once: for a file. */
-  drawNow(): void {
-    this.#movesUntil = -Infinity;
-    this.#paint();
-  }
-
-  #paint(): void {
+  protected override paint(): void {
     if (this.#content === null) return;
-    const isQuick = performance.now() < this.#movesUntil && this.#fullMs > SLOW_MS;
-    const [camera, size, inks] = [this.#camera, this.#size, this.#inks];
+    const isQuick = this.isMoving && this.#fullMs > SLOW_MS;
+    const [camera, size, inks] = [this.camera, this.size, this.#inks];
     this.#picture = pictureOf(this.#content, camera, size, inks, this.#ramp, isQuick);
     this.#painter.paint({
       camera,
       matrix: viewMatrix(camera, size, this.#content.reach),
       size,
-      ratio: this.#ratio,
+      ratio: this.ratio,
       inks,
       fading: this.#content.look.fading,
       isQuick,
@@ -227,14 +151,14 @@ export class Drawing {
 
   /** Names and outlines alone: nothing below them has changed. */
   drawAbove(): void {
-    if (this.#frame === 0) this.#drawOverlay();
+    if (!this.isToBeDrawn) this.#drawOverlay();
   }
 
   #drawOverlay(): void {
-    const [camera, size] = [this.#camera, this.#size];
-    drawOverlay(this.#overlay, {
+    const [camera, size] = [this.camera, this.size];
+    drawOverlay(this.canvases[1], {
       size,
-      ratio: this.#ratio,
+      ratio: this.ratio,
       inks: this.#inks,
       isFlat: camera.isFlat,
       labels: labelsOf(this.#picture?.plates ?? [], camera, size, [this.hovered?.layer, this.#content?.selected?.layer]),
@@ -245,7 +169,7 @@ export class Drawing {
 
   #outline(place: PointedPlace | null): Outline | null {
     const painted = this.#paintedOf(place);
-    return painted === null || place === null ? null : outlineOf(painted, place, this.#camera, this.#size);
+    return painted === null || place === null ? null : outlineOf(painted, place, this.camera, this.size);
   }
 
   #paintedOf(place: UnitPlace | null): PaintedPlate | null {
@@ -253,29 +177,28 @@ export class Drawing {
   }
 
   hitAt(x: number, y: number): Hit | null {
-    return pick(this.#picture?.plates ?? [], rayThrough(this.#camera, this.#size, x, y));
+    return pick(this.#picture?.plates ?? [], rayThrough(this.camera, this.size, x, y));
   }
 
   unitAt(x: number, y: number): PointedPlace | null {
     return unitOf(this.hitAt(x, y));
   }
 
-  /** The place in space under a pixel: of what is drawn there, or at the depth of the target. */
-  placeAt(x: number, y: number): Vector {
-    const ray = rayThrough(this.#camera, this.#size, x, y);
-    const hit = this.#camera.isFlat ? null : this.hitAt(x, y);
+  /** Of what is drawn there, or at the depth of the target. */
+  override placeAt(x: number, y: number): Vector {
+    const ray = rayThrough(this.camera, this.size, x, y);
+    const hit = this.camera.isFlat ? null : this.hitAt(x, y);
     return plus(ray.origin, times(ray.direction, hit?.at ?? 1));
   }
 
   /** Where a unit is seen; null where it is not in the picture. */
   placeOnScreen(place: PointedPlace): ScreenPlace | null {
     const painted = this.#paintedOf(place);
-    return painted === null ? null : project(this.#camera, this.#size, unitPlace(painted, place.unit, true, place.moment));
+    return painted === null ? null : project(this.camera, this.size, unitPlace(painted, place.unit, true, place.moment));
   }
 
-  dispose(): void {
-    cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#rest);
+  override dispose(): void {
+    super.dispose();
     this.#painter.dispose();
   }
 }

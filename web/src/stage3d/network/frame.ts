@@ -15,10 +15,28 @@ import {
   type Size,
   times,
   type Vector,
-} from "./camera";
+} from "../camera";
 import type { Inks } from "./colours";
-import type { Form, PaintedPlate } from "./painter";
+import type { DrawnPlate } from "./picking";
 import { cellOfUnit, cornersOf, inSpace, middleOf, onPlate, placesOf, type Plate } from "./plates";
+
+/** Units as a flat picture, as bars, or as a field of bars through which each pixel looks. */
+export type Form = "flat" | "bars" | "field";
+
+/** A plate of this frame. What it is made of comes first, from back to front. */
+export interface PaintedPlate extends DrawnPlate {
+  readonly form: Form;
+  /** By which its levels are known. */
+  readonly key: string;
+  /** Nothing was recorded: hatched. */
+  readonly isMissing: boolean;
+  /** Nothing is known yet. */
+  readonly isWaiting: boolean;
+  /** Of a colour picture: from levels to shades, a slope and a start. */
+  readonly colourRange: readonly [slope: number, start: number];
+  /** Lines that lie behind it and after what was painted before it. */
+  readonly linesBefore: Segments;
+}
 
 /** All that a picture shows, but for where it is looked at from. */
 export interface Content {
@@ -392,7 +410,7 @@ function shownConnections(
   const pairs = new Map<string, readonly [Plate, Plate]>();
   for (const { source, target } of connections) {
     const [from, to] = [plates.get(source), plates.get(target)];
-    if (from !== undefined && to !== undefined && from !== to) pairs.set(JSON.stringify([source, target]), [from, to]);
+    if (from !== undefined && to !== undefined && from !== to) pairs.set(`${source}\n${target}`, [from, to]);
   }
   return [...pairs.values()];
 }

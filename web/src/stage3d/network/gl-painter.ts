@@ -1,10 +1,10 @@
 /** Plates by WebGL2: one texture of levels for each, one look-up texture for all, one call to draw its units. */
 import { LEAST_HEIGHT, type Scaling } from "../../data/network/value-ranges";
 import type { Rgb } from "../../ui/colour-scale";
-import { link, type Program } from "../program";
-import { eyeOf, pixelsPerUnit } from "./camera";
-import { SEGMENT_FLOATS, type Segments } from "./frame";
-import type { Frame, PaintedPlate, Painter } from "./painter";
+import { type Camera, eyeOf, pixelsPerUnit, type Size } from "../camera";
+import { clear, keepPixels, link, openGl, type Program, shades } from "../webgl";
+import type { Inks } from "./colours";
+import { type PaintedPlate, SEGMENT_FLOATS, type Segments } from "./frame";
 import { marginsOf, onPlate, type Plate } from "./plates";
 import {
   BARS_FRAGMENT,
@@ -25,21 +25,23 @@ const HATCH = { dark: 0.4, pale: 0.12 };
 const NO_SCALING: Scaling = { tintSlope: 0, tintStart: 0, riseSlope: 0, riseStart: 0, isMagnitude: false };
 const POLL_MS = 3;
 
-/** Null where the browser has no WebGL2. */
-export function startGlPainter(canvas: HTMLCanvasElement): Painter | null {
-  const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, powerPreference: "high-performance" });
-  if (gl === null) return null;
-  try {
-    return new GlPainter(gl);
-  } catch (reason) {
-    console.warn("torcheer: drawn without WebGL:", reason);
-    return null;
-  }
+export interface Frame {
+  readonly camera: Camera;
+  readonly matrix: Float32Array;
+  readonly size: Size;
+  readonly ratio: number;
+  readonly inks: Inks;
+  readonly fading: number;
+  /** A card that cannot keep up, while things move. */
+  readonly isQuick: boolean;
+  /** Weights of one unit are shown: most places are not connected to it. */
+  readonly isOfUnit: boolean;
+  readonly plates: readonly PaintedPlate[];
+  /** Above the last. */
+  readonly linesAfter: Segments;
 }
 
-class GlPainter implements Painter {
-  readonly name = "WebGL2";
-  readonly isDeep = true;
+export class GlPainter {
   readonly #gl: WebGL2RenderingContext;
   readonly #plate: Program;
   readonly #flats: Record<keyof typeof FLAT_FRAGMENTS, Program>;
@@ -53,9 +55,11 @@ class GlPainter implements Painter {
   #poll: ReturnType<typeof setTimeout> | undefined;
   #isLost = false;
 
-  constructor(gl: WebGL2RenderingContext) {
+  /** Throws where the browser has no WebGL2. */
+  constructor(canvas: HTMLCanvasElement) {
+    const gl = openGl(canvas, true);
     this.#gl = gl;
-    gl.canvas.addEventListener("webglcontextlost", () => (this.#isLost = true), { once: true });
+    canvas.addEventListener("webglcontextlost", () => (this.#isLost = true), { once: true });
     this.#plate = link(gl, PLATE_VERTEX, PLATE_FRAGMENT);
     const flat = (kind: keyof typeof FLAT_FRAGMENTS): Program => link(gl, PLATE_VERTEX, FLAT_FRAGMENTS[kind]);
     this.#flats = {
@@ -76,29 +80,25 @@ class GlPainter implements Painter {
     gl.depthFunc(gl.LEQUAL);
   }
 
+  /** A level for each unit; null forgets them. */
   setLevels(key: string, levels: Uint16Array | null): void {
     this.#levels.set(key, levels);
   }
 
+  /** 256 colours, four bytes each. */
   setRamp(bytes: Uint8ClampedArray): void {
     const gl = this.#gl;
     gl.bindTexture(gl.TEXTURE_2D, this.#ramp);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(bytes));
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
+    keepPixels(gl);
   }
 
   paint(frame: Frame): void {
     const gl = this.#gl;
     const [width, height] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
     if (!frame.isQuick) this.#smooth.begin(width, height);
-    gl.viewport(0, 0, width, height);
-    const [red, green, blue] = frame.inks.canvas;
-    gl.clearColor(red / 255, green / 255, blue / 255, 1);
     gl.depthMask(true);
-    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    clear(gl, frame.inks.canvas);
     // Flat, all lies in one plane: what comes later is above.
     if (frame.camera.isFlat) gl.disable(gl.DEPTH_TEST);
     else gl.enable(gl.DEPTH_TEST);
@@ -220,6 +220,7 @@ class GlPainter implements Painter {
     this.#levels.bind(painted.key);
   }
 
+  /** How long a frame took on the card, when that is known. */
   measure(onKnown: (milliseconds: number) => void): void {
     const gl = this.#gl;
     clearTimeout(this.#poll);
@@ -251,11 +252,6 @@ class GlPainter implements Painter {
     gl.deleteVertexArray(this.#nothing);
     for (const { program } of [this.#plate, ...Object.values(this.#flats), this.#bars, this.#field]) gl.deleteProgram(program);
   }
-}
-
-/** From 0 to 1, as the card takes them. */
-function shades([red, green, blue]: Rgb): [number, number, number] {
-  return [red / 255, green / 255, blue / 255];
 }
 
 function mixed(from: Rgb, to: Rgb, share: number): Rgb {
@@ -378,8 +374,7 @@ class LevelTextures {
     const texture = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R16UI, TEXTURE_WIDTH, rows);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    keepPixels(gl);
     return texture;
   }
 

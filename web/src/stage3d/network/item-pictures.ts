@@ -1,7 +1,8 @@
 /** Small pictures of the items of a batch: what the input layer received of each. */
 import { blocksOf } from "../../data/network/feeds";
 import { LEVELS, type PlateValues, valueOf } from "../../data/network/store";
-import { Refusal, type Source } from "../../data/source";
+import { askOf } from "../../data/requests";
+import type { Asked, Source } from "../../data/source";
 import { paintValues, type Palette } from "../../ui/colour-scale";
 import type { Grid, NetLayer } from "../../wire";
 
@@ -41,8 +42,8 @@ interface ThumbnailWish {
 /** Null where nothing was recorded. */
 export async function askPicture(source: Source, wish: ThumbnailWish): Promise<PlateValues | null> {
   const { runId: run_id, rank, step, item, layer } = wish;
-  const reply = await source.ask({ type: "net_values", run_id, rank, step, variable: "Act", item, layers: [layer.name] });
-  if (reply.answer.type !== "net_values") throw new Refusal(`The server answered with ${reply.answer.type}.`);
+  const asked: Asked = { type: "net_values", run_id, rank, step, variable: "Act", item, layers: [layer.name] };
+  const reply = await askOf(asked, "net_values", source);
   const block = blocksOf(reply, reply.answer.blocks).get(layer.name);
   return block === undefined || block.levels.length === 0 ? null : block;
 }

@@ -1,6 +1,6 @@
 /** Names beside plates: upright whatever the view, none over another or on somebody else's plate. */
 import { formatShape } from "../../data/format";
-import { type Camera, project, type ScreenPlace, type Size } from "./camera";
+import { type Camera, project, type ScreenPlace, type Size } from "../camera";
 import { cornersOf, type Plate } from "./plates";
 
 export interface Label {

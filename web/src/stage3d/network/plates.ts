@@ -1,6 +1,6 @@
 /** A plate in space: where its cells are, and which unit lies in each. The shaders count in the same way. */
 import type { Grid, NetLayer } from "../../wire";
-import { dot, minus, plus, type Ray, times, type Vector } from "./camera";
+import { dot, minus, plus, type Ray, times, type Vector } from "../camera";
 
 /** Cells and the numbers of what lies in them. With strides, so that a plate may also run over time. */
 export interface Cells {

@@ -1,6 +1,7 @@
 /** Cameras that were saved for a run, and the last one it was looked at with. */
 import { recall, remember } from "../../data/remembered";
-import { type Camera, clampDistance, clampPitch, startCamera } from "./camera";
+import { type Camera, within } from "../camera";
+import { startCamera } from "./camera";
 
 /** 1 to 4; 0 is the last. */
 export type Slots = ReadonlyMap<number, Camera>;
@@ -43,5 +44,6 @@ export function readCamera(numbers: unknown): Camera | null {
   if (!numbers.every((part): part is number => typeof part === "number" && Number.isFinite(part))) return null;
   const [isFlat, yaw, pitch, distance, x, y, z] = numbers as [number, number, number, number, number, number, number];
   const camera = startCamera(isFlat === 1);
-  return { ...camera, yaw, pitch: clampPitch(pitch), distance: clampDistance(distance), target: [x, y, z] };
+  const { pitches, distances } = camera.lens;
+  return { ...camera, yaw, pitch: within(pitch, pitches), distance: within(distance, distances), target: [x, y, z] };
 }

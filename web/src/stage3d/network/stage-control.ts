@@ -1,12 +1,10 @@
 /** What a page may ask of the stage of the network, while there is one. */
-import { computed, signal } from "@preact/signals";
-import { isFlat, type PointedPlace } from "../../data/network/store";
-import type { ScreenPlace } from "./camera";
+import { signal } from "@preact/signals";
+import type { PointedPlace } from "../../data/network/store";
+import type { ScreenPlace } from "../camera";
 import type { VideoTaking } from "./export";
 
 export interface StageControl {
-  /** Can it draw in perspective? Not without WebGL. */
-  readonly isDeep: boolean;
   fit(): void;
   zoomBy(factor: number): void;
   /** 1 to 4. Nothing happens where none was saved. */
@@ -23,8 +21,6 @@ export interface StageControl {
 }
 
 export const stage = signal<StageControl | null>(null);
-/** What is seen, whatever was asked for. */
-export const isSeenFlat = computed(() => isFlat.value || stage.value?.isDeep === false);
 /** The saved camera that is in use, until it is moved. */
 export const usedCamera = signal<number | null>(null);
 export const savedCameras = signal<ReadonlySet<number>>(new Set());

@@ -1,13 +1,13 @@
 /** Tie the drawing to the page: it draws whatever the store says. */
 import { computed, effect, untracked } from "@preact/signals";
-import type { RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import * as store from "../../data/network/store";
 import { weightVariable } from "../../data/network/words";
 import * as page from "../../data/store";
-import { followLoss } from "../program";
+import { type Orbit, useOrbit } from "../Orbit";
+import { zoomedTo } from "../camera";
 import { arrange, type Rasters } from "./arrangement";
-import { Gliding, zoomedTo } from "./camera";
+import { Gliding } from "./camera";
 import { Drawing } from "./drawing";
 import { pictureOf, startVideo } from "./export";
 import { type Content, strongest } from "./frame";
@@ -15,67 +15,24 @@ import { type Plate, reachOf } from "./plates";
 import { LAST, recallCameras, rememberCameras, SLOTS, type Slots } from "./saved-cameras";
 import { savedCameras, stage, type StageControl, usedCamera } from "./stage-control";
 
-export interface StageHandle {
-  readonly drawing: RefObject<Drawing | null>;
-  readonly gliding: Gliding;
-  readonly box: RefObject<HTMLDivElement | null>;
-  readonly canvas: RefObject<HTMLCanvasElement | null>;
-  readonly overlay: RefObject<HTMLCanvasElement | null>;
-  /** Counts how often the drawing was begun: a canvas has a key of its own each time. */
-  readonly generation: number;
-  readonly painterName: string;
-  readonly isLost: boolean;
-  readonly restart: () => void;
-}
-
 /** `isBare`: no tools stand over it, and it may fill all of its place. */
-export function useStage(runKey: string, isBare = false): StageHandle {
-  const drawing = useRef<Drawing>(null);
-  const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const overlay = useRef<HTMLCanvasElement>(null);
-  const gliding = useMemo(() => new Gliding(() => drawing.current), []);
-  const [generation, setGeneration] = useState(0);
-  const [painterName, setPainterName] = useState("");
-  const [isLost, setIsLost] = useState(false);
-  const isPlain = useRef(false);
-  const restart = (): void => {
-    setIsLost(false);
-    setGeneration((now) => now + 1);
-  };
-  useEffect(() => {
-    const [element, above] = [canvas.current, overlay.current];
-    if (element === null || above === null || box.current === null) return undefined;
-    let made: Drawing;
-    try {
-      made = new Drawing(element, above, isPlain.current);
-    } catch {
-      // A canvas that WebGL has had, in vain, is of no use to anything else: once more, on a new one.
-      if (isPlain.current) setPainterName("none");
-      else restart();
-      isPlain.current = true;
-      return undefined;
-    }
+export function useStage(runKey: string, isBare = false): Orbit<Drawing> & { readonly gliding: Gliding } {
+  const latest = useRef<Drawing>(null);
+  const gliding = useMemo(() => new Gliding(() => latest.current), []);
+  const begin = (made: Drawing): (() => void)[] => {
     made.isBare = isBare;
-    drawing.current = made;
-    setPainterName(made.painterName);
+    latest.current = made;
     const cameras = new SavedCameras(runKey, made, gliding);
-    const stops = [
-      followSize(box.current, made),
-      ...followStore(made, gliding),
-      cameras.follow(),
-      followLoss(element, () => setIsLost(true), restart),
-    ];
     stage.value = controlOf(made, gliding, cameras);
-    return () => {
+    const end = (): void => {
       stage.value = null;
+      latest.current = null;
       gliding.stop();
-      for (const stop of stops) stop();
-      made.dispose();
-      drawing.current = null;
     };
-  }, [generation, runKey]);
-  return { drawing, gliding, box, canvas, overlay, generation, painterName, isLost, restart };
+    return [end, ...followStore(made, gliding), cameras.follow()];
+  };
+  const orbit = useOrbit((canvas, overlay) => new Drawing(canvas, overlay), begin, runKey);
+  return { ...orbit, gliding };
 }
 
 /** Saved by hand in four places, and the last one by itself. */
@@ -99,7 +56,7 @@ class SavedCameras {
 
   follow(): () => void {
     this.#drawing.onRest = (camera) => {
-      if (store.isolated.peek() === null) this.#set(LAST, camera);
+      if (this.#drawing.hasMoved && store.isolated.peek() === null) this.#set(LAST, camera);
     };
     return () => (this.#drawing.onRest = () => undefined);
   }
@@ -134,7 +91,6 @@ class SavedCameras {
 
 function controlOf(drawing: Drawing, gliding: Gliding, cameras: SavedCameras): StageControl {
   return {
-    isDeep: drawing.isDeep,
     fit: () => {
       usedCamera.value = null;
       cameras.forgetLast();
@@ -154,32 +110,18 @@ function controlOf(drawing: Drawing, gliding: Gliding, cameras: SavedCameras): S
   };
 }
 
-function followSize(box: HTMLElement, drawing: Drawing): () => void {
-  const measure = (): void => drawing.resize(box.clientWidth, box.clientHeight);
-  measure();
-  const observer = new ResizeObserver(measure);
-  observer.observe(box);
-  // On another screen pixels may be of another size, and the box is as large as before.
-  addEventListener("resize", measure);
-  return () => {
-    observer.disconnect();
-    removeEventListener("resize", measure);
-  };
-}
-
 function followStore(drawing: Drawing, gliding: Gliding): (() => void)[] {
-  const isFlat = computed(() => store.isFlat.value || !drawing.isDeep);
   const rasters = computed<Rasters | null>(() => {
     const raster = store.raster.value;
     if (raster === null) return null;
     return new Map([...raster].map(([name, { steps }]) => [name, steps.length]));
   });
-  const key = computed(() => JSON.stringify([...(rasters.value ?? [])]));
+  const key = computed(() => [...(rasters.value ?? [])].join(" "));
   const plates = computed<readonly Plate[]>(() => {
     // Anew only where a number of moments has changed, not with all of their values.
-    const isRaster = key.value !== "[]";
+    const isRaster = key.value !== "";
     const connections = store.scene.value?.connections ?? [];
-    return arrange(store.shownLayers.value, connections, isFlat.value, isRaster ? untracked(() => rasters.value) : null);
+    return arrange(store.shownLayers.value, connections, store.isFlat.value, isRaster ? untracked(() => rasters.value) : null);
   });
   const reach = computed(() => reachOf(plates.value));
   const values = computed(() => fullBlocks(plates.value, store.raster.value ?? store.values.value));
@@ -203,7 +145,7 @@ function followStore(drawing: Drawing, gliding: Gliding): (() => void)[] {
   });
   const showAlone = showingAlone(drawing, gliding);
   return [
-    effect(() => drawing.setFlat(isFlat.value)),
+    effect(() => drawing.setFlat(store.isFlat.value)),
     effect(() => {
       drawing.readTheme(page.themeTick.value, store.look.value.map);
     }),

@@ -7,56 +7,33 @@ import * as page from "../../data/store";
 import { Blank } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { Segments } from "../../ui/controls";
-import { isForField } from "../../ui/keys";
-import { startCamera, turned, zoomed } from "./camera";
+import { handleViewKey, OrbitCanvas, OrbitNotes, usePageKeys } from "../Orbit";
+import { turned, zoomedTo } from "../camera";
+import { startCamera } from "./camera";
 import type { Cloud } from "./cloud";
-import { Pointing, type Shape } from "./picking";
+import { PointPointing, type Shape } from "./picking";
 import { isReduced, reduceThere } from "./reduction";
 import { addToSelection, clearChoice, look, toggleSelected } from "./selection";
 import * as store from "./store";
-import { type CloudHandle, useCloud } from "./useCloud";
+import { useCloud } from "./useCloud";
 
 export function Stage() {
-  const handle = useCloud();
-  const { cloud, canvas, overlay, generation } = handle;
+  const orbit = useCloud();
+  const cloud = orbit.drawing;
   const [shape, setShape] = useState<Shape>("box");
   const [isTurning, setIsTurning] = useState(false);
   const latestShape = useRef(shape);
   latestShape.current = shape;
-  const pointing = useMemo(() => new Pointing(() => cloud.current, () => latestShape.current), []);
-  usePageKeys(handle);
-  useTurning(handle, isTurning && store.dims.value === 3);
-  useEffect(() => {
-    const element = overlay.current;
-    if (element === null) return undefined;
-    // Not through the component: a listener that may prevent scrolling has to say so.
-    const onWheel = (event: WheelEvent): void => pointing.wheel(event);
-    element.addEventListener("wheel", onWheel, { passive: false });
-    return () => element.removeEventListener("wheel", onWheel);
-  }, [generation]);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
-    if (cloud.current === null || isShortcut || !handleStageKey(cloud.current, event.key)) return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const pointing = useMemo(() => new PointPointing(() => cloud.current, () => latestShape.current), []);
+  usePageKeys(({ key }) => handlePageKey(cloud.current, key));
+  useTurning(cloud, isTurning && store.dims.value === 3);
   return (
     <div class="cloud">
-      <canvas key={`points-${generation}`} ref={canvas} data-painter={handle.painterName} />
-      <canvas
-        key={`above-${generation}`}
-        ref={overlay}
-        class="above"
-        role="img"
-        tabIndex={0}
-        aria-label={summary()}
-        onPointerDown={(event) => pointing.down(event)}
-        onPointerMove={(event) => pointing.move(event)}
-        onPointerUp={(event) => pointing.up(event)}
-        onPointerCancel={(event) => pointing.cancel(event)}
-        onPointerLeave={() => pointing.leave()}
-        onContextMenu={(event) => event.preventDefault()}
-        onKeyDown={onKeyDown}
+      <OrbitCanvas
+        orbit={orbit}
+        pointing={pointing}
+        label={summary()}
+        onKey={(made, { key }) => handleStageKey(made, key)}
       />
       <StageBar
         cloud={cloud}
@@ -65,7 +42,7 @@ export function Stage() {
         isTurning={isTurning}
         onTurning={setIsTurning}
       />
-      <Notes handle={handle} />
+      <Notes orbit={orbit} />
       <ReductionNote />
       <p class="sr" role="status">
         {store.hovered.value !== null ? store.labelOf(store.hovered.value) : ""}
@@ -97,12 +74,11 @@ function FirstLoading() {
 }
 
 /** What a reader has to know of what is drawn. */
-function Notes({ handle }: { handle: CloudHandle }) {
+function Notes({ orbit }: { orbit: ReturnType<typeof useCloud> }) {
   const here = store.loaded.value;
   const notes: string[] = [];
-  if (handle.painterName === "canvas") notes.push("No WebGL in this browser: drawn on a plain canvas, more slowly.");
-  if (handle.painterName === "none") notes.push("This browser cannot draw; the points are in the table.");
-  if (handle.spriteNote !== "") notes.push(handle.spriteNote);
+  if (!orbit.canDraw) notes.push("The points can be shown as a table.");
+  if (orbit.spriteNote !== "") notes.push(orbit.spriteNote);
   if (here !== null && here.embedding.note !== "") notes.push(here.embedding.note);
   if (here !== null && here.embedding.numBad > 0)
     notes.push(`${formatNumberOf(here.embedding.numBad, "point")} with NaN or infinity: not drawn.`);
@@ -110,17 +86,10 @@ function Notes({ handle }: { handle: CloudHandle }) {
   if (here !== null && failure.state === "failed") notes.push(`${failure.what}: ${failure.reason}`);
   return (
     <div class="cloud-notes" role="status">
+      <OrbitNotes orbit={orbit} />
       {notes.map((note) => (
         <p key={note}>{note}</p>
       ))}
-      {handle.isLost && (
-        <p>
-          The graphics card was taken away. It is drawn again when it is back.{" "}
-          <button class="link" onClick={handle.restart}>
-            Try now
-          </button>
-        </p>
-      )}
     </div>
   );
 }
@@ -140,23 +109,8 @@ function summary(): string {
   return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.value} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
 }
 
-function usePageKeys({ cloud }: CloudHandle): void {
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
-      if (event.defaultPrevented || isShortcut || isForField(event)) return;
-      // A dialog that is open has the key.
-      if (document.querySelector("dialog[open]") !== null) return;
-      if (handlePageKey(cloud.current, event.key)) event.preventDefault();
-    };
-    // Before the keys of the page as a whole: 0 is also that of the graph.
-    addEventListener("keydown", onKeyDown, { capture: true });
-    return () => removeEventListener("keydown", onKeyDown, { capture: true });
-  }, []);
-}
-
 /** Slowly around, while somebody wants it. */
-function useTurning({ cloud }: CloudHandle, isOn: boolean): void {
+function useTurning(cloud: RefObject<Cloud | null>, isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return undefined;
     let frame = 0;
@@ -194,7 +148,7 @@ function ReductionNote() {
       </div>
     );
   }
-  if (now.state === "failed" && store.method.value !== "pca") {
+  if (now.state === "failed") {
     return (
       <div class="float reduction failed" role="alert">
         <span>
@@ -322,10 +276,7 @@ function handlePageKey(cloud: Cloud | null, key: string): boolean {
   if (key === "2" || key === "3") setParams({ dims: key === "3" ? null : "2" });
   else if (key === "Escape") return clearChoice();
   else if (cloud === null) return false;
-  else if (key === "0") fit(cloud);
-  else if (key === "+" || key === "=") zoomBy(cloud, 1.25);
-  else if (key === "-" || key === "\u2212") zoomBy(cloud, 0.8);
-  else return false;
+  else return handleViewKey(key, { fit: () => fit(cloud), zoomBy: (factor) => zoomBy(cloud, factor) });
   return true;
 }
 
@@ -356,9 +307,9 @@ function step(cloud: Cloud, from: number | null, [byX, byY]: readonly [number, n
 }
 
 function fit(cloud: Cloud): void {
-  cloud.look(startCamera(store.dims.peek()));
+  cloud.look(startCamera(store.dims.peek() === 2));
 }
 
 function zoomBy(cloud: Cloud, factor: number): void {
-  cloud.look(zoomed(cloud.camera, factor, cloud.size.width / 2, cloud.size.height / 2, cloud.size));
+  cloud.look(zoomedTo(cloud.camera, factor, cloud.camera.target));
 }

@@ -1,20 +1,10 @@
 /** The drawing: a camera, a painter, an overlay for text and outlines, and frames only when something changed. */
-import {
-  type Camera,
-  distanceOf,
-  type Label,
-  type PlacedLabel,
-  placeLabels,
-  projectAll,
-  type Size,
-  startCamera,
-  viewMatrix,
-} from "./camera";
+import { type Camera, type ScreenPlace, type Size, viewMatrix } from "../camera";
+import { OrbitDrawing } from "../orbit-drawing";
+import { type Label, type PlacedLabel, placeLabels, projectAll, REACH, startCamera, zoomOf } from "./camera";
 import { type Inks, readInks } from "./colours";
-import { startFlatPainter } from "./flat-painter";
-import { startGlPainter } from "./gl-painter";
-import type { Painter, SpriteImage } from "./painter";
-import { type Place, ScreenIndex } from "./picking";
+import { GlPainter, type SpriteImage } from "./gl-painter";
+import { ScreenIndex } from "./picking";
 
 /** Text for what is on screen: asked anew for each frame. */
 export interface Wording {
@@ -27,54 +17,33 @@ export interface Wording {
 
 export type SpriteMode = "auto" | "on" | "off";
 
-const REST_MS = 120;
 /** Labels of all points, when no more than these are in view. */
 const FEW = 120;
 const SPRITE = 26;
 
-export class Cloud {
-  camera: Camera = startCamera(3);
+export class Cloud extends OrbitDrawing {
   wording: Wording | null = null;
   /** A box or line that is being drawn. */
-  outline: readonly Place[] | null = null;
+  outline: readonly ScreenPlace[] | null = null;
   spriteMode: SpriteMode = "auto";
-  /** Told when the camera has come to rest. */
-  onRest: (camera: Camera) => void = () => undefined;
-  readonly #overlay: HTMLCanvasElement;
-  readonly #canvas: HTMLCanvasElement;
-  #painter: Painter;
+  readonly #painter: GlPainter;
   #inks: Inks = readInks();
-  #size: Size = { width: 1, height: 1 };
   #places = new Float32Array(0);
   #shown = new Int32Array(0);
   #screen = new Float32Array(0);
   #index: ScreenIndex | null = null;
-  #frame = 0;
   #themeTick = 0;
-  #lastMove = 0;
-  #rest: ReturnType<typeof setTimeout> | undefined;
   #hasSprites = false;
   readonly #pace = new Pace();
 
-  /** Throws where nothing can be drawn at all. */
+  /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) {
-    this.#canvas = canvas;
-    this.#overlay = overlay;
-    const painter = startGlPainter(canvas) ?? startFlatPainter(canvas);
-    if (painter === null) throw new Error("This browser can draw neither with WebGL nor on a canvas.");
-    this.#painter = painter;
-  }
-
-  get painterName(): string {
-    return this.#painter.name;
+    super(canvas, overlay, startCamera(false));
+    this.#painter = new GlPainter(canvas);
   }
 
   get inks(): Inks {
     return this.#inks;
-  }
-
-  get size(): Size {
-    return this.#size;
   }
 
   /** The colours of the theme are new with each tick. */
@@ -85,15 +54,8 @@ export class Cloud {
     this.draw();
   }
 
-  resize(width: number, height: number): void {
-    this.#size = { width, height };
-    const ratio = this.#ratio();
-    for (const canvas of [this.#canvas, this.#overlay]) {
-      canvas.width = Math.max(1, Math.round(width * ratio));
-      canvas.height = Math.max(1, Math.round(height * ratio));
-    }
+  protected override resized(): void {
     this.#index = null;
-    this.#paint();
   }
 
   setPlaces(places: Float32Array<ArrayBuffer>): void {
@@ -126,15 +88,9 @@ export class Cloud {
     return fault;
   }
 
-  look(camera: Camera): void {
-    this.camera = camera;
-    this.#lastMove = performance.now();
-    this.#changed();
-    clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => {
-      this.draw();
-      this.onRest(this.camera);
-    }, REST_MS);
+  override look(camera: Camera): void {
+    this.#index = null;
+    super.look(camera);
   }
 
   #changed(): void {
@@ -142,59 +98,49 @@ export class Cloud {
     this.draw();
   }
 
-  /** Soon, once, however often it is asked for. */
-  draw(): void {
-    if (this.#frame !== 0) return;
-    this.#frame = requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#paint();
-    });
-  }
-
   get index(): ScreenIndex {
     if (this.#index === null) {
-      projectAll(this.#places, viewMatrix(this.camera, this.#size), this.#size, this.#screen);
+      projectAll(this.#places, this.#matrix(), this.size, this.#screen);
       const shown = this.#screen.length === 0 ? new Int32Array(0) : this.#shown;
-      this.#index = new ScreenIndex(this.#screen, shown, this.#size.width, this.#size.height);
+      this.#index = new ScreenIndex(this.#screen, shown, this.size.width, this.size.height);
     }
     return this.#index;
-  }
-
-  #ratio(): number {
-    return Math.min(2, devicePixelRatio || 1);
   }
 
   /** Fewer points are drawn larger. */
   get pointSize(): number {
     const base = Math.max(2, Math.min(9, 14 - 2.3 * Math.log10(Math.max(10, this.#shown.length))));
-    return base * Math.min(2.5, Math.max(0.7, this.camera.zoom ** 0.25));
+    return base * Math.min(2.5, Math.max(0.7, zoomOf(this.camera) ** 0.25));
   }
 
   get #withSprites(): boolean {
     if (!this.#hasSprites || this.spriteMode === "off") return false;
     if (this.spriteMode === "on") return true;
     // When they have room side by side.
-    const { width, height } = this.#size;
+    const { width, height } = this.size;
     return this.index.numInView * SPRITE * SPRITE < 0.6 * width * height;
   }
 
-  #paint(): void {
-    const isResting = performance.now() - this.#lastMove > REST_MS * 0.9;
-    const matrix = viewMatrix(this.camera, this.#size);
+  protected override paint(): void {
+    const isResting = !this.isMoving;
+    const matrix = this.#matrix();
     const withSprites = this.#withSprites;
     this.#painter.paint({
       matrix,
-      size: this.#size,
-      ratio: this.#ratio(),
+      ratio: this.ratio,
       pointSize: this.pointSize,
-      distance: this.camera.dims === 3 ? distanceOf(this.camera) : 0,
+      distance: this.camera.isFlat ? 0 : this.camera.distance,
       surface: this.#inks.surface,
       ink: this.#inks.text,
       withSprites,
       spriteSize: SPRITE,
       numDrawn: isResting ? this.#shown.length : this.#pace.affordable(this.#shown.length, performance.now()),
     });
-    drawOverlay(this.#overlay, this.#overlayFrame(matrix, isResting, withSprites));
+    drawOverlay(this.canvases[1], this.#overlayFrame(matrix, isResting, withSprites));
+  }
+
+  #matrix(): Float32Array {
+    return viewMatrix(this.camera, this.size, REACH);
   }
 
   #overlayFrame(matrix: Float32Array, isResting: boolean, withSprites: boolean): OverlayFrame {
@@ -208,8 +154,8 @@ export class Cloud {
         labels.push(...this.wording.near(this.#screen, index.inView));
     }
     return {
-      size: this.#size,
-      ratio: this.#ratio(),
+      size: this.size,
+      ratio: this.ratio,
       matrix,
       camera: this.camera,
       inks: this.#inks,
@@ -220,9 +166,8 @@ export class Cloud {
     };
   }
 
-  dispose(): void {
-    cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#rest);
+  override dispose(): void {
+    super.dispose();
     this.#painter.dispose();
   }
 }
@@ -285,7 +230,7 @@ interface OverlayFrame {
   readonly labels: readonly Label[];
   /** From the middle of a point to its edge. */
   readonly labelShift: number;
-  readonly outline: readonly Place[] | null;
+  readonly outline: readonly ScreenPlace[] | null;
   readonly axisNames: readonly string[];
 }
 
@@ -336,7 +281,7 @@ function drawLabel(
 function drawAxes(context: CanvasRenderingContext2D, frame: OverlayFrame, family: string): void {
   if (frame.axisNames.length === 0) return;
   const { inks, size, camera } = frame;
-  const turn = viewMatrix({ ...camera, target: [0, 0, 0], zoom: 1, dims: camera.dims }, { width: 2, height: 2 });
+  const turn = viewMatrix({ ...camera, target: [0, 0, 0] }, { width: 2, height: 2 }, REACH);
   const [x, y] = [CORNER, size.height - CORNER];
   const longest = Math.hypot(turn[0]!, turn[4]!, turn[8]!) || 1;
   context.font = `400 11px ${family}`;
@@ -357,7 +302,7 @@ function drawAxes(context: CanvasRenderingContext2D, frame: OverlayFrame, family
   context.textAlign = "left";
 }
 
-function drawOutline(context: CanvasRenderingContext2D, outline: readonly Place[], inks: Inks): void {
+function drawOutline(context: CanvasRenderingContext2D, outline: readonly ScreenPlace[], inks: Inks): void {
   context.beginPath();
   for (const [at, { x, y }] of outline.entries()) {
     if (at === 0) context.moveTo(x, y);

@@ -2,9 +2,10 @@
 import { batch, effect } from "@preact/signals";
 import { followRecordList } from "../../data/record-list";
 import { param } from "../../data/route";
-import type { Source } from "../../data/source";
+import { askOf, ByteCache, Desk } from "../../data/requests";
+import { Refusal } from "../../data/source";
 import type { EmbeddingHead } from "../../wire";
-import type { SpriteImage } from "./painter";
+import type { SpriteImage } from "./gl-painter";
 import { recallSelections } from "./selection";
 import * as store from "./store";
 
@@ -137,20 +138,19 @@ export function pngSize(bytes: Uint8Array): { width: number; height: number } {
 /** Embeddings that were looked at are kept, as long as they are not too large together. */
 const MOST_KEPT_BYTES = 256e6;
 
-const kept = new Map<string, Embedding>();
+const kept = new ByteCache<Embedding>(MOST_KEPT_BYTES);
 
 /** Call what it returns to stop. */
-export function startLoading(source: Source): () => void {
-  const stops = [followRecords(source), followRecord(source), takeSelection()];
+export function startLoading(): () => void {
+  const stops = [followRecords(), followRecord(), takeSelection()];
   return () => {
     for (const stop of stops) stop();
   };
 }
 
 /** The list of records, again whenever the series has more. */
-function followRecords(source: Source): () => void {
+function followRecords(): () => void {
   return followRecordList(
-    source,
     () => {
       const place = store.place.value;
       return place === null ? null : { runId: place.runId, kind: "embedding", name: place.name };
@@ -161,54 +161,49 @@ function followRecords(source: Source): () => void {
 }
 
 /** The record of the step that is wanted. */
-function followRecord(source: Source): () => void {
+function followRecord(): () => void {
+  const desk = new Desk<store.Loaded>(({ value, problem }) => {
+    if (problem !== "") store.loading.value = failed("This embedding", problem);
+    else if (value !== null && keyOf(value.place.runId, value.record) === wanted) showEmbedding(value);
+  });
   let wanted = "";
-  return effect(() => {
+  const stop = effect(() => {
     const place = store.place.value;
     const listing = store.records.value[store.recordAt.value];
     if (place === null || listing?.head.kind !== "embedding") return;
-    const key = `${place.runId} ${listing.record}`;
+    const { record, step } = listing;
+    const key = keyOf(place.runId, record);
     if (key === wanted) return;
     wanted = key;
-    const known = kept.get(key);
+    const known = kept.get(wanted);
     if (known !== undefined) {
-      show(place, listing.record, listing.step, known);
+      desk.want(null);
+      showEmbedding({ place, record, step, embedding: known });
       return;
     }
+    const ask = async (): Promise<store.Loaded> => {
+      const reply = await askOf({ type: "record", run_id: place.runId, record }, "record");
+      const { head } = reply.answer.entry;
+      if (head.kind !== "embedding") throw new Refusal("This record is no embedding.");
+      const embedding = readEmbedding(head, reply.buffer, reply.offset);
+      kept.set(key, embedding, embedding.matrix.byteLength);
+      return { place, record, step, embedding };
+    };
     store.loading.value = { state: "working", what: "Loading the points", share: -1, cancel: null };
-    source.ask({ type: "record", run_id: place.runId, record: listing.record }).then(
-      ({ answer, buffer, offset }) => {
-        if (answer.type !== "record" || answer.entry.head.kind !== "embedding") return;
-        try {
-          const embedding = readEmbedding(answer.entry.head, buffer, offset);
-          keep(key, embedding);
-          if (wanted === key) show(place, listing.record, listing.step, embedding);
-        } catch (reason) {
-          if (wanted === key) store.loading.value = failed("This embedding", reason);
-        }
-      },
-      (reason: unknown) => {
-        if (wanted === key) store.loading.value = failed("This embedding", reason);
-      },
-    );
+    desk.want({ key, version: "", ask });
   });
+  return () => {
+    stop();
+    desk.close();
+  };
+}
+
+function keyOf(runId: string, record: string): string {
+  return `${runId} ${record}`;
 }
 
 function failed(what: string, reason: unknown): store.Progress {
   return { state: "failed", what, reason: reason instanceof Error ? reason.message : String(reason) };
-}
-
-function keep(key: string, embedding: Embedding): void {
-  kept.set(key, embedding);
-  let bytes = 0;
-  for (const [name, one] of [...kept].reverse()) {
-    bytes += one.matrix.byteLength;
-    if (bytes > MOST_KEPT_BYTES && name !== key) kept.delete(name);
-  }
-}
-
-function show(place: store.EmbeddingPlace, record: string, step: number, embedding: Embedding): void {
-  showEmbedding({ place, record, step, embedding });
 }
 
 /** From now on these points are shown. */

@@ -1,23 +1,35 @@
 /** Points by WebGL2: one buffer of places, one of colours, drawn by lists of numbers. */
-import { link, type Program } from "../program";
-import type { Frame, Painter, SpriteImage } from "./painter";
+import { clear, keepPixels, link, openGl, type Program, shades } from "../webgl";
 
 const RIM = 2;
 const MARK = 3;
 
-/** Null where the browser has no WebGL2. */
-export function startGlPainter(canvas: HTMLCanvasElement): Painter | null {
-  const gl = canvas.getContext("webgl2", { antialias: false, alpha: false, powerPreference: "high-performance" });
-  if (gl === null) return null;
-  try {
-    return new GlPainter(gl);
-  } catch {
-    return null;
-  }
+/** A sheet of pictures, decoded. */
+export interface SpriteImage {
+  readonly image: ImageBitmap;
+  readonly width: number;
+  readonly height: number;
+  readonly perRow: number;
 }
 
-class GlPainter implements Painter {
-  readonly name = "WebGL2";
+/** What is drawn again for each frame. */
+export interface Frame {
+  readonly matrix: Float32Array;
+  readonly ratio: number;
+  /** In CSS pixels, at the target. */
+  readonly pointSize: number;
+  /** Of the eye from the target; 0 where the view is flat. */
+  readonly distance: number;
+  readonly surface: readonly [number, number, number];
+  readonly ink: readonly [number, number, number];
+  readonly withSprites: boolean;
+  /** In CSS pixels. */
+  readonly spriteSize: number;
+  /** How many of those shown are drawn, from the first on; not all while a slow card has to keep up. */
+  readonly numDrawn: number;
+}
+
+export class GlPainter {
   readonly #gl: WebGL2RenderingContext;
   readonly #points: Program;
   readonly #pictures: Program;
@@ -33,7 +45,9 @@ class GlPainter implements Painter {
   #sheet: WebGLTexture | null = null;
   #sprites: SpriteImage | null = null;
 
-  constructor(gl: WebGL2RenderingContext) {
+  /** Throws where the browser has no WebGL2. */
+  constructor(canvas: HTMLCanvasElement) {
+    const gl = openGl(canvas, false);
     this.#gl = gl;
     this.#points = link(gl, POINT_VERTEX, POINT_FRAGMENT);
     this.#pictures = link(gl, SPRITE_VERTEX, SPRITE_FRAGMENT);
@@ -52,21 +66,25 @@ class GlPainter implements Painter {
     gl.bindVertexArray(null);
   }
 
+  /** Three numbers for each point. */
   setPlaces(places: Float32Array): void {
     this.#fill(this.#gl.ARRAY_BUFFER, this.#places, places);
     this.#numPlaces = places.length / 3;
   }
 
+  /** Red, green, blue, 255 for each point. */
   setColours(bytes: Uint8Array): void {
     this.#fill(this.#gl.ARRAY_BUFFER, this.#colours, bytes);
     this.#numColours = bytes.length / 4;
   }
 
+  /** Which points are drawn. */
   setShown(points: Int32Array): void {
     this.#fill(this.#gl.ELEMENT_ARRAY_BUFFER, this.#shown, points);
     this.#numShown = points.length;
   }
 
+  /** Which are drawn once more, above all others, with an outline. */
   setMarked(points: Int32Array): void {
     this.#fill(this.#gl.ELEMENT_ARRAY_BUFFER, this.#marked, points);
     this.#numMarked = points.length;
@@ -79,6 +97,7 @@ class GlPainter implements Painter {
     gl.bufferData(target, data, gl.DYNAMIC_DRAW);
   }
 
+  /** Why they cannot be drawn; empty where they can. */
   setSprites(sprites: SpriteImage | null): string {
     const gl = this.#gl;
     gl.deleteTexture(this.#sheet);
@@ -95,20 +114,14 @@ class GlPainter implements Painter {
     gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, image);
     // Small pictures are drawn larger: their pixels stay pixels.
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
+    keepPixels(gl, gl.LINEAR);
     return "";
   }
 
   paint(frame: Frame): void {
     const gl = this.#gl;
-    const { ratio, size } = frame;
-    gl.viewport(0, 0, Math.round(size.width * ratio), Math.round(size.height * ratio));
-    const [red, green, blue] = frame.surface;
-    gl.clearColor(red / 255, green / 255, blue / 255, 1);
-    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    const { ratio } = frame;
+    clear(gl, frame.surface);
     // Buffers that do not belong together yet: the other one comes at once.
     if (this.#numPlaces !== this.#numColours) return;
     gl.bindVertexArray(this.#vertices);
@@ -137,7 +150,7 @@ class GlPainter implements Painter {
     const gl = this.#gl;
     this.#use(this.#points, frame, frame.pointSize + larger);
     gl.uniform1f(this.#points.at("ring"), ring);
-    gl.uniform3f(this.#points.at("rim"), rim[0] / 255, rim[1] / 255, rim[2] / 255);
+    gl.uniform3f(this.#points.at("rim"), ...shades(rim));
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, list);
     gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, 0);
   }
@@ -163,8 +176,7 @@ class GlPainter implements Painter {
     gl.uniformMatrix4fv(at("view"), false, frame.matrix);
     gl.uniform1f(at("pointSize"), pointSize * frame.ratio);
     gl.uniform1f(at("distance_"), frame.distance);
-    const [red, green, blue] = frame.surface;
-    gl.uniform3f(at("surface"), red / 255, green / 255, blue / 255);
+    gl.uniform3f(at("surface"), ...shades(frame.surface));
   }
 
   dispose(): void {

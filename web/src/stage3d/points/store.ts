@@ -26,7 +26,7 @@ export interface EmbeddingPlace {
 }
 
 /** What is to be done with the points. */
-export type Reducing = Omit<ReduceQuestion, "type" | "id" | "run_id" | "record">;
+export type Reducing = Omit<ReduceQuestion, "type" | "id" | "run_id" | "record" | "axes_of">;
 
 /** An embedding that is here. */
 export interface Loaded {

@@ -1,10 +1,9 @@
 /** Tie the drawing to the page: it draws whatever the store says, from where the address says. */
 import { effect } from "@preact/signals";
-import type { RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { setParams } from "../../data/route";
 import * as page from "../../data/store";
-import { followLoss } from "../program";
+import { type Orbit, useOrbit } from "../Orbit";
 import { type Label, readCamera, writeCamera } from "./camera";
 import { Cloud, type Wording } from "./cloud";
 import { paintPoints } from "./colours";
@@ -14,75 +13,21 @@ import * as store from "./store";
 /** Outlines around more points than this would hide them: being fresh among faint ones tells them apart then. */
 const MOST_MARKED = 60;
 
-export interface CloudHandle {
-  readonly cloud: RefObject<Cloud | null>;
-  readonly canvas: RefObject<HTMLCanvasElement | null>;
-  readonly overlay: RefObject<HTMLCanvasElement | null>;
-  /** Counts how often the drawing was begun: a canvas has a key of its own each time. */
-  readonly generation: number;
-  readonly painterName: string;
-  readonly isLost: boolean;
-  readonly spriteNote: string;
-  readonly restart: () => void;
-}
-
-export function useCloud(): CloudHandle {
-  const cloud = useRef<Cloud>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const overlay = useRef<HTMLCanvasElement>(null);
-  const [generation, setGeneration] = useState(0);
-  const [painterName, setPainterName] = useState("");
-  const [isLost, setIsLost] = useState(false);
+export function useCloud(): Orbit<Cloud> & { readonly spriteNote: string } {
   const [spriteNote, setSpriteNote] = useState("");
-  const restart = (): void => {
-    setIsLost(false);
-    setGeneration((now) => now + 1);
+  const begin = (made: Cloud): (() => void)[] => {
+    made.camera = readCamera(store.cameraText.peek(), store.dims.peek() === 2);
+    made.onRest = (camera) => setParams({ cam: writeCamera(camera) || null });
+    return followStore(made, setSpriteNote);
   };
-  useEffect(() => {
-    const [element, above] = [canvas.current, overlay.current];
-    if (element === null || above === null) return undefined;
-    let made: Cloud;
-    try {
-      made = new Cloud(element, above);
-    } catch {
-      setPainterName("none");
-      return undefined;
-    }
-    cloud.current = made;
-    setPainterName(made.painterName);
-    made.camera = readCamera(store.cameraText.peek(), store.dims.peek());
-    made.onRest = (camera) => {
-      const text = writeCamera(camera);
-      setParams({ cam: text === "" ? null : text });
-    };
-    const stops = [
-      followSize(element, made),
-      ...followStore(made, setSpriteNote),
-      followLoss(element, () => setIsLost(true), restart),
-    ];
-    return () => {
-      for (const stop of stops) stop();
-      made.dispose();
-      cloud.current = null;
-    };
-  }, [generation]);
-  return { cloud, canvas, overlay, generation, painterName, isLost, spriteNote, restart };
-}
-
-function followSize(element: HTMLCanvasElement, cloud: Cloud): () => void {
-  const box = element.parentElement ?? element;
-  const measure = (): void => cloud.resize(box.clientWidth, box.clientHeight);
-  measure();
-  const observer = new ResizeObserver(measure);
-  observer.observe(box);
-  return () => observer.disconnect();
+  return { ...useOrbit((canvas, overlay) => new Cloud(canvas, overlay), begin), spriteNote };
 }
 
 function followStore(cloud: Cloud, onSpriteNote: (note: string) => void): (() => void)[] {
   return [
     effect(() => {
-      const wanted = readCamera(store.cameraText.value, store.dims.value);
-      const isOther = wanted.dims !== cloud.camera.dims || writeCamera(wanted) !== writeCamera(cloud.camera);
+      const wanted = readCamera(store.cameraText.value, store.dims.value === 2);
+      const isOther = wanted.isFlat !== cloud.camera.isFlat || writeCamera(wanted) !== writeCamera(cloud.camera);
       if (isOther) cloud.look(wanted);
     }),
     effect(() => {

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { blocksOf, Latest, rasterPlan } from "../../../src/data/network/feeds";
+import { blocksOf, rasterPlan } from "../../../src/data/network/feeds";
 import * as store from "../../../src/data/network/store";
 import { unitsOf } from "../../../src/data/network/unit-readings";
 import {
@@ -15,7 +15,7 @@ import { factorOf, stripOf, tableOf } from "../../../src/pages/netview/UnitStrip
 import { lastUpTo } from "../../../src/plot/lines";
 import { axisOf } from "../../../src/plot/scale";
 import { pageOf, paintThumbnail, pictureLayer } from "../../../src/stage3d/network/item-pictures";
-import { blockWith, framed, gridWith, layerWith, soon } from "../../network-samples";
+import { blockWith, framed, gridWith, layerWith } from "../../network-samples";
 
 beforeEach(() => {
   choices.value = new Map();
@@ -98,29 +98,6 @@ test("blocks are taken apart, each with bytes of its own", () => {
   expect(found.get("none")).toMatchObject({ why: "not there" });
   expect(found.get("y")!.levels.buffer.byteLength).toBe(2);
   expect(() => blocksOf(framed({ type: "net_values", id: 1, step: 0, blocks }, [7, 8]), blocks)).toThrow("damaged");
-});
-
-test("of questions that wait only the latest is asked", async () => {
-  const [asked, heard]: [number[], string[]] = [[], []];
-  const answers: ((text: string) => void)[] = [];
-  const latest = new Latest<number, string>({
-    ask: (question) => {
-      asked.push(question);
-      return new Promise((resolve) => answers.push(resolve));
-    },
-    hear: (question, answer) => heard.push(`${question} ${answer}`),
-    refuse: () => undefined,
-  });
-  for (const question of [1, 2, 3]) latest.want(question);
-  answers[0]!("a");
-  await soon();
-  expect(asked).toEqual([1, 3]);
-  latest.want(4);
-  latest.want(null);
-  answers[1]!("b");
-  await soon();
-  expect(asked).toEqual([1, 3]);
-  expect(heard).toEqual(["1 a", "3 b"]);
 });
 
 test("the raster takes small layers first and never asks for more than it may", () => {

@@ -1,18 +1,17 @@
 /** Cameras of the stage: what is projected, what a line of sight goes through, how all is fitted into a view. */
 import { expect, test } from "vitest";
 import {
-  fitted,
   panned,
   plus,
   project,
   rayThrough,
-  startCamera,
   times,
   turned,
   type Vector,
   viewMatrix,
   zoomedTo,
-} from "../../../src/stage3d/network/camera";
+} from "../../../src/stage3d/camera";
+import { fitted, startCamera } from "../../../src/stage3d/network/camera";
 import { readCamera, writeCamera } from "../../../src/stage3d/network/saved-cameras";
 import { anyCamera, dice } from "./scenes";
 

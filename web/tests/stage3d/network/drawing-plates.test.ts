@@ -11,7 +11,6 @@ import {
 import { handlePageKey, neighbour } from "../../../src/stage3d/network/NetStage";
 import { arrange } from "../../../src/stage3d/network/arrangement";
 import { startCamera } from "../../../src/stage3d/network/camera";
-import { pixelsOf } from "../../../src/stage3d/network/flat-painter";
 import { formsOf, MOST_BARS, SEGMENT_FLOATS, Segments, sightOf, strongest } from "../../../src/stage3d/network/frame";
 import { placeLabels } from "../../../src/stage3d/network/plate-labels";
 import type { StageControl } from "../../../src/stage3d/network/stage-control";
@@ -144,24 +143,6 @@ test("a name lies on no plate but its own, and a long one keeps its end", () => 
   const [long] = placeLabels([of("features.denseblock1.denselayer1.conv1", 400)], widthOf, false, size);
   expect(long!.name).toMatch(/^….*layer1\.conv1$/);
   expect(widthOf(long!.name)).toBeLessThanOrEqual(150);
-});
-
-test("without a card each cell has the colour of its unit, and what is no number a colour of its own", () => {
-  const layer = layerOf("a", { tiles_across: 2, columns: 2, rows: 2, gap: 1 });
-  const [plate] = arrange([layer], [], true);
-  const ramp = new Uint8ClampedArray(1024).map((_, at) => (at % 4 === 3 ? 255 : at >> 2));
-  const ink = [1, 2, 3] as const;
-  const inks = { canvas: ink, surface: ink, outline: ink, text: ink, faint: [4, 5, 6], danger: [200, 0, 0], quiet: ink } as const;
-  const scaling = scalingOf({ min: 0, max: 1, map: "sequential" }, { low: 0, high: 1 });
-  const levels = Uint16Array.of(0, LEVELS, 1000, 2000, NOT_A_NUMBER, PLUS_INFINITY, NOT_THERE, LEVELS);
-  const look = { ramp, inks, fading: 0, isOfUnit: false };
-  const { pixels, hasCodes } = pixelsOf({ plate: plate!, colourRange: [1 / LEVELS, 0] }, levels, scaling, look);
-  const at = (column: number, row: number): number[] => [...pixels.subarray((row * 5 + column) * 4, (row * 5 + column) * 4 + 4)];
-  expect(hasCodes).toBe(true);
-  expect([at(0, 0), at(1, 0)]).toEqual([[0, 0, 0, 255], [255, 255, 255, 255]]);
-  expect(at(2, 0)).toEqual([0, 0, 0, 0]);
-  expect([at(3, 0), at(4, 0)]).toEqual([[200, 0, 0, 255], [200, 0, 0, 255]]);
-  expect(at(3, 1).slice(0, 3)).toEqual([4, 5, 6]);
 });
 
 test("lines keep their colours however many there are", () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } from "../../../src/data/network/store";
 import { heightOfLevel, highestOf, scalingOf } from "../../../src/data/network/value-ranges";
 import { arrange } from "../../../src/stage3d/network/arrangement";
-import { project, type Ray, rayThrough } from "../../../src/stage3d/network/camera";
+import { project, type Ray, rayThrough } from "../../../src/stage3d/camera";
 import { type DrawnPlate, pick, through } from "../../../src/stage3d/network/picking";
 import {
   cellOf,

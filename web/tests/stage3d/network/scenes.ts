@@ -1,5 +1,6 @@
 /** Layers and values for the tests of the drawing. */
-import type { Camera, Vector } from "../../../src/stage3d/network/camera";
+import type { Camera, Vector } from "../../../src/stage3d/camera";
+import { startCamera } from "../../../src/stage3d/network/camera";
 import type { Connection, Grid, NetLayer } from "../../../src/wire";
 
 /** The same numbers every time. */
@@ -63,7 +64,7 @@ export const KINDS: Readonly<Record<string, Partial<Grid>>> = {
 
 export function anyCamera(roll: () => number, target: Vector, isFlat = false): Camera {
   return {
-    isFlat,
+    ...startCamera(isFlat),
     yaw: roll() * 2 * Math.PI,
     pitch: 0.03 + roll() * 1.5,
     distance: 1 + roll() * 6,

@@ -1,5 +1,13 @@
-/** A program of the graphics card, with the places of its settings. */
+/** What drawings by WebGL2 have in common: a context, programs, textures, and the loss of the card. */
 
+/** Throws where the browser has no WebGL2. */
+export function openGl(canvas: HTMLCanvasElement, alpha: boolean): WebGL2RenderingContext {
+  const gl = canvas.getContext("webgl2", { antialias: false, alpha, powerPreference: "high-performance" });
+  if (gl === null) throw new Error("no WebGL2");
+  return gl;
+}
+
+/** A program of the graphics card, with the places of its settings. */
 export interface Program {
   readonly program: WebGLProgram;
   readonly at: (name: string) => WebGLUniformLocation | null;
@@ -31,6 +39,26 @@ export function link(gl: WebGL2RenderingContext, vertex: string, fragment: strin
     return known.get(name) ?? null;
   };
   return { program, at };
+}
+
+/** What is bound to be drawn from keeps its own pixels: nearest where it is larger and, but for `smaller`, where it is smaller. */
+export function keepPixels(gl: WebGL2RenderingContext, smaller: GLenum = gl.NEAREST): void {
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, smaller);
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
+}
+
+/** From 0 to 1, as the card takes them. */
+export function shades([red, green, blue]: readonly [number, number, number]): [number, number, number] {
+  return [red / 255, green / 255, blue / 255];
+}
+
+/** All of the canvas in one colour, and nothing nearer than anything. */
+export function clear(gl: WebGL2RenderingContext, colour: readonly [number, number, number]): void {
+  gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
+  gl.clearColor(...shades(colour), 1);
+  gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
 }
 
 // --- A drawing hears when its graphics card is gone, and when it is back.

@@ -1,0 +1,179 @@
+/** A drawing on the page: its two canvases, begun anew where the graphics card was lost, with pointer and keys. */
+import type { RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isForField } from "../ui/keys";
+import type { OrbitDrawing } from "./orbit-drawing";
+import type { Pointing } from "./pointing";
+import { followLoss } from "./webgl";
+
+const NO_WEBGL =
+  "No WebGL2 in this browser: nothing can be drawn here. Switch on its hardware acceleration, or take another browser.";
+
+export interface Orbit<Drawn> {
+  readonly drawing: RefObject<Drawn | null>;
+  readonly canvas: RefObject<HTMLCanvasElement | null>;
+  readonly overlay: RefObject<HTMLCanvasElement | null>;
+  /** Counts how often the drawing was begun: a canvas has a key of its own each time. */
+  readonly generation: number;
+  readonly canDraw: boolean;
+  readonly isLost: boolean;
+  readonly restart: () => void;
+}
+
+/**
+ * `make` throws where nothing can be drawn; `begin` ties what was made to the page, and what it returns ends that.
+ * Both happen again for another `key`.
+ */
+export function useOrbit<Drawn extends OrbitDrawing>(
+  make: (canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) => Drawn,
+  begin: (drawing: Drawn) => readonly (() => void)[],
+  key = "",
+): Orbit<Drawn> {
+  const drawing = useRef<Drawn>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+  const [generation, setGeneration] = useState(0);
+  const [canDraw, setCanDraw] = useState(true);
+  const [isLost, setIsLost] = useState(false);
+  const restart = (): void => {
+    setIsLost(false);
+    setGeneration((now) => now + 1);
+  };
+  useEffect(() => {
+    const [element, above] = [canvas.current, overlay.current];
+    if (element === null || above === null) return undefined;
+    let made: Drawn;
+    try {
+      made = make(element, above);
+    } catch (reason) {
+      console.warn("torcheer: nothing is drawn:", reason);
+      setCanDraw(false);
+      return undefined;
+    }
+    drawing.current = made;
+    const stops = [
+      followSize(element.parentElement ?? element, made),
+      ...begin(made),
+      followLoss(element, () => setIsLost(true), restart),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+      made.dispose();
+      drawing.current = null;
+    };
+  }, [generation, key]);
+  return { drawing, canvas, overlay, generation, canDraw, isLost, restart };
+}
+
+function followSize(box: Element, drawing: OrbitDrawing): () => void {
+  const measure = (): void => drawing.resize(box.clientWidth, box.clientHeight);
+  measure();
+  const observer = new ResizeObserver(measure);
+  observer.observe(box);
+  // On another screen pixels may be of another size, and the box is as large as before.
+  addEventListener("resize", measure);
+  return () => {
+    observer.disconnect();
+    removeEventListener("resize", measure);
+  };
+}
+
+interface Props<Drawn extends OrbitDrawing> {
+  orbit: Orbit<Drawn>;
+  pointing: Pointing<Drawn>;
+  /** What is seen, in words. */
+  label: string;
+  onClick?: (event: MouseEvent) => void;
+  /** A key, while the drawing has the focus. True where it was taken. */
+  onKey: (drawing: Drawn, event: KeyboardEvent) => boolean;
+}
+
+export function OrbitCanvas<Drawn extends OrbitDrawing>({ orbit, pointing, label, onClick, onKey }: Props<Drawn>) {
+  const { drawing, canvas, overlay, generation } = orbit;
+  useEffect(() => {
+    const element = overlay.current;
+    if (element === null) return undefined;
+    // Not through the component: a listener that may prevent scrolling has to say so.
+    const onWheel = (event: WheelEvent): void => pointing.wheel(event);
+    element.addEventListener("wheel", onWheel, { passive: false });
+    return () => element.removeEventListener("wheel", onWheel);
+  }, [generation]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (drawing.current === null || isShortcut(event) || !onKey(drawing.current, event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <>
+      <canvas key={`drawn-${generation}`} ref={canvas} data-painter={orbit.canDraw ? "WebGL2" : "none"} />
+      <canvas
+        key={`above-${generation}`}
+        ref={overlay}
+        class="above"
+        role="img"
+        tabIndex={0}
+        aria-label={label}
+        onPointerDown={(event) => pointing.down(event)}
+        onPointerMove={(event) => pointing.move(event)}
+        onPointerUp={(event) => pointing.up(event)}
+        onPointerCancel={(event) => pointing.cancel(event)}
+        onPointerLeave={() => pointing.leave()}
+        onClick={onClick}
+        onContextMenu={(event) => event.preventDefault()}
+        onKeyDown={onKeyDown}
+      />
+    </>
+  );
+}
+
+/** What a reader has to know of the graphics card. */
+export function OrbitNotes({ orbit }: { orbit: Pick<Orbit<never>, "canDraw" | "isLost" | "restart"> }) {
+  return (
+    <>
+      {!orbit.canDraw && <p>{NO_WEBGL}</p>}
+      {orbit.isLost && (
+        <p>
+          The graphics card was taken away. It is drawn again when it is back.{" "}
+          <button class="link" onClick={orbit.restart}>
+            Try now
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+const OPEN = "dialog[open], [popover]:popover-open";
+const MENUS = ".popover, .picker:has([aria-expanded=true]), [role=listbox], [role=dialog]";
+
+/** Keys that hold anywhere on the page: `handle` says whether it took one. They come before those of the page as a whole. */
+export function usePageKeys(handle: (event: KeyboardEvent) => boolean): void {
+  const latest = useRef(handle);
+  latest.current = handle;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || isShortcut(event) || isForField(event) || isTaken(event.target)) return;
+      if (latest.current(event)) event.preventDefault();
+    };
+    addEventListener("keydown", onKeyDown, { capture: true });
+    return () => removeEventListener("keydown", onKeyDown, { capture: true });
+  }, []);
+}
+
+function isShortcut(event: KeyboardEvent): boolean {
+  return event.ctrlKey || event.metaKey || event.altKey;
+}
+
+/** A dialog or a menu that is open has the key. */
+function isTaken(target: EventTarget | null): boolean {
+  return document.querySelector(OPEN) !== null || (target instanceof Element && target.closest(MENUS) !== null);
+}
+
+/** The keys that every drawing has: to see all of it, nearer, further away. */
+export function handleViewKey(key: string, view: { fit(): void; zoomBy(factor: number): void }): boolean {
+  if (key === "0") view.fit();
+  else if (key === "+" || key === "=") view.zoomBy(1.25);
+  else if (key === "-" || key === "\u2212") view.zoomBy(0.8);
+  else return false;
+  return true;
+}

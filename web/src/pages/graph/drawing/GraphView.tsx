@@ -6,7 +6,8 @@ import type { GraphNode } from "../../../data/pass/model";
 import { shapeRange } from "../../../data/pass/node-words";
 import * as store from "../../../data/store";
 import { type Rect, shownPart, toScreen } from "../../../ui/pan-zoom";
-import { type PlacedChip, shownChips, SIZES } from "../layout/layout-graph";
+import { type PlacedChip, shownChips, SIZES } from "../../../ui/graph-layout/layout-graph";
+import { startMeasuring } from "../../../ui/text-width";
 import { ColourBy } from "./ColourBy";
 import { Minimap } from "./Minimap";
 import { ZoomBar } from "./ZoomBar";
@@ -15,7 +16,7 @@ import { startLayouts } from "./layout-flow";
 import { LEGIBLE, type Painting, type PaintState, type Palette, readPalette } from "./pen";
 import { handleKey, Pointing } from "./pointer";
 import { chipPlaces, type Visible } from "./scene";
-import { startMeasuring, TextFitter } from "./text-fitter";
+import { TextFitter } from "./text-fitter";
 import {
   camera,
   highlight,

@@ -1,11 +1,11 @@
 /** Draw ops and closed groups: their box, the colour of their figure, their words, and outlines for what is marked. */
 import type { GraphNode } from "../../../data/pass/model";
-import { SIZES } from "../layout/layout-graph";
+import { SIZES } from "../../../ui/graph-layout/layout-graph";
 import { stepOf } from "./box-figures";
 import type { Mark } from "./highlight";
 import { figureOf, LEGIBLE, type Painting, type PaintState, type Palette } from "./pen";
 import { addBox, Paths, type SceneBox } from "./scene";
-import { textWidth } from "./text-fitter";
+import { textWidth } from "../../../ui/text-width";
 
 /** The colour that a box is drawn in by its metric, null for none. */
 function colourOf(state: PaintState, node: GraphNode): string | null {

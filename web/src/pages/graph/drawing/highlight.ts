@@ -1,7 +1,7 @@
 /** What a selection lights up: its ancestors, its descendants, and the edges between them. */
 import { ancestors, chipReaders, descendants, type LiftedEdge, opNodesInside } from "../../../data/pass/edges";
 import type { Hierarchy } from "../../../data/pass/model";
-import type { PlacedWire } from "../layout/layout-graph";
+import type { PlacedWire } from "../../../ui/graph-layout/layout-graph";
 import type { Scene, SceneBox } from "./scene";
 
 export type Mark = "plain" | "off" | "up" | "down" | "selected";

@@ -2,7 +2,7 @@
 import { shownAs } from "../../../data/pass/edges";
 import * as store from "../../../data/store";
 import { type Camera, centred, kept, panned, toPicture, zoomedAt } from "../../../ui/pan-zoom";
-import { SIZES } from "../layout/layout-graph";
+import { SIZES } from "../../../ui/graph-layout/layout-graph";
 import { fit, glideTo, jumpTo, zoomBy } from "./camera";
 import { type Direction, endOp, neighbour } from "./highlight";
 import { camera, isPointerOver, scene, shownEdges, viewSize } from "./view-state";

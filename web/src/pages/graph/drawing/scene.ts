@@ -9,7 +9,7 @@ import {
   type PlacedWire,
   shownChips,
   SIZES,
-} from "../layout/layout-graph";
+} from "../../../ui/graph-layout/layout-graph";
 
 /** A box at its place in the whole picture. */
 export interface SceneBox extends Rect {

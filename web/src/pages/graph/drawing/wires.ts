@@ -1,7 +1,7 @@
 /** Draw edges: thicker for more bytes, coloured by the selection, with heads in the direction of the flow. */
 import { wordsBetween } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy, Use } from "../../../data/pass/model";
-import type { PlacedWire } from "../layout/layout-graph";
+import type { PlacedWire } from "../../../ui/graph-layout/layout-graph";
 import type { Mark } from "./highlight";
 import { LEGIBLE, type Painting, type Palette } from "./pen";
 import type { Scene, Visible } from "./scene";

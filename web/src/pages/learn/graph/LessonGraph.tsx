@@ -11,7 +11,7 @@ import type { Cells, LearnNode } from "../../../wire";
 import { cellFormat, numbersOf, scaleFor, sizeOf } from "../cells";
 import { type Arrived, doneEdges, edgesAt, hasValue } from "../steps";
 import * as store from "../store";
-import { CELL, type EdgePath, type GraphLayout, gridSize, isPicture, PITCH, sideText } from "./layout";
+import { CELL, type EdgePath, type GraphLayout, gridSize, isPicture, PITCH, type Point, sideText } from "./layout";
 import {
   around,
   begin,
@@ -20,8 +20,6 @@ import {
   isHeld,
   layout,
   panBy,
-  type Point,
-  type Route,
   show,
   viewSize,
   zoomBy,
@@ -160,10 +158,9 @@ export function walked(nodes: readonly LearnNode[], layout: GraphLayout, from: n
   if (key === "ArrowUp") return near(nodes[from]?.parents ?? []);
   if (key === "ArrowDown") return near(nodes.filter(({ parents }) => parents.includes(from)).map(({ id }) => id));
   const sign = key === "ArrowRight" ? 1 : -1;
-  const beside = nodes.filter(
-    ({ id }) => layout.ranks[id] === layout.ranks[from] && sign * (middle(id) - middle(from)) > 0,
-  );
-  return near(beside.map(({ id }) => id));
+  const { y, height } = layout.boxes[from]!;
+  const isBeside = (box: Rect): boolean => box.y < y + height && y < box.y + box.height;
+  return near(nodes.map(({ id }) => id).filter((id) => isBeside(layout.boxes[id]!) && sign * (middle(id) - middle(from)) > 0));
 }
 
 // --- On the line of the step: what goes along it, and which way.
@@ -177,18 +174,16 @@ function Chip({ layout }: { layout: GraphLayout }) {
   const now = edgesAt(store.lesson.value!, direction, step);
   const edge = layout.edges.find(({ key }) => now.has(key));
   if (direction === "forward" || edge === undefined) return null;
-  const { start, end, side } = edge.route;
-  const at = side === "down" ? besideArrow(edge.route) : { x: (start.x + end.x) / 2 - WIDTH / 2, y: (start.y + end.y) / 2 - HEIGHT / 2 };
-  const arrow = side === "down" ? "↑" : side === "left" ? "→" : "←";
+  const at = besideArrow(edge);
   return (
     <span class="learn-chip" style={{ left: `${at.x}px`, top: `${at.y}px` }} aria-hidden="true">
-      gradient {arrow}
+      gradient ↑
     </span>
   );
 }
 
 /** Clear of the line, which goes to the other side, and between the cards where they are near. */
-function besideArrow({ start, end }: Route): Point {
+function besideArrow({ start, end }: EdgePath): Point {
   const gap = end.y - start.y;
   return {
     x: start.x + (end.x > start.x + 8 ? -WIDTH - 18 : 18),
@@ -217,8 +212,8 @@ function EdgeLayer({ layout }: { layout: GraphLayout }) {
       aria-hidden="true"
     >
       {lesson.nodes.map(({ id, kind }) => kind !== "op" && <LeafOutline key={id} box={layout.boxes[id]!} />)}
-      {layout.edges.map(({ key, route }) => (
-        <path key={key} class={now.has(key) ? "edge now" : done.has(key) ? "edge done" : "edge"} d={route.path} />
+      {layout.edges.map(({ key, path }) => (
+        <path key={key} class={now.has(key) ? "edge now" : done.has(key) ? "edge done" : "edge"} d={path} />
       ))}
       {current.map((edge) => (
         <Arrow key={edge.key} edge={edge} isBackward={direction === "backward"} />
@@ -233,19 +228,9 @@ function LeafOutline({ box: { x, y, width, height } }: { box: Rect }) {
 }
 
 /** At the end to which something goes: up to the input on the way back, down to the op on the way forward. */
-function Arrow({ edge: { route }, isBackward }: { edge: EdgePath; isBackward: boolean }) {
-  const [tip, dx, dy] = arrowOf(route, isBackward);
-  const back = { x: tip.x - dx * ARROW * 1.4, y: tip.y - dy * ARROW * 1.4 };
-  const [one, other] = [
-    { x: back.x - dy * ARROW, y: back.y + dx * ARROW },
-    { x: back.x + dy * ARROW, y: back.y - dx * ARROW },
-  ];
-  return <path class="arrow" d={`M${tip.x} ${tip.y}L${one.x} ${one.y}L${other.x} ${other.y}Z`} />;
-}
-
-function arrowOf({ start, end, side }: Route, isBackward: boolean): readonly [Point, number, number] {
-  const [dx, dy] = side === "down" ? [0, 1] : [side === "left" ? -1 : 1, 0];
-  return isBackward ? [start, -dx, -dy] : [end, dx, dy];
+function Arrow({ edge: { start, end }, isBackward }: { edge: EdgePath; isBackward: boolean }) {
+  const [{ x, y }, back] = isBackward ? [start, ARROW * 1.4] : [end, -ARROW * 1.4];
+  return <path class="arrow" d={`M${x} ${y}L${x - ARROW} ${y + back}L${x + ARROW} ${y + back}Z`} />;
 }
 
 // --- Drag the drawing, zoom it with the wheel or two fingers. A press on a card that does not move is a

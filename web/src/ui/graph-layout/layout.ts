@@ -212,7 +212,7 @@ interface Steps {
   readonly longest: ReadonlySet<number>;
 }
 
-function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
+export function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
   const before = new Int32Array(nodes.length).fill(1);
   const after = new Int32Array(nodes.length).fill(1);
   const comesFrom = new Int32Array(nodes.length).fill(-1);

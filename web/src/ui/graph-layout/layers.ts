@@ -15,6 +15,8 @@ export interface Vertex {
   readonly names: "sources" | "readers";
   width: number;
   readonly height: number;
+  /** Of its box: rows of chips can be taller than the box that they stand beside. */
+  readonly bodyHeight: number;
   /** Where lines meet it, from its left. */
   center: number;
   /** How many lines left it before far readers were given chips. */
@@ -46,6 +48,8 @@ export interface Line {
   share: number | null;
   /** How wide the words at its head are. */
   readonly words: number;
+  /** Lines between the same ends in other lanes run beside each other. */
+  readonly lane: number;
   wordSide: "left" | "right";
 }
 
@@ -87,7 +91,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
     if (vertex === undefined) {
       vertex = {
         index: vertices.length, kind: "bend", child: -1, source: -1, order: line.from.order,
-        isPinned: false, keys: [], names: "sources", width: BEND_WIDTH, height: 0, center: BEND_WIDTH / 2, fan: 0, isLow: false, rank, x: 0, y: 0,
+        isPinned: false, keys: [], names: "sources", width: BEND_WIDTH, height: 0, bodyHeight: 0, center: BEND_WIDTH / 2, fan: 0, isLow: false, rank, x: 0, y: 0,
       };
       vertices.push(vertex);
       bends.set(name, vertex);
@@ -97,7 +101,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
   const piece = (upper: Vertex, lower: Vertex, line: Line): Piece => {
     // A piece that touches an open box belongs to one port.
     const ends = `${upper.kind === "bend" ? "" : line.leaves} ${lower.index} ${line.reaches ?? ""}`;
-    const name = `${upper.index} ${ends} ${line.isCondition ? "?" : ""}`;
+    const name = `${upper.index} ${ends} ${laneOf(line)}`;
     let found = known.get(name);
     if (found === undefined) {
       found = { upper, lower, line, isMain: false };
@@ -119,7 +123,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
     const way: Piece[] = [];
     let upper = line.from;
     for (let rank = line.from.rank + 1; rank < line.to.rank; rank += 1) {
-      const lower = bend(`${line.from.index} ${line.leaves} ${rank}${line.isCondition ? "?" : ""}`, line, rank);
+      const lower = bend(`${line.from.index} ${line.leaves} ${rank} ${laneOf(line)}`, line, rank);
       way.push(piece(upper, lower, line));
       upper = lower;
     }
@@ -128,6 +132,10 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
   }
   markMainLine(runs);
   return { vertices, pieces, runs, rows: [], above: byEnd(pieces, "lower"), below: byEnd(pieces, "upper") };
+}
+
+function laneOf({ isCondition, lane }: Line): string {
+  return isCondition ? "?" : String(lane);
 }
 
 function byEnd(pieces: readonly Piece[], end: "upper" | "lower"): Map<Vertex, Piece[]> {

@@ -1,4 +1,5 @@
 /** Lay out the inside of one group: boxes in layers, edges between them, ports at its border. */
+import type { Size } from "../pan-zoom";
 import { type Layers, type Line, makeLayers, orderArguments, type Vertex } from "./layers";
 import {
   chipWidth,
@@ -23,6 +24,8 @@ export interface Wire {
   readonly stepsBefore: number;
   readonly stepsAfter: number;
   readonly isCondition: boolean;
+  /** Wires between the same ends in other lanes run beside each other. */
+  readonly lane?: number;
 }
 
 /** A layout with its ports: for each op whose value crosses the border, where. */
@@ -48,9 +51,11 @@ export function layOutGroup(
   const draft = new Draft(graph, group, inner);
   for (const wire of wires) draft.addWire(wire);
   findRanks(draft.vertices, draft.lines);
-  draft.shortenFanOut();
-  draft.shortenWayOut();
-  findRanks(draft.vertices, draft.lines);
+  if (graph.hasLongLines !== true) {
+    draft.shortenFanOut();
+    draft.shortenWayOut();
+    findRanks(draft.vertices, draft.lines);
+  }
   const layers = makeLayers(draft.vertices, draft.lines);
   orderArguments(draft.lines);
   orderLayers(layers);
@@ -92,12 +97,12 @@ class Draft {
     for (const child of this.nodes[group]!.children) this.addChild(child);
   }
 
-  private add(vertex: Omit<Vertex, "index" | "fan" | "isLow" | "rank" | "x" | "y">): Vertex {
+  private add(vertex: Omit<Vertex, "index" | "bodyHeight" | "fan" | "isLow" | "rank" | "x" | "y"> & { bodyHeight?: number }): Vertex {
     // Written out, since there are many and spreading is slow.
     const made: Vertex = {
       index: this.vertices.length, kind: vertex.kind, child: vertex.child, source: vertex.source, order: vertex.order,
       isPinned: vertex.isPinned, keys: vertex.keys, names: vertex.names, width: vertex.width,
-      height: vertex.height, center: vertex.center, fan: 0, isLow: false, rank: 0, x: 0, y: 0,
+      height: vertex.height, bodyHeight: vertex.bodyHeight ?? vertex.height, center: vertex.center, fan: 0, isLow: false, rank: 0, x: 0, y: 0,
     };
     this.vertices.push(made);
     return made;
@@ -106,9 +111,10 @@ class Draft {
   private addChild(child: number): void {
     const node = this.nodes[child]!;
     const inside = this.inner(child);
+    const body = bodyOf(node);
     const size =
       inside === undefined
-        ? { width: node.left + SIZES.bodyWidth, height: node.height, center: node.left + SIZES.bodyWidth / 2 }
+        ? { width: node.left + body.width, height: node.height, bodyHeight: body.height, center: node.left + body.width / 2 }
         : { width: inside.layout.width, height: inside.layout.height, center: inside.layout.width / 2 };
     const vertex = this.add({
       kind: inside === undefined ? "box" : "open",
@@ -136,7 +142,7 @@ class Draft {
     return vertex;
   }
 
-  addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition }: Wire): void {
+  addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition, lane = 0 }: Wire): void {
     const source = sources[0]!;
     const from = start < 0 ? this.port("in", source) : this.vertexOf.get(`${start}`)!;
     const to = end < 0 ? this.port("out", source) : this.vertexOf.get(`${end}`)!;
@@ -155,6 +161,7 @@ class Draft {
       slot: this.slotOf(edges, end),
       share: null,
       words: edges.reduce((most, edge) => Math.max(most, this.graph.words[edge]!), 0),
+      lane,
       wordSide: "right",
     });
   }
@@ -238,7 +245,7 @@ class Draft {
     this.lines.push({
       from: gate, to: port, sources, edges, stepsBefore: 0, stepsAfter: 0, isBack: false, leaves, reaches: null,
       wantsLabel: false, isCondition: false, slot: -1, share: null, words: 0,
-      wordSide: "right",
+      lane: 0, wordSide: "right",
     });
     const stays = this.vertices.filter((vertex) => !this.gone.has(vertex));
     this.vertices.length = 0;
@@ -272,10 +279,8 @@ class Draft {
         const { width, height, id } = inside.layout;
         return { key: node.key, x: vertex.x, y: vertex.y, width, height, inner: id };
       }
-      const y = vertex.y + (vertex.height - SIZES.bodyHeight) / 2;
-      return {
-        key: node.key, x: vertex.x + node.left, y, width: SIZES.bodyWidth, height: SIZES.bodyHeight, inner: null,
-      };
+      const y = vertex.y + (vertex.height - vertex.bodyHeight) / 2;
+      return { key: node.key, x: vertex.x + node.left, y, ...bodyOf(node), inner: null };
     });
   }
 
@@ -291,6 +296,10 @@ class Draft {
     if (kind === "out") for (const [source, port] of this.portOf) places.set(source, port.x + port.center);
     return places;
   }
+}
+
+function bodyOf({ body }: LayoutNode): Size {
+  return body ?? { width: SIZES.bodyWidth, height: SIZES.bodyHeight };
 }
 
 // --- Which readers of one value are too many and too far to be drawn to.

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatClock, formatCount } from "../data/format";
 import { keyStep, type Moment, moved } from "../data/time-steps";
-import { isForField } from "./keys";
+import { usePageKeys } from "./keys";
 import "./time-bar.css";
 
 interface Props {
@@ -34,7 +34,10 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
     setIsPlaying(!isPlaying);
   };
   usePlaying(isPlaying, () => (at < count - 1 ? onGo(at + 1) : setIsPlaying(false)));
-  useTimeKeys((event) => {
+  usePageKeys((event) => {
+    // A button that has the focus is pressed by the space bar; a picture is not.
+    const pressed = event.target instanceof HTMLElement ? event.target.closest("button, a, [role]:not([role=img])") : null;
+    if (event.key === " " && pressed !== null) return false;
     const to = keyStep(event, at, count);
     if (to === null) return false;
     if (to === "play") play();
@@ -148,24 +151,6 @@ function usePlaying(isPlaying: boolean, step: () => void): void {
   }, [isPlaying]);
 }
 
-/** Keys that no other part has taken. */
-function useTimeKeys(handle: (event: KeyboardEvent) => boolean): void {
-  const latest = useRef(handle);
-  latest.current = handle;
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
-      if (isOther || isForField(event)) return;
-      // A button that has the focus is pressed by the space bar; a picture is not.
-      const pressed = event.target instanceof HTMLElement ? event.target.closest("button, a, [role]") : null;
-      if (event.key === " " && pressed !== null && pressed.getAttribute("role") !== "img") return;
-      if (latest.current(event)) event.preventDefault();
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, []);
-}
-
 // --- The signs on the buttons of the time bar.
 
 const PATHS = {
@@ -197,16 +182,9 @@ export function TimeIcon({ name }: { name: TimeIconName }) {
 // --- A key of the page, as long as the part that has it is there, and nobody types.
 
 export function useKey(key: string, action: () => void): void {
-  const latest = useRef(action);
-  latest.current = action;
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
-      if (isOther || event.key !== key || isForField(event)) return;
-      event.preventDefault();
-      latest.current();
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, [key]);
+  usePageKeys((event) => {
+    if (event.key !== key) return false;
+    action();
+    return true;
+  });
 }

@@ -1,4 +1,4 @@
-/** A few choices of which one holds, on one line. */
+/** What many parts of the page have to press: choices, tabs, zoom, limits. */
 import type { ComponentChildren, RefObject } from "preact";
 import { Icon } from "./Icon";
 
@@ -12,11 +12,28 @@ interface Props<Word extends string> {
   isWide?: boolean;
 }
 
-export function Segments<Word extends string>({ label, words, chosen, choose, isWide = false }: Props<Word>) {
+/** A few choices of which one holds, on one line. */
+export function Segments<Word extends string>({ isWide = false, ...props }: Props<Word>) {
+  return <OneOf {...props} style={isWide ? "seg wide" : "seg"} />;
+}
+
+interface TabsProps<Word extends string> extends Omit<Props<Word>, "isWide"> {
+  style: string;
+  /** The id of what they switch. */
+  panel?: string;
+}
+
+/** What is shown of several, of which each has a name at its top. */
+export function Tabs<Word extends string>(props: TabsProps<Word>) {
+  return <OneOf {...props} isTabs />;
+}
+
+function OneOf<Word extends string>({ label, words, chosen, choose, style, panel, isTabs = false }: TabsProps<Word> & { isTabs?: boolean }) {
   const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const by = { ArrowRight: 1, ArrowLeft: -1, ...(isTabs ? {} : { ArrowDown: 1, ArrowUp: -1 }) }[event.key];
     if (by === undefined) return;
     event.preventDefault();
+    if (isTabs) event.stopPropagation();
     const at = words.findIndex(([word]) => word === chosen);
     const next = words[(at + by + words.length) % words.length];
     if (next === undefined) return;
@@ -25,12 +42,13 @@ export function Segments<Word extends string>({ label, words, chosen, choose, is
     group.querySelectorAll("button")[words.indexOf(next)]?.focus();
   };
   return (
-    <div class={isWide ? "seg wide" : "seg"} role="radiogroup" aria-label={label} onKeyDown={onKeyDown}>
+    <div class={style} role={isTabs ? "tablist" : "radiogroup"} aria-label={label} onKeyDown={onKeyDown}>
       {words.map(([word, title, hint]) => (
         <button
           key={word}
-          role="radio"
-          aria-checked={word === chosen}
+          role={isTabs ? "tab" : "radio"}
+          {...{ [isTabs ? "aria-selected" : "aria-checked"]: word === chosen }}
+          aria-controls={panel}
           title={hint}
           tabIndex={word === chosen ? 0 : -1}
           onClick={() => choose(word)}

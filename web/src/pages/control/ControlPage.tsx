@@ -7,7 +7,7 @@ import * as page from "../../data/store";
 import { Blank } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { PanelPlace } from "../../ui/PanelPlace";
-import { isForField } from "../../ui/keys";
+import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
 import type { ControlState, Fault } from "../../wire";
 import { FormPanel } from "./FormPanel";
@@ -25,7 +25,7 @@ export function ControlPage() {
     const stops = [followControl(source), settleDrafts()];
     return () => stops.forEach((end) => end());
   }, [source]);
-  useControlKeys({ step, run, stop });
+  usePageKeys(actOnKey);
   if (controls.value?.length === 0) return <NothingHere />;
   if (failure.value !== "") return <NotThere reason={failure.value} />;
   return (
@@ -133,37 +133,15 @@ function general(): string {
 
 // --- The keys of the training, wherever on its page the focus is, but for fields.
 
-interface ControlActs {
-  step(): void;
-  run(): void;
-  stop(): void;
-}
+const KEYS: Readonly<Record<string, () => void>> = { ".": step, r: run, s: stop };
 
-const KEYS: Record<string, (acts: ControlActs) => void> = {
-  ".": (acts) => acts.step(),
-  r: (acts) => acts.run(),
-  s: (acts) => acts.stop(),
-};
-
-export function useControlKeys(acts: ControlActs): void {
-  const latest = useRef(acts);
-  latest.current = acts;
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isForField(event);
-      const act = KEYS[event.key];
-      if (isOther || act === undefined || isInDialog(event.target)) return;
-      event.preventDefault();
-      // Held down, a step follows a step; a second stop would end the process.
-      if (!event.repeat || event.key === ".") act(latest.current);
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, []);
-}
-
-function isInDialog(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("dialog, [role=listbox]") !== null;
+export function actOnKey(event: KeyboardEvent): boolean {
+  const act = KEYS[event.key];
+  const isInDialog = event.target instanceof Element && event.target.closest("dialog, [role=listbox]") !== null;
+  if (act === undefined || isInDialog) return false;
+  // Held down, a step follows a step; a second stop would end the process.
+  if (!event.repeat || event.key === ".") act();
+  return true;
 }
 
 // --- What went wrong in the training, and where. What was seen of it stays below.

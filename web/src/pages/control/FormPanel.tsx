@@ -3,8 +3,9 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { about } from "../../data/control";
 import { formatCount } from "../../data/format";
 import { ActButton } from "../../ui/ActButton";
+import { Skeletons } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
-import { panels, setPanel } from "../../ui/panels";
+import { HidePanel } from "../../ui/PanelPlace";
 import type { FormField } from "../../wire";
 import { apply, complaint, dismissRefusal, problemAsked, reasonAgainst, refusal } from "./commands";
 import {
@@ -32,17 +33,10 @@ export function FormPanel() {
         <ActButton style="sm" against={againstApply()} hint="The live ones take effect at once" act={() => apply()}>
           Apply
         </ActButton>
-        <button
-          class="btn quiet square sm"
-          aria-label="Hide the parameters"
-          title="Hide the parameters"
-          onClick={() => setPanel("left", false)}
-        >
-          <Icon name={panels.value.width === "wide" ? "hideLeft" : "close"} />
-        </button>
+        <HidePanel side="left" label="Hide the parameters" isAlways style="sm" />
       </div>
       <div class="panel-body" ref={body}>
-        {about.value === null && <Skeletons />}
+        {about.value === null && <Skeletons widths={[96, 72, 120, 84, 104]} label="Reading the parameters" />}
         {sectionsOf(rows.value).map(([title, its]) => (
           <Section key={title} title={title} rows={its} />
         ))}
@@ -104,16 +98,6 @@ function useShownProblem(body: { readonly current: HTMLElement | null }): void {
   useEffect(() => {
     if (asked > 0) body.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [asked]);
-}
-
-function Skeletons() {
-  return (
-    <div class="skeletons late" aria-busy="true" aria-label="Reading the parameters">
-      {[96, 72, 120, 84, 104].map((width) => (
-        <i key={width} class="skeleton" style={{ width: `${width}px` }} />
-      ))}
-    </div>
-  );
 }
 
 // --- One parameter: its name, its value, and whether that is in force.

@@ -5,7 +5,7 @@ import { formatCount } from "../../data/format";
 import { setDrawn } from "../../data/pass-address";
 import { choosePass, dismissFailure, openPass } from "../../data/session";
 import * as store from "../../data/store";
-import { Blank } from "../../ui/Blank";
+import { Blank, Busy } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { PanelPlace } from "../../ui/PanelPlace";
 import { searchField } from "../../ui/keys";
@@ -84,13 +84,9 @@ function Loading({ opening, isOver }: { opening: LoadingState; isOver: boolean }
   if (opening.state === "waiting" || seconds < 1) return null;
   return (
     <div class={isOver ? "over" : "fill"}>
-      <div class="blank" aria-busy="true">
-        <b>Reading {opening.name}</b>
-        <div class="bar moving" role="progressbar" aria-label="Reading the pass">
-          <i />
-        </div>
+      <Busy title={`Reading ${opening.name}`} label="Reading the pass" style="">
         <span>{formatCount(seconds)} s so far</span>
-      </div>
+      </Busy>
     </div>
   );
 }

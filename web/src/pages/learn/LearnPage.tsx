@@ -2,14 +2,14 @@
 import { useEffect, useState } from "preact/hooks";
 import * as page from "../../data/store";
 import { ActButton } from "../../ui/ActButton";
-import { Blank } from "../../ui/Blank";
+import { Blank, Busy } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
-import { PanelPlace } from "../../ui/PanelPlace";
+import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
 import { Segments } from "../../ui/controls";
-import { isForField } from "../../ui/keys";
+import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
 import type { Hole, Verdict } from "../../wire";
-import { HideButton, LessonStage } from "./LessonStage";
+import { LessonStage } from "./LessonStage";
 import { ReferenceLines } from "./ReferenceLines";
 import { StepBar } from "./StepBar";
 import { followLearnAddress } from "./address";
@@ -52,7 +52,7 @@ export function LearnPage() {
     const stops = [followLearnAddress(), startPlaying(), ...(source === null ? [] : [startLessons(source)])];
     return () => stops.forEach((stop) => stop());
   }, [source]);
-  useLearnKeys();
+  usePageKeys(actOnKey);
   const { left, right } = panelWidth.value;
   const isExercises = pageMode.value === "exercises";
   return (
@@ -85,7 +85,7 @@ function Modes() {
         choose={(mode) => (pageMode.value = mode)}
         isWide
       />
-      <HideButton side="left" />
+      <HidePanel side="left" label="Hide the left panel" />
     </div>
   );
 }
@@ -119,7 +119,7 @@ function ReferencePanel() {
       <div class="panel-head ruled">
         <h2>What may be written</h2>
         <span class="grow" />
-        <HideButton side="right" />
+        <HidePanel side="right" label="Hide the right panel" />
       </div>
       {/* It scrolls, so it can have the focus. */}
       <div class="panel-body functions" tabIndex={0} role="region" aria-label="Functions">
@@ -152,27 +152,19 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
   "-": () => zoomBy(0.8),
 };
 
-function useLearnKeys(): void {
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const action = KEYS[event.key];
-      if (action === undefined || isTaken(event) || store.pageMode.peek() !== "expressions") return;
-      event.preventDefault();
-      action(event);
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, []);
+function actOnKey(event: KeyboardEvent): boolean {
+  const action = KEYS[event.key];
+  if (action === undefined || store.pageMode.peek() !== "expressions" || isTaken(event)) return false;
+  action(event);
+  return true;
 }
 
-/** Does the key belong to what has the focus, to the browser, or to a window above? */
-function isTaken(event: KeyboardEvent): boolean {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isForField(event)) return true;
-  if (!(event.target instanceof Element)) return false;
-  if (event.target.closest("dialog, .listbox") !== null) return true;
+/** Does the key belong to what has the focus, or to a window above? */
+function isTaken({ key, target }: KeyboardEvent): boolean {
+  if (!(target instanceof Element)) return false;
   // What can be pressed is pressed by these.
-  const isPress = event.key === " " || event.key === "Enter";
-  return isPress && event.target.closest("button, a, summary") !== null;
+  const isPress = key === " " || key === "Enter";
+  return target.closest(isPress ? "dialog, .listbox, button, a, summary" : "dialog, .listbox") !== null;
 }
 
 // --- One exercise: what is asked, what is given, and a field for each gradient.
@@ -182,7 +174,7 @@ function ExerciseSheet() {
   if (now === null) {
     return (
       <section class="canvas" aria-label="Exercise">
-        {store.catalogue.value === null ? <Waiting /> : <Blank icon="search" title="There are no exercises here" />}
+        {store.catalogue.value === null ? <Busy title="Asking for the exercises" /> : <Blank icon="search" title="There are no exercises here" />}
       </section>
     );
   }
@@ -231,17 +223,6 @@ function Next({ isSolved }: { isSolved: boolean }) {
         <Icon name="right" />
       </button>
       <span class="muted fs-2 clip">{next.title}</span>
-    </div>
-  );
-}
-
-function Waiting() {
-  return (
-    <div class="blank late" aria-busy="true">
-      <b>Asking for the exercises</b>
-      <div class="bar moving" role="progressbar" aria-label="Asking for the exercises">
-        <i />
-      </div>
     </div>
   );
 }

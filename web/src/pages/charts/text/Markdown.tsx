@@ -1,13 +1,13 @@
 /** Markdown as elements. All text in it goes in as text, HTML too, and no address is ever opened. */
 import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
-import type { ComponentChild } from "preact";
+import { type ComponentChild, Fragment } from "preact";
 import { useMemo } from "preact/hooks";
 
 /** What is nested deeper stands there as it was written. */
 const MAX_DEPTH = 12;
 
 export function Markdown({ source }: { source: string }) {
-  const shown = useMemo(() => showAll(tokensOf(source), 0), [source]);
+  const shown = useMemo(() => showerAt(0)(tokensOf(source)), [source]);
   return <div class="sec-markdown">{shown}</div>;
 }
 
@@ -20,109 +20,85 @@ function tokensOf(source: string): readonly Token[] {
   }
 }
 
-function showAll(tokens: readonly Token[], depth: number): ComponentChild[] {
-  return tokens.map((token, key) => show(token as MarkedToken, key, depth));
-}
+/** Shows what is inside of something. */
+type Shower = (tokens: readonly Token[]) => ComponentChild;
+type Of<Type extends MarkedToken["type"]> = Extract<MarkedToken, { type: Type }>;
 
-function show(token: MarkedToken, key: number, depth: number): ComponentChild {
-  const inside = (): ComponentChild[] => {
-    const { tokens, raw } = token as Tokens.Generic;
-    return tokens === undefined || depth >= MAX_DEPTH ? [raw] : showAll(tokens, depth + 1);
-  };
-  switch (token.type) {
-    case "space":
-    case "def":
-      return null;
-    case "heading":
-      // Below the headings of the page itself.
-      return (
-        <div key={key} class={`md-h md-h${token.depth}`} role="heading" aria-level={Math.min(6, token.depth + 3)}>
-          {inside()}
-        </div>
-      );
-    case "paragraph":
-      return <p key={key}>{inside()}</p>;
-    case "html":
-      return token.block ? <p key={key}>{token.raw}</p> : token.raw;
-    case "code":
-      return (
-        <pre key={key} class="snippet">
-          {token.text}
-        </pre>
-      );
-    case "blockquote":
-      return <blockquote key={key}>{inside()}</blockquote>;
-    case "hr":
-      return <hr key={key} />;
-    case "list":
-      return depth >= MAX_DEPTH ? token.raw : showList(token, key, depth);
-    case "table":
-      return showTable(token, key, depth);
-    case "text":
-      return token.tokens === undefined ? token.text : inside();
-    case "escape":
-      return token.text;
-    case "codespan":
-      return <code key={key}>{token.text}</code>;
-    case "strong":
-      return <b key={key}>{inside()}</b>;
-    case "em":
-      return <em key={key}>{inside()}</em>;
-    case "del":
-      return <s key={key}>{inside()}</s>;
-    case "br":
-      return <br key={key} />;
-    case "link":
-    case "image":
-      // An address that was written by itself says all.
-      if (token.raw === token.text) return token.text;
-      return (
-        <span key={key} class="md-link">
-          {inside()} <span class="mono muted">({token.href})</span>
-        </span>
-      );
-    default:
-      return token.raw;
-  }
-}
-
-function showList({ ordered, start, items }: Tokens.List, key: number, depth: number): ComponentChild {
-  // A single paragraph stands in its item without the distance of paragraphs.
-  const shown = items.map(({ tokens: [first, ...others] }, nth) => (
-    <li key={nth}>
-      {first?.type === "paragraph" ? showAll(first.tokens ?? [], depth + 1) : first !== undefined && showAll([first], depth + 1)}
-      {showAll(others, depth + 1)}
-    </li>
-  ));
-  return ordered ? (
-    <ol key={key} start={Number(start)}>
-      {shown}
-    </ol>
-  ) : (
-    <ul key={key}>{shown}</ul>
-  );
-}
-
-function showTable({ header, rows }: Tokens.Table, key: number, depth: number): ComponentChild {
-  const cells = (row: readonly Tokens.TableCell[]): ComponentChild[] =>
-    row.map(({ header: isHead, align, tokens }, column) => {
-      const Cell = isHead ? "th" : "td";
-      return (
-        <Cell key={column} scope={isHead ? "col" : undefined} style={{ textAlign: align ?? "left" }}>
-          {showAll(tokens, depth + 1)}
-        </Cell>
-      );
+function showerAt(depth: number): Shower {
+  return (tokens) =>
+    tokens.map((token, key) => {
+      const show = depth > MAX_DEPTH ? undefined : SHOWN[(token as MarkedToken).type];
+      const shown = show === undefined ? token.raw : (show as (token: Token, inside: Shower) => ComponentChild)(token, showerAt(depth + 1));
+      return <Fragment key={key}>{shown}</Fragment>;
     });
-  return (
-    <table key={key} class="sec-table md-table">
+}
+
+/** One entry for each kind of token; what has none is shown as it was written. */
+const SHOWN: { readonly [Type in MarkedToken["type"]]?: (token: Of<Type>, inside: Shower) => ComponentChild } = {
+  space: () => null,
+  def: () => null,
+  heading: ({ depth, tokens }, inside) => (
+    // Below the headings of the page itself.
+    <div class={`md-h md-h${depth}`} role="heading" aria-level={Math.min(6, depth + 3)}>
+      {inside(tokens)}
+    </div>
+  ),
+  paragraph: ({ tokens }, inside) => <p>{inside(tokens)}</p>,
+  html: ({ block, raw }) => (block ? <p>{raw}</p> : raw),
+  code: ({ text }) => <pre class="snippet">{text}</pre>,
+  blockquote: ({ tokens }, inside) => <blockquote>{inside(tokens)}</blockquote>,
+  hr: () => <hr />,
+  list: ({ ordered, start, items }, inside) => {
+    const shown = items.map((item, key) => <Fragment key={key}>{inside([item])}</Fragment>);
+    return ordered ? <ol start={Number(start)}>{shown}</ol> : <ul>{shown}</ul>;
+  },
+  list_item: ({ tokens: [first, ...others] }, inside) => (
+    <li>
+      {/* A paragraph at its beginning stands in it without the distance of paragraphs. */}
+      {first !== undefined && inside(first.type === "paragraph" ? (first.tokens ?? []) : [first])}
+      {inside(others)}
+    </li>
+  ),
+  table: ({ header, rows }, inside) => (
+    <table class="sec-table md-table">
       <thead>
-        <tr>{cells(header)}</tr>
+        <tr>{cellsOf(header, inside)}</tr>
       </thead>
       <tbody>
-        {rows.map((row, nth) => (
-          <tr key={nth}>{cells(row)}</tr>
+        {rows.map((row, key) => (
+          <tr key={key}>{cellsOf(row, inside)}</tr>
         ))}
       </tbody>
     </table>
+  ),
+  text: ({ tokens, text }, inside) => (tokens === undefined ? text : inside(tokens)),
+  escape: ({ text }) => text,
+  codespan: ({ text }) => <code>{text}</code>,
+  strong: ({ tokens }, inside) => <b>{inside(tokens)}</b>,
+  em: ({ tokens }, inside) => <em>{inside(tokens)}</em>,
+  del: ({ tokens }, inside) => <s>{inside(tokens)}</s>,
+  br: () => <br />,
+  link: showLink,
+  image: showLink,
+};
+
+function showLink({ raw, text, href, tokens }: Tokens.Link | Tokens.Image, inside: Shower): ComponentChild {
+  // An address that was written by itself says all.
+  if (raw === text) return text;
+  return (
+    <span class="md-link">
+      {inside(tokens)} <span class="mono muted">({href})</span>
+    </span>
   );
+}
+
+function cellsOf(row: readonly Tokens.TableCell[], inside: Shower): ComponentChild {
+  return row.map(({ header, align, tokens }, key) => {
+    const Cell = header ? "th" : "td";
+    return (
+      <Cell key={key} scope={header ? "col" : undefined} style={{ textAlign: align ?? "left" }}>
+        {inside(tokens)}
+      </Cell>
+    );
+  });
 }

@@ -18,7 +18,7 @@ import { NetStage } from "../../../stage3d/network/NetStage";
 import { NetTip } from "../../../stage3d/network/NetTip";
 import { StageNotes } from "../../../stage3d/network/StageNotes";
 import { cssRamp } from "../../../stage3d/network/colours";
-import { Blank } from "../../../ui/Blank";
+import { Blank, Busy } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
 import { useKey } from "../../../ui/TimeBar";
 import { whyNoNetwork } from "../commands";
@@ -78,16 +78,7 @@ function Drawing() {
       </Blank>
     );
   }
-  if (isReading()) {
-    return (
-      <div class="blank late">
-        <b>Reading the network</b>
-        <div class="bar moving" role="progressbar" aria-label="Reading the network">
-          <i />
-        </div>
-      </div>
-    );
-  }
+  if (isReading()) return <Busy title="Reading the network" />;
   if (whyNoNetwork.value !== "") {
     return (
       <Blank icon="only" title="No network">

@@ -9,7 +9,7 @@ import * as net from "../../../data/network/store";
 import { askOf } from "../../../data/requests";
 import * as runs from "../../../data/runs";
 import { fileName, save } from "../../../data/save-file";
-import { Blank } from "../../../ui/Blank";
+import { Blank, Skeletons } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
 import { Popover } from "../../../ui/Picker";
 import { Segments } from "../../../ui/controls";
@@ -190,15 +190,7 @@ const WHEN: Readonly<Record<string, string>> = {
 };
 
 function NoRows({ name, isAnswered }: { name: string; isAnswered: boolean }) {
-  if (!isAnswered) {
-    return (
-      <div class="panel-body skeletons late" aria-busy="true" aria-label={`Loading ${name}`}>
-        {[0, 1, 2].map((at) => (
-          <i key={at} class="skeleton" />
-        ))}
-      </div>
-    );
-  }
+  if (!isAnswered) return <Skeletons widths={["auto", "auto", "auto"]} style="panel-body skeletons late" label={`Loading ${name}`} />;
   return (
     <div class="panel-body">
       <Blank icon="details" title={`No ${name} yet`}>

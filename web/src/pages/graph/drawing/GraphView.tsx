@@ -7,6 +7,7 @@ import { shapeRange } from "../../../data/pass/node-words";
 import * as store from "../../../data/store";
 import { type Rect, shownPart, toScreen } from "../../../ui/pan-zoom";
 import { type PlacedChip, shownChips, SIZES } from "../../../ui/graph-layout/layout-graph";
+import { followSize } from "../../../ui/useSize";
 import { startMeasuring } from "../../../ui/text-width";
 import { ColourBy } from "./ColourBy";
 import { Minimap } from "./Minimap";
@@ -14,7 +15,7 @@ import { ZoomBar } from "./ZoomBar";
 import { paintBoxes, paintFrames, paintHeaders, paintLandmarks, paintOutlines } from "./boxes";
 import { startLayouts } from "./layout-flow";
 import { LEGIBLE, type Painting, type PaintState, type Palette, readPalette } from "./pen";
-import { handleKey, Pointing } from "./pointer";
+import { followMouse, handleKey } from "./pointer";
 import { chipPlaces, type Visible } from "./scene";
 import { TextFitter } from "./text-fitter";
 import {
@@ -68,7 +69,7 @@ export function GraphView() {
 /** Keep the canvas as large as its place, and paint it anew when anything that it shows has changed. */
 function startCanvas(canvas: HTMLCanvasElement): () => void {
   const context = canvas.getContext("2d", { alpha: false })!;
-  const pointing = new Pointing(canvas);
+  const stopPointing = followMouse(canvas);
   let palette: Palette = readPalette(canvas);
   let waiting = 0;
   const repaint = (): void => {
@@ -114,16 +115,12 @@ function startCanvas(canvas: HTMLCanvasElement): () => void {
     palette = readPalette(canvas);
     schedule();
   });
-  const observer = new ResizeObserver(([entry]) => {
-    const { width, height } = entry!.contentRect;
-    viewSize.value = { width, height };
-  });
-  observer.observe(canvas);
+  const stopSize = followSize(canvas, (size) => (viewSize.value = size));
   return () => {
     stopPainting();
     stopTheme();
-    observer.disconnect();
-    pointing.stop();
+    stopSize();
+    stopPointing();
     cancelAnimationFrame(waiting);
   };
 }

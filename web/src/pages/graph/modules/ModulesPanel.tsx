@@ -3,11 +3,11 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShape } from "../../../data/format";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
-import { Blank } from "../../../ui/Blank";
+import { Blank, Skeletons } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
+import { HidePanel } from "../../../ui/PanelPlace";
 import { VirtualList } from "../../../ui/VirtualList";
-import { placeSearch } from "../../../ui/keys";
-import { panels, setPanel } from "../../../ui/panels";
+import { actOn, placeSearch } from "../../../ui/keys";
 import type { PassDocument, ScopeEntry } from "../../../wire";
 import { numCalls, PassReadout } from "./PassReadout";
 import { current, goToHit, hits, query, search, step } from "./node-search";
@@ -22,11 +22,7 @@ export function ModulesPanel() {
         <h2>Modules</h2>
         <span class="grow" />
         {document !== null && <span class="muted fs-1">{formatNumberOf(numCalls(document), "op")}</span>}
-        {panels.value.width !== "wide" && (
-          <button class="btn quiet square" aria-label="Hide modules" onClick={() => setPanel("left", false)}>
-            <Icon name="close" />
-          </button>
-        )}
+        <HidePanel side="left" label="Hide modules" />
       </div>
       <div class="pad-s">
         <SearchField />
@@ -50,13 +46,7 @@ const WIDTHS = [84, 112, 96, 132, 72, 104, 88, 120];
 function TreeSkeleton() {
   const isBusy = ["loading", "waiting"].includes(store.opening.value.state);
   if (!isBusy) return <div class="panel-body" />;
-  return (
-    <div class="panel-body skeletons" aria-busy="true" aria-label="Loading modules">
-      {WIDTHS.map((width, at) => (
-        <i key={at} class="skeleton" style={{ width: `${width}px` }} />
-      ))}
-    </div>
-  );
+  return <Skeletons widths={WIDTHS} style="panel-body skeletons" label="Loading modules" />;
 }
 
 // --- The field to find a module or op.
@@ -67,8 +57,8 @@ function SearchField() {
     placeSearch(field.current);
     return () => placeSearch(null);
   }, []);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const steps: Record<string, () => void> = {
+  const onKeyDown = (event: KeyboardEvent): boolean =>
+    actOn(event, {
       Enter: () => step(event.shiftKey ? -1 : 1),
       ArrowDown: () => step(1),
       ArrowUp: () => step(-1),
@@ -76,13 +66,7 @@ function SearchField() {
         if (query.value === "") field.current?.blur();
         search("");
       },
-    };
-    const action = steps[event.key];
-    if (action === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action();
-  };
+    });
   const isEmpty = query.value.trim() === "";
   return (
     <div class="search" role="search">
@@ -131,20 +115,14 @@ function SearchHits({ hierarchy }: { hierarchy: Hierarchy }) {
       </div>
     );
   }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const steps: Record<string, () => void> = {
+  const onKeyDown = (event: KeyboardEvent): boolean =>
+    actOn(event, {
       ArrowDown: () => step(1),
       ArrowUp: () => step(-1),
       Home: () => goToHit(0),
       End: () => goToHit(found.length - 1),
       Enter: () => goToHit(Math.max(0, active)),
-    };
-    const action = steps[event.key];
-    if (action === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action();
-  };
+    });
   return (
     <VirtualList
       id="search-hits"
@@ -253,7 +231,7 @@ function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
   const onKeyDown = (event: KeyboardEvent): void => {
     const row = rows[active];
     if (row === undefined) return;
-    const steps: Record<string, () => void> = {
+    actOn(event, {
       ArrowDown: () => move(active + 1),
       ArrowUp: () => move(active - 1),
       Home: () => move(0),
@@ -263,12 +241,7 @@ function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
         row.isOpen && active > 0 ? store.setOpen(row.node.key, false) : move(parentRow(rows, active)),
       Enter: () => store.goTo(row.node.key),
       " ": () => store.select(row.node.key),
-    };
-    const step = steps[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    step();
+    });
   };
   const shown = rowOf(rows, hierarchy, selected);
   return (

@@ -11,12 +11,13 @@ import { Histogram } from "../../../plot/tensor/Histogram";
 import { ItemStepper } from "../../../plot/tensor/ItemStepper";
 import { Numbers } from "../../../plot/tensor/Numbers";
 import { Picture } from "../../../plot/tensor/Picture";
-import { type Subject, type Tab, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
+import { type Subject, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
 import { useTensor } from "../../../plot/tensor/useTensor";
 import { Blank } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
+import { HidePanel } from "../../../ui/PanelPlace";
+import { Tabs } from "../../../ui/controls";
 import { autoScale, type Scale } from "../../../ui/colour-scale";
-import { panels, setPanel } from "../../../ui/panels";
 import type { PassDocument, TensorView } from "../../../wire";
 import { placeOf } from "../modules/ModulesPanel";
 import { backwardSeconds, numCalls } from "../modules/PassReadout";
@@ -30,15 +31,7 @@ export function SidePanel() {
   return (
     <aside class="panel inspector" aria-label="Inspector">
       <Selected />
-      {panels.value.width !== "wide" && (
-        <button
-          class="btn quiet square hide"
-          aria-label="Hide inspector"
-          onClick={() => setPanel("right", false)}
-        >
-          <Icon name="close" />
-        </button>
-      )}
+      <HidePanel side="right" label="Hide inspector" style="hide" />
     </aside>
   );
 }
@@ -133,7 +126,18 @@ function TensorTabs({ document, index }: TensorTabsProps) {
   const subject = tab.subjects[at]!;
   return (
     <>
-      {tabs.length > 1 && <TabList tabs={tabs} current={tab} />}
+      {tabs.length > 1 && (
+        <div class="pad-s tab-bar">
+          <Tabs
+            label="Tensor"
+            style="seg wide"
+            panel="tensor-panel"
+            words={tabs.map(({ name }) => [name, name] as const)}
+            chosen={tab.name}
+            choose={(name) => (tabChosen.value = name)}
+          />
+        </div>
+      )}
       <div id="tensor-panel" role="tabpanel" aria-label={tab.name}>
         {tab.subjects.length > 1 && (
           <div class="pad-s">
@@ -154,36 +158,6 @@ function TensorTabs({ document, index }: TensorTabsProps) {
         <TensorPanel key={`${subject.kind} ${subject.index}`} document={document} subject={subject} />
       </div>
     </>
-  );
-}
-
-function TabList({ tabs, current }: { tabs: readonly Tab[]; current: Tab }) {
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by === undefined || !(event.currentTarget instanceof HTMLElement)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const at = (tabs.indexOf(current) + by + tabs.length) % tabs.length;
-    tabChosen.value = tabs[at]!.name;
-    event.currentTarget.querySelectorAll("button")[at]?.focus();
-  };
-  return (
-    <div class="pad-s tab-bar">
-      <div class="seg wide" role="tablist" aria-label="Tensor" onKeyDown={onKeyDown}>
-        {tabs.map(({ name }) => (
-          <button
-            key={name}
-            role="tab"
-            aria-selected={name === current.name}
-            aria-controls="tensor-panel"
-            tabIndex={name === current.name ? 0 : -1}
-            onClick={() => (tabChosen.value = name)}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
-    </div>
   );
 }
 

@@ -1,6 +1,7 @@
 /** The left panel where an expression is gone through: its lines, and below them its steps. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ActButton } from "../../../ui/ActButton";
+import { Skeletons } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
 import type { Lesson } from "../../../wire";
 import { ReferenceLines } from "../ReferenceLines";
@@ -79,13 +80,7 @@ function ExampleSelect() {
 
 function Nothing() {
   if (store.catalogue.value === null && store.catalogueFailure.value === "") {
-    return (
-      <div class="skeletons late" aria-hidden="true">
-        {[70, 40, 88, 60, 52].map((width) => (
-          <i key={width} class="skeleton" style={{ width: `${width}%` }} />
-        ))}
-      </div>
-    );
+    return <Skeletons widths={["70%", "40%", "88%", "60%", "52%"]} />;
   }
   return <p class="pad-s muted fs-2">Choose an example, or write your own with Edit.</p>;
 }

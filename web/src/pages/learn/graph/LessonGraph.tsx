@@ -5,7 +5,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatShape } from "../../../data/format";
 import * as page from "../../../data/store";
 import { paintValues, readPalette, type Scale, stepClass } from "../../../ui/colour-scale";
+import { followSize } from "../../../ui/useSize";
 import { FitButton, ZoomButtons } from "../../../ui/controls";
+import { followPointer } from "../../../ui/pan-pointing";
 import type { Rect } from "../../../ui/pan-zoom";
 import type { Cells, LearnNode } from "../../../wire";
 import { cellFormat, numbersOf, scaleFor, sizeOf } from "../cells";
@@ -29,8 +31,15 @@ export function LessonGraph() {
   const stage = useRef<HTMLDivElement>(null);
   const all = store.lesson.value;
   const drawn = layout.value;
-  useViewSize(stage);
-  usePanning(stage);
+  useLayoutEffect(() => {
+    return stage.current === null ? undefined : followSize(stage.current, (size) => (viewSize.value = size));
+  }, [stage.current]);
+  useEffect(() => {
+    const hold = (now: boolean): void => {
+      isHeld.value = now;
+    };
+    return stage.current === null ? undefined : followPointer(stage.current, { panBy, zoomBy, hold });
+  }, [stage.current]);
   useFollowing();
   const [focused, setFocused] = useState<number | null>(null);
   if (all === null || drawn === null) return null;
@@ -75,20 +84,6 @@ function roleOf(id: number): "now" | "from" | "" {
   if (id === store.currentTarget.value) return "now";
   if (store.direction.value === "backward") return id === store.currentNode.value?.id ? "from" : "";
   return store.currentNode.value?.parents.includes(id) === true ? "from" : "";
-}
-
-function useViewSize(stage: { current: HTMLDivElement | null }): void {
-  useLayoutEffect(() => {
-    const box = stage.current;
-    if (box === null) return undefined;
-    const measure = (): void => {
-      viewSize.value = { width: box.clientWidth, height: box.clientHeight };
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(box);
-    return () => observer.disconnect();
-  }, []);
 }
 
 /** The drawing is fitted when it is new, and what the step is about is kept in view. */
@@ -231,85 +226,6 @@ function LeafOutline({ box: { x, y, width, height } }: { box: Rect }) {
 function Arrow({ edge: { start, end }, isBackward }: { edge: EdgePath; isBackward: boolean }) {
   const [{ x, y }, back] = isBackward ? [start, ARROW * 1.4] : [end, -ARROW * 1.4];
   return <path class="arrow" d={`M${x} ${y}L${x - ARROW} ${y + back}L${x + ARROW} ${y + back}Z`} />;
-}
-
-// --- Drag the drawing, zoom it with the wheel or two fingers. A press on a card that does not move is a
-//   click on it.
-
-/** A press that moves less than this is a click. */
-const SLACK = 4;
-
-interface PointerPlace {
-  readonly x: number;
-  readonly y: number;
-}
-
-function usePanning(stage: { current: HTMLDivElement | null }): void {
-  useEffect(() => {
-    const box = stage.current;
-    if (box === null) return undefined;
-    const pressed = new Map<number, PointerPlace>();
-    let start: PointerPlace | null = null;
-    let hasMoved = false;
-    const at = (event: MouseEvent): PointerPlace => {
-      const bounds = box.getBoundingClientRect();
-      return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
-    };
-    const onDown = (event: PointerEvent): void => {
-      if (event.button !== 0 && event.button !== 1) return;
-      pressed.set(event.pointerId, at(event));
-      start = at(event);
-      hasMoved = pressed.size > 1;
-    };
-    const onMove = (event: PointerEvent): void => {
-      const [before, now] = [pressed.get(event.pointerId), at(event)];
-      if (before === undefined) return;
-      if (!hasMoved && start !== null && Math.hypot(now.x - start.x, now.y - start.y) > SLACK) {
-        hasMoved = true;
-        isHeld.value = true;
-        // From here on the drag is followed wherever it goes.
-        box.setPointerCapture(event.pointerId);
-      }
-      if (!hasMoved) return;
-      const other = [...pressed].find(([id]) => id !== event.pointerId)?.[1];
-      if (other === undefined) panBy(now.x - before.x, now.y - before.y);
-      else zoomBy(Math.hypot(now.x - other.x, now.y - other.y) / Math.max(1, Math.hypot(before.x - other.x, before.y - other.y)), other);
-      pressed.set(event.pointerId, now);
-    };
-    const onUp = (event: PointerEvent): void => {
-      pressed.delete(event.pointerId);
-      isHeld.value = false;
-    };
-    const onClick = (event: MouseEvent): void => {
-      if (hasMoved) event.stopPropagation();
-      hasMoved = false;
-    };
-    const onWheel = (event: WheelEvent): void => {
-      event.preventDefault();
-      const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
-      if (event.shiftKey && !event.ctrlKey) {
-        panBy(-(event.deltaX || event.deltaY) * lines, 0);
-        return;
-      }
-      // Pinching on a touch pad comes as a wheel with Control, in smaller steps.
-      const amount = event.deltaY * lines * (event.ctrlKey ? 0.01 : 0.0016);
-      zoomBy(Math.exp(-Math.max(-0.6, Math.min(0.6, amount))), at(event));
-    };
-    box.addEventListener("pointerdown", onDown);
-    box.addEventListener("pointermove", onMove);
-    box.addEventListener("pointerup", onUp);
-    box.addEventListener("pointercancel", onUp);
-    box.addEventListener("click", onClick, true);
-    box.addEventListener("wheel", onWheel, { passive: false });
-    return () => {
-      box.removeEventListener("pointerdown", onDown);
-      box.removeEventListener("pointermove", onMove);
-      box.removeEventListener("pointerup", onUp);
-      box.removeEventListener("pointercancel", onUp);
-      box.removeEventListener("click", onClick, true);
-      box.removeEventListener("wheel", onWheel);
-    };
-  }, [stage.current]);
 }
 
 // --- A value of the graph: its name, how it was made, its numbers and its gradient as colours.

@@ -2,10 +2,10 @@
 import { useState } from "preact/hooks";
 import { formatShape, formatValue } from "../../../data/format";
 import { Icon } from "../../../ui/Icon";
+import { HidePanel } from "../../../ui/PanelPlace";
 import { stepClass } from "../../../ui/colour-scale";
 import { LimitField, Segments } from "../../../ui/controls";
 import type { BackwardStep, LearnNode } from "../../../wire";
-import { HideButton } from "../LessonStage";
 import { forwardOf, resultFor, type Worked } from "../arithmetic";
 import { cellFormat, elementName, factorText, numbersOf, scaleFor } from "../cells";
 import { FormulaView } from "../formula/FormulaView";
@@ -24,7 +24,7 @@ export function StepPanel() {
         <h2 class="step-title">{store.count.value === 0 ? "Step" : `Step ${store.step.value}`}</h2>
         <Through />
         <span class="grow" />
-        <HideButton side="right" />
+        <HidePanel side="right" label="Hide the right panel" />
       </div>
       <div class="panel-body" tabIndex={-1}>
         <NodeSection />

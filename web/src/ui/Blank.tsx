@@ -19,6 +19,24 @@ export function Blank({ icon, title, isError = false, children }: Props) {
   );
 }
 
+interface FailedProps {
+  title: string;
+  reason: string;
+  retry: () => void;
+}
+
+/** What could not be had, why, and once more. */
+export function Failed({ title, reason, retry }: FailedProps) {
+  return (
+    <Blank icon="warning" title={title} isError>
+      <span>{reason}</span>
+      <button class="btn" onClick={retry}>
+        Try again
+      </button>
+    </Blank>
+  );
+}
+
 interface BusyProps {
   title: string;
   /** Of the bar; what it says as long as nothing else is given. */

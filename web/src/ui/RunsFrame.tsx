@@ -5,7 +5,7 @@ import { formatCount } from "../data/format";
 import { addressOf, param, route, setParams, type View } from "../data/route";
 import * as runs from "../data/runs";
 import type { RecordKind, RunListing } from "../wire";
-import { Blank, Skeletons } from "./Blank";
+import { Blank, Failed, Skeletons } from "./Blank";
 import { FilterField } from "./FilterField";
 import { Icon } from "./Icon";
 import { HidePanel, PanelPlace } from "./PanelPlace";
@@ -106,14 +106,7 @@ function standIn(isForAll: boolean): ComponentChildren {
   }
   if (listing.state === "waiting") return <Waiting />;
   if (listing.state === "failed") {
-    return (
-      <Blank icon="warning" title="The runs cannot be read" isError>
-        <span>{listing.reason}</span>
-        <button class="btn" onClick={runs.retry.value}>
-          Try again
-        </button>
-      </Blank>
-    );
+    return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
   return (
     <Blank icon="search" title="No runs yet">

@@ -49,36 +49,9 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
   });
   const now = moments[at];
   if (now === undefined) return null;
-  const button = (name: TimeIconName, label: string, keys: string, to: number) => (
-    <button
-      class="btn sm square"
-      aria-label={label}
-      title={`${label} (${keys})`}
-      disabled={to === at}
-      onClick={() => go(to)}
-    >
-      <TimeIcon name={name} />
-    </button>
-  );
   return (
     <div class="timebar" role="toolbar" aria-label="Steps">
-      <div class="group">
-        {button("first", "First step", "Home", 0)}
-        {button("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
-        {button("back", "One step back", "←", moved(count, at, -1))}
-        <button
-          class="btn sm square"
-          aria-label={isPlaying ? "Pause" : "Play"}
-          title={isPlaying ? "Pause (Space)" : "Play (Space)"}
-          disabled={count < 2}
-          onClick={play}
-        >
-          <TimeIcon name={isPlaying ? "pause" : "play"} />
-        </button>
-        {button("on", "One step on", "→", moved(count, at, 1))}
-        {button("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
-        {button("last", "Last step", "End", count - 1)}
-      </div>
+      <StepButtons at={at} count={count} isPlaying={isPlaying} go={go} play={play} hasTens isSmall />
       <button
         class="btn sm"
         aria-pressed={isFollowing}
@@ -140,13 +113,54 @@ function Counters({ counters }: { counters: NonNullable<Props["counters"]> }) {
   );
 }
 
-/** One more step each quarter of a second; the next begins when the last was taken. */
-function usePlaying(isPlaying: boolean, step: () => void): void {
+interface ButtonsProps {
+  /** From 0. */
+  at: number;
+  count: number;
+  isPlaying: boolean;
+  go: (to: number) => void;
+  play: () => void;
+  hasTens?: boolean;
+  isSmall?: boolean;
+}
+
+/** To the ends, one step or ten on or back, and play. */
+export function StepButtons({ at, count, isPlaying, go, play, hasTens = false, isSmall = false }: ButtonsProps) {
+  const button = (name: TimeIconName, label: string, keys: string, isOff: boolean, press: () => void) => (
+    <button
+      class={isSmall ? "btn sm square" : "btn square"}
+      aria-label={label}
+      title={`${label} (${keys})`}
+      // Small ones are many: what leads nowhere is passed over. Large ones keep the focus.
+      disabled={isSmall && isOff}
+      aria-disabled={isSmall ? undefined : isOff}
+      onClick={press}
+    >
+      <TimeIcon name={name} />
+    </button>
+  );
+  const to = (name: TimeIconName, label: string, keys: string, place: number) =>
+    button(name, label, keys, count === 0 || place === at, () => go(place));
+  return (
+    <div class="group" role="group" aria-label="Step">
+      {to("first", "First step", "Home", 0)}
+      {hasTens && to("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
+      {to("back", "One step back", "←", moved(count, at, -1))}
+      {button(isPlaying ? "pause" : "play", isPlaying ? "Pause" : "Play", "Space", count < 2, play)}
+      {to("on", "One step on", "→", moved(count, at, 1))}
+      {hasTens && to("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
+      {to("last", "Last step", "End", count - 1)}
+    </div>
+  );
+}
+
+/** One more step each so often; the next begins when the last was taken. */
+export function usePlaying(isPlaying: boolean, step: () => void, every = PLAY_MS): void {
   const latest = useRef(step);
   latest.current = step;
   useEffect(() => {
     if (!isPlaying) return undefined;
-    const timer = setInterval(() => latest.current(), PLAY_MS);
+    const timer = setInterval(() => latest.current(), every);
     return () => clearInterval(timer);
   }, [isPlaying]);
 }
@@ -163,9 +177,9 @@ const PATHS = {
   follow: "M13 4v8M3 8h7M7 5l3 3-3 3",
 } as const;
 
-export type TimeIconName = keyof typeof PATHS | "play" | "pause";
+type TimeIconName = keyof typeof PATHS | "play" | "pause";
 
-export function TimeIcon({ name }: { name: TimeIconName }) {
+function TimeIcon({ name }: { name: TimeIconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
       {name === "play" ? (

@@ -1,4 +1,5 @@
 /** How wide a text of a drawing is. */
+import { obtain } from "../data/collections";
 
 /** Measures as the painter writes; null before its first use, and where there is no canvas, as in a worker. */
 let ruler: CanvasRenderingContext2D | null = null;
@@ -6,13 +7,8 @@ const widths = new Map<string, number>();
 
 /** How wide a text is at 11 px; an estimate where it cannot be measured. */
 export function textWidth(text: string): number {
-  if (ruler === null) return text.length * 6.4;
-  let width = widths.get(text);
-  if (width === undefined) {
-    width = ruler.measureText(text).width;
-    widths.set(text, width);
-  }
-  return width;
+  const context = ruler;
+  return context === null ? text.length * 6.4 : obtain(widths, text, () => context.measureText(text).width);
 }
 
 /** Measure in this font from now on. */

@@ -82,9 +82,7 @@ export function NoteStrip() {
           <p key={note}>{sentence(note)}</p>
         ))}
       </div>
-      <button class="btn quiet square sm" aria-label="Dismiss the notes" title="Dismiss" onClick={dismissNotes}>
-        <Icon name="close" />
-      </button>
+      <DismissButton label="Dismiss the notes" act={dismissNotes} />
     </div>
   );
 }
@@ -117,10 +115,16 @@ export function RefusalStrip() {
   return (
     <div class="strip control-refusal" role="alert">
       <span class="grow">{text}</span>
-      <button class="btn quiet square sm" aria-label="Dismiss" onClick={dismissRefusal}>
-        <Icon name="close" />
-      </button>
+      <DismissButton label="Dismiss" act={dismissRefusal} />
     </div>
+  );
+}
+
+function DismissButton({ label, act }: { label: string; act: () => void }) {
+  return (
+    <button class="btn quiet square sm" aria-label={label} title="Dismiss" onClick={act}>
+      <Icon name="close" />
+    </button>
   );
 }
 

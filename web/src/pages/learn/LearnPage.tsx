@@ -35,7 +35,6 @@ import { FormulaView } from "./formula/FormulaView";
 import { parseFormula, spoken } from "./formula/parse";
 import { fit, zoomBy } from "./graph/view";
 import { startLessons } from "./lessons";
-import { startPlaying, togglePlaying } from "./playing";
 import { NumberTable } from "./step/NumberTable";
 import { StepPanel } from "./step/StepPanel";
 import { written } from "./steps";
@@ -49,7 +48,7 @@ import "./exercises/exercises.css";
 export function LearnPage() {
   const source = page.source.value;
   useEffect(() => {
-    const stops = [followLearnAddress(), startPlaying(), ...(source === null ? [] : [startLessons(source)])];
+    const stops = [followLearnAddress(), ...(source === null ? [] : [startLessons(source)])];
     return () => stops.forEach((stop) => stop());
   }, [source]);
   usePageKeys(actOnKey);
@@ -142,7 +141,7 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
   ArrowRight: ({ shiftKey }) => move(shiftKey ? 10 : 1),
   Home: () => move(-Infinity),
   End: () => move(Infinity),
-  " ": togglePlaying,
+  " ": store.togglePlaying,
   b: () => store.setDirection(store.direction.peek() === "backward" ? "forward" : "backward"),
   Enter: store.reveal,
   Escape: () => (store.lookedAt.value = null),

@@ -1,6 +1,6 @@
 /** The middle of the page: the graph, or what stands there while there is none. */
 import { useEffect, useState } from "preact/hooks";
-import { Blank, Busy, MovingBar, Skeletons } from "../../ui/Blank";
+import { Blank, Busy, Failed, MovingBar, Skeletons } from "../../ui/Blank";
 import { LessonGraph } from "./graph/LessonGraph";
 import { beginEditing, cancelOpening, chooseExample, runOwn, tryCatalogueAgain } from "./lessons";
 import * as store from "./store";
@@ -21,14 +21,8 @@ export function LessonStage() {
 function Instead() {
   const opening = store.opening.value;
   if (opening.state === "failed") {
-    return (
-      <Blank icon="warning" title="This expression cannot be taken apart" isError>
-        <span>{opening.reason}</span>
-        <button class="btn" onClick={() => void runOwn(store.sourceText.peek())}>
-          Try again
-        </button>
-      </Blank>
-    );
+    const retry = (): void => void runOwn(store.sourceText.peek());
+    return <Failed title="This expression cannot be taken apart" reason={opening.reason} retry={retry} />;
   }
   if (opening.state !== "loading") return <ExamplePicker />;
   return (
@@ -110,7 +104,11 @@ function CancelLoading() {
 
 function ExamplePicker() {
   const all = store.catalogue.value;
-  if (all === null) return store.catalogueFailure.value === "" ? <Busy title="Asking for the examples" /> : <Failed />;
+  if (all === null) {
+    const reason = store.catalogueFailure.value;
+    if (reason === "") return <Busy title="Asking for the examples" />;
+    return <Failed title="The examples cannot be read" reason={reason} retry={tryCatalogueAgain} />;
+  }
   return (
     <div class="example-picker" aria-label="Examples" role="region">
       <h2>Choose an example</h2>
@@ -134,16 +132,5 @@ function ExamplePicker() {
         ))}
       </ol>
     </div>
-  );
-}
-
-function Failed() {
-  return (
-    <Blank icon="warning" title="The examples cannot be read" isError>
-      <span>{store.catalogueFailure.value}</span>
-      <button class="btn" onClick={tryCatalogueAgain}>
-        Try again
-      </button>
-    </Blank>
   );
 }

@@ -1,4 +1,5 @@
 /** Lay out the inside of one group: boxes in layers, edges between them, ports at its border. */
+import { groupBy, obtain } from "../../data/collections";
 import type { Size } from "../pan-zoom";
 import { type Layers, type Line, makeLayers, orderArguments, type Vertex } from "./layers";
 import {
@@ -130,16 +131,10 @@ class Draft {
   }
 
   private port(kind: "in" | "out", source: number): Vertex {
-    const name = `${kind} ${source}`;
-    let vertex = this.vertexOf.get(name);
-    if (vertex === undefined) {
-      const order = kind === "in" ? -1 : Number.MAX_SAFE_INTEGER;
-      vertex = this.add({
-        kind, child: -1, source, order, isPinned: true, keys: [], names: "sources", width: 16, height: 0, center: 8,
-      });
-      this.vertexOf.set(name, vertex);
-    }
-    return vertex;
+    const order = kind === "in" ? -1 : Number.MAX_SAFE_INTEGER;
+    return obtain(this.vertexOf, `${kind} ${source}`, () =>
+      this.add({ kind, child: -1, source, order, isPinned: true, keys: [], names: "sources", width: 16, height: 0, center: 8 }),
+    );
   }
 
   addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition, lane = 0 }: Wire): void {
@@ -200,10 +195,9 @@ class Draft {
   shortenFanOut(): void {
     const isDense = this.lines.length > 2.5 * this.vertices.length;
     const chipOf = new Map<Vertex, Vertex>();
-    for (const fan of groupBy(this.lines, (line) => `${line.from.index} ${line.leaves}`)) {
+    for (const fan of groupBy(this.lines, (line) => `${line.from.index} ${line.leaves}`).values()) {
       for (const line of farReaders(fan, isDense ? 2 : 5, isDense ? 2 : 3)) {
-        const chip = chipOf.get(line.to) ?? this.addChip(line.to.order - 0.5, "sources");
-        chipOf.set(line.to, chip);
+        const chip = obtain(chipOf, line.to, () => this.addChip(line.to.order - 0.5, "sources"));
         this.name(chip, line.sources);
         line.from = chip;
         line.wantsLabel = false;
@@ -230,8 +224,7 @@ class Draft {
     const edges: number[] = [];
     const sources: number[] = [];
     for (const line of far) {
-      const chip = chipOf.get(line.from) ?? this.addChip(line.from.order + 0.5, "readers");
-      chipOf.set(line.from, chip);
+      const chip = obtain(chipOf, line.from, () => this.addChip(line.from.order + 0.5, "readers"));
       this.name(chip, line.edges.map((edge) => this.graph.edges[2 * edge + 1]!));
       this.name(gate, line.sources);
       for (const edge of line.edges) edges.push(edge);
@@ -312,17 +305,6 @@ function farReaders(fan: readonly Line[], fewReaders: number, nearRanks: number)
   return readers.slice(1).filter((line) => line.to.rank - line.from.rank > nearRanks);
 }
 
-function groupBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): Item[][] {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const name = nameOf(item);
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
-}
-
 // --- Say which layer each box of a group stands in.
 
 /** From this many readers on, a line that runs past many layers is there anyway. */
@@ -357,15 +339,13 @@ function findRanks(vertices: readonly Vertex[], lines: readonly Line[]): void {
 }
 
 class Links {
-  private readonly from = new Map<Vertex, Line[]>();
-  private readonly to = new Map<Vertex, Line[]>();
+  private readonly from: ReadonlyMap<Vertex, readonly Line[]>;
+  private readonly to: ReadonlyMap<Vertex, readonly Line[]>;
 
   constructor(lines: readonly Line[]) {
-    for (const line of lines) {
-      if (line.isBack) continue;
-      put(this.from, line.from, line);
-      put(this.to, line.to, line);
-    }
+    const forward = lines.filter((line) => !line.isBack);
+    this.from = groupBy(forward, (line) => line.from);
+    this.to = groupBy(forward, (line) => line.to);
   }
 
   leaving(vertex: Vertex): readonly Line[] {
@@ -375,12 +355,6 @@ class Links {
   reaching(vertex: Vertex): readonly Line[] {
     return this.to.get(vertex) ?? [];
   }
-}
-
-function put(lists: Map<Vertex, Line[]>, key: Vertex, line: Line): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [line]);
-  else list.push(line);
 }
 
 function rankFromTop(inOrder: readonly Vertex[], links: Links): number {

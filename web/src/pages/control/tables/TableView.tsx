@@ -1,5 +1,6 @@
 /** One table: its head with what can be done with it, and its rows. */
 import { computed, signal } from "@preact/signals";
+import { messageOf } from "../../../data/message-of";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { isConnected } from "../../../data/connection";
@@ -313,7 +314,7 @@ function SaveButton({ wish }: { wish: TableWish }) {
     setIsBusy(true);
     setProblem("");
     saveCsv(wish)
-      .catch((reason: unknown) => setProblem(reason instanceof Error ? reason.message : String(reason)))
+      .catch((reason: unknown) => setProblem(messageOf(reason)))
       .finally(() => setIsBusy(false));
   };
   return (

@@ -1,13 +1,14 @@
 /** The left panel: search, the tree of modules or what was found, and the figures of the pass. */
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShape } from "../../../data/format";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
 import { Blank, Skeletons } from "../../../ui/Blank";
+import { FilterField } from "../../../ui/FilterField";
 import { Icon } from "../../../ui/Icon";
 import { HidePanel } from "../../../ui/PanelPlace";
 import { VirtualList } from "../../../ui/VirtualList";
-import { actOn, placeSearch } from "../../../ui/keys";
+import { actOn } from "../../../ui/keys";
 import type { PassDocument, ScopeEntry } from "../../../wire";
 import { numCalls, PassReadout } from "./PassReadout";
 import { current, goToHit, hits, query, search, step } from "./node-search";
@@ -25,7 +26,16 @@ export function ModulesPanel() {
         <HidePanel side="left" label="Hide modules" />
       </div>
       <div class="pad-s">
-        <SearchField />
+        <FilterField
+          label="Find module or op"
+          placeholder="Find module or op"
+          value={query.value}
+          onChange={search}
+          onLeave={() => step(1)}
+          keys={({ shiftKey }) => ({ Enter: () => step(shiftKey ? -1 : 1), ArrowUp: () => step(-1) })}
+        >
+          <HitCount />
+        </FilterField>
       </div>
       {hierarchy === null ? (
         <TreeSkeleton />
@@ -47,45 +57,6 @@ function TreeSkeleton() {
   const isBusy = ["loading", "waiting"].includes(store.opening.value.state);
   if (!isBusy) return <div class="panel-body" />;
   return <Skeletons widths={WIDTHS} style="panel-body skeletons" label="Loading modules" />;
-}
-
-// --- The field to find a module or op.
-
-function SearchField() {
-  const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    placeSearch(field.current);
-    return () => placeSearch(null);
-  }, []);
-  const onKeyDown = (event: KeyboardEvent): boolean =>
-    actOn(event, {
-      Enter: () => step(event.shiftKey ? -1 : 1),
-      ArrowDown: () => step(1),
-      ArrowUp: () => step(-1),
-      Escape: () => {
-        if (query.value === "") field.current?.blur();
-        search("");
-      },
-    });
-  const isEmpty = query.value.trim() === "";
-  return (
-    <div class="search" role="search">
-      <Icon name="search" />
-      <input
-        ref={field}
-        class="input"
-        type="text"
-        placeholder="Find module or op"
-        aria-label="Find module or op"
-        autocomplete="off"
-        spellcheck={false}
-        value={query.value}
-        onInput={(event) => search(event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-      />
-      {isEmpty ? <kbd aria-hidden="true">/</kbd> : <HitCount />}
-    </div>
-  );
 }
 
 function HitCount() {

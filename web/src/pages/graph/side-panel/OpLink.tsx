@@ -1,7 +1,8 @@
 /** The name of an op, which selects it. */
 import * as store from "../../../data/store";
+import { Links } from "../../../plot/tensor/Facts";
 
-export function OpLink({ index, text }: { index: number; text?: string }) {
+export function OpLink({ index, text }: { index: number; text?: string | undefined }) {
   const op = store.document.value?.ops[index];
   const key = store.hierarchy.value?.nodeOfOp[index];
   if (op === undefined || key === undefined) return null;
@@ -15,6 +16,10 @@ export function OpLink({ index, text }: { index: number; text?: string }) {
       {text ?? op.label}
     </button>
   );
+}
+
+export function OpLinks({ indices, textOf }: { indices: readonly number[]; textOf?: (index: number) => string }) {
+  return <Links items={indices.map((index) => <OpLink index={index} text={textOf?.(index)} />)} />;
 }
 
 // --- The name of a module, which selects it.

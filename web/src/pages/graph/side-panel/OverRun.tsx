@@ -1,9 +1,11 @@
 /** What an op did over the whole run that its pass belongs to: its figures, and the series named after it. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../../data/format";
+import { askOf } from "../../../data/requests";
 import { addressOf } from "../../../data/route";
 import { colourOf, runsById, type RunSeries } from "../../../data/runs";
 import * as store from "../../../data/store";
+import { type Asked, useAsked } from "../../../data/useAsked";
 import { LineChart } from "../../../plot/LineChart";
 import { type Line, pointsKey, useSeries } from "../../../plot/lines";
 import { Section } from "../../../plot/tensor/Facts";
@@ -25,7 +27,7 @@ export function OverRun({ document, index }: Props) {
   if (pass === undefined || pass.run_id === "") return null;
   return (
     <Section title="Over the run" remark={runsById.value.get(pass.run_id)?.name}>
-      <OpFigures pass={pass} index={index} />
+      <OpFigures key={index} pass={pass} index={index} />
       <RunSeriesPart runId={pass.run_id} document={document} index={index} />
     </Section>
   );
@@ -33,8 +35,8 @@ export function OverRun({ document, index }: Props) {
 
 function OpFigures({ pass, index }: { pass: PassListing; index: number }) {
   usePassesWhileLive(pass.run_id);
-  const { answer, refusal } = useOpSeries(pass, index);
-  if (refusal !== "") return <p class="muted fs-2">{refusal}</p>;
+  const { value: answer, problem } = useOpSeries(pass, index);
+  if (problem !== "") return <p class="muted fs-2">{problem}</p>;
   if (answer === null) return null;
   const charts = figureCharts(answer);
   if (charts.length === 0) return <p class="muted fs-2">No figures of this op were kept with the passes.</p>;
@@ -66,36 +68,11 @@ function usePassesWhileLive(runId: string): void {
   }, [isOn]);
 }
 
-interface Found {
-  readonly answer: OpSeriesAnswer | null;
-  readonly refusal: string;
-}
-
-const NOTHING: Found = { answer: null, refusal: "" };
-
 /** Asked again when the run has more passes. */
-function useOpSeries({ id: passId, run_id: runId }: PassListing, op: number): Found {
-  const source = store.source.value;
-  const numPasses = (source?.passes.value ?? []).filter((pass) => pass.run_id === runId).length;
-  const [found, setFound] = useState(NOTHING);
-  useEffect(() => setFound(NOTHING), [runId, op]);
-  useEffect(() => {
-    if (source === null) return undefined;
-    let isWanted = true;
-    source.ask({ type: "op_series", pass_id: passId, op }).then(
-      ({ answer }) => {
-        if (isWanted && answer.type === "op_series") setFound({ answer, refusal: "" });
-      },
-      (reason: unknown) => {
-        if (isWanted)
-          setFound({ answer: null, refusal: reason instanceof Error ? reason.message : String(reason) });
-      },
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [source, passId, runId, op, numPasses]);
-  return found;
+function useOpSeries({ id: pass_id, run_id }: PassListing, op: number): Asked<OpSeriesAnswer> {
+  const numPasses = (store.source.value?.passes.value ?? []).filter((pass) => pass.run_id === run_id).length;
+  const ask = async (): Promise<OpSeriesAnswer> => (await askOf({ type: "op_series", pass_id, op }, "op_series")).answer;
+  return useAsked({ key: `${pass_id} ${op}`, version: String(numPasses), ask });
 }
 
 function summaryOf(title: string, { steps }: OpSeriesAnswer): string {

@@ -1,5 +1,6 @@
 /** The exercises: which one, what is typed, what was said of it, and how many hints were taken. */
 import { batch, computed, signal } from "@preact/signals";
+import { messageOf } from "../../../data/message-of";
 import * as page from "../../../data/store";
 import type { Exercise, Verdict } from "../../../wire";
 import { catalogue, pageMode } from "../store";
@@ -87,7 +88,7 @@ export async function checkAnswer(symbol: string): Promise<void> {
     const reply = await source.ask({ type: "exercise", exercise_id: now.id, answers: { [symbol]: answer } });
     if (reply.answer.type === "exercise") takeVerdicts(reply.answer.exercise, reply.answer.verdicts, key);
   } catch (reason) {
-    complaint.value = reason instanceof Error ? reason.message : String(reason);
+    complaint.value = messageOf(reason);
   } finally {
     checkingHole.value = "";
   }
@@ -126,6 +127,6 @@ export async function resetProgress(): Promise<void> {
       complaint.value = "";
     });
   } catch (reason) {
-    complaint.value = reason instanceof Error ? reason.message : String(reason);
+    complaint.value = messageOf(reason);
   }
 }

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatShape } from "../../../data/format";
 import * as page from "../../../data/store";
+import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
 import { paintValues, readPalette, type Scale, stepClass } from "../../../ui/colour-scale";
 import { followSize } from "../../../ui/useSize";
 import { FitButton, ZoomButtons } from "../../../ui/controls";
@@ -343,33 +344,13 @@ function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps)
   );
 }
 
-// --- A tensor with more numbers than cells have room for: a pixel for each.
-
-interface MiniPictureProps {
-  cells: Cells;
-  scale: Scale;
-  /** On screen; as on a card where it is not said. */
-  size?: { readonly width: number; readonly height: number };
-}
-
-function MiniPicture({ cells, scale, size = gridSize(cells) }: MiniPictureProps) {
-  const canvas = useRef<HTMLCanvasElement>(null);
+/** A tensor with more numbers than cells have room for: a pixel for each. */
+function MiniPicture({ cells, scale }: { cells: Cells; scale: Scale }) {
   const tick = page.themeTick.value;
-  const [columns, rows] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
-  useLayoutEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (context === null || context === undefined || cells.values.length < columns * rows) return;
-    const pixels = paintValues(numbersOf(cells), 0, columns, rows, scale, readPalette("div"));
-    context.putImageData(new ImageData(pixels, columns, rows), 0, 0);
-  }, [cells, scale.low, scale.high, tick]);
-  return (
-    <canvas
-      ref={canvas}
-      class="mini-picture"
-      width={columns}
-      height={rows}
-      style={{ width: `${size.width}px`, height: `${size.height}px` }}
-      aria-hidden="true"
-    />
-  );
+  const [width, height] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
+  const paint = (): Pixels | null =>
+    cells.values.length < width * height
+      ? null
+      : { width, height, pixels: paintValues(numbersOf(cells), 0, width, height, scale, readPalette("div")) };
+  return <PixelCanvas style="mini-picture" size={gridSize(cells)} paint={paint} depends={[cells, scale.low, scale.high, tick]} />;
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatClock, formatCount } from "../data/format";
 import { keyStep, type Moment, moved } from "../data/time-steps";
+import { Icon, type IconName } from "./Icon";
 import { usePageKeys } from "./keys";
 import "./time-bar.css";
 
@@ -59,7 +60,7 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
         disabled={!canFollow}
         onClick={() => onFollow(!isFollowing)}
       >
-        <TimeIcon name="follow" />
+        <Icon name="follow" />
         Follow
       </button>
       <input
@@ -126,7 +127,7 @@ interface ButtonsProps {
 
 /** To the ends, one step or ten on or back, and play. */
 export function StepButtons({ at, count, isPlaying, go, play, hasTens = false, isSmall = false }: ButtonsProps) {
-  const button = (name: TimeIconName, label: string, keys: string, isOff: boolean, press: () => void) => (
+  const button = (name: IconName, label: string, keys: string, isOff: boolean, press: () => void) => (
     <button
       class={isSmall ? "btn sm square" : "btn square"}
       aria-label={label}
@@ -136,18 +137,18 @@ export function StepButtons({ at, count, isPlaying, go, play, hasTens = false, i
       aria-disabled={isSmall ? undefined : isOff}
       onClick={press}
     >
-      <TimeIcon name={name} />
+      <Icon name={name} />
     </button>
   );
-  const to = (name: TimeIconName, label: string, keys: string, place: number) =>
+  const to = (name: IconName, label: string, keys: string, place: number) =>
     button(name, label, keys, count === 0 || place === at, () => go(place));
   return (
     <div class="group" role="group" aria-label="Step">
       {to("first", "First step", "Home", 0)}
       {hasTens && to("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
-      {to("back", "One step back", "←", moved(count, at, -1))}
-      {button(isPlaying ? "pause" : "play", isPlaying ? "Pause" : "Play", "Space", count < 2, play)}
-      {to("on", "One step on", "→", moved(count, at, 1))}
+      {to("left", "One step back", "←", moved(count, at, -1))}
+      {button(isPlaying ? "pause" : "go", isPlaying ? "Pause" : "Play", "Space", count < 2, play)}
+      {to("right", "One step on", "→", moved(count, at, 1))}
       {hasTens && to("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
       {to("last", "Last step", "End", count - 1)}
     </div>
@@ -163,34 +164,6 @@ export function usePlaying(isPlaying: boolean, step: () => void, every = PLAY_MS
     const timer = setInterval(() => latest.current(), every);
     return () => clearInterval(timer);
   }, [isPlaying]);
-}
-
-// --- The signs on the buttons of the time bar.
-
-const PATHS = {
-  first: "M4 4v8M12 4 8 8l4 4",
-  tenBack: "M8 4 4 8l4 4M12 4 8 8l4 4",
-  back: "m10 4-4 4 4 4",
-  on: "m6 4 4 4-4 4",
-  tenOn: "m4 4 4 4-4 4M8 4l4 4-4 4",
-  last: "M12 4v8M4 4l4 4-4 4",
-  follow: "M13 4v8M3 8h7M7 5l3 3-3 3",
-} as const;
-
-type TimeIconName = keyof typeof PATHS | "play" | "pause";
-
-function TimeIcon({ name }: { name: TimeIconName }) {
-  return (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      {name === "play" ? (
-        <path class="solid" d="M5 3.5v9l7-4.5z" />
-      ) : name === "pause" ? (
-        <path d="M5.5 4v8M10.5 4v8" />
-      ) : (
-        <path d={PATHS[name]} />
-      )}
-    </svg>
-  );
 }
 
 // --- A key of the page, as long as the part that has it is there, and nobody types.

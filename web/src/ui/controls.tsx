@@ -1,6 +1,7 @@
 /** What many parts of the page have to press: choices, tabs, zoom, limits. */
 import type { ComponentChildren, RefObject } from "preact";
 import { Icon } from "./Icon";
+import { type MapName, STEPS } from "./colour-scale";
 
 interface Props<Word extends string> {
   label: string;
@@ -75,23 +76,15 @@ export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor:
   return (
     <>
       <button class="btn quiet square" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
-        <Sign path="M3.5 8h9" />
+        <Icon name="minus" />
       </button>
       <span class="zoom-percent" aria-label="Zoom">
         {Math.round(scale * 100)} %
       </span>
       <button class="btn quiet square" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
-        <Sign path="M3.5 8h9M8 3.5v9" />
+        <Icon name="plus" />
       </button>
     </>
-  );
-}
-
-function Sign({ path }: { path: string }) {
-  return (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={path} />
-    </svg>
   );
 }
 
@@ -124,4 +117,15 @@ export function LimitField({ label, value, set, box }: LimitFieldProps) {
 /** Null for nothing, NaN for what is no number. */
 function typed(text: string): number | null {
   return text.trim() === "" ? null : Number(text.replaceAll("\u2212", "-"));
+}
+
+/** The colours of a scale, from its low end to its high one. */
+export function Ramp({ map }: { map: MapName }) {
+  return (
+    <div class="ramp" aria-hidden="true">
+      {Array.from({ length: STEPS[map] }, (_, step) => (
+        <i key={step} class={`${map === "div" ? "d" : "q"}${step}`} />
+      ))}
+    </div>
+  );
 }

@@ -11,6 +11,7 @@ import { panels, panelWidth } from "../../ui/panels";
 import type { Hole, Verdict } from "../../wire";
 import { LessonStage } from "./LessonStage";
 import { ReferenceLines } from "./ReferenceLines";
+import { RowList } from "./RowList";
 import { StepBar } from "./StepBar";
 import { followLearnAddress } from "./address";
 import {
@@ -231,13 +232,6 @@ function Next({ isSolved }: { isSolved: boolean }) {
 function ExerciseList() {
   const all = exercises.value;
   const now = all.findIndex(({ id }) => id === exercise.value?.id);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: all.length - 1 }[event.key];
-    const next = to === undefined ? undefined : all[Math.max(0, Math.min(all.length - 1, to))];
-    if (next === undefined) return;
-    event.preventDefault();
-    chooseExercise(next.id);
-  };
   return (
     <>
       <div class="panel-head ruled">
@@ -257,27 +251,18 @@ function ExerciseList() {
           {numSolved.value} of {all.length}
         </span>
       </div>
-      <ol
-        class="learn-steps exercise-list"
-        role="listbox"
-        aria-label="Exercises"
-        tabIndex={0}
-        aria-activedescendant={now < 0 ? undefined : `exercise-${now}`}
-        onKeyDown={onKeyDown}
-      >
-        {all.map(({ id, title, is_solved }, at) => (
-          <li key={id} id={`exercise-${at}`} role="option" aria-selected={at === now} title={title} onClick={() => chooseExercise(id)}>
-            <span class="line-no">{at + 1}</span>
-            <span class="grow clip">{title}</span>
-            {is_solved && (
-              <>
-                <Icon name="check" />
-                <span class="sr">solved</span>
-              </>
-            )}
-          </li>
-        ))}
-      </ol>
+      <RowList
+        label="Exercises"
+        name="exercise"
+        style="exercise-list"
+        rows={all.map(({ title, is_solved }) => ({
+          title,
+          words: <span class="grow clip">{title}</span>,
+          done: is_solved ? "solved" : "",
+        }))}
+        now={now}
+        choose={(at) => chooseExercise(all[at]!.id)}
+      />
       {numSolved.value > 0 && <Reset />}
     </>
   );

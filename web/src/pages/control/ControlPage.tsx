@@ -1,5 +1,5 @@
 /** A training in another process: what can be done with it, its parameters, and what is seen of it. */
-import type { RefObject } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { about, control, controls, failure, followControl } from "../../data/control";
 import { sentence } from "../../data/network/words";
@@ -26,8 +26,26 @@ export function ControlPage() {
     return () => stops.forEach((end) => end());
   }, [source]);
   usePageKeys(actOnKey);
-  if (controls.value?.length === 0) return <NothingHere />;
-  if (failure.value !== "") return <NotThere reason={failure.value} />;
+  if (controls.value?.length === 0) {
+    return (
+      <Instead>
+        <Blank icon="play" title="Nothing to control here">
+          <span>A training that can be stepped is named when the server is started:</span>
+          <pre>torcheer control examples/etra25.py:loop</pre>
+        </Blank>
+      </Instead>
+    );
+  }
+  if (failure.value !== "") {
+    return (
+      <Instead>
+        <Blank icon="warning" title="The training of this address is not here" isError>
+          <span>{failure.value}</span>
+          <span>Choose another one at the top.</span>
+        </Blank>
+      </Instead>
+    );
+  }
   return (
     <main class={`main control ${panels.value.width}`} style={{ "--left": `${panelWidth.value.left}px` }}>
       <h1 class="sr">Control</h1>
@@ -46,26 +64,12 @@ export function ControlPage() {
   );
 }
 
-function NothingHere() {
+/** What stands there where there is no training. */
+function Instead({ children }: { children: ComponentChildren }) {
   return (
     <main class="main control-nothing">
       <h1 class="sr">Control</h1>
-      <Blank icon="play" title="Nothing to control here">
-        <span>A training that can be stepped is named when the server is started:</span>
-        <pre>torcheer control examples/etra25.py:loop</pre>
-      </Blank>
-    </main>
-  );
-}
-
-function NotThere({ reason }: { reason: string }) {
-  return (
-    <main class="main control-nothing">
-      <h1 class="sr">Control</h1>
-      <Blank icon="warning" title="The training of this address is not here" isError>
-        <span>{reason}</span>
-        <span>Choose another one at the top.</span>
-      </Blank>
+      {children}
     </main>
   );
 }

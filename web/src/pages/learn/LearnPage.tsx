@@ -67,7 +67,9 @@ export function LearnPage() {
       {isExercises ? <ExerciseSheet /> : <LessonStage />}
       <PanelPlace side="right">{isExercises ? <ReferencePanel /> : <StepPanel />}</PanelPlace>
       {!isExercises && <StepBar />}
-      <LearnNews />
+      <div class="sr" role="status" aria-label="State of the steps">
+        {sentence()}
+      </div>
     </main>
   );
 }
@@ -91,14 +93,6 @@ function Modes() {
 }
 
 // --- Says aloud what the step is, for those who do not see it.
-
-function LearnNews() {
-  return (
-    <div class="sr" role="status" aria-label="State of the steps">
-      {sentence()}
-    </div>
-  );
-}
 
 function sentence(): string {
   const [node, step] = [store.currentNode.value, store.backwardStep.value];

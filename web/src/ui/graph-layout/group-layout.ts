@@ -36,6 +36,9 @@ export interface LaidOut {
   readonly outPorts: ReadonlyMap<number, number>;
 }
 
+/** Lines that move far sideways do so gently. */
+const MOST_BEND = 72;
+
 /** From this many values that leave a group on, they leave together. */
 const MANY_WAYS_OUT = 4;
 
@@ -64,7 +67,7 @@ export function layOutGroup(
   const isRoot = nodes[group]!.parent < 0;
   const top = isRoot ? 0 : SIZES.header;
   const width = draft.shiftIntoFrame(layers, isRoot ? SIZES.padding : nodes[group]!.titleWidth);
-  const { height, bends } = stackRows(layers, top, isRoot ? 0 : SIZES.padding);
+  const { height, bends } = stackRows(layers, top, isRoot ? 0 : SIZES.padding, graph.mostBend ?? MOST_BEND);
   return {
     layout: {
       id,

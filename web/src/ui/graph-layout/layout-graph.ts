@@ -49,6 +49,8 @@ export interface LayoutGraph {
   readonly words: readonly number[];
   /** Is every line drawn, however far it goes? Else chips stand for the ends of long ones. */
   readonly hasLongLines?: boolean;
+  /** How high the band is in which a line moves sideways, at most. */
+  readonly mostBend?: number;
 }
 
 /** A box on screen: x and y in the frame of its group; `inner` is the layout of its inside when it is open. */

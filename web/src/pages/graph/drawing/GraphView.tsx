@@ -61,7 +61,10 @@ export function GraphView() {
       <LegendBox />
       <Minimap />
       <LayoutBar />
-      <SelectionStatus />
+      {/* Says what is selected, for those who do not see it. */}
+      <div class="sr" role="status" aria-live="polite">
+        {selection.value}
+      </div>
     </div>
   );
 }
@@ -123,16 +126,6 @@ function startCanvas(canvas: HTMLCanvasElement): () => void {
     stopPointing();
     cancelAnimationFrame(waiting);
   };
-}
-
-// --- Says what is selected, for those who do not see it.
-
-function SelectionStatus() {
-  return (
-    <div class="sr" role="status" aria-live="polite">
-      {selection.value}
-    </div>
-  );
 }
 
 // --- The drawing and its selection in words, for those who do not see it.

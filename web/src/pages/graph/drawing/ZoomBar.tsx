@@ -16,7 +16,11 @@ export function ZoomBar() {
       <FitButton fit={fit} />
       <span class="sep" />
       <DepthSelect />
-      <Hidden />
+      {numHidden.value > 0 && (
+        <span class="graph-hidden muted" title="Ops inside closed modules">
+          {formatCount(numHidden.value)} hidden
+        </span>
+      )}
       <Switches />
     </div>
   );
@@ -45,15 +49,6 @@ function DepthSelect() {
         </option>
       ))}
     </select>
-  );
-}
-
-function Hidden() {
-  if (numHidden.value === 0) return null;
-  return (
-    <span class="graph-hidden muted" title="Ops inside closed modules">
-      {formatCount(numHidden.value)} hidden
-    </span>
   );
 }
 

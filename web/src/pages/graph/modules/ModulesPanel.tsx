@@ -133,22 +133,15 @@ function Hit({ hierarchy, hit, at, isCurrent }: HitProps) {
       data-key={hit}
     >
       <span class="mono clip hit-name">
-        <Marked text={place} />
+        {/* Where it is too long, its end stays. */}
+        <bdi class="marked" title={place}>
+          {markWords(place, query.value).map(({ text, isMarked }, nth) =>
+            isMarked ? <mark key={nth}>{text}</mark> : <span key={nth}>{text}</span>,
+          )}
+        </bdi>
       </span>
       <span class="type clip">{what}</span>
     </div>
-  );
-}
-
-// --- A text in which the words that are searched for are marked. Where it is too long, its end stays.
-
-function Marked({ text }: { text: string }) {
-  return (
-    <bdi class="marked" title={text}>
-      {markWords(text, query.value).map(({ text: part, isMarked }, at) =>
-        isMarked ? <mark key={at}>{part}</mark> : <span key={at}>{part}</span>,
-      )}
-    </bdi>
   );
 }
 

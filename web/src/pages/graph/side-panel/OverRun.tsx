@@ -1,9 +1,9 @@
 /** What an op did over the whole run that its pass belongs to: its figures, and the series named after it. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../../data/format";
 import { askOf } from "../../../data/requests";
 import { addressOf } from "../../../data/route";
-import { colourOf, runsById, type RunSeries } from "../../../data/runs";
+import { colourOf, index as runIndex, isChosen, runsById, type RunSeries, seriesKey } from "../../../data/runs";
 import * as store from "../../../data/store";
 import { type Asked, useAsked } from "../../../data/useAsked";
 import { LineChart } from "../../../plot/LineChart";
@@ -11,7 +11,6 @@ import { type Line, pointsKey, useSeries } from "../../../plot/lines";
 import { Section } from "../../../plot/tensor/Facts";
 import { isLive } from "../../../ui/run-states";
 import type { OpSeriesAnswer, PassDocument, PassListing, SeriesListing } from "../../../wire";
-import { useRunIndex } from "./useRunIndex";
 
 const HEIGHT = 88;
 const LOOK_AGAIN_MS = 3000;
@@ -183,6 +182,36 @@ function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
       )}
     </>
   );
+}
+
+/** The series of one run, also where it is not among the chosen ones. */
+const NO_SERIES: RunSeries = new Map();
+
+function useRunIndex(runId: string): RunSeries {
+  const source = store.source.value;
+  const isFollowed = isChosen(runId);
+  const [own, setOwn] = useState(NO_SERIES);
+  useEffect(() => {
+    if (source === null || isFollowed || runId === "") return undefined;
+    let known: ReadonlyMap<string, SeriesListing> = NO_SERIES;
+    return source.follow(
+      { type: "index", run_ids: [runId] },
+      {
+        hear: ({ answer }) => {
+          if (answer.type !== "index") return;
+          for (const { run_id, is_all, series } of answer.runs) {
+            if (run_id !== runId) continue;
+            const next = new Map(is_all ? [] : known);
+            for (const one of series) next.set(seriesKey(one.kind, one.name), one);
+            known = next;
+          }
+          setOwn(known);
+        },
+        refuse: () => undefined, // then nothing is known of it
+      },
+    );
+  }, [source, runId, isFollowed]);
+  return isFollowed ? (runIndex.value.get(runId) ?? NO_SERIES) : own;
 }
 
 function hasWatched(series: RunSeries): boolean {

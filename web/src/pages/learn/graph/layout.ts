@@ -26,8 +26,10 @@ export interface GraphLayout {
   readonly bounds: Rect;
 }
 
+/** Low, so that a lesson fits on the page. */
+const MOST_BEND = 12;
 /** Above and below; at the sides the layout has its own. */
-const MARGIN = 8;
+const MARGIN = 4;
 
 /** A node of the layout that holds them all, and one for each value, in which a card is a closed box. */
 function graphOf(nodes: readonly LearnNode[]): LayoutGraph {
@@ -42,7 +44,7 @@ function graphOf(nodes: readonly LearnNode[]): LayoutGraph {
   const edges = nodes.flatMap(({ id, parents }) => parents.flatMap((parent) => [parent + 1, id + 1]));
   const slots = nodes.flatMap(({ parents }) => parents.map((_, at) => at));
   return {
-    nodes: [all, ...cards], edges, firstCondition: slots.length, slots, words: slots.map(() => 0), hasLongLines: true,
+    nodes: [all, ...cards], edges, firstCondition: slots.length, slots, words: slots.map(() => 0), hasLongLines: true, mostBend: MOST_BEND,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Where the drawing is looked at from: it fits, zooms, and follows the step. */
 import { batch, computed, signal } from "@preact/signals";
-import { type Camera, centred, clampScale, kept, panned, type Rect, type Size, zoomedAt } from "../../../ui/pan-zoom";
+import { type Camera, centred, fitted as fittedWithin, kept, panned, type Rect, type Size, zoomedAt } from "../../../ui/pan-zoom";
 import { lesson } from "../store";
 import { layOut } from "./layout";
 
@@ -13,7 +13,7 @@ export const isHeld = signal(false);
 /** Did somebody move it? Then it is not fitted again by itself. */
 let isByHand = false;
 
-const MARGIN = 16;
+const MARGIN = { side: 16, top: 16, bottom: 16 } as const;
 /** What is brought into view keeps this far from the edges. */
 const CLEAR = 32;
 /** Smaller, nothing can be read: then only a part is shown. */
@@ -28,8 +28,7 @@ export function fit(): void {
 }
 
 export function fitted(bounds: Rect, size: Size): Camera {
-  const [across, down] = [(size.width - 2 * MARGIN) / bounds.width, (size.height - 2 * MARGIN) / bounds.height];
-  return centred(bounds, size, clampScale(Math.min(1, across, down)));
+  return fittedWithin(bounds, size, MARGIN);
 }
 
 /** A new drawing, or a window of another size: all of it where it can be read, else what is gone through now. */

@@ -18,3 +18,67 @@ export function Blank({ icon, title, isError = false, children }: Props) {
     </div>
   );
 }
+
+interface FailedProps {
+  title: string;
+  reason: string;
+  retry: () => void;
+}
+
+/** What could not be had, why, and once more. */
+export function Failed({ title, reason, retry }: FailedProps) {
+  return (
+    <Blank icon="warning" title={title} isError>
+      <span>{reason}</span>
+      <button class="btn" onClick={retry}>
+        Try again
+      </button>
+    </Blank>
+  );
+}
+
+interface BusyProps {
+  title: string;
+  /** Of the bar; what it says as long as nothing else is given. */
+  label?: string;
+  style?: string;
+  children?: ComponentChildren;
+}
+
+/** What stands there while something is made that takes its time. */
+export function Busy({ title, label = title, style = "late", children }: BusyProps) {
+  return (
+    <div class={`blank ${style}`} aria-busy="true">
+      <b>{title}</b>
+      <MovingBar label={label} />
+      {children}
+    </div>
+  );
+}
+
+export function MovingBar({ label, style = "" }: { label: string; style?: string }) {
+  return (
+    <div class={`bar moving ${style}`} role="progressbar" aria-label={label}>
+      <i />
+    </div>
+  );
+}
+
+interface SkeletonsProps {
+  /** In pixels, or as CSS has them. */
+  widths: readonly (number | string)[];
+  style?: string;
+  /** What is on its way, where that is not said elsewhere. */
+  label?: string;
+}
+
+/** Grey lines in the place of those that are on their way. */
+export function Skeletons({ widths, style = "skeletons late", label }: SkeletonsProps) {
+  return (
+    <div class={style} aria-busy={label !== undefined} aria-hidden={label === undefined} aria-label={label}>
+      {widths.map((width, at) => (
+        <i key={at} class="skeleton" style={{ width: typeof width === "number" ? `${width}px` : width }} />
+      ))}
+    </div>
+  );
+}

@@ -1,33 +1,33 @@
 /** A field that filters what stands below it. The key for it is a slash. */
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "./Icon";
-import { placeSearch } from "./keys";
+import { actOn, placeSearch } from "./keys";
 
 interface Props {
   label: string;
   placeholder: string;
   value: string;
   /** What is wrong with the text, for the reader. */
-  problem: string;
+  problem?: string;
   onChange: (text: string) => void;
   /** Go on to what was found. */
   onLeave: () => void;
+  /** What else keys do. */
+  keys?: (event: KeyboardEvent) => Readonly<Record<string, () => void>>;
+  /** At its end, where something is typed: what was found. Else a button that clears it. */
+  children?: ComponentChildren;
 }
 
-export function FilterField({ label, placeholder, value, problem, onChange, onLeave }: Props) {
+export function FilterField({ label, placeholder, value, problem = "", onChange, onLeave, keys, children }: Props) {
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
     placeSearch(field.current);
     return () => placeSearch(null);
   }, []);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (!["ArrowDown", "Enter", "Escape"].includes(event.key)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (event.key !== "Escape") onLeave();
-    else if (value === "") field.current?.blur();
-    else onChange("");
-  };
+  const leave = (): void => (value === "" ? field.current?.blur() : onChange(""));
+  const onKeyDown = (event: KeyboardEvent): boolean =>
+    actOn(event, { ArrowDown: onLeave, Enter: onLeave, Escape: leave, ...keys?.(event) });
   return (
     <div class="search" role="search">
       <Icon name="search" />
@@ -45,12 +45,14 @@ export function FilterField({ label, placeholder, value, problem, onChange, onLe
         onInput={(event) => onChange(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      {value === "" ? (
+      {value.trim() === "" ? (
         <kbd aria-hidden="true">/</kbd>
       ) : (
-        <button class="btn quiet clear" aria-label="Clear the filter" onClick={() => onChange("")}>
-          <Icon name="close" />
-        </button>
+        (children ?? (
+          <button class="btn quiet clear" aria-label="Clear the filter" onClick={() => onChange("")}>
+            <Icon name="close" />
+          </button>
+        ))
       )}
       {problem !== "" && (
         <span class="hint filter-problem" role="status">

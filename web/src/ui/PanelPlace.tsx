@@ -1,7 +1,10 @@
 /** A panel beside the drawing, a rail that opens it, or a sheet over the drawing. */
 import type { ComponentChildren } from "preact";
 import { Icon } from "./Icon";
+import { Separator } from "./Separator";
 import { panelName, panels, panelWidth, resizePanel, setPanel, type Side, WIDTH_LIMITS } from "./panels";
+
+const KEY_STEP = 16;
 
 interface Props {
   side: Side;
@@ -15,7 +18,16 @@ export function PanelPlace({ side, children }: Props) {
   return (
     <div class={`dock ${side}`}>
       {children}
-      <Resizer side={side} />
+      <Separator
+        style={`resizer ${side}`}
+        label={`Width of ${panelName(side)?.phrase ?? "the panel"}`}
+        size={panelWidth.value[side]}
+        least={WIDTH_LIMITS.min}
+        most={WIDTH_LIMITS.max}
+        perPixel={() => (side === "left" ? 1 : -1)}
+        keyStep={KEY_STEP}
+        resize={(size) => resizePanel(side, size)}
+      />
     </div>
   );
 }
@@ -39,49 +51,14 @@ function Rail({ side }: { side: Side }) {
   );
 }
 
-// --- The edge between a panel and the drawing: drag it, or move it with the arrow keys.
+// --- Hides a panel again, where the page is not wide enough for all of them.
 
-const KEY_STEP = 16;
-
-function Resizer({ side }: { side: Side }) {
-  const width = panelWidth.value[side];
-  const sign = side === "left" ? 1 : -1;
-  const onPointerDown = (event: PointerEvent): void => {
-    if (!(event.currentTarget instanceof HTMLElement)) return;
-    event.preventDefault();
-    const handle = event.currentTarget;
-    const [startX, startWidth] = [event.clientX, width];
-    handle.setPointerCapture(event.pointerId);
-    const onMove = (move: PointerEvent): void =>
-      resizePanel(side, startWidth + sign * (move.clientX - startX));
-    const onUp = (): void => {
-      handle.removeEventListener("pointermove", onMove);
-      handle.removeEventListener("pointerup", onUp);
-      handle.removeEventListener("pointercancel", onUp);
-    };
-    handle.addEventListener("pointermove", onMove);
-    handle.addEventListener("pointerup", onUp);
-    handle.addEventListener("pointercancel", onUp);
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const steps: Record<string, number> = { ArrowRight: sign * KEY_STEP, ArrowLeft: -sign * KEY_STEP };
-    const step = steps[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    resizePanel(side, width + step);
-  };
+export function HidePanel({ side, label, isAlways = false, style = "" }: { side: Side; label: string; isAlways?: boolean; style?: string }) {
+  const isWide = panels.value.width === "wide";
+  if (isWide && !isAlways) return null;
   return (
-    <div
-      class={`resizer ${side}`}
-      role="separator"
-      tabIndex={0}
-      aria-orientation="vertical"
-      aria-label={`Width of ${panelName(side)?.phrase ?? "the panel"}`}
-      aria-valuenow={width}
-      aria-valuemin={WIDTH_LIMITS.min}
-      aria-valuemax={WIDTH_LIMITS.max}
-      onPointerDown={onPointerDown}
-      onKeyDown={onKeyDown}
-    />
+    <button class={`btn quiet square ${style}`} aria-label={label} title={isAlways ? label : undefined} onClick={() => setPanel(side, false)}>
+      <Icon name={isWide ? "hideLeft" : "close"} />
+    </button>
   );
 }

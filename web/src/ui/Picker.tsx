@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./Icon";
+import { actOn } from "./keys";
 import { useRowsInView } from "./scroll";
 
 interface Props {
@@ -20,24 +21,19 @@ interface Props {
 }
 
 export function Picker({ label, options, chosen, from = chosen, choose, onOpen, children }: Props) {
-  const [isOpen, setIsOpen] = useState(false);
-  const box = useRef<HTMLDivElement>(null);
-  useCloseOutside(box, isOpen, () => setIsOpen(false));
-  const close = (): void => {
-    setIsOpen(false);
-    box.current?.querySelector("button")?.focus();
-  };
-  const flip = (): void => {
-    if (!isOpen) onOpen?.();
-    setIsOpen(!isOpen);
-  };
   return (
-    <div class="picker" ref={box}>
-      <button class="btn quiet subject" aria-haspopup="listbox" aria-expanded={isOpen} onClick={flip}>
-        {children}
-        <Icon name="down" />
-      </button>
-      {isOpen && (
+    <Opener
+      style="btn quiet subject"
+      popup="listbox"
+      onOpen={onOpen}
+      button={
+        <>
+          {children}
+          <Icon name="down" />
+        </>
+      }
+    >
+      {(close) => (
         <OptionList
           label={label}
           options={options()}
@@ -50,6 +46,44 @@ export function Picker({ label, options, chosen, from = chosen, choose, onOpen, 
           }}
         />
       )}
+    </Opener>
+  );
+}
+
+interface OpenerProps {
+  style: string;
+  popup: "listbox" | "dialog";
+  button: ComponentChildren;
+  onOpen?: (() => void) | undefined;
+  children: (close: () => void) => ComponentChildren;
+}
+
+/** A button with something under it, as long as that is open: until Escape, or a press outside. */
+function Opener({ style, popup, button, onOpen, children }: OpenerProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const onPointerDown = (event: PointerEvent): void => {
+      if (event.target instanceof Node && box.current?.contains(event.target) === false) setIsOpen(false);
+    };
+    addEventListener("pointerdown", onPointerDown);
+    return () => removeEventListener("pointerdown", onPointerDown);
+  }, [isOpen]);
+  const close = (): void => {
+    setIsOpen(false);
+    box.current?.querySelector("button")?.focus();
+  };
+  const flip = (): void => {
+    if (!isOpen) onOpen?.();
+    setIsOpen(!isOpen);
+  };
+  return (
+    <div class="picker" ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
+      <button class={style} aria-haspopup={popup} aria-expanded={isOpen} onClick={flip}>
+        {button}
+      </button>
+      {isOpen && children(close)}
     </div>
   );
 }
@@ -88,16 +122,20 @@ function OptionList({ label, options, chosen, from = chosen, onChoose, onClose }
   // At once: the next key is for the list.
   useLayoutEffect(() => list.current?.focus(), []);
   useEffect(() => reveal(active), [active]);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const to = target(options, active, event.key);
+  const press = (): void => {
     const id = options[active]?.id ?? null;
-    if (to !== null) setActive(to);
-    else if (event.key === "Escape") onClose();
-    else if (event.key !== "Enter" && event.key !== " ") return;
-    else if (id !== null) onChoose(id);
-    event.preventDefault();
-    event.stopPropagation();
+    if (id !== null) onChoose(id);
   };
+  const onKeyDown = (event: KeyboardEvent): boolean =>
+    actOn(event, {
+      ArrowDown: () => setActive(next(options, active, 1)),
+      ArrowUp: () => setActive(next(options, active, -1)),
+      Home: () => setActive(next(options, -1, 1)),
+      End: () => setActive(next(options, options.length, -1)),
+      Escape: onClose,
+      Enter: press,
+      " ": press,
+    });
   const name = (at: number): string => `${label.toLowerCase()}-${at}`;
   return (
     <ul
@@ -150,14 +188,6 @@ function Words({ option }: { option: Option }) {
   );
 }
 
-/** The row that a key leads to; null where it leads to none. */
-function target(options: readonly Option[], active: number, key: string): number | null {
-  if (key === "ArrowDown") return next(options, active, 1);
-  if (key === "ArrowUp") return next(options, active, -1);
-  if (key === "Home") return next(options, -1, 1);
-  return key === "End" ? next(options, options.length, -1) : null;
-}
-
 /** The next to choose from a row on, over headings; the same row where there is none. */
 function next(options: readonly Option[], from: number, by: number): number {
   for (let at = from + by; at >= 0 && at < options.length; at += by) if (options[at]!.id !== null) return at;
@@ -178,47 +208,13 @@ interface PopoverProps {
 }
 
 export function Popover({ label, button, children }: PopoverProps) {
-  const [isOpen, setIsOpen] = useState(false);
-  const box = useRef<HTMLDivElement>(null);
-  useCloseOutside(box, isOpen, () => setIsOpen(false));
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || !isOpen) return;
-    event.preventDefault();
-    event.stopPropagation();
-    setIsOpen(false);
-    box.current?.querySelector("button")?.focus();
-  };
   return (
-    <div class="picker" ref={box} onKeyDown={onKeyDown}>
-      <button
-        class="btn quiet"
-        aria-haspopup="dialog"
-        aria-expanded={isOpen}
-        onClick={() => setIsOpen(!isOpen)}
-      >
-        {button}
-      </button>
-      {isOpen && (
+    <Opener style="btn quiet" popup="dialog" button={button}>
+      {() => (
         <div class="popover" role="dialog" aria-label={label}>
           {children}
         </div>
       )}
-    </div>
+    </Opener>
   );
-}
-
-/** Call `close` when the pointer is pressed anywhere else. */
-function useCloseOutside(
-  box: { current: HTMLElement | null },
-  isOpen: boolean,
-  close: () => void,
-): void {
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    const onPointerDown = (event: PointerEvent): void => {
-      if (event.target instanceof Node && box.current?.contains(event.target) === false) close();
-    };
-    addEventListener("pointerdown", onPointerDown);
-    return () => removeEventListener("pointerdown", onPointerDown);
-  }, [isOpen]);
 }

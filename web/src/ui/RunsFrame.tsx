@@ -5,13 +5,13 @@ import { formatCount } from "../data/format";
 import { addressOf, param, route, setParams, type View } from "../data/route";
 import * as runs from "../data/runs";
 import type { RecordKind, RunListing } from "../wire";
-import { Blank } from "./Blank";
+import { Blank, Failed, Skeletons } from "./Blank";
 import { FilterField } from "./FilterField";
 import { Icon } from "./Icon";
-import { PanelPlace } from "./PanelPlace";
+import { HidePanel, PanelPlace } from "./PanelPlace";
 import { Snippet } from "./Snippet";
 import { StateBadge } from "./StateBadge";
-import { panels, panelWidth, setPanel } from "./panels";
+import { panels, panelWidth } from "./panels";
 import { parseFilter } from "./run-filter";
 import { shownState } from "./run-states";
 import { useRowsInView, useScrollMemory } from "./scroll";
@@ -106,14 +106,7 @@ function standIn(isForAll: boolean): ComponentChildren {
   }
   if (listing.state === "waiting") return <Waiting />;
   if (listing.state === "failed") {
-    return (
-      <Blank icon="warning" title="The runs cannot be read" isError>
-        <span>{listing.reason}</span>
-        <button class="btn" onClick={runs.retry.value}>
-          Try again
-        </button>
-      </Blank>
-    );
+    return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
   return (
     <Blank icon="search" title="No runs yet">
@@ -169,11 +162,7 @@ function RunList() {
         <h2>Runs</h2>
         <span class="muted fs-2 clip">{saidChosen(runs.chosen.value.length, all.length)}</span>
         <span class="grow" />
-        {panels.value.width !== "wide" && (
-          <button class="btn quiet square" aria-label="Hide runs" onClick={() => setPanel("left", false)}>
-            <Icon name="close" />
-          </button>
-        )}
+        <HidePanel side="left" label="Hide runs" />
       </div>
       <div class="pad-s">
         <FilterField
@@ -186,7 +175,7 @@ function RunList() {
         />
       </div>
       <div class="run-rows" ref={box}>
-        {all.length === 0 && runs.listing.value.state === "waiting" && <Skeleton />}
+        {all.length === 0 && runs.listing.value.state === "waiting" && <Skeletons widths={[120, 96, 140, 104]} />}
         <ul
           aria-label="Runs"
           style={{ height: `${shown.length * ROW_HEIGHT}px`, paddingTop: `${first * ROW_HEIGHT}px` }}
@@ -230,16 +219,6 @@ function moveFocus(event: KeyboardEvent): void {
   if (next === undefined) return;
   event.preventDefault();
   next.focus();
-}
-
-function Skeleton() {
-  return (
-    <div class="skeletons late" aria-hidden="true">
-      {[120, 96, 140, 104].map((width) => (
-        <i key={width} class="skeleton" style={{ width: `${width}px` }} />
-      ))}
-    </div>
-  );
 }
 
 // --- One run of the list: its box, its colour, its name, and how it stands where that matters.

@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatClock, formatCount } from "../data/format";
 import { keyStep, type Moment, moved } from "../data/time-steps";
-import { isForField } from "./keys";
+import { Icon, type IconName } from "./Icon";
+import { usePageKeys } from "./keys";
 import "./time-bar.css";
 
 interface Props {
@@ -34,7 +35,10 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
     setIsPlaying(!isPlaying);
   };
   usePlaying(isPlaying, () => (at < count - 1 ? onGo(at + 1) : setIsPlaying(false)));
-  useTimeKeys((event) => {
+  usePageKeys((event) => {
+    // A button that has the focus is pressed by the space bar; a picture is not.
+    const pressed = event.target instanceof HTMLElement ? event.target.closest("button, a, [role]:not([role=img])") : null;
+    if (event.key === " " && pressed !== null) return false;
     const to = keyStep(event, at, count);
     if (to === null) return false;
     if (to === "play") play();
@@ -46,36 +50,9 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
   });
   const now = moments[at];
   if (now === undefined) return null;
-  const button = (name: TimeIconName, label: string, keys: string, to: number) => (
-    <button
-      class="btn sm square"
-      aria-label={label}
-      title={`${label} (${keys})`}
-      disabled={to === at}
-      onClick={() => go(to)}
-    >
-      <TimeIcon name={name} />
-    </button>
-  );
   return (
     <div class="timebar" role="toolbar" aria-label="Steps">
-      <div class="group">
-        {button("first", "First step", "Home", 0)}
-        {button("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
-        {button("back", "One step back", "←", moved(count, at, -1))}
-        <button
-          class="btn sm square"
-          aria-label={isPlaying ? "Pause" : "Play"}
-          title={isPlaying ? "Pause (Space)" : "Play (Space)"}
-          disabled={count < 2}
-          onClick={play}
-        >
-          <TimeIcon name={isPlaying ? "pause" : "play"} />
-        </button>
-        {button("on", "One step on", "→", moved(count, at, 1))}
-        {button("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
-        {button("last", "Last step", "End", count - 1)}
-      </div>
+      <StepButtons at={at} count={count} isPlaying={isPlaying} go={go} play={play} hasTens isSmall />
       <button
         class="btn sm"
         aria-pressed={isFollowing}
@@ -83,7 +60,7 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
         disabled={!canFollow}
         onClick={() => onFollow(!isFollowing)}
       >
-        <TimeIcon name="follow" />
+        <Icon name="follow" />
         Follow
       </button>
       <input
@@ -137,76 +114,64 @@ function Counters({ counters }: { counters: NonNullable<Props["counters"]> }) {
   );
 }
 
-/** One more step each quarter of a second; the next begins when the last was taken. */
-function usePlaying(isPlaying: boolean, step: () => void): void {
+interface ButtonsProps {
+  /** From 0. */
+  at: number;
+  count: number;
+  isPlaying: boolean;
+  go: (to: number) => void;
+  play: () => void;
+  hasTens?: boolean;
+  isSmall?: boolean;
+}
+
+/** To the ends, one step or ten on or back, and play. */
+export function StepButtons({ at, count, isPlaying, go, play, hasTens = false, isSmall = false }: ButtonsProps) {
+  const button = (name: IconName, label: string, keys: string, isOff: boolean, press: () => void) => (
+    <button
+      class={isSmall ? "btn sm square" : "btn square"}
+      aria-label={label}
+      title={`${label} (${keys})`}
+      // Small ones are many: what leads nowhere is passed over. Large ones keep the focus.
+      disabled={isSmall && isOff}
+      aria-disabled={isSmall ? undefined : isOff}
+      onClick={press}
+    >
+      <Icon name={name} />
+    </button>
+  );
+  const to = (name: IconName, label: string, keys: string, place: number) =>
+    button(name, label, keys, count === 0 || place === at, () => go(place));
+  return (
+    <div class="group" role="group" aria-label="Step">
+      {to("first", "First step", "Home", 0)}
+      {hasTens && to("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
+      {to("left", "One step back", "←", moved(count, at, -1))}
+      {button(isPlaying ? "pause" : "go", isPlaying ? "Pause" : "Play", "Space", count < 2, play)}
+      {to("right", "One step on", "→", moved(count, at, 1))}
+      {hasTens && to("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
+      {to("last", "Last step", "End", count - 1)}
+    </div>
+  );
+}
+
+/** One more step each so often; the next begins when the last was taken. */
+export function usePlaying(isPlaying: boolean, step: () => void, every = PLAY_MS): void {
   const latest = useRef(step);
   latest.current = step;
   useEffect(() => {
     if (!isPlaying) return undefined;
-    const timer = setInterval(() => latest.current(), PLAY_MS);
+    const timer = setInterval(() => latest.current(), every);
     return () => clearInterval(timer);
   }, [isPlaying]);
-}
-
-/** Keys that no other part has taken. */
-function useTimeKeys(handle: (event: KeyboardEvent) => boolean): void {
-  const latest = useRef(handle);
-  latest.current = handle;
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
-      if (isOther || isForField(event)) return;
-      // A button that has the focus is pressed by the space bar; a picture is not.
-      const pressed = event.target instanceof HTMLElement ? event.target.closest("button, a, [role]") : null;
-      if (event.key === " " && pressed !== null && pressed.getAttribute("role") !== "img") return;
-      if (latest.current(event)) event.preventDefault();
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, []);
-}
-
-// --- The signs on the buttons of the time bar.
-
-const PATHS = {
-  first: "M4 4v8M12 4 8 8l4 4",
-  tenBack: "M8 4 4 8l4 4M12 4 8 8l4 4",
-  back: "m10 4-4 4 4 4",
-  on: "m6 4 4 4-4 4",
-  tenOn: "m4 4 4 4-4 4M8 4l4 4-4 4",
-  last: "M12 4v8M4 4l4 4-4 4",
-  follow: "M13 4v8M3 8h7M7 5l3 3-3 3",
-} as const;
-
-export type TimeIconName = keyof typeof PATHS | "play" | "pause";
-
-export function TimeIcon({ name }: { name: TimeIconName }) {
-  return (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      {name === "play" ? (
-        <path class="solid" d="M5 3.5v9l7-4.5z" />
-      ) : name === "pause" ? (
-        <path d="M5.5 4v8M10.5 4v8" />
-      ) : (
-        <path d={PATHS[name]} />
-      )}
-    </svg>
-  );
 }
 
 // --- A key of the page, as long as the part that has it is there, and nobody types.
 
 export function useKey(key: string, action: () => void): void {
-  const latest = useRef(action);
-  latest.current = action;
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
-      if (isOther || event.key !== key || isForField(event)) return;
-      event.preventDefault();
-      latest.current();
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, [key]);
+  usePageKeys((event) => {
+    if (event.key !== key) return false;
+    action();
+    return true;
+  });
 }

@@ -1,7 +1,7 @@
 /** A list of rows of one height, of which only those in view are in the page when there are many. */
-import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { rowsInView, scrollFor } from "./visible-rows";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useRowsInView } from "./scroll";
 
 export const ROW_HEIGHT = 24;
 
@@ -13,44 +13,18 @@ interface Props {
   label: string;
   id: string;
   renderRow: (at: number) => ComponentChildren;
-  onKeyDown: (event: KeyboardEvent) => void;
+  onKeyDown: (event: KeyboardEvent) => unknown;
   activeId: string | undefined;
 }
 
 export function VirtualList({ count, active, role, label, id, renderRow, onKeyDown, activeId }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null) return undefined;
-    const measure = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
+  const { first, end, reveal } = useRowsInView(box, count, ROW_HEIGHT);
   useEffect(() => {
-    const element = box.current;
-    if (element === null || active < 0) return;
-    const to = scrollFor(active, ROW_HEIGHT, element.scrollTop, element.clientHeight);
-    if (to !== null) element.scrollTop = to;
+    if (active >= 0) reveal(active);
   }, [active, count]);
-  const { first, end } = rowsInView(count, ROW_HEIGHT, view.top, view.height);
-  const rows: JSX.Element[] = [];
-  for (let at = first; at < end; at++)
-    rows.push(
-      <li key={at} role="presentation">
-        {renderRow(at)}
-      </li>,
-    );
   return (
-    <div
-      class="panel-body"
-      ref={box}
-      onScroll={(event) =>
-        setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })
-      }
-    >
+    <div class="panel-body" ref={box}>
       <ul
         class="rows"
         id={id}
@@ -61,7 +35,11 @@ export function VirtualList({ count, active, role, label, id, renderRow, onKeyDo
         onKeyDown={onKeyDown}
         style={{ height: `${count * ROW_HEIGHT}px`, paddingTop: `${first * ROW_HEIGHT}px` }}
       >
-        {rows}
+        {Array.from({ length: end - first }, (_, nth) => (
+          <li key={first + nth} role="presentation">
+            {renderRow(first + nth)}
+          </li>
+        ))}
       </ul>
     </div>
   );

@@ -1,6 +1,7 @@
-/** A few choices of which one holds, on one line. */
+/** What many parts of the page have to press: choices, tabs, zoom, limits. */
 import type { ComponentChildren, RefObject } from "preact";
 import { Icon } from "./Icon";
+import { type MapName, STEPS } from "./colour-scale";
 
 interface Props<Word extends string> {
   label: string;
@@ -12,11 +13,28 @@ interface Props<Word extends string> {
   isWide?: boolean;
 }
 
-export function Segments<Word extends string>({ label, words, chosen, choose, isWide = false }: Props<Word>) {
+/** A few choices of which one holds, on one line. */
+export function Segments<Word extends string>({ isWide = false, ...props }: Props<Word>) {
+  return <OneOf {...props} style={isWide ? "seg wide" : "seg"} />;
+}
+
+interface TabsProps<Word extends string> extends Omit<Props<Word>, "isWide"> {
+  style: string;
+  /** The id of what they switch. */
+  panel?: string;
+}
+
+/** What is shown of several, of which each has a name at its top. */
+export function Tabs<Word extends string>(props: TabsProps<Word>) {
+  return <OneOf {...props} isTabs />;
+}
+
+function OneOf<Word extends string>({ label, words, chosen, choose, style, panel, isTabs = false }: TabsProps<Word> & { isTabs?: boolean }) {
   const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const by = { ArrowRight: 1, ArrowLeft: -1, ...(isTabs ? {} : { ArrowDown: 1, ArrowUp: -1 }) }[event.key];
     if (by === undefined) return;
     event.preventDefault();
+    if (isTabs) event.stopPropagation();
     const at = words.findIndex(([word]) => word === chosen);
     const next = words[(at + by + words.length) % words.length];
     if (next === undefined) return;
@@ -25,12 +43,13 @@ export function Segments<Word extends string>({ label, words, chosen, choose, is
     group.querySelectorAll("button")[words.indexOf(next)]?.focus();
   };
   return (
-    <div class={isWide ? "seg wide" : "seg"} role="radiogroup" aria-label={label} onKeyDown={onKeyDown}>
+    <div class={style} role={isTabs ? "tablist" : "radiogroup"} aria-label={label} onKeyDown={onKeyDown}>
       {words.map(([word, title, hint]) => (
         <button
           key={word}
-          role="radio"
-          aria-checked={word === chosen}
+          role={isTabs ? "tab" : "radio"}
+          {...{ [isTabs ? "aria-selected" : "aria-checked"]: word === chosen }}
+          aria-controls={panel}
           title={hint}
           tabIndex={word === chosen ? 0 : -1}
           onClick={() => choose(word)}
@@ -57,23 +76,15 @@ export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor:
   return (
     <>
       <button class="btn quiet square" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
-        <Sign path="M3.5 8h9" />
+        <Icon name="minus" />
       </button>
       <span class="zoom-percent" aria-label="Zoom">
         {Math.round(scale * 100)} %
       </span>
       <button class="btn quiet square" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
-        <Sign path="M3.5 8h9M8 3.5v9" />
+        <Icon name="plus" />
       </button>
     </>
-  );
-}
-
-function Sign({ path }: { path: string }) {
-  return (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={path} />
-    </svg>
   );
 }
 
@@ -106,4 +117,15 @@ export function LimitField({ label, value, set, box }: LimitFieldProps) {
 /** Null for nothing, NaN for what is no number. */
 function typed(text: string): number | null {
   return text.trim() === "" ? null : Number(text.replaceAll("\u2212", "-"));
+}
+
+/** The colours of a scale, from its low end to its high one. */
+export function Ramp({ map }: { map: MapName }) {
+  return (
+    <div class="ramp" aria-hidden="true">
+      {Array.from({ length: STEPS[map] }, (_, step) => (
+        <i key={step} class={`${map === "div" ? "d" : "q"}${step}`} />
+      ))}
+    </div>
+  );
 }

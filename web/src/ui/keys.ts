@@ -1,5 +1,6 @@
 /** Keys that parts of the page share: whose they are while somebody types, the search field, steps through items. */
 import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { shownArea } from "../data/views";
 import { setPanel } from "./panels";
 
@@ -59,4 +60,28 @@ export function isForField({ target, key }: Pick<KeyboardEvent, "target" | "key"
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return FIELD_KEYS[target.type]?.includes(key) ?? true;
   return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
+}
+
+/** Do what a key stands for, and let nobody else hear of it; false where it stands for nothing here. */
+export function actOn(event: KeyboardEvent, actions: Readonly<Record<string, (() => void) | undefined>>): boolean {
+  const action = actions[event.key];
+  if (action === undefined) return false;
+  event.preventDefault();
+  event.stopPropagation();
+  action();
+  return true;
+}
+
+/** Keys of the page, for as long as the part that has them is there: what nobody else has taken, and is not typed. */
+export function usePageKeys(handle: (event: KeyboardEvent) => boolean): void {
+  const latest = useRef(handle);
+  latest.current = handle;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
+      if (!isOther && !isForField(event) && latest.current(event)) event.preventDefault();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, []);
 }

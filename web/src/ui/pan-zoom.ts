@@ -59,6 +59,21 @@ export function panned(camera: Camera, dx: number, dy: number): Camera {
   return { ...camera, x: camera.x - dx / camera.scale, y: camera.y - dy / camera.scale };
 }
 
+interface Margin {
+  readonly side: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** A whole part of the picture within the margins, never larger than life. */
+export function fitted(part: Rect, view: Size, { side, top, bottom }: Margin): Camera {
+  const across = (view.width - 2 * side) / Math.max(1, part.width);
+  const down = (view.height - top - bottom) / Math.max(1, part.height);
+  const scale = clampScale(Math.min(1, across, down));
+  const middle = centred(part, view, scale);
+  return { ...middle, y: middle.y - (top - bottom) / 2 / scale };
+}
+
 export function centred(part: Rect, view: Size, scale: number): Camera {
   return {
     x: part.x + part.width / 2 - view.width / scale / 2,

@@ -10,15 +10,48 @@ export type WidthClass = "wide" | "middle" | "narrow";
 const SIDES: readonly Side[] = ["left", "right"];
 const MIN_WIDTH = 232;
 const MAX_WIDTH = 428;
-const AREAS: Record<Area, { readonly left: number; readonly right: number; readonly minMiddle: number }> = {
-  graph: { left: 244, right: 344, minMiddle: 480 },
-  netview: { left: 232, right: 264, minMiddle: 480 },
-  control: { left: 248, right: 0, minMiddle: 480 },
-  training: { left: 248, right: 0, minMiddle: 480 },
-  features: { left: 264, right: 0, minMiddle: 480 },
-  learn: { left: 324, right: 424, minMiddle: 480 },
-  runs: { left: 0, right: MAX_WIDTH, minMiddle: 904 },
+
+interface PanelKind {
+  /** Until somebody sizes it. */
+  readonly width: number;
+  /** On the button that opens it. */
+  readonly title: string;
+  /** In a sentence: the width of … */
+  readonly phrase: string;
+  readonly icon: IconName;
+}
+
+interface AreaKind extends Partial<Record<Side, PanelKind>> {
+  readonly minMiddle: number;
+}
+
+const panel = (width: number, title: string, phrase: string, icon: IconName): PanelKind => ({ width, title, phrase, icon });
+
+const AREAS: Record<Area, AreaKind> = {
+  graph: {
+    left: panel(244, "Modules", "the module panel", "tree"),
+    right: panel(344, "Inspector", "the inspector", "details"),
+    minMiddle: 480,
+  },
+  netview: {
+    left: panel(232, "Variables and layers", "the list of layers", "tree"),
+    right: panel(264, "Colour and unit", "the panel of the unit", "details"),
+    minMiddle: 480,
+  },
+  control: { left: panel(248, "Parameters", "the parameters", "details"), minMiddle: 480 },
+  training: { left: panel(248, "Runs and options", "the list of runs", "tree"), minMiddle: 480 },
+  features: { left: panel(264, "Features and layers", "the list of layers", "tree"), minMiddle: 480 },
+  learn: {
+    left: panel(324, "Expression and steps", "the expression", "tree"),
+    right: panel(424, "Step", "the panel of the step", "details"),
+    minMiddle: 480,
+  },
+  runs: { right: panel(MAX_WIDTH, "Compare", "the comparison", "details"), minMiddle: 904 },
 };
+
+function defaultWidths(area: Area): Widths {
+  return { left: AREAS[area].left?.width ?? 0, right: AREAS[area].right?.width ?? 0 };
+}
 
 type Widths = Record<Side, number>;
 /** Chosen by hand; null follows the width of the page. */
@@ -48,9 +81,9 @@ export const panels = computed(() => {
 /** Width of a panel in pixels: what was chosen, as far as the middle keeps its room. */
 export const panelWidth = computed<Widths>(() => {
   const area = shownArea.value;
-  const [defaults, wanted] = [AREAS[area], widths.value[area] ?? AREAS[area]];
-  const used = (side: Side): number => (defaults[side] > 0 && panels.value[side] ? wanted[side] : 0);
-  const over = Math.max(0, used("left") + used("right") - (pageWidth.value - defaults.minMiddle));
+  const wanted = widths.value[area] ?? defaultWidths(area);
+  const used = (side: Side): number => (AREAS[area][side] !== undefined && panels.value[side] ? wanted[side] : 0);
+  const over = Math.max(0, used("left") + used("right") - (pageWidth.value - AREAS[area].minMiddle));
   // The inspector gives way first: the tree is narrow already.
   const fromRight = Math.min(over, Math.max(0, used("right") - MIN_WIDTH));
   return {
@@ -78,7 +111,7 @@ export function clampWidth(width: number): number {
 export function resizePanel(side: Side, width: number): void {
   const area = shownArea.value;
   const next = clampWidth(width);
-  widths.value = { ...widths.value, [area]: { ...(widths.value[area] ?? AREAS[area]), [side]: next } };
+  widths.value = { ...widths.value, [area]: { ...(widths.value[area] ?? defaultWidths(area)), [side]: next } };
   remember(memoryOf(area, side), String(next));
 }
 
@@ -95,7 +128,7 @@ export function startPanels(): void {
 }
 
 function recalled(area: Area): Widths {
-  const found = { left: AREAS[area].left, right: AREAS[area].right };
+  const found = defaultWidths(area);
   for (const side of SIDES) {
     const known = Number(recall(memoryOf(area, side)));
     if (known > 0) found[side] = clampWidth(known);
@@ -109,36 +142,7 @@ function memoryOf(area: Area, side: Side): string {
 
 export const WIDTH_LIMITS = { min: MIN_WIDTH, max: MAX_WIDTH };
 
-// --- What the side panels of each part of the page are called, for those who open, size and hide them.
-
-interface PanelName {
-  /** On the button that opens it. */
-  readonly title: string;
-  /** In a sentence: the width of … */
-  readonly phrase: string;
-  readonly icon: IconName;
-}
-
-const NAMES: Record<Area, Partial<Record<Side, PanelName>>> = {
-  runs: { right: { title: "Compare", phrase: "the comparison", icon: "details" } },
-  graph: {
-    left: { title: "Modules", phrase: "the module panel", icon: "tree" },
-    right: { title: "Inspector", phrase: "the inspector", icon: "details" },
-  },
-  netview: {
-    left: { title: "Variables and layers", phrase: "the list of layers", icon: "tree" },
-    right: { title: "Colour and unit", phrase: "the panel of the unit", icon: "details" },
-  },
-  control: { left: { title: "Parameters", phrase: "the parameters", icon: "details" } },
-  features: { left: { title: "Features and layers", phrase: "the list of layers", icon: "tree" } },
-  learn: {
-    left: { title: "Expression and steps", phrase: "the expression", icon: "tree" },
-    right: { title: "Step", phrase: "the panel of the step", icon: "details" },
-  },
-  training: { left: { title: "Runs and options", phrase: "the list of runs", icon: "tree" } },
-};
-
 /** Undefined where this part of the page has no such panel. */
-export function panelName(side: Side): PanelName | undefined {
-  return NAMES[shownArea.value][side];
+export function panelName(side: Side): PanelKind | undefined {
+  return AREAS[shownArea.value][side];
 }

@@ -1,6 +1,7 @@
 /** How far a box is scrolled, kept for as long as the tab is there: on reload, and when a view is left and comes back. */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
+import { followSize } from "./useSize";
 import { type Rows, rowsInView, scrollFor } from "./visible-rows";
 
 const PREFIX = "torcheer.scroll.";
@@ -61,6 +62,9 @@ function remember(name: string, top: number): void {
 // --- Which rows of a long list are put into the page: those in view of the box that scrolls.
 
 interface InView extends Rows {
+  /** Where the box is scrolled to, and how much of it is seen. */
+  readonly top: number;
+  readonly height: number;
   /** Scroll so that a row is in view. */
   readonly reveal: (row: number) => void;
 }
@@ -80,12 +84,10 @@ export function useRowsInView(
       const next = { top: element.scrollTop, height: element.clientHeight };
       setView((before) => (before.top === next.top && before.height === next.height ? before : next));
     };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
+    const stopFollowing = followSize(element, measure);
     element.addEventListener("scroll", measure, { passive: true });
     return () => {
-      observer.disconnect();
+      stopFollowing();
       element.removeEventListener("scroll", measure);
     };
   }, []);
@@ -95,5 +97,5 @@ export function useRowsInView(
     const to = scrollFor(row, rowHeight, element.scrollTop, element.clientHeight - headHeight);
     if (to !== null) element.scrollTop = to;
   };
-  return { ...rowsInView(count, rowHeight, view.top, view.height), reveal };
+  return { ...view, ...rowsInView(count, rowHeight, view.top, view.height), reveal };
 }

@@ -7,17 +7,18 @@ export interface Room {
   readonly height: number;
 }
 
+/** Hear of it now and whenever it changes, until the function that is returned is called. */
+export function followSize(element: Element, hear: (room: Room) => void): () => void {
+  const measure = (): void => hear({ width: element.clientWidth, height: element.clientHeight });
+  measure();
+  const observer = new ResizeObserver(measure);
+  observer.observe(element);
+  return () => observer.disconnect();
+}
+
 export function useSize<T extends HTMLElement>(): [RefObject<T | null>, Room] {
   const box = useRef<T>(null);
   const [room, setRoom] = useState<Room>({ width: 0, height: 0 });
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null) return undefined;
-    const measure = (): void => setRoom({ width: element.clientWidth, height: element.clientHeight });
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
+  useLayoutEffect(() => (box.current === null ? undefined : followSize(box.current, setRoom)), []);
   return [box, room];
 }

@@ -1,5 +1,5 @@
 /** A training in another process: what can be done with it, its parameters, and what is seen of it. */
-import type { RefObject } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { about, control, controls, failure, followControl } from "../../data/control";
 import { sentence } from "../../data/network/words";
@@ -7,7 +7,7 @@ import * as page from "../../data/store";
 import { Blank } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { PanelPlace } from "../../ui/PanelPlace";
-import { isForField } from "../../ui/keys";
+import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
 import type { ControlState, Fault } from "../../wire";
 import { FormPanel } from "./FormPanel";
@@ -25,9 +25,27 @@ export function ControlPage() {
     const stops = [followControl(source), settleDrafts()];
     return () => stops.forEach((end) => end());
   }, [source]);
-  useControlKeys({ step, run, stop });
-  if (controls.value?.length === 0) return <NothingHere />;
-  if (failure.value !== "") return <NotThere reason={failure.value} />;
+  usePageKeys(actOnKey);
+  if (controls.value?.length === 0) {
+    return (
+      <Instead>
+        <Blank icon="play" title="Nothing to control here">
+          <span>A training that can be stepped is named when the server is started:</span>
+          <pre>torcheer control examples/etra25.py:loop</pre>
+        </Blank>
+      </Instead>
+    );
+  }
+  if (failure.value !== "") {
+    return (
+      <Instead>
+        <Blank icon="warning" title="The training of this address is not here" isError>
+          <span>{failure.value}</span>
+          <span>Choose another one at the top.</span>
+        </Blank>
+      </Instead>
+    );
+  }
   return (
     <main class={`main control ${panels.value.width}`} style={{ "--left": `${panelWidth.value.left}px` }}>
       <h1 class="sr">Control</h1>
@@ -46,26 +64,12 @@ export function ControlPage() {
   );
 }
 
-function NothingHere() {
+/** What stands there where there is no training. */
+function Instead({ children }: { children: ComponentChildren }) {
   return (
     <main class="main control-nothing">
       <h1 class="sr">Control</h1>
-      <Blank icon="play" title="Nothing to control here">
-        <span>A training that can be stepped is named when the server is started:</span>
-        <pre>torcheer control examples/etra25.py:loop</pre>
-      </Blank>
-    </main>
-  );
-}
-
-function NotThere({ reason }: { reason: string }) {
-  return (
-    <main class="main control-nothing">
-      <h1 class="sr">Control</h1>
-      <Blank icon="warning" title="The training of this address is not here" isError>
-        <span>{reason}</span>
-        <span>Choose another one at the top.</span>
-      </Blank>
+      {children}
     </main>
   );
 }
@@ -82,9 +86,7 @@ export function NoteStrip() {
           <p key={note}>{sentence(note)}</p>
         ))}
       </div>
-      <button class="btn quiet square sm" aria-label="Dismiss the notes" title="Dismiss" onClick={dismissNotes}>
-        <Icon name="close" />
-      </button>
+      <DismissButton label="Dismiss the notes" act={dismissNotes} />
     </div>
   );
 }
@@ -117,10 +119,16 @@ export function RefusalStrip() {
   return (
     <div class="strip control-refusal" role="alert">
       <span class="grow">{text}</span>
-      <button class="btn quiet square sm" aria-label="Dismiss" onClick={dismissRefusal}>
-        <Icon name="close" />
-      </button>
+      <DismissButton label="Dismiss" act={dismissRefusal} />
     </div>
+  );
+}
+
+function DismissButton({ label, act }: { label: string; act: () => void }) {
+  return (
+    <button class="btn quiet square sm" aria-label={label} title="Dismiss" onClick={act}>
+      <Icon name="close" />
+    </button>
   );
 }
 
@@ -133,37 +141,15 @@ function general(): string {
 
 // --- The keys of the training, wherever on its page the focus is, but for fields.
 
-interface ControlActs {
-  step(): void;
-  run(): void;
-  stop(): void;
-}
+const KEYS: Readonly<Record<string, () => void>> = { ".": step, r: run, s: stop };
 
-const KEYS: Record<string, (acts: ControlActs) => void> = {
-  ".": (acts) => acts.step(),
-  r: (acts) => acts.run(),
-  s: (acts) => acts.stop(),
-};
-
-export function useControlKeys(acts: ControlActs): void {
-  const latest = useRef(acts);
-  latest.current = acts;
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isForField(event);
-      const act = KEYS[event.key];
-      if (isOther || act === undefined || isInDialog(event.target)) return;
-      event.preventDefault();
-      // Held down, a step follows a step; a second stop would end the process.
-      if (!event.repeat || event.key === ".") act(latest.current);
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, []);
-}
-
-function isInDialog(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("dialog, [role=listbox]") !== null;
+export function actOnKey(event: KeyboardEvent): boolean {
+  const act = KEYS[event.key];
+  const isInDialog = event.target instanceof Element && event.target.closest("dialog, [role=listbox]") !== null;
+  if (act === undefined || isInDialog) return false;
+  // Held down, a step follows a step; a second stop would end the process.
+  if (!event.repeat || event.key === ".") act();
+  return true;
 }
 
 // --- What went wrong in the training, and where. What was seen of it stays below.

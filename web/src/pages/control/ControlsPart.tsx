@@ -1,7 +1,6 @@
 /** On the start page: the trainings that can be controlled, and how they go. */
 import { controls } from "../../data/control";
 import { addressOf } from "../../data/route";
-import type { ControlListing } from "../../wire";
 import { ListingBadge } from "./badges";
 import { placeOf } from "./words";
 
@@ -17,25 +16,19 @@ export function ControlsPart() {
       <ul>
         {all.map((one) => (
           <li key={one.id}>
-            <ControlItem listing={one} />
+            <a href={addressOf("control", { c: one.id })}>
+              <span class="grow">
+                <span class="row">
+                  <b class="clip">{one.name}</b>
+                  <ListingBadge listing={one} />
+                </span>
+                <small class="clip">{one.target}</small>
+                <small class="clip">{placeOf(one.counters) || "not begun"}</small>
+              </span>
+            </a>
           </li>
         ))}
       </ul>
     </section>
-  );
-}
-
-function ControlItem({ listing }: { listing: ControlListing }) {
-  return (
-    <a href={addressOf("control", { c: listing.id })}>
-      <span class="grow">
-        <span class="row">
-          <b class="clip">{listing.name}</b>
-          <ListingBadge listing={listing} />
-        </span>
-        <small class="clip">{listing.target}</small>
-        <small class="clip">{placeOf(listing.counters) || "not begun"}</small>
-      </span>
-    </a>
   );
 }

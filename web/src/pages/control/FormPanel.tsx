@@ -1,10 +1,12 @@
 /** The parameters by their sections, and how many of them are other than what is in force. */
+import { groupBy } from "../../data/collections";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { about } from "../../data/control";
 import { formatCount } from "../../data/format";
 import { ActButton } from "../../ui/ActButton";
+import { Skeletons } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
-import { panels, setPanel } from "../../ui/panels";
+import { HidePanel } from "../../ui/PanelPlace";
 import type { FormField } from "../../wire";
 import { apply, complaint, dismissRefusal, problemAsked, reasonAgainst, refusal } from "./commands";
 import {
@@ -32,17 +34,10 @@ export function FormPanel() {
         <ActButton style="sm" against={againstApply()} hint="The live ones take effect at once" act={() => apply()}>
           Apply
         </ActButton>
-        <button
-          class="btn quiet square sm"
-          aria-label="Hide the parameters"
-          title="Hide the parameters"
-          onClick={() => setPanel("left", false)}
-        >
-          <Icon name={panels.value.width === "wide" ? "hideLeft" : "close"} />
-        </button>
+        <HidePanel side="left" label="Hide the parameters" isAlways style="sm" />
       </div>
       <div class="panel-body" ref={body}>
-        {about.value === null && <Skeletons />}
+        {about.value === null && <Skeletons widths={[96, 72, 120, 84, 104]} label="Reading the parameters" />}
         {sectionsOf(rows.value).map(([title, its]) => (
           <Section key={title} title={title} rows={its} />
         ))}
@@ -89,13 +84,7 @@ function Section({ title, rows: its }: { title: string; rows: readonly FormRow[]
 
 /** In the order in which each section comes up first. */
 function sectionsOf(all: readonly FormRow[]): [string, FormRow[]][] {
-  const found = new Map<string, FormRow[]>();
-  for (const row of all) {
-    const section = found.get(row.field.section);
-    if (section === undefined) found.set(row.field.section, [row]);
-    else section.push(row);
-  }
-  return [...found];
+  return [...groupBy(all, ({ field }) => field.section)];
 }
 
 /** Bring the first field that cannot be as it is into view, when somebody wants to go on with it. */
@@ -104,16 +93,6 @@ function useShownProblem(body: { readonly current: HTMLElement | null }): void {
   useEffect(() => {
     if (asked > 0) body.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [asked]);
-}
-
-function Skeletons() {
-  return (
-    <div class="skeletons late" aria-busy="true" aria-label="Reading the parameters">
-      {[96, 72, 120, 84, 104].map((width) => (
-        <i key={width} class="skeleton" style={{ width: `${width}px` }} />
-      ))}
-    </div>
-  );
 }
 
 // --- One parameter: its name, its value, and whether that is in force.
@@ -191,11 +170,17 @@ interface Props {
   noteId: string | undefined;
 }
 
-function FieldInput(props: Props) {
-  const { field } = props.row;
-  if (field.form === "choice") return <Choice {...props} options={field.choices.map((one) => [one, one])} />;
-  if (field.form !== "truth") return <Typed {...props} />;
-  return field.is_optional ? <Choice {...props} options={TRUTHS} /> : <Ticked {...props} />;
+function FieldInput({ id, row, isBad, noteId }: Props) {
+  const { form, is_optional, choices } = row.field;
+  const common = { id, "aria-invalid": isBad, "aria-describedby": noteId };
+  if (form === "choice") return <Choice row={row} common={common} options={choices.map((one) => [one, one])} />;
+  if (form !== "truth") return <Typed row={row} common={common} />;
+  return is_optional ? <Choice row={row} common={common} options={TRUTHS} /> : <Ticked row={row} common={common} />;
+}
+
+interface InputProps {
+  row: FormRow;
+  common: { id: string; "aria-invalid": boolean; "aria-describedby": string | undefined };
 }
 
 const TRUTHS: readonly (readonly [string, string])[] = [
@@ -203,17 +188,15 @@ const TRUTHS: readonly (readonly [string, string])[] = [
   ["false", "no"],
 ];
 
-function Typed({ id, row: { field, text, isChanged }, isBad, noteId }: Props) {
+function Typed({ row: { field, text, isChanged }, common }: InputProps) {
   return (
     <input
+      {...common}
       class="input"
-      id={id}
       type="text"
       inputMode={field.form === "text" ? "text" : "decimal"}
       autocomplete="off"
       spellcheck={false}
-      aria-invalid={isBad}
-      aria-describedby={noteId}
       value={text}
       onInput={(event) => change(field.name, event.currentTarget.value)}
       onKeyDown={(event) => {
@@ -227,17 +210,10 @@ function Typed({ id, row: { field, text, isChanged }, isBad, noteId }: Props) {
   );
 }
 
-function Choice({ id, row: { field, text }, isBad, noteId, options }: Props & { options: typeof TRUTHS }) {
+function Choice({ row: { field, text }, common, options }: InputProps & { options: typeof TRUTHS }) {
   const isListed = options.some(([value]) => value === text);
   return (
-    <select
-      class="input"
-      id={id}
-      aria-invalid={isBad}
-      aria-describedby={noteId}
-      value={text}
-      onChange={(event) => choose(field.name, event.currentTarget.value)}
-    >
+    <select {...common} class="input" value={text} onChange={(event) => choose(field.name, event.currentTarget.value)}>
       {field.is_optional ? <option value="">none</option> : !isListed && <option value={text}>{text}</option>}
       {options.map(([value, title]) => (
         <option key={value} value={value}>
@@ -248,14 +224,12 @@ function Choice({ id, row: { field, text }, isBad, noteId, options }: Props & { 
   );
 }
 
-function Ticked({ id, row: { field, text }, isBad, noteId }: Props) {
+function Ticked({ row: { field, text }, common }: InputProps) {
   return (
     <span class="num">
       <input
-        id={id}
+        {...common}
         type="checkbox"
-        aria-invalid={isBad}
-        aria-describedby={noteId}
         checked={text === "true"}
         onChange={(event) => choose(field.name, String(event.currentTarget.checked))}
       />

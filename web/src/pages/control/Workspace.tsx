@@ -8,7 +8,9 @@ import { options, settleOptions } from "../../plot/scalars/options";
 import { startEscape } from "../../plot/scalars/plot-keys";
 import { followOptions } from "../../plot/scalars/series-feed";
 import { cursor, spoken } from "../../plot/scalars/state";
-import { Blank } from "../../ui/Blank";
+import { Blank, Busy } from "../../ui/Blank";
+import { Separator } from "../../ui/Separator";
+import { Tabs } from "../../ui/controls";
 import { useWidth } from "../../ui/useWidth";
 import { NetworkPanel } from "./network/NetworkPanel";
 import { PlotFigure } from "./plots/PlotFigure";
@@ -41,13 +43,12 @@ export function Workspace() {
       <div class="work-upper">
         <div class="work-network">
           <NetworkPanel />
-          <Splitter name="network" label="Width of the network" isUpright perPixel={() => 1} />
+          <Splitter name="network" label="Width of the network" perPixel={() => 1} />
         </div>
         <PlotsPanel />
         <Splitter
           name="upper"
           label="Height of the network and the plots"
-          isUpright={false}
           perPixel={() => 100 / Math.max(1, box.current?.clientHeight ?? 1)}
         />
       </div>
@@ -87,67 +88,30 @@ function Nothing() {
   }
   return (
     <div class="control-nothing canvas">
-      <div class="blank late" aria-busy="true">
-        <b>{state === null ? "Asking for the training" : "The training is starting"}</b>
-        <div class="bar moving" role="progressbar" aria-label="Starting">
-          <i />
-        </div>
+      <Busy title={state === null ? "Asking for the training" : "The training is starting"} label="Starting">
         {state !== null && <span>Its process reads the file, and builds the network and the data.</span>}
-      </div>
+      </Busy>
     </div>
   );
 }
 
-// --- The edge between two parts of the page: drag it, or move it with the arrow keys.
+// --- The edge between two parts of the page.
 
-interface Props {
-  name: SizeName;
-  label: string;
-  /** Does it stand upright, between left and right? */
-  isUpright: boolean;
-  /** What a pixel of the pointer is of the size. */
-  perPixel: () => number;
-}
+const KEY_STEP = 24;
 
-const KEY_STEPS = 24;
-const UPRIGHT_KEYS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
-const LEVEL_KEYS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
-
-function Splitter({ name, label, isUpright, perPixel }: Props) {
-  const size = sizes.value[name];
-  const onPointerDown = (event: PointerEvent): void => {
-    if (!(event.currentTarget instanceof HTMLElement)) return;
-    event.preventDefault();
-    const handle = event.currentTarget;
-    const place = (of: PointerEvent): number => (isUpright ? of.clientX : of.clientY);
-    const [start, unit] = [place(event), perPixel()];
-    handle.setPointerCapture(event.pointerId);
-    const onMove = (move: PointerEvent): void => resize(name, size + unit * (place(move) - start));
-    const onUp = (): void => {
-      for (const type of ["pointerup", "pointercancel"] as const) handle.removeEventListener(type, onUp);
-      handle.removeEventListener("pointermove", onMove);
-    };
-    handle.addEventListener("pointermove", onMove);
-    for (const type of ["pointerup", "pointercancel"] as const) handle.addEventListener(type, onUp);
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const by = (isUpright ? UPRIGHT_KEYS : LEVEL_KEYS)[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    resize(name, size + by * KEY_STEPS * perPixel());
-  };
+function Splitter({ name, label, perPixel }: { name: SizeName; label: string; perPixel: () => number }) {
+  const isUpright = name === "network";
   return (
-    <div
-      class={`splitter ${isUpright ? "upright" : "level"}`}
-      role="separator"
-      tabIndex={0}
-      aria-orientation={isUpright ? "vertical" : "horizontal"}
-      aria-label={label}
-      aria-valuenow={size}
-      aria-valuemin={SIZES[name].least}
-      aria-valuemax={SIZES[name].most}
-      onPointerDown={onPointerDown}
-      onKeyDown={onKeyDown}
+    <Separator
+      style={`splitter ${isUpright ? "upright" : "level"}`}
+      label={label}
+      isUpright={isUpright}
+      size={sizes.value[name]}
+      least={SIZES[name].least}
+      most={SIZES[name].most}
+      perPixel={perPixel}
+      keyStep={KEY_STEP}
+      resize={(size) => resize(name, size)}
     />
   );
 }
@@ -255,7 +219,15 @@ export function TablesPanel() {
           key={name}
           name={name}
           isTab
-          title={(count) => <TableTabs names={left} chosen={name} count={count} choose={chooseTable} />}
+          title={(count) => (
+            <Tabs
+              label="Tables"
+              style="table-tabs"
+              words={left.map((one) => [one, tabTitle(one, name, count)] as const)}
+              chosen={name}
+              choose={chooseTable}
+            />
+          )}
         />
       </div>
       {isWide && (
@@ -275,41 +247,13 @@ export function TablesPanel() {
   );
 }
 
-// --- Which table is shown.
-
-interface TablesPanelProps {
-  names: readonly string[];
-  chosen: string;
-  /** Of the rows of the chosen one. */
-  count: ComponentChildren;
-  choose: (name: string) => void;
-}
-
-function TableTabs({ names, chosen, count, choose }: TablesPanelProps) {
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by === undefined || !(event.currentTarget instanceof HTMLElement)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const at = (names.indexOf(chosen) + by + names.length) % names.length;
-    choose(names[at]!);
-    event.currentTarget.querySelectorAll("button")[at]?.focus();
-  };
+/** With how many rows the chosen one has, and which other has something new. */
+function tabTitle(name: string, chosen: string, count: ComponentChildren): ComponentChildren {
   return (
-    <div class="table-tabs" role="tablist" aria-label="Tables" onKeyDown={onKeyDown}>
-      {names.map((name) => (
-        <button
-          key={name}
-          role="tab"
-          aria-selected={name === chosen}
-          tabIndex={name === chosen ? 0 : -1}
-          onClick={() => choose(name)}
-        >
-          {tableTitle(name)}
-          {name === chosen && count !== null && <span class="muted fs-1"> {count}</span>}
-          {name !== chosen && name === newTable.value && <span class="tab-new"> new</span>}
-        </button>
-      ))}
-    </div>
+    <>
+      {tableTitle(name)}
+      {name === chosen && count !== null && <span class="muted fs-1"> {count}</span>}
+      {name !== chosen && name === newTable.value && <span class="tab-new"> new</span>}
+    </>
   );
 }

@@ -1,5 +1,6 @@
 /** Send the training what it is to do, one thing after the other, and keep what it turned down. */
 import { computed, effect, signal } from "@preact/signals";
+import { messageOf } from "../../data/message-of";
 import { isConnected } from "../../data/connection";
 import { about, control, controlId } from "../../data/control";
 import { recall, remember } from "../../data/remembered";
@@ -69,7 +70,7 @@ async function tell(action: Action): Promise<void> {
     seenRefusal.value = "";
     await nextAnswer();
   } catch (reason) {
-    complaint.value = reason instanceof Error ? reason.message : String(reason);
+    complaint.value = messageOf(reason);
   }
 }
 

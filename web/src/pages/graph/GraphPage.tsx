@@ -5,7 +5,7 @@ import { formatCount } from "../../data/format";
 import { setDrawn } from "../../data/pass-address";
 import { choosePass, dismissFailure, openPass } from "../../data/session";
 import * as store from "../../data/store";
-import { Blank } from "../../ui/Blank";
+import { Blank, Busy } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { PanelPlace } from "../../ui/PanelPlace";
 import { searchField } from "../../ui/keys";
@@ -13,7 +13,7 @@ import { panels, panelWidth, setPanel } from "../../ui/panels";
 import type { PassDocument } from "../../wire";
 import { GraphView } from "./drawing/GraphView";
 import { ModulesPanel } from "./modules/ModulesPanel";
-import { SidePanel } from "./side-panel/SidePanel";
+import { raisedWords, SidePanel, ToLastOp } from "./side-panel/SidePanel";
 
 export function GraphPage() {
   const { width } = panels.value;
@@ -84,13 +84,9 @@ function Loading({ opening, isOver }: { opening: LoadingState; isOver: boolean }
   if (opening.state === "waiting" || seconds < 1) return null;
   return (
     <div class={isOver ? "over" : "fill"}>
-      <div class="blank" aria-busy="true">
-        <b>Reading {opening.name}</b>
-        <div class="bar moving" role="progressbar" aria-label="Reading the pass">
-          <i />
-        </div>
+      <Busy title={`Reading ${opening.name}`} label="Reading the pass" style="">
         <span>{formatCount(seconds)} s so far</span>
-      </div>
+      </Busy>
     </div>
   );
 }
@@ -158,23 +154,14 @@ function RaisedBanner() {
   const [dismissed, setDismissed] = useState<PassDocument | null>(null);
   if (document === null || document.error === "" || dismissed === document) return null;
   const last = document.ops.length - 1;
-  const key = store.hierarchy.value?.nodeOfOp[last];
   return (
     <div class="float raised-banner" role="status">
       <Icon name="warning" />
       <div class="grow">
-        <b>
-          {last < 0
-            ? "The model raised before its first op"
-            : `The model raised after op ${formatCount(last + 1)}`}
-        </b>
+        <b>{raisedWords(last)}</b>
         <span class="raised-text">{document.error}</span>
       </div>
-      {key !== undefined && (
-        <button class="btn sm" onClick={() => store.goTo(key)}>
-          Go to op {formatCount(last + 1)}, the last that ran
-        </button>
-      )}
+      <ToLastOp index={last} />
       <button class="btn quiet square" aria-label="Dismiss" onClick={() => setDismissed(document)}>
         <Icon name="close" />
       </button>

@@ -2,15 +2,16 @@
 import { useEffect, useState } from "preact/hooks";
 import * as page from "../../data/store";
 import { ActButton } from "../../ui/ActButton";
-import { Blank } from "../../ui/Blank";
+import { Blank, Busy } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
-import { PanelPlace } from "../../ui/PanelPlace";
+import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
 import { Segments } from "../../ui/controls";
-import { isForField } from "../../ui/keys";
+import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
 import type { Hole, Verdict } from "../../wire";
-import { HideButton, LessonStage } from "./LessonStage";
+import { LessonStage } from "./LessonStage";
 import { ReferenceLines } from "./ReferenceLines";
+import { RowList } from "./RowList";
 import { StepBar } from "./StepBar";
 import { followLearnAddress } from "./address";
 import {
@@ -35,7 +36,6 @@ import { FormulaView } from "./formula/FormulaView";
 import { parseFormula, spoken } from "./formula/parse";
 import { fit, zoomBy } from "./graph/view";
 import { startLessons } from "./lessons";
-import { startPlaying, togglePlaying } from "./playing";
 import { NumberTable } from "./step/NumberTable";
 import { StepPanel } from "./step/StepPanel";
 import { written } from "./steps";
@@ -49,10 +49,10 @@ import "./exercises/exercises.css";
 export function LearnPage() {
   const source = page.source.value;
   useEffect(() => {
-    const stops = [followLearnAddress(), startPlaying(), ...(source === null ? [] : [startLessons(source)])];
+    const stops = [followLearnAddress(), ...(source === null ? [] : [startLessons(source)])];
     return () => stops.forEach((stop) => stop());
   }, [source]);
-  useLearnKeys();
+  usePageKeys(actOnKey);
   const { left, right } = panelWidth.value;
   const isExercises = pageMode.value === "exercises";
   return (
@@ -67,7 +67,9 @@ export function LearnPage() {
       {isExercises ? <ExerciseSheet /> : <LessonStage />}
       <PanelPlace side="right">{isExercises ? <ReferencePanel /> : <StepPanel />}</PanelPlace>
       {!isExercises && <StepBar />}
-      <LearnNews />
+      <div class="sr" role="status" aria-label="State of the steps">
+        {sentence()}
+      </div>
     </main>
   );
 }
@@ -85,20 +87,12 @@ function Modes() {
         choose={(mode) => (pageMode.value = mode)}
         isWide
       />
-      <HideButton side="left" />
+      <HidePanel side="left" label="Hide the left panel" />
     </div>
   );
 }
 
 // --- Says aloud what the step is, for those who do not see it.
-
-function LearnNews() {
-  return (
-    <div class="sr" role="status" aria-label="State of the steps">
-      {sentence()}
-    </div>
-  );
-}
 
 function sentence(): string {
   const [node, step] = [store.currentNode.value, store.backwardStep.value];
@@ -119,7 +113,7 @@ function ReferencePanel() {
       <div class="panel-head ruled">
         <h2>What may be written</h2>
         <span class="grow" />
-        <HideButton side="right" />
+        <HidePanel side="right" label="Hide the right panel" />
       </div>
       {/* It scrolls, so it can have the focus. */}
       <div class="panel-body functions" tabIndex={0} role="region" aria-label="Functions">
@@ -142,7 +136,7 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
   ArrowRight: ({ shiftKey }) => move(shiftKey ? 10 : 1),
   Home: () => move(-Infinity),
   End: () => move(Infinity),
-  " ": togglePlaying,
+  " ": store.togglePlaying,
   b: () => store.setDirection(store.direction.peek() === "backward" ? "forward" : "backward"),
   Enter: store.reveal,
   Escape: () => (store.lookedAt.value = null),
@@ -152,27 +146,19 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
   "-": () => zoomBy(0.8),
 };
 
-function useLearnKeys(): void {
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const action = KEYS[event.key];
-      if (action === undefined || isTaken(event) || store.pageMode.peek() !== "expressions") return;
-      event.preventDefault();
-      action(event);
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, []);
+function actOnKey(event: KeyboardEvent): boolean {
+  const action = KEYS[event.key];
+  if (action === undefined || store.pageMode.peek() !== "expressions" || isTaken(event)) return false;
+  action(event);
+  return true;
 }
 
-/** Does the key belong to what has the focus, to the browser, or to a window above? */
-function isTaken(event: KeyboardEvent): boolean {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isForField(event)) return true;
-  if (!(event.target instanceof Element)) return false;
-  if (event.target.closest("dialog, .listbox") !== null) return true;
+/** Does the key belong to what has the focus, or to a window above? */
+function isTaken({ key, target }: KeyboardEvent): boolean {
+  if (!(target instanceof Element)) return false;
   // What can be pressed is pressed by these.
-  const isPress = event.key === " " || event.key === "Enter";
-  return isPress && event.target.closest("button, a, summary") !== null;
+  const isPress = key === " " || key === "Enter";
+  return target.closest(isPress ? "dialog, .listbox, button, a, summary" : "dialog, .listbox") !== null;
 }
 
 // --- One exercise: what is asked, what is given, and a field for each gradient.
@@ -182,7 +168,7 @@ function ExerciseSheet() {
   if (now === null) {
     return (
       <section class="canvas" aria-label="Exercise">
-        {store.catalogue.value === null ? <Waiting /> : <Blank icon="search" title="There are no exercises here" />}
+        {store.catalogue.value === null ? <Busy title="Asking for the exercises" /> : <Blank icon="search" title="There are no exercises here" />}
       </section>
     );
   }
@@ -235,29 +221,11 @@ function Next({ isSolved }: { isSolved: boolean }) {
   );
 }
 
-function Waiting() {
-  return (
-    <div class="blank late" aria-busy="true">
-      <b>Asking for the exercises</b>
-      <div class="bar moving" role="progressbar" aria-label="Asking for the exercises">
-        <i />
-      </div>
-    </div>
-  );
-}
-
 // --- The left panel of the exercises: all of them, which are solved, and a way to begin anew.
 
 function ExerciseList() {
   const all = exercises.value;
   const now = all.findIndex(({ id }) => id === exercise.value?.id);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: all.length - 1 }[event.key];
-    const next = to === undefined ? undefined : all[Math.max(0, Math.min(all.length - 1, to))];
-    if (next === undefined) return;
-    event.preventDefault();
-    chooseExercise(next.id);
-  };
   return (
     <>
       <div class="panel-head ruled">
@@ -277,27 +245,18 @@ function ExerciseList() {
           {numSolved.value} of {all.length}
         </span>
       </div>
-      <ol
-        class="learn-steps exercise-list"
-        role="listbox"
-        aria-label="Exercises"
-        tabIndex={0}
-        aria-activedescendant={now < 0 ? undefined : `exercise-${now}`}
-        onKeyDown={onKeyDown}
-      >
-        {all.map(({ id, title, is_solved }, at) => (
-          <li key={id} id={`exercise-${at}`} role="option" aria-selected={at === now} title={title} onClick={() => chooseExercise(id)}>
-            <span class="line-no">{at + 1}</span>
-            <span class="grow clip">{title}</span>
-            {is_solved && (
-              <>
-                <Icon name="check" />
-                <span class="sr">solved</span>
-              </>
-            )}
-          </li>
-        ))}
-      </ol>
+      <RowList
+        label="Exercises"
+        name="exercise"
+        style="exercise-list"
+        rows={all.map(({ title, is_solved }) => ({
+          title,
+          words: <span class="grow clip">{title}</span>,
+          done: is_solved ? "solved" : "",
+        }))}
+        now={now}
+        choose={(at) => chooseExercise(all[at]!.id)}
+      />
       {numSolved.value > 0 && <Reset />}
     </>
   );

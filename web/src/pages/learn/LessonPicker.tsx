@@ -45,17 +45,11 @@ function Said() {
 }
 
 function subject(): readonly [name: string, detail: string] {
-  return pageMode.value === "exercises" ? exerciseSubject() : lessonSubject();
-}
-
-function exerciseSubject(): readonly [string, string] {
-  const at = exercises.value.findIndex(({ id }) => id === exercise.value?.id);
-  return [exercise.value?.title ?? "Exercises", at < 0 ? "" : `exercise ${at + 1}`];
-}
-
-function lessonSubject(): readonly [string, string] {
+  const isExercises = pageMode.value === "exercises";
+  const at = isExercises
+    ? exercises.value.findIndex(({ id }) => id === exercise.value?.id)
+    : (catalogue.value?.examples ?? []).findIndex(({ id }) => id === exampleId.value);
+  if (isExercises) return [exercise.value?.title ?? "Exercises", at < 0 ? "" : `exercise ${at + 1}`];
   if (lesson.value === null) return ["Choose an example", ""];
-  const { title } = lesson.value;
-  const at = (catalogue.value?.examples ?? []).findIndex(({ id }) => id === exampleId.value);
-  return [title === "" ? "Your expression" : title, at < 0 || isOwn.value ? "" : `lesson ${at + 1}`];
+  return [lesson.value.title || "Your expression", at < 0 || isOwn.value ? "" : `lesson ${at + 1}`];
 }

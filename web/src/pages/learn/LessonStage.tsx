@@ -1,8 +1,6 @@
 /** The middle of the page: the graph, or what stands there while there is none. */
 import { useEffect, useState } from "preact/hooks";
-import { Blank } from "../../ui/Blank";
-import { Icon } from "../../ui/Icon";
-import { panels, setPanel, type Side } from "../../ui/panels";
+import { Blank, Busy, Failed, MovingBar, Skeletons } from "../../ui/Blank";
 import { LessonGraph } from "./graph/LessonGraph";
 import { beginEditing, cancelOpening, chooseExample, runOwn, tryCatalogueAgain } from "./lessons";
 import * as store from "./store";
@@ -23,26 +21,17 @@ export function LessonStage() {
 function Instead() {
   const opening = store.opening.value;
   if (opening.state === "failed") {
-    return (
-      <Blank icon="warning" title="This expression cannot be taken apart" isError>
-        <span>{opening.reason}</span>
-        <button class="btn" onClick={() => void runOwn(store.sourceText.peek())}>
-          Try again
-        </button>
-      </Blank>
-    );
+    const retry = (): void => void runOwn(store.sourceText.peek());
+    return <Failed title="This expression cannot be taken apart" reason={opening.reason} retry={retry} />;
   }
   if (opening.state !== "loading") return <ExamplePicker />;
   return (
     <>
-      <Skeleton />
-      <div class="blank fill learn-late" aria-busy="true">
-        <b>Taking {opening.title} apart</b>
-        <div class="bar moving" role="progressbar" aria-label={`Taking ${opening.title} apart`}>
-          <i />
-        </div>
+      {/* For a moment: cards without anything on them. */}
+      <Skeletons widths={["", "", "", ""]} style="learn-skeleton late" />
+      <Busy title={`Taking ${opening.title} apart`} style="fill learn-late">
         <CancelLoading />
-      </div>
+      </Busy>
     </>
   );
 }
@@ -51,25 +40,12 @@ function Instead() {
 function LoadingOver({ title }: { title: string }) {
   return (
     <>
-      <div class="bar moving learn-loading late" role="progressbar" aria-label={`Taking ${title} apart`}>
-        <i />
-      </div>
+      <MovingBar label={`Taking ${title} apart`} style="learn-loading late" />
       <div class="float learn-over learn-late">
         <span>Taking {title} apart. What is shown is the one before.</span>
         <CancelLoading />
       </div>
     </>
-  );
-}
-
-/** For a moment: cards without anything on them. */
-function Skeleton() {
-  return (
-    <div class="learn-skeleton late" aria-hidden="true">
-      {[0, 1, 2, 3].map((at) => (
-        <i key={at} class="skeleton" />
-      ))}
-    </div>
   );
 }
 
@@ -128,7 +104,11 @@ function CancelLoading() {
 
 function ExamplePicker() {
   const all = store.catalogue.value;
-  if (all === null) return store.catalogueFailure.value === "" ? <Waiting /> : <Failed />;
+  if (all === null) {
+    const reason = store.catalogueFailure.value;
+    if (reason === "") return <Busy title="Asking for the examples" />;
+    return <Failed title="The examples cannot be read" reason={reason} retry={tryCatalogueAgain} />;
+  }
   return (
     <div class="example-picker" aria-label="Examples" role="region">
       <h2>Choose an example</h2>
@@ -152,38 +132,5 @@ function ExamplePicker() {
         ))}
       </ol>
     </div>
-  );
-}
-
-function Waiting() {
-  return (
-    <div class="blank late" aria-busy="true">
-      <b>Asking for the examples</b>
-      <div class="bar moving" role="progressbar" aria-label="Asking for the examples">
-        <i />
-      </div>
-    </div>
-  );
-}
-
-function Failed() {
-  return (
-    <Blank icon="warning" title="The examples cannot be read" isError>
-      <span>{store.catalogueFailure.value}</span>
-      <button class="btn" onClick={tryCatalogueAgain}>
-        Try again
-      </button>
-    </Blank>
-  );
-}
-
-// --- Hides a side panel, where the page is not wide enough for all of them.
-
-export function HideButton({ side }: { side: Side }) {
-  if (panels.value.width === "wide") return null;
-  return (
-    <button class="btn quiet square" aria-label={`Hide the ${side} panel`} onClick={() => setPanel(side, false)}>
-      <Icon name="close" />
-    </button>
   );
 }

@@ -1,12 +1,14 @@
 /** The bar below: which way, one step on or back, play, the track, guessing, and where one is. */
-import { useRef } from "preact/hooks";
-import { TimeIcon, type TimeIconName } from "../../ui/TimeBar";
+import { useEffect, useRef } from "preact/hooks";
+import { StepButtons, usePlaying } from "../../ui/TimeBar";
 import { Segments } from "../../ui/controls";
 import { returnFocus } from "../../ui/focus";
-import { togglePlaying } from "./playing";
 import { stepRows } from "./steps";
 import * as store from "./store";
-import { lossSaid } from "./store";
+import { lossSaid, togglePlaying } from "./store";
+
+/** Slowly enough to be read. */
+const STEP_MS = 1200;
 
 export function StepBar() {
   const [now, count] = [store.step.value, store.count.value];
@@ -14,18 +16,9 @@ export function StepBar() {
     store.isPlaying.value = false;
     store.setStep(to);
   };
-  const button = (icon: TimeIconName, label: string, key: string, to: number) => (
-    <button
-      class="btn square"
-      aria-label={label}
-      title={`${label} (${key})`}
-      aria-disabled={count === 0 || Math.max(1, Math.min(count, to)) === now}
-      onClick={() => go(to)}
-    >
-      <TimeIcon name={icon} />
-    </button>
-  );
   const isPlaying = store.isPlaying.value;
+  usePlaying(isPlaying, () => (now < count ? store.setStep(now + 1) : (store.isPlaying.value = false)), STEP_MS);
+  useEffect(() => () => void (store.isPlaying.value = false), []);
   const loss = lossSaid();
   return (
     <div class="timebar step-bar" role="toolbar" aria-label="Steps" onClick={returnFocus}>
@@ -38,21 +31,7 @@ export function StepBar() {
         chosen={store.direction.value}
         choose={store.setDirection}
       />
-      <div class="group" role="group" aria-label="Step">
-        {button("first", "First step", "Home", 1)}
-        {button("back", "One step back", "←", now - 1)}
-        <button
-          class="btn square"
-          aria-label={isPlaying ? "Pause" : "Play"}
-          title={isPlaying ? "Pause (Space)" : "Play (Space)"}
-          aria-disabled={count < 2}
-          onClick={togglePlaying}
-        >
-          <TimeIcon name={isPlaying ? "pause" : "play"} />
-        </button>
-        {button("on", "One step on", "→", now + 1)}
-        {button("last", "Last step", "End", count)}
-      </div>
+      <StepButtons at={now - 1} count={count} isPlaying={isPlaying} go={(at) => go(at + 1)} play={togglePlaying} />
       <StepTrack onGo={go} />
       <label class="check" title="The numbers of each step are shown when you ask for them">
         <input

@@ -29,17 +29,21 @@ export function workingOf(step: BackwardStep, nth: number): Working {
   return fromJacobian(step, nth, raw, total) ?? fromUpstream(step, nth, raw, total);
 }
 
+const NO_CELLS: ReadonlySet<number> = new Set();
+
+function working(total: number, parts: Partial<Working>): Working {
+  return { terms: null, total, left: NO_CELLS, right: NO_CELLS, upstream: NO_CELLS, raw: NO_CELLS, ...parts };
+}
+
 function fromProducts(products: readonly Product[], left: Cells, right: Cells, raw: readonly number[], total: number): Working {
   const [lefts, rights] = [numbersOf(left), numbersOf(right)];
   const isKnown = products.every((one) => one.left !== null && one.right !== null);
-  return {
+  return working(total, {
     terms: isKnown ? products.map((one) => [lefts[one.left!]!, rights[one.right!]!]) : null,
-    total,
     left: placesOf(products.map((one) => one.left)),
     right: placesOf(products.map((one) => one.right)),
-    upstream: new Set(),
     raw: new Set(raw),
-  };
+  });
 }
 
 /** A column of the Jacobian times what arrived: only what is not nought has a part. */
@@ -47,15 +51,10 @@ function fromJacobian(step: BackwardStep, nth: number, raw: readonly number[], t
   const cells = step.jacobian?.cells;
   if (cells?.is_whole !== true || !step.contribution.is_whole || !step.upstream.is_whole) return null;
   const [slopes, arrived] = [numbersOf(cells), numbersOf(step.upstream)];
-  const rows = arrived.flatMap((_, row) => (slopes[row * cells.num_columns + nth] === 0 ? [] : [row]));
-  return {
-    terms: rows.map((row) => [slopes[row * cells.num_columns + nth]!, arrived[row]!]),
-    total,
-    left: new Set(),
-    right: new Set(),
-    upstream: new Set(rows),
-    raw: new Set(raw),
-  };
+  const slope = (row: number): number => slopes[row * cells.num_columns + nth]!;
+  const rows = arrived.flatMap((_, row) => (slope(row) === 0 ? [] : [row]));
+  const terms = rows.map((row) => [slope(row), arrived[row]!]);
+  return working(total, { terms, upstream: new Set(rows), raw: new Set(raw) });
 }
 
 /** Without factors a contribution is made of what arrived at its places. */
@@ -64,23 +63,16 @@ function fromUpstream(step: BackwardStep, nth: number, raw: readonly number[], t
   const places = raw.map((at) => broadcastPlace(step.raw, at, step.upstream));
   const numbers = places.map((place) => (place === null ? NaN : arrived[place]!));
   const isSum = isNear(sum(numbers), total);
-  return {
+  return working(total, {
     terms: isSum && step.raw.is_whole ? numbers.map((one) => [one]) : null,
-    total,
-    left: new Set(),
-    right: new Set(),
     upstream: placesOf(isSum ? places : []),
     raw: new Set(nth < numbersOf(step.contribution).length ? raw : []),
-  };
+  });
 }
 
 /** The elements before the sum over broadcast dimensions that make one after it. */
 export function rawFor({ raw, contribution }: BackwardStep, nth: number): number[] {
-  const found: number[] = [];
-  for (let at = 0; at < raw.values.length; at += 1) {
-    if (broadcastPlace(raw, at, contribution) === nth) found.push(at);
-  }
-  return found;
+  return raw.values.map((_, at) => at).filter((at) => broadcastPlace(raw, at, contribution) === nth);
 }
 
 /** Where in a smaller tensor the element stands that was spread over this place: dimensions meet from the right. */
@@ -168,11 +160,12 @@ export type Part = "left" | "right" | "upstream" | "raw" | "contribution";
 export function elementFor(step: BackwardStep, part: Part, nth: number, now: number): number | null {
   if (part === "contribution") return nth;
   if (part === "raw") return broadcastPlace(step.raw, nth, step.contribution);
-  // The one that is looked at stays where it has a part in it already.
-  for (let at = 0; at < step.contribution.values.length; at += 1) {
-    const place = (now + at) % step.contribution.values.length;
-    if (workingOf(step, place)[part].has(nth)) return place;
-  }
+  return firstFrom(now, step.contribution.values.length, (place) => workingOf(step, place)[part].has(nth));
+}
+
+/** The one that is looked at stays where it fits already; else the next that does. */
+function firstFrom(now: number, count: number, fits: (place: number) => boolean): number | null {
+  for (let at = 0; at < count; at += 1) if (fits((now + at) % count)) return (now + at) % count;
   return null;
 }
 
@@ -299,11 +292,8 @@ function withFunction({ rule }: LearnNode, [one, ...others]: readonly number[], 
 
 /** The element of the result to look at when a cell of an input is pointed at; the one that is looked at where it fits. */
 export function resultFor(node: LearnNode, inputs: readonly Cells[], input: Cells, nth: number, now: number): number | null {
-  const count = node.value.values.length;
-  for (let at = 0; at < count; at += 1) {
-    const place = (now + at) % count;
+  return firstFrom(now, node.value.values.length, (place) => {
     const { parts } = forwardOf(node, inputs, place);
-    if (inputs.some((cells, which) => cells === input && parts[which]!.has(nth))) return place;
-  }
-  return null;
+    return inputs.some((cells, which) => cells === input && parts[which]!.has(nth));
+  });
 }

@@ -1,4 +1,5 @@
 /** The numbers of a tensor as they came, and where in the tensor each of them stands. */
+import { obtain } from "../../data/collections";
 import { formatValue, gridFormat } from "../../data/format";
 import type { Scale } from "../../ui/colour-scale";
 import type { BackwardStep, Cells } from "../../wire";
@@ -8,12 +9,7 @@ const known = new WeakMap<Cells, readonly number[]>();
 
 /** All of them as numbers: what JSON has no number for comes as text. */
 export function numbersOf(cells: Cells): readonly number[] {
-  let numbers = known.get(cells);
-  if (numbers === undefined) {
-    numbers = cells.values.map(numberOf);
-    known.set(cells, numbers);
-  }
-  return numbers;
+  return obtain(known, cells, () => cells.values.map(numberOf));
 }
 
 function numberOf(value: number | string): number {

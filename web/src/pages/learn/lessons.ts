@@ -1,5 +1,6 @@
 /** Ask for examples, lessons and checks. Of what was asked in between, only the newest answer is shown. */
 import { batch, effect } from "@preact/signals";
+import { messageOf } from "../../data/message-of";
 import type { Source } from "../../data/source";
 import * as page from "../../data/store";
 import type { Example, LearnCheck } from "../../wire";
@@ -173,8 +174,4 @@ const FIRST_LINES = "import torcheer.autograd as T\n\nx = T.param([1.0, -2.0])\n
 export async function runDraft(): Promise<void> {
   const text = draft.peek();
   if (await runOwn(text)) isEditing.value = false;
-}
-
-function messageOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
 }

@@ -17,34 +17,28 @@ export type Arrived =
   | { readonly state: "not yet" }
   | { readonly state: "none" };
 
+/** What each step of a way is about: the op, and the node that something arrives at. */
+function stepsOf(lesson: Lesson, direction: Direction): readonly { readonly node: number; readonly to: number; readonly title: string }[] {
+  if (direction === "backward") return lesson.backward;
+  return lesson.forward.map((id) => ({ node: id, to: id, title: lesson.nodes[id]!.text }));
+}
+
 export function numSteps(lesson: Lesson, direction: Direction): number {
-  return direction === "forward" ? lesson.forward.length : lesson.backward.length;
+  return lesson[direction].length;
 }
 
 export function stepRows(lesson: Lesson, direction: Direction): StepRow[] {
-  if (direction === "forward") {
-    return lesson.forward.map((id, at) => {
-      const node = lesson.nodes[id]!;
-      return { number: at + 1, target: node.name, title: node.text };
-    });
-  }
-  return lesson.backward.map((step, at) => ({
-    number: at + 1,
-    target: lesson.nodes[step.to]!.name,
-    title: step.title,
-  }));
+  return stepsOf(lesson, direction).map(({ to, title }, at) => ({ number: at + 1, target: lesson.nodes[to]!.name, title }));
 }
 
 /** The op that a step is about; null where there is no such step. */
 export function nodeAt(lesson: Lesson, direction: Direction, step: number): LearnNode | null {
-  const id = direction === "forward" ? lesson.forward[step - 1] : lesson.backward[step - 1]?.node;
-  return id === undefined ? null : (lesson.nodes[id] ?? null);
+  return lesson.nodes[stepsOf(lesson, direction)[step - 1]?.node ?? -1] ?? null;
 }
 
 /** The node that something arrives at. */
 export function targetAt(lesson: Lesson, direction: Direction, step: number): number | null {
-  const id = direction === "forward" ? lesson.forward[step - 1] : lesson.backward[step - 1]?.to;
-  return id ?? null;
+  return stepsOf(lesson, direction)[step - 1]?.to ?? null;
 }
 
 /** The line of code that a step is about; 0 where none is known. */

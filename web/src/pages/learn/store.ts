@@ -158,6 +158,13 @@ export function setDirection(to: Direction): void {
   });
 }
 
+/** From the beginning, where it is at its end. */
+export function togglePlaying(): void {
+  if (count.peek() < 2) return;
+  if (!isPlaying.peek() && step.peek() >= count.peek()) setStep(1);
+  isPlaying.value = !isPlaying.peek();
+}
+
 /** Show what was to be guessed at this step. */
 export function reveal(): void {
   shownUpTo.value = Math.max(shownUpTo.peek(), step.peek());

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { formatCount } from "../../data/format";
 import { stepItem } from "../../data/tensor-window";
-import { Icon } from "../../ui/Icon";
+import { Stepper } from "../../ui/Stepper";
 import { onItemStep } from "../../ui/keys";
 
 interface Props {
@@ -17,31 +17,22 @@ export function ItemStepper({ shape, item, canMove, onStep }: Props) {
   const latest = useRef(onStep);
   latest.current = onStep;
   useEffect(() => (canMove ? onItemStep((by) => latest.current(by)) : undefined), [canMove]);
-  const why = canMove ? undefined : "Other items are not in this file";
   const total = shape.reduce((product, size) => product * size, 1);
   return (
-    <div class="pad-s row stepper" role="group" aria-label="Item" title={why}>
-      <button
-        class="btn sm square"
-        aria-label="Item before"
-        disabled={!canMove || stepItem(shape, item, -1) === null}
-        onClick={() => onStep(-1)}
-      >
-        <Icon name="left" />
-      </button>
+    <Stepper
+      style="pad-s row stepper"
+      label="Item"
+      title={canMove ? undefined : "Other items are not in this file"}
+      thing="Item"
+      hasBefore={canMove && stepItem(shape, item, -1) !== null}
+      hasAfter={canMove && stepItem(shape, item, 1) !== null}
+      step={onStep}
+    >
       <span class="fs-2">
         item <span class="mono">[{item.join(", ")}]</span>
         <span class="muted"> of {shape.length > 1 ? shape.join("×") : formatCount(total)}</span>
       </span>
-      <button
-        class="btn sm square"
-        aria-label="Item after"
-        disabled={!canMove || stepItem(shape, item, 1) === null}
-        onClick={() => onStep(1)}
-      >
-        <Icon name="right" />
-      </button>
-    </div>
+    </Stepper>
   );
 }
 

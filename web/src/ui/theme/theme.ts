@@ -1,5 +1,5 @@
 /** Light or dark: as the system asks, until somebody chooses. */
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { recall, remember } from "../../data/remembered";
 import { themeTick } from "../../data/store";
 
@@ -13,23 +13,18 @@ export const theme = computed<Theme>(() => chosen.value ?? (systemIsDark.value ?
 /** Take over the theme chosen on an earlier visit and follow the system. */
 export function startTheme(): void {
   const known = recall("theme");
-  if (known === "light" || known === "dark") apply(known);
+  if (known === "light" || known === "dark") chosen.value = known;
   const query = matchMedia("(prefers-color-scheme: dark)");
   systemIsDark.value = query.matches;
-  query.addEventListener("change", () => {
-    systemIsDark.value = query.matches;
-    themeTick.value += 1;
+  query.addEventListener("change", () => (systemIsDark.value = query.matches));
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+    themeTick.value = untracked(() => themeTick.value) + 1;
   });
 }
 
 export function switchTheme(): void {
   const next = theme.value === "dark" ? "light" : "dark";
-  apply(next);
-  remember("theme", next);
-  themeTick.value += 1;
-}
-
-function apply(next: Theme): void {
   chosen.value = next;
-  document.documentElement.dataset.theme = next;
+  remember("theme", next);
 }

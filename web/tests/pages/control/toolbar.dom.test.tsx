@@ -9,17 +9,15 @@ import {
   FaultPanel,
   NoteStrip,
   RefusalStrip,
-  useControlKeys,
+  actOnKey,
 } from "../../../src/pages/control/ControlPage";
 import { Toolbar } from "../../../src/pages/control/Toolbar";
+import { usePageKeys } from "../../../src/ui/keys";
 import {
   complaint,
   itemText,
-  run,
   setStepLevel,
-  step,
   stepText,
-  stop,
   whyNoNetwork,
 } from "../../../src/pages/control/commands";
 import { editSeed, revertAll } from "../../../src/pages/control/drafts";
@@ -32,7 +30,7 @@ let source: FakeControl;
 let stopFollowing = (): void => undefined;
 
 function Parts() {
-  useControlKeys({ step, run, stop });
+  usePageKeys(actOnKey);
   return (
     <>
       <Toolbar />

@@ -18,8 +18,8 @@ import { NetStage } from "../../../stage3d/network/NetStage";
 import { NetTip } from "../../../stage3d/network/NetTip";
 import { StageNotes } from "../../../stage3d/network/StageNotes";
 import { cssRamp } from "../../../stage3d/network/colours";
-import { Blank } from "../../../ui/Blank";
-import { Icon } from "../../../ui/Icon";
+import { Blank, Busy, Failed } from "../../../ui/Blank";
+import { Stepper } from "../../../ui/Stepper";
 import { useKey } from "../../../ui/TimeBar";
 import { whyNoNetwork } from "../commands";
 import "../../../stage3d/network/netview.css";
@@ -69,25 +69,9 @@ function Drawing() {
     );
   }
   if (sceneFailure.value !== "") {
-    return (
-      <Blank icon="warning" title="The network cannot be shown" isError>
-        <span>{sentence(sceneFailure.value)}</span>
-        <button class="btn" onClick={tryAgain}>
-          Try again
-        </button>
-      </Blank>
-    );
+    return <Failed title="The network cannot be shown" reason={sentence(sceneFailure.value)} retry={tryAgain} />;
   }
-  if (isReading()) {
-    return (
-      <div class="blank late">
-        <b>Reading the network</b>
-        <div class="bar moving" role="progressbar" aria-label="Reading the network">
-          <i />
-        </div>
-      </div>
-    );
-  }
+  if (isReading()) return <Busy title="Reading the network" />;
   if (whyNoNetwork.value !== "") {
     return (
       <Blank icon="only" title="No network">
@@ -172,23 +156,21 @@ function momentWords(isFull: boolean): string {
 function ItemSteps() {
   const [at, count] = [view.item.value, numItems.value];
   return (
-    <span class="moment-items" role="group" aria-label="Item of the batch" title={`Item ${at} of ${count} in the batch`}>
-      <button class="btn quiet sm square" aria-label="Item before" title="Item before ([)" disabled={at === 0} onClick={() => goToItem(at - 1)}>
-        <Icon name="left" />
-      </button>
+    <Stepper
+      style="moment-items"
+      buttonStyle="quiet"
+      label="Item of the batch"
+      title={`Item ${at} of ${count} in the batch`}
+      thing="Item"
+      keys={["[", "]"]}
+      hasBefore={at > 0}
+      hasAfter={at < count - 1}
+      step={(by) => goToItem(at + by)}
+    >
       <span>
         {formatCount(at)} / {formatCount(count)}
       </span>
-      <button
-        class="btn quiet sm square"
-        aria-label="Item after"
-        title="Item after (])"
-        disabled={at === count - 1}
-        onClick={() => goToItem(at + 1)}
-      >
-        <Icon name="right" />
-      </button>
-    </span>
+    </Stepper>
   );
 }
 

@@ -1,12 +1,13 @@
 /** Rows under heads that sort them. Of many, only those in view are in the page. */
-import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { about } from "../../../data/control";
 import { formatNumberOf, formatValue } from "../../../data/format";
 import { askOf } from "../../../data/requests";
 import { useAsked } from "../../../data/useAsked";
 import type { Scale } from "../../../ui/colour-scale";
-import { rowsInView, scrollFor } from "../../../ui/visible-rows";
+import { actOn } from "../../../ui/keys";
+import { useRowsInView } from "../../../ui/scroll";
 import type { TableFigures, TableGroup, TableRows, TableStatisticsAnswer } from "../../../wire";
 import { gridOfCell, RowView } from "./RowView";
 import { useCells } from "./cells";
@@ -41,21 +42,19 @@ interface Props {
 export function DataTable(props: Props) {
   const { label, columns, parts, rows, order, onSort, currentKey, pick, isPicked, pickHint, children } = props;
   const box = useRef<HTMLDivElement>(null);
-  const view = useView(box);
   const [active, setActive] = useState(-1);
   const hasPictures = columns.some(({ form }) => form === "tensor");
   const [rowHeight, headHeight] = hasPictures ? [PICTURE_ROW, PICTURE_HEAD] : [ROW, HEAD];
-  const { first, end } = rowsInView(rows.length, rowHeight, view.top, view.height);
-  const seenFirst = Math.max(first, Math.floor(view.top / rowHeight));
-  const seenEnd = Math.min(end, Math.ceil((view.top + view.height) / rowHeight));
+  const { first, end, top, height, reveal } = useRowsInView(box, rows.length, rowHeight, headHeight);
+  const seenFirst = Math.max(first, Math.floor(top / rowHeight));
+  const seenEnd = Math.min(end, Math.ceil((top + height) / rowHeight));
   const cells = useCells({ columns, parts, inView: hasPictures ? rows.slice(seenFirst, seenEnd) : [] });
   const scales = new Map(columns.flatMap((column) => [...cells.scalesOf(column)]));
   useEffect(() => setActive((now) => Math.min(now, rows.length - 1)), [rows.length]);
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, to));
     setActive(next);
-    const scroll = box.current === null ? null : scrollFor(next, rowHeight, view.top, view.height - headHeight);
-    if (scroll !== null && box.current !== null) box.current.scrollTop = scroll;
+    reveal(next);
   };
   const press = (at: number): void => {
     const row = rows[at];
@@ -72,12 +71,8 @@ export function DataTable(props: Props) {
     Enter: () => press(active),
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const action = keys[event.key];
     // Enter on a button of the head is that button's.
-    if (action === undefined || event.target !== event.currentTarget) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action();
+    if (event.target === event.currentTarget) actOn(event, keys);
   };
   const idOf = (at: number): string => `${label.replaceAll(/\W+/g, "-")}-row-${at}`;
   return (
@@ -139,34 +134,6 @@ function Spacer({ height, width }: { height: number; width: number }) {
       <td colSpan={width} />
     </tr>
   );
-}
-
-// --- Which part of a box that scrolls is seen.
-
-interface View {
-  readonly top: number;
-  readonly height: number;
-}
-
-function useView(box: RefObject<HTMLElement | null>): View {
-  const [view, setView] = useState<View>({ top: 0, height: 400 });
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null) return undefined;
-    const measure = (): void => {
-      const { scrollTop: top, clientHeight: height } = element;
-      setView((before) => (before.top === top && before.height === height ? before : { top, height }));
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    element.addEventListener("scroll", measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener("scroll", measure);
-    };
-  }, []);
-  return view;
 }
 
 // --- The head of a column: a button that sorts by it or, of pictures, what their colours stand for.

@@ -1,10 +1,11 @@
 /** One row of a table. */
+import { obtain } from "../../../data/collections";
 import { computed } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatExact, formatNumberOf, formatValue } from "../../../data/format";
 import * as net from "../../../data/network/store";
 import { themeTick } from "../../../data/store";
 import { gridOf, plateSize, unitAt } from "../../../stage3d/network/plates";
+import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
 import { paintValues, type Palette, placeOn, readPalette, type Scale } from "../../../ui/colour-scale";
 import type { Grid, NetLayer, NetScene } from "../../../wire";
 import { type Cells, sizeOf } from "./cells";
@@ -146,23 +147,14 @@ interface TensorCellProps {
 }
 
 function TensorCell({ name, values, grid, scale, room }: TensorCellProps) {
-  const canvas = useRef<HTMLCanvasElement>(null);
   const palette = palettes.value[scale.map];
-  const size = shownSize(grid, room);
-  useLayoutEffect(() => {
-    const context = canvas.current?.getContext("2d") ?? null;
-    if (canvas.current === null || context === null) return;
-    const { width, height, pixels } = paintCell(values, grid, scale, palette);
-    [canvas.current.width, canvas.current.height] = [width, height];
-    context.putImageData(new ImageData(pixels, width, height), 0, 0);
-  }, [values, grid, scale.map, scale.low, scale.high, palette]);
   return (
-    <canvas
-      ref={canvas}
-      class="cell-picture"
-      role="img"
-      aria-label={`${name}: ${summaryOf(values)}`}
-      style={{ width: `${size.width}px`, height: `${size.height}px` }}
+    <PixelCanvas
+      style="cell-picture"
+      size={shownSize(grid, room)}
+      paint={() => paintCell(values, grid, scale, palette)}
+      depends={[values, grid, scale.map, scale.low, scale.high, palette]}
+      label={`${name}: ${summaryOf(values)}`}
     />
   );
 }
@@ -191,12 +183,6 @@ const OUTPUT = "Output";
 
 type Net = Pick<NetScene, "layers" | "connections">;
 
-interface CellPicture {
-  readonly width: number;
-  readonly height: number;
-  readonly pixels: Uint8ClampedArray<ArrayBuffer>;
-}
-
 /** The grid of the layer of this name, where there is one of this size; else that which its shape has by itself. */
 export function gridFor(name: string, shape: readonly number[], scene: Net | null): Grid {
   const numUnits = sizeOf(shape);
@@ -204,9 +190,7 @@ export function gridFor(name: string, shape: readonly number[], scene: Net | nul
   if (layer?.grid.num_units === numUnits) return layer.grid;
   const isPicture = name.toLowerCase() === "input" || layer?.is_input === true;
   const key = `${isPicture} ${shape.join()}`;
-  const known = grids.get(key) ?? gridOf(shape, isPicture);
-  grids.set(key, known);
-  return known;
+  return obtain(grids, key, () => gridOf(shape, isPicture));
 }
 
 /** What the model returns is called Output, whatever the layer that gives it. */
@@ -228,7 +212,7 @@ export function shownSize(grid: Grid, room: { width: number; height: number }): 
   return { width: Math.max(1, Math.round(columns * cell)), height: Math.max(1, Math.round(rows * cell)) };
 }
 
-export function paintCell(values: Float32Array, grid: Grid, scale: Scale, palette: Palette): CellPicture {
+export function paintCell(values: Float32Array, grid: Grid, scale: Scale, palette: Palette): Pixels {
   const { columns, rows } = plateSize(grid);
   const every = Math.max(1, Math.ceil(Math.max(columns, rows) / MOST_PIXELS));
   const [width, height] = [Math.ceil(columns / every), Math.ceil(rows / every)];

@@ -1,5 +1,6 @@
 /** One table: its head with what can be done with it, and its rows. */
 import { computed, signal } from "@preact/signals";
+import { messageOf } from "../../../data/message-of";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { isConnected } from "../../../data/connection";
@@ -9,7 +10,7 @@ import * as net from "../../../data/network/store";
 import { askOf } from "../../../data/requests";
 import * as runs from "../../../data/runs";
 import { fileName, save } from "../../../data/save-file";
-import { Blank } from "../../../ui/Blank";
+import { Blank, Skeletons } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
 import { Popover } from "../../../ui/Picker";
 import { Segments } from "../../../ui/controls";
@@ -190,15 +191,7 @@ const WHEN: Readonly<Record<string, string>> = {
 };
 
 function NoRows({ name, isAnswered }: { name: string; isAnswered: boolean }) {
-  if (!isAnswered) {
-    return (
-      <div class="panel-body skeletons late" aria-busy="true" aria-label={`Loading ${name}`}>
-        {[0, 1, 2].map((at) => (
-          <i key={at} class="skeleton" />
-        ))}
-      </div>
-    );
-  }
+  if (!isAnswered) return <Skeletons widths={["auto", "auto", "auto"]} style="panel-body skeletons late" label={`Loading ${name}`} />;
   return (
     <div class="panel-body">
       <Blank icon="details" title={`No ${name} yet`}>
@@ -321,7 +314,7 @@ function SaveButton({ wish }: { wish: TableWish }) {
     setIsBusy(true);
     setProblem("");
     saveCsv(wish)
-      .catch((reason: unknown) => setProblem(reason instanceof Error ? reason.message : String(reason)))
+      .catch((reason: unknown) => setProblem(messageOf(reason)))
       .finally(() => setIsBusy(false));
   };
   return (

@@ -1,5 +1,6 @@
 /** Fetch the tensors in the cells of rows that are in view, some rows at a time, and keep what was fetched. */
 import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import { messageOf } from "../../../data/message-of";
 import { ByteCache } from "../../../data/requests";
 import { type Asked, Refusal, type Reply } from "../../../data/source";
 import * as store from "../../../data/store";
@@ -118,7 +119,7 @@ export class CellBlocks {
       return blockIn(await this.#ask(asked), num_rows * sizeOf(column.shape));
     } catch (reason) {
       // It is kept: what cannot be read is not asked for again and again.
-      const refusal = reason instanceof Error ? reason.message : String(reason);
+      const refusal = messageOf(reason);
       return { values: new Float32Array(0), low: null, high: null, refusal };
     }
   }

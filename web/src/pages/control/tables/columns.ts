@@ -1,4 +1,5 @@
 /** What stands in the columns of a table: which are shown, under which title, and how their cells are written. */
+import { obtain } from "../../../data/collections";
 import { signal } from "@preact/signals";
 import { formatCount, formatSpecial, formatValue } from "../../../data/format";
 import { recall, remember } from "../../../data/remembered";
@@ -119,18 +120,19 @@ const memories = new Map<string, Choices>();
 
 /** From an earlier visit; whatever else stands there is passed over. */
 function recalled(table: string): Choices {
-  const known = memories.get(table);
-  if (known !== undefined) return known;
+  return obtain(memories, table, () => choicesIn(recall(memoryOf(table)) ?? "[]"));
+}
+
+function choicesIn(text: string): Choices {
   const found = new Map<string, boolean>();
   try {
-    const pairs = JSON.parse(recall(memoryOf(table)) ?? "[]") as unknown;
+    const pairs = JSON.parse(text) as unknown;
     for (const pair of Array.isArray(pairs) ? (pairs as unknown[]) : []) {
       if (Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "boolean") found.set(pair[0], pair[1]);
     }
   } catch {
     // Somebody else's text: as if there were none.
   }
-  memories.set(table, found);
   return found;
 }
 

@@ -1,4 +1,5 @@
 /** The rows of a table over some runs, as the page knows them. */
+import { obtain } from "../../../data/collections";
 import { computed, type ReadonlySignal, signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { control } from "../../../data/control";
@@ -53,11 +54,7 @@ const placesOf = new WeakMap<TableRows["columns"], ReadonlyMap<string, number>>(
 
 /** Null where the row has no such cell, and where it is a tensor. */
 export function cellOf({ part, at }: Row, name: string): Cell {
-  let places = placesOf.get(part.columns);
-  if (places === undefined) {
-    places = new Map(part.columns.map((column, place) => [column.name, place]));
-    placesOf.set(part.columns, places);
-  }
+  const places = obtain(placesOf, part.columns, () => new Map(part.columns.map((column, place) => [column.name, place])));
   const place = places.get(name);
   return place === undefined ? null : (part.rows[at]?.[place] ?? null);
 }

@@ -1,7 +1,8 @@
 /** Choose what boxes are coloured by, and read or fix the scale. */
 import { useEffect } from "preact/hooks";
 import * as store from "../../../data/store";
-import { figureText, METRICS, NUM_STEPS } from "./box-figures";
+import { Ramp } from "../../../ui/controls";
+import { figureText, METRICS } from "./box-figures";
 import { fixedLimit, measure, scale, shownMetric, types } from "./view-state";
 
 export function ColourBy() {
@@ -31,12 +32,12 @@ export function ColourBy() {
           </option>
         ))}
       </select>
-      {metric === "type" ? <TypeLegend /> : metric === "none" ? null : <Ramp />}
+      {metric === "type" ? <TypeLegend /> : metric === "none" ? null : <Limits />}
     </div>
   );
 }
 
-function Ramp() {
+function Limits() {
   const { limit, unit } = scale.value;
   if (measure.value === null) return <span class="muted">Not known for this pass</span>;
   const take = (event: Event): void => {
@@ -47,11 +48,7 @@ function Ramp() {
   };
   return (
     <>
-      <div class="ramp" aria-hidden="true">
-        {Array.from({ length: NUM_STEPS }, (_, step) => (
-          <i key={step} class={`q${step}`} />
-        ))}
-      </div>
+      <Ramp map="seq" />
       <div class="ramp-ends">
         <span>0</span>
         <span class="clip">{unit.name}</span>

@@ -6,16 +6,18 @@ import type { GraphNode } from "../../../data/pass/model";
 import { shapeRange } from "../../../data/pass/node-words";
 import * as store from "../../../data/store";
 import { type Rect, shownPart, toScreen } from "../../../ui/pan-zoom";
-import { type PlacedChip, shownChips, SIZES } from "../layout/layout-graph";
+import { type PlacedChip, shownChips, SIZES } from "../../../ui/graph-layout/layout-graph";
+import { followSize } from "../../../ui/useSize";
+import { startMeasuring } from "../../../ui/text-width";
 import { ColourBy } from "./ColourBy";
 import { Minimap } from "./Minimap";
 import { ZoomBar } from "./ZoomBar";
 import { paintBoxes, paintFrames, paintHeaders, paintLandmarks, paintOutlines } from "./boxes";
 import { startLayouts } from "./layout-flow";
 import { LEGIBLE, type Painting, type PaintState, type Palette, readPalette } from "./pen";
-import { handleKey, Pointing } from "./pointer";
+import { followMouse, handleKey } from "./pointer";
 import { chipPlaces, type Visible } from "./scene";
-import { startMeasuring, TextFitter } from "./text-fitter";
+import { TextFitter } from "./text-fitter";
 import {
   camera,
   highlight,
@@ -59,7 +61,10 @@ export function GraphView() {
       <LegendBox />
       <Minimap />
       <LayoutBar />
-      <SelectionStatus />
+      {/* Says what is selected, for those who do not see it. */}
+      <div class="sr" role="status" aria-live="polite">
+        {selection.value}
+      </div>
     </div>
   );
 }
@@ -67,7 +72,7 @@ export function GraphView() {
 /** Keep the canvas as large as its place, and paint it anew when anything that it shows has changed. */
 function startCanvas(canvas: HTMLCanvasElement): () => void {
   const context = canvas.getContext("2d", { alpha: false })!;
-  const pointing = new Pointing(canvas);
+  const stopPointing = followMouse(canvas);
   let palette: Palette = readPalette(canvas);
   let waiting = 0;
   const repaint = (): void => {
@@ -113,28 +118,14 @@ function startCanvas(canvas: HTMLCanvasElement): () => void {
     palette = readPalette(canvas);
     schedule();
   });
-  const observer = new ResizeObserver(([entry]) => {
-    const { width, height } = entry!.contentRect;
-    viewSize.value = { width, height };
-  });
-  observer.observe(canvas);
+  const stopSize = followSize(canvas, (size) => (viewSize.value = size));
   return () => {
     stopPainting();
     stopTheme();
-    observer.disconnect();
-    pointing.stop();
+    stopSize();
+    stopPointing();
     cancelAnimationFrame(waiting);
   };
-}
-
-// --- Says what is selected, for those who do not see it.
-
-function SelectionStatus() {
-  return (
-    <div class="sr" role="status" aria-live="polite">
-      {selection.value}
-    </div>
-  );
 }
 
 // --- The drawing and its selection in words, for those who do not see it.

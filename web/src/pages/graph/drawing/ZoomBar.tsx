@@ -16,10 +16,12 @@ export function ZoomBar() {
       <FitButton fit={fit} />
       <span class="sep" />
       <DepthSelect />
-      <Hidden />
-      <FormSwitch />
-      <FlowSwitch />
-      <BufferSwitch />
+      {numHidden.value > 0 && (
+        <span class="graph-hidden muted" title="Ops inside closed modules">
+          {formatCount(numHidden.value)} hidden
+        </span>
+      )}
+      <Switches />
     </div>
   );
 }
@@ -50,57 +52,38 @@ function DepthSelect() {
   );
 }
 
-function Hidden() {
-  if (numHidden.value === 0) return null;
-  return (
-    <span class="graph-hidden muted" title="Ops inside closed modules">
-      {formatCount(numHidden.value)} hidden
-    </span>
-  );
+/** What can be shown in two ways, each offered where the pass has something of it. */
+function Switches() {
+  const pass = store.document.value;
+  if (pass === null) return null;
+  const [isRolled, isBackward, showsBuffers] = [store.form.value === "rolled", store.flow.value === "backward", store.showBuffers.value];
+  const all: readonly SwitchProps[] = [
+    {
+      name: "Rolled", hint: "One box for all passes of a layer", isOn: isRolled, flip: switchForm,
+      isOffered: pass.ops.some((op) => op.num_passes > 1),
+    },
+    {
+      name: "Backward", hint: "The way of the gradients", isOn: isBackward, isOffered: pass.num_backward_passes > 0,
+      flip: () => (store.flow.value = isBackward ? "forward" : "backward"),
+    },
+    {
+      name: "Buffers", isOn: showsBuffers, isOffered: pass.ops.some((op) => op.kind === "buffer"),
+      flip: () => (store.showBuffers.value = !showsBuffers),
+    },
+  ];
+  return all.map(({ name, hint, isOn, isOffered, flip }) => isOffered && (
+    <button key={name} class="btn quiet" aria-pressed={isOn} title={hint} onClick={() => flip()}>
+      {name}
+    </button>
+  ));
 }
 
-/** Offered where some layer ran more than once. */
-function FormSwitch() {
-  const hasLoops = store.document.value?.ops.some((op) => op.num_passes > 1) ?? false;
-  if (!hasLoops) return null;
-  const isRolled = store.form.value === "rolled";
-  return (
-    <button
-      class="btn quiet"
-      aria-pressed={isRolled}
-      title="One box for all passes of a layer"
-      onClick={switchForm}
-    >
-      Rolled
-    </button>
-  );
-}
-
-/** Offered where there was a backward pass. */
-function FlowSwitch() {
-  if ((store.document.value?.num_backward_passes ?? 0) === 0) return null;
-  const isBackward = store.flow.value === "backward";
-  return (
-    <button
-      class="btn quiet"
-      aria-pressed={isBackward}
-      title="The way of the gradients"
-      onClick={() => (store.flow.value = isBackward ? "forward" : "backward")}
-    >
-      Backward
-    </button>
-  );
-}
-
-function BufferSwitch() {
-  const hasBuffers = store.document.value?.ops.some((op) => op.kind === "buffer") ?? false;
-  if (!hasBuffers) return null;
-  const isShown = store.showBuffers.value;
-  return (
-    <button class="btn quiet" aria-pressed={isShown} onClick={() => (store.showBuffers.value = !isShown)}>
-      Buffers
-    </button>
-  );
+interface SwitchProps {
+  readonly name: string;
+  readonly hint?: string;
+  readonly isOn: boolean;
+  readonly isOffered: boolean;
+  readonly flip: () => void;
 }
 
 // --- Switch between the rolled and the unrolled form and keep what is open. (The session keeps what is

@@ -1,4 +1,5 @@
 /** What a node is coloured by: its figure, the scale over all boxes on screen, and how the figure is written. */
+import { obtain } from "../../../data/collections";
 import { formatCount } from "../../../data/format";
 import { opsInside } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
@@ -39,14 +40,7 @@ export function measureBy(metric: Metric, hierarchy: Hierarchy, figures: Figures
   const zeros = figures.get("zeros");
   if (zeros === undefined) return null;
   const known = new Map<string, number | null>();
-  return (node) => {
-    let value = known.get(node.key);
-    if (value === undefined) {
-      value = mean(opsInside(hierarchy, node.key).map((op) => zeros[op] ?? null));
-      known.set(node.key, value);
-    }
-    return value;
-  };
+  return ({ key }) => obtain(known, key, () => mean(opsInside(hierarchy, key).map((op) => zeros[op] ?? null)));
 }
 
 function mean(values: readonly (number | null)[]): number | null {

@@ -1,11 +1,12 @@
 /** Draw ops and closed groups: their box, the colour of their figure, their words, and outlines for what is marked. */
+import { groupBy } from "../../../data/collections";
 import type { GraphNode } from "../../../data/pass/model";
-import { SIZES } from "../layout/layout-graph";
+import { SIZES } from "../../../ui/graph-layout/layout-graph";
 import { stepOf } from "./box-figures";
 import type { Mark } from "./highlight";
 import { figureOf, LEGIBLE, type Painting, type PaintState, type Palette } from "./pen";
 import { addBox, Paths, type SceneBox } from "./scene";
-import { textWidth } from "./text-fitter";
+import { textWidth } from "../../../ui/text-width";
 
 /** The colour that a box is drawn in by its metric, null for none. */
 function colourOf(state: PaintState, node: GraphNode): string | null {
@@ -167,12 +168,7 @@ export function paintFrames(painting: Painting, frames: readonly SceneBox[]): vo
   const { context, state } = painting;
   const { camera, palette } = state;
   const radius = camera.scale >= LEGIBLE.corners ? 8 : 0;
-  const levels = new Map<number, SceneBox[]>();
-  for (const frame of frames) {
-    const level = levels.get(frame.depth);
-    if (level === undefined) levels.set(frame.depth, [frame]);
-    else level.push(frame);
-  }
+  const levels = groupBy(frames, ({ depth }) => depth);
   context.lineWidth = Math.max(1, 0.6 / camera.scale);
   for (const level of levels.values()) {
     const path = new Path2D();

@@ -1,5 +1,5 @@
 /** Where the view of a pass goes: all of it, a box in it, or from one place to another. */
-import { type Camera, centred, clampScale, type Rect, shownPart, type Size, toPicture, zoomedAt } from "../../../ui/pan-zoom";
+import { type Camera, centred, fitted as fittedWithin, type Rect, shownPart, type Size, toPicture, zoomedAt } from "../../../ui/pan-zoom";
 import { camera, scene, viewSize } from "./view-state";
 
 /** Free edges of the view: more at the top, where the controls float. */
@@ -7,11 +7,7 @@ const MARGIN = { side: 24, top: 56, bottom: 20 } as const;
 
 /** Show a whole part of the picture, never larger than life. */
 export function fitted(part: Rect, view: Size): Camera {
-  const room = view.height - MARGIN.top - MARGIN.bottom;
-  const across = (view.width - 2 * MARGIN.side) / Math.max(1, part.width);
-  const scale = clampScale(Math.min(1, across, room / Math.max(1, part.height)));
-  const middle = centred(part, view, scale);
-  return { ...middle, y: middle.y - (MARGIN.top - MARGIN.bottom) / 2 / scale };
+  return fittedWithin(part, view, MARGIN);
 }
 
 /** At a smaller scale, small text strains the eye. */

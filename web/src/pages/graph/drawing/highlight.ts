@@ -1,7 +1,8 @@
 /** What a selection lights up: its ancestors, its descendants, and the edges between them. */
+import { obtain } from "../../../data/collections";
 import { ancestors, chipReaders, descendants, type LiftedEdge, opNodesInside } from "../../../data/pass/edges";
 import type { Hierarchy } from "../../../data/pass/model";
-import type { PlacedWire } from "../layout/layout-graph";
+import type { PlacedWire } from "../../../ui/graph-layout/layout-graph";
 import type { Scene, SceneBox } from "./scene";
 
 export type Mark = "plain" | "off" | "up" | "down" | "selected";
@@ -59,12 +60,7 @@ export class Highlight {
 
   ofWire(wire: PlacedWire): Mark {
     if (this.selected === null) return "plain";
-    let mark = this.wireMarks.get(wire);
-    if (mark === undefined) {
-      mark = this.markOf(wire);
-      this.wireMarks.set(wire, mark);
-    }
-    return mark;
+    return obtain(this.wireMarks, wire, () => this.markOf(wire));
   }
 
   private markOf(wire: PlacedWire): Mark {

@@ -1,4 +1,5 @@
 /** A laid-out picture: layouts inside layouts, where each box is, and what lies under a point. */
+import { obtain } from "../../../data/collections";
 import type { Chip, Hierarchy } from "../../../data/pass/model";
 import type { Rect } from "../../../ui/pan-zoom";
 import {
@@ -9,7 +10,7 @@ import {
   type PlacedWire,
   shownChips,
   SIZES,
-} from "../layout/layout-graph";
+} from "../../../ui/graph-layout/layout-graph";
 
 /** A box at its place in the whole picture. */
 export interface SceneBox extends Rect {
@@ -155,9 +156,10 @@ function overlap(one: Rect, other: Rect, reach: number): boolean {
 const bounds = new WeakMap<PlacedWire, Rect>();
 
 function boundsOf(wire: PlacedWire): Rect {
-  const known = bounds.get(wire);
-  if (known !== undefined) return known;
-  const { path } = wire;
+  return obtain(bounds, wire, () => boundsAlong(wire.path));
+}
+
+function boundsAlong(path: readonly number[]): Rect {
   let [left, top] = [path[0]!, path[1]!];
   let [right, bottom] = [left, top];
   for (let at = 2; at < path.length; ) {
@@ -171,9 +173,7 @@ function boundsOf(wire: PlacedWire): Rect {
     }
     at += 1 + 2 * numPoints;
   }
-  const found = { x: left, y: top, width: right - left, height: bottom - top };
-  bounds.set(wire, found);
-  return found;
+  return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
 // --- Which groups are open: at the start, and down to a depth.
@@ -241,12 +241,7 @@ export class Paths {
   private readonly paths = new Map<string, Path2D>();
 
   get(name: string): Path2D {
-    let path = this.paths.get(name);
-    if (path === undefined) {
-      path = new Path2D();
-      this.paths.set(name, path);
-    }
-    return path;
+    return obtain(this.paths, name, () => new Path2D());
   }
 
   entries(): IterableIterator<[string, Path2D]> {

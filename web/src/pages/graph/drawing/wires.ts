@@ -1,7 +1,8 @@
 /** Draw edges: thicker for more bytes, coloured by the selection, with heads in the direction of the flow. */
+import { obtain } from "../../../data/collections";
 import { wordsBetween } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy, Use } from "../../../data/pass/model";
-import type { PlacedWire } from "../layout/layout-graph";
+import type { PlacedWire } from "../../../ui/graph-layout/layout-graph";
 import type { Mark } from "./highlight";
 import { LEGIBLE, type Painting, type Palette } from "./pen";
 import type { Scene, Visible } from "./scene";
@@ -32,46 +33,29 @@ class Batch {
   }
 }
 
-class Batches {
-  private readonly made = new Map<Mark, Batch>();
-
-  of(mark: Mark): Batch {
-    let batch = this.made.get(mark);
-    if (batch === undefined) {
-      batch = new Batch();
-      this.made.set(mark, batch);
-    }
-    return batch;
-  }
-
-  paint(mark: Mark, painter: (batch: Batch) => void): void {
-    const batch = this.made.get(mark);
-    if (batch !== undefined) painter(batch);
-  }
-}
-
 export function paintWires(painting: Painting, wires: PlacedWires): void {
   const { state } = painting;
-  const [batches, conditions] = [new Batches(), new Batches()];
+  const [batches, conditions] = [new Map<Mark, Batch>(), new Map<Mark, Batch>()];
   const isFar = state.camera.scale < LEGIBLE.corners;
   for (const { wire, x, y } of wires) {
     const isDead = state.isBackward && !wire.isCondition && !carriesGradient(wire, state.hierarchy);
     const mark = isDead ? "off" : state.highlight.ofWire(wire);
-    const batch = (wire.isCondition ? conditions : batches).of(mark);
+    const batch = obtain(wire.isCondition ? conditions : batches, mark, () => new Batch());
     trace(batch.line(isFar ? 0 : widthStep(wire, state.hierarchy)), wire.path, x, y, isFar);
     // What was decided on the way forward has no way back.
     if (!isFar && !isDead) addHead(batch.heads, wire, x, y, state.isBackward && !wire.isCondition);
   }
   for (const mark of MARKS) {
-    batches.paint(mark, (batch) => paintBatch(painting, mark, batch));
-    conditions.paint(mark, (batch) => paintConditions(painting, mark, batch));
+    paintBatch(painting, mark, batches.get(mark));
+    paintConditions(painting, mark, conditions.get(mark));
   }
   if (state.camera.scale < LEGIBLE.figures) return;
   paintLabels(painting, wires);
   paintHeadWords(painting, wires);
 }
 
-function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch): void {
+function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch | undefined): void {
+  if (batch === undefined) return;
   const colour = COLOUR_OF[mark](palette);
   context.strokeStyle = colour;
   context.globalAlpha = mark === "plain" ? 0.65 : 1;
@@ -92,7 +76,8 @@ function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mar
 }
 
 /** Dashed, in a colour of their own: no tensor runs here. */
-function paintConditions({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch): void {
+function paintConditions({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch | undefined): void {
+  if (batch === undefined) return;
   context.globalAlpha = mark === "off" ? 0.4 : 1;
   context.strokeStyle = palette.condition;
   context.fillStyle = palette.condition;
@@ -116,13 +101,10 @@ const widthSteps = new WeakMap<PlacedWire, number>();
 
 /** From thin to thick by the number of bytes, in powers of 16. */
 function widthStep(wire: PlacedWire, hierarchy: Hierarchy): number {
-  let step = widthSteps.get(wire);
-  if (step === undefined) {
+  return obtain(widthSteps, wire, () => {
     const bytes = wire.edges.reduce((most, index) => Math.max(most, hierarchy.edges[index]!.numBytes), 1);
-    step = Math.max(0, Math.min(NUM_WIDTHS - 1, Math.floor(Math.log2(bytes) / 4) - 2));
-    widthSteps.set(wire, step);
-  }
-  return step;
+    return Math.max(0, Math.min(NUM_WIDTHS - 1, Math.floor(Math.log2(bytes) / 4) - 2));
+  });
 }
 
 function trace(path: Path2D, points: readonly number[], x: number, y: number, isStraight: boolean): void {
@@ -196,13 +178,10 @@ const labels = new WeakMap<PlacedWire, string>();
 
 /** The shape of the one tensor that runs here, or how many there are. */
 function labelOf(wire: PlacedWire, hierarchy: Hierarchy): string {
-  let label = labels.get(wire);
-  if (label === undefined) {
+  return obtain(labels, wire, () => {
     const ops = new Set(wire.edges.map((index) => hierarchy.edges[index]!.op));
-    label = ops.size === 1 ? hierarchy.edges[wire.edges[0]!]!.shape : `${ops.size} tensors`;
-    labels.set(wire, label);
-  }
-  return label;
+    return ops.size === 1 ? hierarchy.edges[wire.edges[0]!]!.shape : `${ops.size} tensors`;
+  });
 }
 
 // --- What is written at the head of a line: as which argument it arrives, in which passes, under which
@@ -215,12 +194,7 @@ class WireWords {
   constructor(private readonly scene: Scene) {}
 
   of(wire: PlacedWire): string {
-    let words = this.known.get(wire);
-    if (words === undefined) {
-      words = wire.isCondition ? this.conditions(wire) : this.uses(wire);
-      this.known.set(wire, words);
-    }
-    return words;
+    return obtain(this.known, wire, () => (wire.isCondition ? this.conditions(wire) : this.uses(wire)));
   }
 
   private conditions(wire: PlacedWire): string {
@@ -234,10 +208,7 @@ class WireWords {
       const edge = tree.edges[index]!;
       const [from, to] = [this.shown(edge.from), this.shown(edge.to)];
       if (from === undefined || to === undefined) continue;
-      const name = `${from.key} ${to.key}`;
-      const known = ends.get(name);
-      if (known === undefined) ends.set(name, { from, to, uses: [...edge.uses] });
-      else known.uses.push(...edge.uses);
+      obtain(ends, `${from.key} ${to.key}`, () => ({ from, to, uses: [] })).uses.push(...edge.uses);
     }
     const texts = [...ends.values()].map(({ from, to, uses }) =>
       isOnlyOne(tree, wire, to) ? "" : wordsBetween(tree, uses, from, to),
@@ -268,10 +239,5 @@ function unique(texts: readonly string[]): string[] {
 const wordsOf = new WeakMap<Scene, WireWords>();
 
 export function wireWords(scene: Scene): WireWords {
-  let words = wordsOf.get(scene);
-  if (words === undefined) {
-    words = new WireWords(scene);
-    wordsOf.set(scene, words);
-  }
-  return words;
+  return obtain(wordsOf, scene, () => new WireWords(scene));
 }

@@ -1,5 +1,5 @@
 /** The worker that lays graphs out, so that the page stays responsive. */
-import { LayoutDesk, type LayoutQuestion } from "./layout";
+import { LayoutDesk, type LayoutQuestion } from "../../../ui/graph-layout/layout";
 
 const desk = new LayoutDesk((answer) => {
   postMessage(answer);

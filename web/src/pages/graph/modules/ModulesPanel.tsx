@@ -1,13 +1,14 @@
 /** The left panel: search, the tree of modules or what was found, and the figures of the pass. */
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShape } from "../../../data/format";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
-import { Blank } from "../../../ui/Blank";
+import { Blank, Skeletons } from "../../../ui/Blank";
+import { FilterField } from "../../../ui/FilterField";
 import { Icon } from "../../../ui/Icon";
+import { HidePanel } from "../../../ui/PanelPlace";
 import { VirtualList } from "../../../ui/VirtualList";
-import { placeSearch } from "../../../ui/keys";
-import { panels, setPanel } from "../../../ui/panels";
+import { actOn } from "../../../ui/keys";
 import type { PassDocument, ScopeEntry } from "../../../wire";
 import { numCalls, PassReadout } from "./PassReadout";
 import { current, goToHit, hits, query, search, step } from "./node-search";
@@ -22,14 +23,19 @@ export function ModulesPanel() {
         <h2>Modules</h2>
         <span class="grow" />
         {document !== null && <span class="muted fs-1">{formatNumberOf(numCalls(document), "op")}</span>}
-        {panels.value.width !== "wide" && (
-          <button class="btn quiet square" aria-label="Hide modules" onClick={() => setPanel("left", false)}>
-            <Icon name="close" />
-          </button>
-        )}
+        <HidePanel side="left" label="Hide modules" />
       </div>
       <div class="pad-s">
-        <SearchField />
+        <FilterField
+          label="Find module or op"
+          placeholder="Find module or op"
+          value={query.value}
+          onChange={search}
+          onLeave={() => step(1)}
+          keys={({ shiftKey }) => ({ Enter: () => step(shiftKey ? -1 : 1), ArrowUp: () => step(-1) })}
+        >
+          <HitCount />
+        </FilterField>
       </div>
       {hierarchy === null ? (
         <TreeSkeleton />
@@ -50,58 +56,7 @@ const WIDTHS = [84, 112, 96, 132, 72, 104, 88, 120];
 function TreeSkeleton() {
   const isBusy = ["loading", "waiting"].includes(store.opening.value.state);
   if (!isBusy) return <div class="panel-body" />;
-  return (
-    <div class="panel-body skeletons" aria-busy="true" aria-label="Loading modules">
-      {WIDTHS.map((width, at) => (
-        <i key={at} class="skeleton" style={{ width: `${width}px` }} />
-      ))}
-    </div>
-  );
-}
-
-// --- The field to find a module or op.
-
-function SearchField() {
-  const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    placeSearch(field.current);
-    return () => placeSearch(null);
-  }, []);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const steps: Record<string, () => void> = {
-      Enter: () => step(event.shiftKey ? -1 : 1),
-      ArrowDown: () => step(1),
-      ArrowUp: () => step(-1),
-      Escape: () => {
-        if (query.value === "") field.current?.blur();
-        search("");
-      },
-    };
-    const action = steps[event.key];
-    if (action === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action();
-  };
-  const isEmpty = query.value.trim() === "";
-  return (
-    <div class="search" role="search">
-      <Icon name="search" />
-      <input
-        ref={field}
-        class="input"
-        type="text"
-        placeholder="Find module or op"
-        aria-label="Find module or op"
-        autocomplete="off"
-        spellcheck={false}
-        value={query.value}
-        onInput={(event) => search(event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-      />
-      {isEmpty ? <kbd aria-hidden="true">/</kbd> : <HitCount />}
-    </div>
-  );
+  return <Skeletons widths={WIDTHS} style="panel-body skeletons" label="Loading modules" />;
 }
 
 function HitCount() {
@@ -131,20 +86,14 @@ function SearchHits({ hierarchy }: { hierarchy: Hierarchy }) {
       </div>
     );
   }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const steps: Record<string, () => void> = {
+  const onKeyDown = (event: KeyboardEvent): boolean =>
+    actOn(event, {
       ArrowDown: () => step(1),
       ArrowUp: () => step(-1),
       Home: () => goToHit(0),
       End: () => goToHit(found.length - 1),
       Enter: () => goToHit(Math.max(0, active)),
-    };
-    const action = steps[event.key];
-    if (action === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action();
-  };
+    });
   return (
     <VirtualList
       id="search-hits"
@@ -184,22 +133,15 @@ function Hit({ hierarchy, hit, at, isCurrent }: HitProps) {
       data-key={hit}
     >
       <span class="mono clip hit-name">
-        <Marked text={place} />
+        {/* Where it is too long, its end stays. */}
+        <bdi class="marked" title={place}>
+          {markWords(place, query.value).map(({ text, isMarked }, nth) =>
+            isMarked ? <mark key={nth}>{text}</mark> : <span key={nth}>{text}</span>,
+          )}
+        </bdi>
       </span>
       <span class="type clip">{what}</span>
     </div>
-  );
-}
-
-// --- A text in which the words that are searched for are marked. Where it is too long, its end stays.
-
-function Marked({ text }: { text: string }) {
-  return (
-    <bdi class="marked" title={text}>
-      {markWords(text, query.value).map(({ text: part, isMarked }, at) =>
-        isMarked ? <mark key={at}>{part}</mark> : <span key={at}>{part}</span>,
-      )}
-    </bdi>
   );
 }
 
@@ -253,7 +195,7 @@ function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
   const onKeyDown = (event: KeyboardEvent): void => {
     const row = rows[active];
     if (row === undefined) return;
-    const steps: Record<string, () => void> = {
+    actOn(event, {
       ArrowDown: () => move(active + 1),
       ArrowUp: () => move(active - 1),
       Home: () => move(0),
@@ -263,12 +205,7 @@ function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
         row.isOpen && active > 0 ? store.setOpen(row.node.key, false) : move(parentRow(rows, active)),
       Enter: () => store.goTo(row.node.key),
       " ": () => store.select(row.node.key),
-    };
-    const step = steps[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    step();
+    });
   };
   const shown = rowOf(rows, hierarchy, selected);
   return (

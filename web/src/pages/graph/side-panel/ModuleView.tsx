@@ -1,4 +1,5 @@
 /** All about one module: its calls, its cost, what goes in and out, and the ops in it. */
+import { opsInside } from "../../../data/pass/edges";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
@@ -16,7 +17,7 @@ interface Props {
 
 export function ModuleView({ node, document, hierarchy }: Props) {
   const scope = document.scopes[node.scopes[0] ?? node.scope];
-  const inside = opsOf(hierarchy, node);
+  const inside = opsInside(hierarchy, node.key);
   const isOpen = node.key === hierarchy.root || store.openGroups.value.has(node.key);
   return (
     <>
@@ -113,20 +114,6 @@ function OpLine({ document, index }: { document: PassDocument; index: number }) 
 }
 
 // --- What is inside a module, and what reaches it from outside.
-
-/** Indices of all ops under a node, in the order they ran. */
-function opsOf(hierarchy: Hierarchy, node: GraphNode): number[] {
-  const found: number[] = [];
-  const visit = (one: GraphNode): void => {
-    found.push(...one.ops);
-    for (const child of one.children) {
-      const next = hierarchy.nodes.get(child);
-      if (next !== undefined) visit(next);
-    }
-  };
-  visit(node);
-  return found.sort((a, b) => a - b);
-}
 
 /** Indices of the ops outside whose outputs are read inside. Buffers are the module's own. */
 export function inputsOf(document: PassDocument, inside: readonly number[]): number[] {

@@ -1,9 +1,10 @@
 /** Everything else that is known of an op, and links to the ops around it. */
+import { groupBy, obtain } from "../../../data/collections";
 import { formatBytes, formatCount, formatLarge, formatSeconds, formatShape } from "../../../data/format";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import { type Fact, Facts, Links, Section } from "../../../plot/tensor/Facts";
 import type { BranchEntry, OpEntry, PassDocument } from "../../../wire";
-import { OpLink, ScopeLink } from "./OpLink";
+import { OpLink, OpLinks, ScopeLink } from "./OpLink";
 
 interface Props {
   document: PassDocument;
@@ -76,42 +77,15 @@ function linkFacts(document: PassDocument, hierarchy: Hierarchy, index: number):
       "parents",
       <Links items={op.parents.map(([from, argument]) => parentLink(op, from, argument))} />,
     ],
-    children.length > 0 && [
-      "children",
-      <Links
-        items={children.map((child) => (
-          <OpLink index={child} />
-        ))}
-      />,
-    ],
+    children.length > 0 && ["children", <OpLinks indices={children} />],
     op.num_passes > 1 && ["pass", `${formatCount(op.pass_num)} of ${formatCount(op.num_passes)}`],
     passes.length > 1 &&
       hierarchy.form === "unrolled" && [
         "other passes",
-        <Links
-          items={passes
-            .filter((at) => at !== index)
-            .map((at) => (
-              <OpLink index={at} />
-            ))}
-        />,
+        <OpLinks indices={passes.filter((at) => at !== index)} />,
       ],
-    asking.length > 0 && [
-      "Python asked",
-      <Links
-        items={asking.map((branch) => (
-          <Branch branch={branch} />
-        ))}
-      />,
-    ],
-    before.length > 0 && [
-      "ran after",
-      <Links
-        items={before.map((branch) => (
-          <Branch branch={branch} />
-        ))}
-      />,
-    ],
+    asking.length > 0 && ["Python asked", <Branches all={asking} />],
+    before.length > 0 && ["ran after", <Branches all={before} />],
   ];
 }
 
@@ -124,17 +98,18 @@ function parentLink(op: OpEntry, from: number, argument: string) {
   );
 }
 
-function Branch({ branch }: { branch: BranchEntry }) {
-  return (
+function Branches({ all }: { all: readonly BranchEntry[] }) {
+  const items = all.map(({ statement, value, taken }) => (
     <span>
-      <code class="wrap">{branch.statement}</code>
+      <code class="wrap">{statement}</code>
       <span class="muted">
         {" "}
-        was {branch.value}
-        {branch.taken !== "" && branch.taken !== branch.value && `, took ${branch.taken}`}
+        was {value}
+        {taken !== "" && taken !== value && `, took ${taken}`}
       </span>
     </span>
-  );
+  ));
+  return <Links items={items} />;
 }
 
 // --- Who reads an op's output, and which branches asked for its value. Found once for each document.
@@ -147,22 +122,18 @@ interface Relations {
 const known = new WeakMap<PassDocument, Relations>();
 
 function relationsOf(document: PassDocument): Relations {
-  const before = known.get(document);
-  if (before !== undefined) return before;
+  return obtain(known, document, () => findRelations(document));
+}
+
+function findRelations(document: PassDocument): Relations {
   const children: number[][] = document.ops.map(() => []);
-  const passes = new Map<number, number[]>();
   for (const [index, op] of document.ops.entries()) {
     for (const [parent] of op.parents) {
       const list = children[parent];
       if (list !== undefined && list.at(-1) !== index) list.push(index);
     }
-    const others = passes.get(op.layer);
-    if (others === undefined) passes.set(op.layer, [index]);
-    else others.push(index);
   }
-  const found = { children, passes };
-  known.set(document, found);
-  return found;
+  return { children, passes: groupBy(document.ops.keys(), (index) => document.ops[index]!.layer) };
 }
 
 /** Indices of the ops that were given this one's output. */

@@ -1,23 +1,29 @@
-/** The name of an op, which selects it. */
+/** The names of ops and modules, which select them. */
 import * as store from "../../../data/store";
+import { Links } from "../../../plot/tensor/Facts";
 
-export function OpLink({ index, text }: { index: number; text?: string }) {
-  const op = store.document.value?.ops[index];
-  const key = store.hierarchy.value?.nodeOfOp[index];
-  if (op === undefined || key === undefined) return null;
+function Link({ name, to }: { name: string; to: string }) {
   return (
     <button
       class="link mono"
-      onClick={() => store.goTo(key)}
-      onMouseEnter={() => (store.hovered.value = key)}
+      onClick={() => store.goTo(to)}
+      onMouseEnter={() => (store.hovered.value = to)}
       onMouseLeave={() => (store.hovered.value = null)}
     >
-      {text ?? op.label}
+      {name}
     </button>
   );
 }
 
-// --- The name of a module, which selects it.
+export function OpLink({ index, text }: { index: number; text?: string | undefined }) {
+  const op = store.document.value?.ops[index];
+  const key = store.hierarchy.value?.nodeOfOp[index];
+  return op === undefined || key === undefined ? null : <Link name={text ?? op.label} to={key} />;
+}
+
+export function OpLinks({ indices, textOf }: { indices: readonly number[]; textOf?: (index: number) => string }) {
+  return <Links items={indices.map((index) => <OpLink index={index} text={textOf?.(index)} />)} />;
+}
 
 export function ScopeLink({ index, text }: { index: number; text?: string }) {
   const scope = store.document.value?.scopes[index];
@@ -25,10 +31,5 @@ export function ScopeLink({ index, text }: { index: number; text?: string }) {
   if (scope === undefined) return null;
   const place = scope.address ?? "";
   const name = text ?? (place === "" ? scope.name : place);
-  if (key === null) return <span class="mono">{name}</span>;
-  return (
-    <button class="link mono" onClick={() => store.goTo(key)}>
-      {name}
-    </button>
-  );
+  return key === null ? <span class="mono">{name}</span> : <Link name={name} to={key} />;
 }

@@ -1,16 +1,17 @@
 /** What an op did over the whole run that its pass belongs to: its figures, and the series named after it. */
 import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../../data/format";
+import { askOf } from "../../../data/requests";
 import { addressOf } from "../../../data/route";
-import { colourOf, runsById, type RunSeries } from "../../../data/runs";
+import { colourOf, index as runIndex, isChosen, runsById, type RunSeries, seriesKey } from "../../../data/runs";
 import * as store from "../../../data/store";
+import { type Asked, useAsked } from "../../../data/useAsked";
 import { LineChart } from "../../../plot/SmallChart";
 import type { Line } from "../../../plot/lines";
 import { Section } from "../../../plot/tensor/Facts";
 import { useSeries } from "../../../plot/useSeries";
 import { isLive } from "../../../ui/run-states";
 import type { OpSeriesAnswer, PassDocument, PassListing, SeriesListing } from "../../../wire";
-import { useRunIndex } from "./useRunIndex";
 
 const HEIGHT = 88;
 const LOOK_AGAIN_MS = 3000;
@@ -26,7 +27,7 @@ export function OverRun({ document, index }: Props) {
   if (pass === undefined || pass.run_id === "") return null;
   return (
     <Section title="Over the run" remark={runsById.value.get(pass.run_id)?.name}>
-      <OpFigures pass={pass} index={index} />
+      <OpFigures key={index} pass={pass} index={index} />
       <RunSeriesPart runId={pass.run_id} document={document} index={index} />
     </Section>
   );
@@ -34,8 +35,8 @@ export function OverRun({ document, index }: Props) {
 
 function OpFigures({ pass, index }: { pass: PassListing; index: number }) {
   usePassesWhileLive(pass.run_id);
-  const { answer, refusal } = useOpSeries(pass, index);
-  if (refusal !== "") return <p class="muted fs-2">{refusal}</p>;
+  const { value: answer, problem } = useOpSeries(pass, index);
+  if (problem !== "") return <p class="muted fs-2">{problem}</p>;
   if (answer === null) return null;
   const charts = figureCharts(answer);
   if (charts.length === 0) return <p class="muted fs-2">No figures of this op were kept with the passes.</p>;
@@ -67,36 +68,11 @@ function usePassesWhileLive(runId: string): void {
   }, [isOn]);
 }
 
-interface Found {
-  readonly answer: OpSeriesAnswer | null;
-  readonly refusal: string;
-}
-
-const NOTHING: Found = { answer: null, refusal: "" };
-
 /** Asked again when the run has more passes. */
-function useOpSeries({ id: passId, run_id: runId }: PassListing, op: number): Found {
-  const source = store.source.value;
-  const numPasses = (source?.passes.value ?? []).filter((pass) => pass.run_id === runId).length;
-  const [found, setFound] = useState(NOTHING);
-  useEffect(() => setFound(NOTHING), [runId, op]);
-  useEffect(() => {
-    if (source === null) return undefined;
-    let isWanted = true;
-    source.ask({ type: "op_series", pass_id: passId, op }).then(
-      ({ answer }) => {
-        if (isWanted && answer.type === "op_series") setFound({ answer, refusal: "" });
-      },
-      (reason: unknown) => {
-        if (isWanted)
-          setFound({ answer: null, refusal: reason instanceof Error ? reason.message : String(reason) });
-      },
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [source, passId, runId, op, numPasses]);
-  return found;
+function useOpSeries({ id: pass_id, run_id }: PassListing, op: number): Asked<OpSeriesAnswer> {
+  const numPasses = (store.source.value?.passes.value ?? []).filter((pass) => pass.run_id === run_id).length;
+  const ask = async (): Promise<OpSeriesAnswer> => (await askOf({ type: "op_series", pass_id, op }, "op_series")).answer;
+  return useAsked({ key: `${pass_id} ${op}`, version: String(numPasses), ask });
 }
 
 function summaryOf(title: string, { steps }: OpSeriesAnswer): string {
@@ -206,6 +182,36 @@ function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
       )}
     </>
   );
+}
+
+/** The series of one run, also where it is not among the chosen ones. */
+const NO_SERIES: RunSeries = new Map();
+
+function useRunIndex(runId: string): RunSeries {
+  const source = store.source.value;
+  const isFollowed = isChosen(runId);
+  const [own, setOwn] = useState(NO_SERIES);
+  useEffect(() => {
+    if (source === null || isFollowed || runId === "") return undefined;
+    let known: ReadonlyMap<string, SeriesListing> = NO_SERIES;
+    return source.follow(
+      { type: "index", run_ids: [runId] },
+      {
+        hear: ({ answer }) => {
+          if (answer.type !== "index") return;
+          for (const { run_id, is_all, series } of answer.runs) {
+            if (run_id !== runId) continue;
+            const next = new Map(is_all ? [] : known);
+            for (const one of series) next.set(seriesKey(one.kind, one.name), one);
+            known = next;
+          }
+          setOwn(known);
+        },
+        refuse: () => undefined, // then nothing is known of it
+      },
+    );
+  }, [source, runId, isFollowed]);
+  return isFollowed ? (runIndex.value.get(runId) ?? NO_SERIES) : own;
 }
 
 function hasWatched(series: RunSeries): boolean {

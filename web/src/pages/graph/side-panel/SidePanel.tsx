@@ -6,23 +6,24 @@ import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import type { TensorAnswer, TensorValues } from "../../../data/source";
 import * as store from "../../../data/store";
 import { gridOf, type Start, stepItem } from "../../../data/tensor-window";
-import { Facts, Head, Links, Section, TensorFigures, TensorSkeleton } from "../../../plot/tensor/Facts";
+import { Facts, Head, Section, TensorFigures, TensorSkeleton } from "../../../plot/tensor/Facts";
 import { Histogram } from "../../../plot/tensor/Histogram";
 import { ItemStepper } from "../../../plot/tensor/ItemStepper";
 import { Numbers } from "../../../plot/tensor/Numbers";
 import { Picture } from "../../../plot/tensor/Picture";
-import { type Subject, type Tab, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
+import { type Subject, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
 import { useTensor } from "../../../plot/tensor/useTensor";
 import { Blank } from "../../../ui/Blank";
-import { Icon } from "../../../ui/Icon";
+import { Stepper } from "../../../ui/Stepper";
+import { HidePanel } from "../../../ui/PanelPlace";
+import { Tabs } from "../../../ui/controls";
 import { autoScale, type Scale } from "../../../ui/colour-scale";
-import { panels, setPanel } from "../../../ui/panels";
 import type { PassDocument, TensorView } from "../../../wire";
 import { placeOf } from "../modules/ModulesPanel";
 import { backwardSeconds, numCalls } from "../modules/PassReadout";
 import { ModuleView } from "./ModuleView";
 import { OpFacts } from "./OpFacts";
-import { OpLink } from "./OpLink";
+import { OpLinks } from "./OpLink";
 import { OverRun } from "./OverRun";
 import { SourceLines } from "./SourceLines";
 
@@ -30,15 +31,7 @@ export function SidePanel() {
   return (
     <aside class="panel inspector" aria-label="Inspector">
       <Selected />
-      {panels.value.width !== "wide" && (
-        <button
-          class="btn quiet square hide"
-          aria-label="Hide inspector"
-          onClick={() => setPanel("right", false)}
-        >
-          <Icon name="close" />
-        </button>
-      )}
+      <HidePanel side="right" label="Hide inspector" style="hide" />
     </aside>
   );
 }
@@ -78,42 +71,26 @@ function OpView({ node, document, hierarchy }: Props) {
         {op.label !== title && ` · ${op.label}`}
       </Head>
       <div class="panel-body">
-        {node.ops.length > 1 && <PassChooser count={node.ops.length} at={passAt} onStep={step} />}
+        {node.ops.length > 1 && (
+          <Stepper
+            style="pad-s row stepper"
+            label="Pass of this layer"
+            thing="Pass"
+            hasBefore={passAt > 0}
+            hasAfter={passAt < node.ops.length - 1}
+            step={step}
+          >
+            <span class="fs-2">
+              pass {formatCount(passAt + 1)} of {formatCount(node.ops.length)}
+            </span>
+          </Stepper>
+        )}
         <TensorTabs key={`${store.passId.value ?? ""} ${index}`} document={document} index={index} />
         <OverRun document={document} index={index} />
         <SourceLines document={document} source={op.source} stack={op.stack} />
         <OpFacts document={document} hierarchy={hierarchy} node={node} index={index} />
       </div>
     </>
-  );
-}
-
-// --- Which pass of a layer that ran several times, where all of them are one node.
-
-interface PassChooserProps {
-  count: number;
-  at: number;
-  onStep: (by: number) => void;
-}
-
-function PassChooser({ count, at, onStep }: PassChooserProps) {
-  return (
-    <div class="pad-s row stepper" role="group" aria-label="Pass of this layer">
-      <button class="btn sm square" aria-label="Pass before" disabled={at === 0} onClick={() => onStep(-1)}>
-        <Icon name="left" />
-      </button>
-      <span class="fs-2">
-        pass {formatCount(at + 1)} of {formatCount(count)}
-      </span>
-      <button
-        class="btn sm square"
-        aria-label="Pass after"
-        disabled={at === count - 1}
-        onClick={() => onStep(1)}
-      >
-        <Icon name="right" />
-      </button>
-    </div>
   );
 }
 
@@ -133,7 +110,18 @@ function TensorTabs({ document, index }: TensorTabsProps) {
   const subject = tab.subjects[at]!;
   return (
     <>
-      {tabs.length > 1 && <TabList tabs={tabs} current={tab} />}
+      {tabs.length > 1 && (
+        <div class="pad-s tab-bar">
+          <Tabs
+            label="Tensor"
+            style="seg wide"
+            panel="tensor-panel"
+            words={tabs.map(({ name }) => [name, name] as const)}
+            chosen={tab.name}
+            choose={(name) => (tabChosen.value = name)}
+          />
+        </div>
+      )}
       <div id="tensor-panel" role="tabpanel" aria-label={tab.name}>
         {tab.subjects.length > 1 && (
           <div class="pad-s">
@@ -157,36 +145,6 @@ function TensorTabs({ document, index }: TensorTabsProps) {
   );
 }
 
-function TabList({ tabs, current }: { tabs: readonly Tab[]; current: Tab }) {
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by === undefined || !(event.currentTarget instanceof HTMLElement)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const at = (tabs.indexOf(current) + by + tabs.length) % tabs.length;
-    tabChosen.value = tabs[at]!.name;
-    event.currentTarget.querySelectorAll("button")[at]?.focus();
-  };
-  return (
-    <div class="pad-s tab-bar">
-      <div class="seg wide" role="tablist" aria-label="Tensor" onKeyDown={onKeyDown}>
-        {tabs.map(({ name }) => (
-          <button
-            key={name}
-            role="tab"
-            aria-selected={name === current.name}
-            aria-controls="tensor-panel"
-            tabIndex={name === current.name ? 0 : -1}
-            onClick={() => (tabChosen.value = name)}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
-    </div>
-  );
-}
-
 // --- What the inspector remembers from one op to the next: the tab.
 
 export const tabChosen = signal<TabName>("Output");
@@ -196,6 +154,7 @@ export const tabChosen = signal<TabName>("Output");
 function PassView({ document }: { document: PassDocument }) {
   const notes = [...document.notes, ...store.pageNotes.value];
   const numModuleCalls = document.scopes.filter((scope) => scope.address !== null).length;
+  const nameOf = (index: number): string => document.ops[index]!.name || document.ops[index]!.label;
   const ends = (kind: "input" | "output"): number[] =>
     document.ops.flatMap((op, index) => (op.kind === kind ? [index] : []));
   return (
@@ -244,22 +203,8 @@ function PassView({ document }: { document: PassDocument }) {
         <Section title="Inputs and outputs">
           <Facts
             facts={[
-              [
-                "inputs",
-                <Links
-                  items={ends("input").map((index) => (
-                    <OpLink index={index} text={nameOf(document, index)} />
-                  ))}
-                />,
-              ],
-              [
-                "outputs",
-                <Links
-                  items={ends("output").map((index) => (
-                    <OpLink index={index} text={nameOf(document, index)} />
-                  ))}
-                />,
-              ],
+              ["inputs", <OpLinks indices={ends("input")} textOf={nameOf} />],
+              ["outputs", <OpLinks indices={ends("output")} textOf={nameOf} />],
             ]}
           />
         </Section>
@@ -272,28 +217,31 @@ function PassView({ document }: { document: PassDocument }) {
   );
 }
 
-function nameOf(document: PassDocument, index: number): string {
-  const op = document.ops[index]!;
-  return op.name === "" ? op.label : op.name;
-}
-
 // --- A model that raised: where the pass ended, and what it said.
 
 function RaisedNotice({ document }: { document: PassDocument }) {
   const last = document.ops.length - 1;
-  const key = store.hierarchy.value?.nodeOfOp[last];
-  const number = formatCount(last + 1);
   return (
     <section class="section raised" role="alert" aria-label="How the pass ended">
-      <b>{last < 0 ? "The model raised before its first op" : `The model raised after op ${number}`}</b>
+      <b>{raisedWords(last)}</b>
       <p class="fs-2 raised-text">{document.error}</p>
       <p class="muted fs-2">Ops up to there are shown; all of them ran.</p>
-      {key !== undefined && (
-        <button class="btn sm" onClick={() => store.goTo(key)}>
-          Go to op {number}, the last that ran
-        </button>
-      )}
+      <ToLastOp index={last} />
     </section>
+  );
+}
+
+export function raisedWords(last: number): string {
+  return last < 0 ? "The model raised before its first op" : `The model raised after op ${formatCount(last + 1)}`;
+}
+
+export function ToLastOp({ index }: { index: number }) {
+  const key = store.hierarchy.value?.nodeOfOp[index];
+  if (key === undefined) return null;
+  return (
+    <button class="btn sm" onClick={() => store.goTo(key)}>
+      Go to op {formatCount(index + 1)}, the last that ran
+    </button>
   );
 }
 

@@ -1,14 +1,22 @@
 /** The exercises: which one, what is typed, what was said of it, and how many hints were taken. */
 import { batch, computed, signal } from "@preact/signals";
+import { messageOf } from "../../../data/message-of";
 import * as page from "../../../data/store";
 import type { Exercise, Verdict } from "../../../wire";
 import { catalogue, pageMode } from "../store";
 
 export const exerciseId = signal("");
-/** By exercise and symbol: what is typed, and what was said of it. */
-const typed = signal<ReadonlyMap<string, string>>(new Map());
-const verdicts = signal<ReadonlyMap<string, Verdict>>(new Map());
-const hints = signal<ReadonlyMap<string, number>>(new Map());
+interface Work {
+  /** Null where nothing was typed since it was checked. */
+  readonly typed: string | null;
+  readonly verdict: Verdict | null;
+  readonly numHints: number;
+}
+
+const UNTOUCHED: Work = { typed: null, verdict: null, numHints: 0 };
+
+/** By exercise and symbol. */
+const works = signal<ReadonlyMap<string, Work>>(new Map());
 /** Which hole is being checked; empty for none. */
 export const checkingHole = signal("");
 /** Why the last answer could not be checked; empty where it could. */
@@ -42,14 +50,22 @@ function keyOf(symbol: string): string {
   return `${exercise.value?.id ?? ""} ${symbol}`;
 }
 
+function workOn(symbol: string): Work {
+  return works.value.get(keyOf(symbol)) ?? UNTOUCHED;
+}
+
+function note(key: string, news: Partial<Work>): void {
+  works.value = new Map(works.peek()).set(key, { ...(works.peek().get(key) ?? UNTOUCHED), ...news });
+}
+
 /** What stands in the field: what is typed now, or what was the last time. */
 export function answerOf(symbol: string): string {
   const hole = exercise.value?.holes.find((one) => one.symbol === symbol);
-  return typed.value.get(keyOf(symbol)) ?? hole?.answer ?? "";
+  return workOn(symbol).typed ?? hole?.answer ?? "";
 }
 
 export function verdictOf(symbol: string): Verdict | null {
-  return verdicts.value.get(keyOf(symbol)) ?? null;
+  return workOn(symbol).verdict;
 }
 
 /** Is it right as it stands there? What is typed anew is not known to be. */
@@ -59,16 +75,16 @@ export function isRight(symbol: string): boolean {
 }
 
 export function typeAnswer(symbol: string, text: string): void {
-  typed.value = new Map(typed.peek()).set(keyOf(symbol), text);
+  note(keyOf(symbol), { typed: text });
 }
 
 export function numHints(symbol: string): number {
-  return hints.value.get(keyOf(symbol)) ?? 0;
+  return workOn(symbol).numHints;
 }
 
 /** One more; after the last comes the solution. */
 export function takeHint(symbol: string): void {
-  hints.value = new Map(hints.peek()).set(keyOf(symbol), numHints(symbol) + 1);
+  note(keyOf(symbol), { numHints: numHints(symbol) + 1 });
 }
 
 /** Ask whether an answer is right. */
@@ -87,7 +103,7 @@ export async function checkAnswer(symbol: string): Promise<void> {
     const reply = await source.ask({ type: "exercise", exercise_id: now.id, answers: { [symbol]: answer } });
     if (reply.answer.type === "exercise") takeVerdicts(reply.answer.exercise, reply.answer.verdicts, key);
   } catch (reason) {
-    complaint.value = reason instanceof Error ? reason.message : String(reason);
+    complaint.value = messageOf(reason);
   } finally {
     checkingHole.value = "";
   }
@@ -96,13 +112,9 @@ export async function checkAnswer(symbol: string): Promise<void> {
 function takeVerdicts(changed: Exercise, said: readonly Verdict[], key: string): void {
   batch(() => {
     takeExercises(exercises.peek().map((one) => (one.id === changed.id ? changed : one)));
-    const next = new Map(verdicts.peek());
-    for (const verdict of said) next.set(`${changed.id} ${verdict.symbol}`, verdict);
-    verdicts.value = next;
+    for (const verdict of said) note(`${changed.id} ${verdict.symbol}`, { verdict });
     // The field shows what the server has: the same, but for spaces.
-    const rest = new Map(typed.peek());
-    rest.delete(key);
-    typed.value = rest;
+    note(key, { typed: null });
   });
 }
 
@@ -120,12 +132,10 @@ export async function resetProgress(): Promise<void> {
     if (answer.type !== "lessons") return;
     batch(() => {
       takeExercises(answer.exercises);
-      typed.value = new Map();
-      verdicts.value = new Map();
-      hints.value = new Map();
+      works.value = new Map();
       complaint.value = "";
     });
   } catch (reason) {
-    complaint.value = reason instanceof Error ? reason.message : String(reason);
+    complaint.value = messageOf(reason);
   }
 }

@@ -1,23 +1,13 @@
 /** The left panel where an expression is gone through: its lines, and below them its steps. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ActButton } from "../../../ui/ActButton";
-import { Icon } from "../../../ui/Icon";
+import { Skeletons } from "../../../ui/Blank";
 import type { Lesson } from "../../../wire";
 import { ReferenceLines } from "../ReferenceLines";
+import { RowList } from "../RowList";
 import { beginEditing, chooseExample, runDraft } from "../lessons";
 import { type StepRow, stepRows } from "../steps";
 import * as store from "../store";
-import {
-  catalogue,
-  currentLine,
-  draft,
-  isEditing,
-  isOneFile,
-  lesson,
-  opening,
-  sourceText,
-  whyNotAsk,
-} from "../store";
 
 export function ExpressionPanel() {
   const lesson = store.lesson.value;
@@ -26,9 +16,9 @@ export function ExpressionPanel() {
       <div class="panel-head ruled">
         <h2>Expression</h2>
         <span class="grow" />
-        {!isOneFile.value && <ExampleSelect />}
-        {!isOneFile.value && !store.isEditing.value && (
-          <ActButton style="quiet sm" against={whyNotAsk()} hint="Change the expression" act={beginEditing}>
+        {!store.isOneFile.value && <ExampleSelect />}
+        {!store.isOneFile.value && !store.isEditing.value && (
+          <ActButton style="quiet sm" against={store.whyNotAsk()} hint="Change the expression" act={beginEditing}>
             Edit
           </ActButton>
         )}
@@ -39,7 +29,7 @@ export function ExpressionPanel() {
           {note}
         </p>
       ))}
-      {isOneFile.value && (
+      {store.isOneFile.value && (
         <p class="learn-quiet">One file: the numbers are in it. Editing and exercises need the server: torcheer learn.</p>
       )}
       {lesson !== null && <StepList lesson={lesson} />}
@@ -49,7 +39,7 @@ export function ExpressionPanel() {
 
 function ExampleSelect() {
   const examples = store.catalogue.value?.examples ?? [];
-  const against = whyNotAsk();
+  const against = store.whyNotAsk();
   const choose = (event: Event): void => {
     const select = event.currentTarget as HTMLSelectElement;
     const example = examples.find(({ id }) => id === select.value);
@@ -79,13 +69,7 @@ function ExampleSelect() {
 
 function Nothing() {
   if (store.catalogue.value === null && store.catalogueFailure.value === "") {
-    return (
-      <div class="skeletons late" aria-hidden="true">
-        {[70, 40, 88, 60, 52].map((width) => (
-          <i key={width} class="skeleton" style={{ width: `${width}%` }} />
-        ))}
-      </div>
-    );
+    return <Skeletons widths={["70%", "40%", "88%", "60%", "52%"]} />;
   }
   return <p class="pad-s muted fs-2">Choose an example, or write your own with Edit.</p>;
 }
@@ -94,7 +78,7 @@ function Nothing() {
 
 function CodeLines({ lesson }: { lesson: Lesson }) {
   const box = useRef<HTMLDivElement>(null);
-  const now = currentLine.value;
+  const now = store.currentLine.value;
   useLayoutEffect(() => {
     box.current?.querySelector(".on")?.scrollIntoView({ block: "nearest" });
   }, [now]);
@@ -139,63 +123,40 @@ function nameWidth(rows: readonly StepRow[]): number {
 }
 
 function StepList({ lesson }: { lesson: Lesson }) {
-  const list = useRef<HTMLOListElement>(null);
   const rows = stepRows(lesson, store.direction.value);
   const now = store.step.value;
-  useLayoutEffect(() => {
-    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
-  }, [now, rows.length]);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 1, End: rows.length }[event.key];
-    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
+  const title = store.direction.value === "backward" ? "Backward steps" : "Forward steps";
+  const choose = (at: number): void => {
     store.isPlaying.value = false;
-    store.setStep(to);
+    store.setStep(at + 1);
   };
-  const isBackward = store.direction.value === "backward";
   return (
     <>
       <div class="panel-head rule-t">
-        <h2>{isBackward ? "Backward steps" : "Forward steps"}</h2>
+        <h2>{title}</h2>
         <span class="grow" />
         <span class="muted fs-1">{rows.length === 0 ? "none" : `${now} of ${rows.length}`}</span>
       </div>
       {rows.length === 0 && <p class="pad-s muted fs-2">Nothing was computed yet.</p>}
-      <ol
-        class="learn-steps"
-        ref={list}
-        role="listbox"
-        aria-label={isBackward ? "Backward steps" : "Forward steps"}
-        tabIndex={rows.length === 0 ? -1 : 0}
-        style={{ "--name": `${nameWidth(rows)}ch` }}
-        aria-activedescendant={rows.length === 0 ? undefined : `learn-step-${now}`}
-        onKeyDown={onKeyDown}
-      >
-        {rows.map(({ number, target, title }) => (
-          <li
-            key={number}
-            id={`learn-step-${number}`}
-            role="option"
-            aria-selected={number === now}
-            class={number > now ? "later" : ""}
-            title={title}
-            onClick={() => {
-              store.isPlaying.value = false;
-              store.setStep(number);
-            }}
-          >
-            <span class="line-no">{number}</span>
-            <span class="mono clip target">{target}</span>
-            <span class="grow clip">{title}</span>
-            {number < now && (
-              <>
-                <Icon name="check" />
-                <span class="sr">done</span>
-              </>
-            )}
-          </li>
-        ))}
-      </ol>
+      <RowList
+        label={title}
+        name="learn-step"
+        style=""
+        rows={rows.map((row) => ({
+          title: row.title,
+          words: (
+            <>
+              <span class="mono clip target">{row.target}</span>
+              <span class="grow clip">{row.title}</span>
+            </>
+          ),
+          done: row.number < now ? "done" : "",
+          isLater: row.number > now,
+        }))}
+        now={now - 1}
+        choose={choose}
+        nameWidth={`${nameWidth(rows)}ch`}
+      />
     </>
   );
 }
@@ -205,12 +166,12 @@ function StepList({ lesson }: { lesson: Lesson }) {
 function Editor() {
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => field.current?.focus(), []);
-  const against = whyNotAsk();
+  const against = store.whyNotAsk();
   const run = (): void => {
     if (against === "") void runDraft();
   };
   const cancel = (): void => {
-    isEditing.value = false;
+    store.isEditing.value = false;
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
@@ -219,8 +180,8 @@ function Editor() {
     event.preventDefault();
     event.stopPropagation();
   };
-  const fault = lesson.value?.fault ?? null;
-  const isSame = draft.value === sourceText.value;
+  const fault = store.lesson.value?.fault ?? null;
+  const isSame = store.draft.value === store.sourceText.value;
   return (
     <div class="editor" onKeyDown={onKeyDown}>
       <textarea
@@ -229,9 +190,9 @@ function Editor() {
         aria-invalid={isSame && fault !== null}
         spellcheck={false}
         autocapitalize="off"
-        rows={Math.max(8, Math.min(22, draft.value.split("\n").length + 1))}
-        value={draft.value}
-        onInput={(event) => (draft.value = event.currentTarget.value)}
+        rows={Math.max(8, Math.min(22, store.draft.value.split("\n").length + 1))}
+        value={store.draft.value}
+        onInput={(event) => (store.draft.value = event.currentTarget.value)}
       />
       {isSame && fault !== null && (
         <p class="hint" role="alert">
@@ -239,9 +200,9 @@ function Editor() {
           {fault.message}
         </p>
       )}
-      {opening.value.state === "failed" && (
+      {store.opening.value.state === "failed" && (
         <p class="hint" role="alert">
-          {opening.value.reason}
+          {store.opening.value.reason}
         </p>
       )}
       <div class="row">
@@ -261,7 +222,7 @@ function Editor() {
 
 /** What may be written. */
 function Functions() {
-  const all = catalogue.value?.functions ?? [];
+  const all = store.catalogue.value?.functions ?? [];
   if (all.length === 0) return null;
   return (
     <details class="functions" aria-label="What may be written">

@@ -63,24 +63,9 @@ const DRAWN: { readonly [One in Kind]: (of: Of<One>) => JSX.Element } = {
   sign: ({ text }) => <mo>{text}</mo>,
   big: ({ text }) => <mo>{text}</mo>,
   space: () => <mspace width="0.17em" />,
-  bar: ({ inner }) => (
-    <mover>
-      <MathNode of={inner} />
-      <mo stretchy={false}>‾</mo>
-    </mover>
-  ),
-  mean: ({ inner }) => (
-    <mover>
-      <MathNode of={inner} />
-      <mo>‾</mo>
-    </mover>
-  ),
-  tilde: ({ inner }) => (
-    <mover>
-      <MathNode of={inner} />
-      <mo stretchy={false}>~</mo>
-    </mover>
-  ),
+  bar: ({ inner }) => over(inner, <mo stretchy={false}>‾</mo>),
+  mean: ({ inner }) => over(inner, <mo>‾</mo>),
+  tilde: ({ inner }) => over(inner, <mo stretchy={false}>~</mo>),
   root: ({ inner }) => (
     <msqrt>
       <MathNode of={inner} />
@@ -101,6 +86,15 @@ const DRAWN: { readonly [One in Kind]: (of: Of<One>) => JSX.Element } = {
     </mrow>
   ),
 };
+
+function over(inner: Formula, sign: JSX.Element): JSX.Element {
+  return (
+    <mover>
+      <MathNode of={inner} />
+      {sign}
+    </mover>
+  );
+}
 
 function Script({ of: { base, sub, sup } }: { of: Of<"script"> }) {
   const isBig = base.kind === "big";

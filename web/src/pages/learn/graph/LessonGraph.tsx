@@ -4,14 +4,17 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatShape } from "../../../data/format";
 import * as page from "../../../data/store";
+import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
 import { paintValues, readPalette, type Scale, stepClass } from "../../../ui/colour-scale";
+import { followSize } from "../../../ui/useSize";
 import { FitButton, ZoomButtons } from "../../../ui/controls";
+import { followPointer } from "../../../ui/pan-pointing";
 import type { Rect } from "../../../ui/pan-zoom";
 import type { Cells, LearnNode } from "../../../wire";
 import { cellFormat, numbersOf, scaleFor, sizeOf } from "../cells";
 import { type Arrived, doneEdges, edgesAt, hasValue } from "../steps";
 import * as store from "../store";
-import { CELL, type EdgePath, type GraphLayout, gridSize, isPicture, PITCH, sideText } from "./layout";
+import { CELL, type EdgePath, type GraphLayout, gridSize, isPicture, PITCH, type Point, sideText } from "./layout";
 import {
   around,
   begin,
@@ -20,8 +23,6 @@ import {
   isHeld,
   layout,
   panBy,
-  type Point,
-  type Route,
   show,
   viewSize,
   zoomBy,
@@ -31,8 +32,15 @@ export function LessonGraph() {
   const stage = useRef<HTMLDivElement>(null);
   const all = store.lesson.value;
   const drawn = layout.value;
-  useViewSize(stage);
-  usePanning(stage);
+  useLayoutEffect(() => {
+    return stage.current === null ? undefined : followSize(stage.current, (size) => (viewSize.value = size));
+  }, [stage.current]);
+  useEffect(() => {
+    const hold = (now: boolean): void => {
+      isHeld.value = now;
+    };
+    return stage.current === null ? undefined : followPointer(stage.current, { panBy, zoomBy, hold });
+  }, [stage.current]);
   useFollowing();
   const [focused, setFocused] = useState<number | null>(null);
   if (all === null || drawn === null) return null;
@@ -77,20 +85,6 @@ function roleOf(id: number): "now" | "from" | "" {
   if (id === store.currentTarget.value) return "now";
   if (store.direction.value === "backward") return id === store.currentNode.value?.id ? "from" : "";
   return store.currentNode.value?.parents.includes(id) === true ? "from" : "";
-}
-
-function useViewSize(stage: { current: HTMLDivElement | null }): void {
-  useLayoutEffect(() => {
-    const box = stage.current;
-    if (box === null) return undefined;
-    const measure = (): void => {
-      viewSize.value = { width: box.clientWidth, height: box.clientHeight };
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(box);
-    return () => observer.disconnect();
-  }, []);
 }
 
 /** The drawing is fitted when it is new, and what the step is about is kept in view. */
@@ -160,10 +154,9 @@ export function walked(nodes: readonly LearnNode[], layout: GraphLayout, from: n
   if (key === "ArrowUp") return near(nodes[from]?.parents ?? []);
   if (key === "ArrowDown") return near(nodes.filter(({ parents }) => parents.includes(from)).map(({ id }) => id));
   const sign = key === "ArrowRight" ? 1 : -1;
-  const beside = nodes.filter(
-    ({ id }) => layout.ranks[id] === layout.ranks[from] && sign * (middle(id) - middle(from)) > 0,
-  );
-  return near(beside.map(({ id }) => id));
+  const { y, height } = layout.boxes[from]!;
+  const isBeside = (box: Rect): boolean => box.y < y + height && y < box.y + box.height;
+  return near(nodes.map(({ id }) => id).filter((id) => isBeside(layout.boxes[id]!) && sign * (middle(id) - middle(from)) > 0));
 }
 
 // --- On the line of the step: what goes along it, and which way.
@@ -177,18 +170,16 @@ function Chip({ layout }: { layout: GraphLayout }) {
   const now = edgesAt(store.lesson.value!, direction, step);
   const edge = layout.edges.find(({ key }) => now.has(key));
   if (direction === "forward" || edge === undefined) return null;
-  const { start, end, side } = edge.route;
-  const at = side === "down" ? besideArrow(edge.route) : { x: (start.x + end.x) / 2 - WIDTH / 2, y: (start.y + end.y) / 2 - HEIGHT / 2 };
-  const arrow = side === "down" ? "↑" : side === "left" ? "→" : "←";
+  const at = besideArrow(edge);
   return (
     <span class="learn-chip" style={{ left: `${at.x}px`, top: `${at.y}px` }} aria-hidden="true">
-      gradient {arrow}
+      gradient ↑
     </span>
   );
 }
 
 /** Clear of the line, which goes to the other side, and between the cards where they are near. */
-function besideArrow({ start, end }: Route): Point {
+function besideArrow({ start, end }: EdgePath): Point {
   const gap = end.y - start.y;
   return {
     x: start.x + (end.x > start.x + 8 ? -WIDTH - 18 : 18),
@@ -217,8 +208,8 @@ function EdgeLayer({ layout }: { layout: GraphLayout }) {
       aria-hidden="true"
     >
       {lesson.nodes.map(({ id, kind }) => kind !== "op" && <LeafOutline key={id} box={layout.boxes[id]!} />)}
-      {layout.edges.map(({ key, route }) => (
-        <path key={key} class={now.has(key) ? "edge now" : done.has(key) ? "edge done" : "edge"} d={route.path} />
+      {layout.edges.map(({ key, path }) => (
+        <path key={key} class={now.has(key) ? "edge now" : done.has(key) ? "edge done" : "edge"} d={path} />
       ))}
       {current.map((edge) => (
         <Arrow key={edge.key} edge={edge} isBackward={direction === "backward"} />
@@ -233,98 +224,9 @@ function LeafOutline({ box: { x, y, width, height } }: { box: Rect }) {
 }
 
 /** At the end to which something goes: up to the input on the way back, down to the op on the way forward. */
-function Arrow({ edge: { route }, isBackward }: { edge: EdgePath; isBackward: boolean }) {
-  const [tip, dx, dy] = arrowOf(route, isBackward);
-  const back = { x: tip.x - dx * ARROW * 1.4, y: tip.y - dy * ARROW * 1.4 };
-  const [one, other] = [
-    { x: back.x - dy * ARROW, y: back.y + dx * ARROW },
-    { x: back.x + dy * ARROW, y: back.y - dx * ARROW },
-  ];
-  return <path class="arrow" d={`M${tip.x} ${tip.y}L${one.x} ${one.y}L${other.x} ${other.y}Z`} />;
-}
-
-function arrowOf({ start, end, side }: Route, isBackward: boolean): readonly [Point, number, number] {
-  const [dx, dy] = side === "down" ? [0, 1] : [side === "left" ? -1 : 1, 0];
-  return isBackward ? [start, -dx, -dy] : [end, dx, dy];
-}
-
-// --- Drag the drawing, zoom it with the wheel or two fingers. A press on a card that does not move is a
-//   click on it.
-
-/** A press that moves less than this is a click. */
-const SLACK = 4;
-
-interface PointerPlace {
-  readonly x: number;
-  readonly y: number;
-}
-
-function usePanning(stage: { current: HTMLDivElement | null }): void {
-  useEffect(() => {
-    const box = stage.current;
-    if (box === null) return undefined;
-    const pressed = new Map<number, PointerPlace>();
-    let start: PointerPlace | null = null;
-    let hasMoved = false;
-    const at = (event: MouseEvent): PointerPlace => {
-      const bounds = box.getBoundingClientRect();
-      return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
-    };
-    const onDown = (event: PointerEvent): void => {
-      if (event.button !== 0 && event.button !== 1) return;
-      pressed.set(event.pointerId, at(event));
-      start = at(event);
-      hasMoved = pressed.size > 1;
-    };
-    const onMove = (event: PointerEvent): void => {
-      const [before, now] = [pressed.get(event.pointerId), at(event)];
-      if (before === undefined) return;
-      if (!hasMoved && start !== null && Math.hypot(now.x - start.x, now.y - start.y) > SLACK) {
-        hasMoved = true;
-        isHeld.value = true;
-        // From here on the drag is followed wherever it goes.
-        box.setPointerCapture(event.pointerId);
-      }
-      if (!hasMoved) return;
-      const other = [...pressed].find(([id]) => id !== event.pointerId)?.[1];
-      if (other === undefined) panBy(now.x - before.x, now.y - before.y);
-      else zoomBy(Math.hypot(now.x - other.x, now.y - other.y) / Math.max(1, Math.hypot(before.x - other.x, before.y - other.y)), other);
-      pressed.set(event.pointerId, now);
-    };
-    const onUp = (event: PointerEvent): void => {
-      pressed.delete(event.pointerId);
-      isHeld.value = false;
-    };
-    const onClick = (event: MouseEvent): void => {
-      if (hasMoved) event.stopPropagation();
-      hasMoved = false;
-    };
-    const onWheel = (event: WheelEvent): void => {
-      event.preventDefault();
-      const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
-      if (event.shiftKey && !event.ctrlKey) {
-        panBy(-(event.deltaX || event.deltaY) * lines, 0);
-        return;
-      }
-      // Pinching on a touch pad comes as a wheel with Control, in smaller steps.
-      const amount = event.deltaY * lines * (event.ctrlKey ? 0.01 : 0.0016);
-      zoomBy(Math.exp(-Math.max(-0.6, Math.min(0.6, amount))), at(event));
-    };
-    box.addEventListener("pointerdown", onDown);
-    box.addEventListener("pointermove", onMove);
-    box.addEventListener("pointerup", onUp);
-    box.addEventListener("pointercancel", onUp);
-    box.addEventListener("click", onClick, true);
-    box.addEventListener("wheel", onWheel, { passive: false });
-    return () => {
-      box.removeEventListener("pointerdown", onDown);
-      box.removeEventListener("pointermove", onMove);
-      box.removeEventListener("pointerup", onUp);
-      box.removeEventListener("pointercancel", onUp);
-      box.removeEventListener("click", onClick, true);
-      box.removeEventListener("wheel", onWheel);
-    };
-  }, [stage.current]);
+function Arrow({ edge: { start, end }, isBackward }: { edge: EdgePath; isBackward: boolean }) {
+  const [{ x, y }, back] = isBackward ? [start, ARROW * 1.4] : [end, -ARROW * 1.4];
+  return <path class="arrow" d={`M${x} ${y}L${x - ARROW} ${y + back}L${x + ARROW} ${y + back}Z`} />;
 }
 
 // --- A value of the graph: its name, how it was made, its numbers and its gradient as colours.
@@ -442,33 +344,13 @@ function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps)
   );
 }
 
-// --- A tensor with more numbers than cells have room for: a pixel for each.
-
-interface MiniPictureProps {
-  cells: Cells;
-  scale: Scale;
-  /** On screen; as on a card where it is not said. */
-  size?: { readonly width: number; readonly height: number };
-}
-
-function MiniPicture({ cells, scale, size = gridSize(cells) }: MiniPictureProps) {
-  const canvas = useRef<HTMLCanvasElement>(null);
+/** A tensor with more numbers than cells have room for: a pixel for each. */
+function MiniPicture({ cells, scale }: { cells: Cells; scale: Scale }) {
   const tick = page.themeTick.value;
-  const [columns, rows] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
-  useLayoutEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (context === null || context === undefined || cells.values.length < columns * rows) return;
-    const pixels = paintValues(numbersOf(cells), 0, columns, rows, scale, readPalette("div"));
-    context.putImageData(new ImageData(pixels, columns, rows), 0, 0);
-  }, [cells, scale.low, scale.high, tick]);
-  return (
-    <canvas
-      ref={canvas}
-      class="mini-picture"
-      width={columns}
-      height={rows}
-      style={{ width: `${size.width}px`, height: `${size.height}px` }}
-      aria-hidden="true"
-    />
-  );
+  const [width, height] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
+  const paint = (): Pixels | null =>
+    cells.values.length < width * height
+      ? null
+      : { width, height, pixels: paintValues(numbersOf(cells), 0, width, height, scale, readPalette("div")) };
+  return <PixelCanvas style="mini-picture" size={gridSize(cells)} paint={paint} depends={[cells, scale.low, scale.high, tick]} />;
 }

@@ -2,10 +2,10 @@
 import { useState } from "preact/hooks";
 import { formatShape, formatValue } from "../../../data/format";
 import { Icon } from "../../../ui/Icon";
+import { HidePanel } from "../../../ui/PanelPlace";
 import { stepClass } from "../../../ui/colour-scale";
-import { LimitField, Segments } from "../../../ui/controls";
+import { LimitField, Ramp, Segments } from "../../../ui/controls";
 import type { BackwardStep, LearnNode } from "../../../wire";
-import { HideButton } from "../LessonStage";
 import { forwardOf, resultFor, type Worked } from "../arithmetic";
 import { cellFormat, elementName, factorText, numbersOf, scaleFor } from "../cells";
 import { FormulaView } from "../formula/FormulaView";
@@ -24,7 +24,7 @@ export function StepPanel() {
         <h2 class="step-title">{store.count.value === 0 ? "Step" : `Step ${store.step.value}`}</h2>
         <Through />
         <span class="grow" />
-        <HideButton side="right" />
+        <HidePanel side="right" label="Hide the right panel" />
       </div>
       <div class="panel-body" tabIndex={-1}>
         <NodeSection />
@@ -241,8 +241,6 @@ function Calculation({ worked }: { worked: Exclude<Worked, { form: "none" }> }) 
 
 // --- What the colours mean, with their limits, which can be fixed: one scale for values, one for gradients.
 
-const STEPS = Array.from({ length: 11 }, (_, step) => step);
-
 function ColourSection() {
   return (
     <div class="section">
@@ -259,11 +257,7 @@ function ColourSection() {
           choose={(word) => (isScaleShared.value = word === "shared")}
         />
       </div>
-      <div class="ramp" aria-hidden="true">
-        {STEPS.map((step) => (
-          <i key={step} class={`d${step}`} />
-        ))}
-      </div>
+      <Ramp map="div" />
       {isScaleShared.value ? (
         <>
           <ScaleEnd ink="value" name="values" />

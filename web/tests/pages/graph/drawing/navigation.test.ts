@@ -3,8 +3,8 @@ import { lifted } from "../../../../src/data/pass/edges";
 import { buildHierarchy } from "../../../../src/data/pass/model";
 import { type Direction, endOp, neighbour } from "../../../../src/pages/graph/drawing/highlight";
 import { Scene } from "../../../../src/pages/graph/drawing/scene";
-import { LayoutDesk, Layouter, type LayoutReply } from "../../../../src/pages/graph/layout/layout";
-import { toLayoutGraph } from "../../../../src/pages/graph/layout/layout-graph";
+import { LayoutDesk, Layouter, type LayoutReply } from "../../../../src/ui/graph-layout/layout";
+import { toLayoutGraph } from "../../../../src/ui/graph-layout/layout-graph";
 import { pass, residual } from "../../../pass-documents";
 
 function opened(open: string[]): { at: (x: number, y: number) => string | null; scene: Scene; go: (key: string, way: Direction) => string | null } {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { buildHierarchy, type Form, type Hierarchy } from "../../../../src/data/pass/model";
 import { deepest, groupsToDepth, Scene, visibleKeys } from "../../../../src/pages/graph/drawing/scene";
-import { type LayoutAnswer, Layouter } from "../../../../src/pages/graph/layout/layout";
-import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../../../src/pages/graph/layout/layout-graph";
+import { type LayoutAnswer, Layouter } from "../../../../src/ui/graph-layout/layout";
+import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../../../src/ui/graph-layout/layout-graph";
 import type { Rect } from "../../../../src/ui/pan-zoom";
 import type { PassDocument } from "../../../../src/wire";
 import { loop, type OpPart, pass, residual, tangle } from "../../../pass-documents";

@@ -4,8 +4,8 @@ import { buildHierarchy, type Form, type Hierarchy } from "../../../../src/data/
 import { Highlight } from "../../../../src/pages/graph/drawing/highlight";
 import { deepest, groupsToDepth, Scene } from "../../../../src/pages/graph/drawing/scene";
 import { wireWords } from "../../../../src/pages/graph/drawing/wires";
-import { Layouter } from "../../../../src/pages/graph/layout/layout";
-import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../../../src/pages/graph/layout/layout-graph";
+import { Layouter } from "../../../../src/ui/graph-layout/layout";
+import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../../../src/ui/graph-layout/layout-graph";
 import type { PassDocument } from "../../../../src/wire";
 import { loop, type OpPart, pass } from "../../../pass-documents";
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { buildHierarchy } from "../../../../src/data/pass/model";
 import { startLayoutWorker } from "../../../../src/pages/graph/drawing/layout-flow";
-import type { LayoutQuestion, LayoutReply } from "../../../../src/pages/graph/layout/layout";
-import { toLayoutGraph } from "../../../../src/pages/graph/layout/layout-graph";
+import type { LayoutQuestion, LayoutReply } from "../../../../src/ui/graph-layout/layout";
+import { toLayoutGraph } from "../../../../src/ui/graph-layout/layout-graph";
 import { residual } from "../../../pass-documents";
 
 const graph: LayoutQuestion = { type: "graph", graphId: 1, graph: toLayoutGraph(buildHierarchy(residual(), "unrolled"), false) };

@@ -21,16 +21,17 @@ export interface Bends {
 }
 
 /** Sets `y` of every vertex. */
-export function stackRows(layers: Layers, top: number, padding: number): { height: number; bends: Bends } {
+/** `mostBend`: how high the band of a line that moves far sideways may be. */
+export function stackRows(layers: Layers, top: number, padding: number, mostBend: number): { height: number; bends: Bends } {
   const found = { ofPiece: new Map<Piece, Bend>(), turnBelow: new Map<Run, Bend>(), turnAbove: new Map<Run, Bend>() };
   const gaps = findBends(layers, found);
   const skyline = new Skyline(top);
   const labelled = labelledStarts(layers);
   for (const [rank, row] of layers.rows.entries()) {
-    placeBends(gaps[rank]!, skyline);
+    placeBends(gaps[rank]!, skyline, mostBend);
     for (const vertex of row) placeVertex(vertex, layers, skyline, labelled, top);
   }
-  placeBends(gaps.at(-1)!, skyline);
+  placeBends(gaps.at(-1)!, skyline, mostBend);
   const height = skyline.highest() + padding;
   for (const vertex of layers.vertices) if (vertex.kind === "out") vertex.y = height;
   sinkLow(layers, gaps, height, labelled);
@@ -102,7 +103,7 @@ export function lowerX(piece: Piece): number {
 }
 
 /** Bends that overlap from left to right share one band. */
-function placeBends(bends: readonly Bend[], skyline: Skyline): void {
+function placeBends(bends: readonly Bend[], skyline: Skyline, mostBend: number): void {
   const sorted = [...bends].sort((a, b) => Math.min(a.fromX, a.toX) - Math.min(b.fromX, b.toX));
   let start = 0;
   while (start < sorted.length) {
@@ -117,7 +118,7 @@ function placeBends(bends: readonly Bend[], skyline: Skyline): void {
       end += 1;
     }
     const top = skyline.over(left - 2, right + 2) + 4;
-    const bottom = top + Math.min(72, Math.max(18, widest * 0.24));
+    const bottom = top + Math.min(mostBend, Math.max(18, widest * 0.24));
     for (const bend of sorted.slice(start, end)) [bend.top, bend.bottom] = [top, bottom];
     skyline.raise(left - 2, right + 2, bottom + ARROW - BOX_GAP);
     start = end;

@@ -1,4 +1,6 @@
 /** Lay out the inside of one group: boxes in layers, edges between them, ports at its border. */
+import { groupBy, obtain } from "../../data/collections";
+import type { Size } from "../pan-zoom";
 import { type Layers, type Line, makeLayers, orderArguments, type Vertex } from "./layers";
 import {
   chipWidth,
@@ -23,6 +25,8 @@ export interface Wire {
   readonly stepsBefore: number;
   readonly stepsAfter: number;
   readonly isCondition: boolean;
+  /** Wires between the same ends in other lanes run beside each other. */
+  readonly lane?: number;
 }
 
 /** A layout with its ports: for each op whose value crosses the border, where. */
@@ -31,6 +35,9 @@ export interface LaidOut {
   readonly inPorts: ReadonlyMap<number, number>;
   readonly outPorts: ReadonlyMap<number, number>;
 }
+
+/** Lines that move far sideways do so gently. */
+const MOST_BEND = 72;
 
 /** From this many values that leave a group on, they leave together. */
 const MANY_WAYS_OUT = 4;
@@ -48,9 +55,11 @@ export function layOutGroup(
   const draft = new Draft(graph, group, inner);
   for (const wire of wires) draft.addWire(wire);
   findRanks(draft.vertices, draft.lines);
-  draft.shortenFanOut();
-  draft.shortenWayOut();
-  findRanks(draft.vertices, draft.lines);
+  if (graph.hasLongLines !== true) {
+    draft.shortenFanOut();
+    draft.shortenWayOut();
+    findRanks(draft.vertices, draft.lines);
+  }
   const layers = makeLayers(draft.vertices, draft.lines);
   orderArguments(draft.lines);
   orderLayers(layers);
@@ -58,7 +67,7 @@ export function layOutGroup(
   const isRoot = nodes[group]!.parent < 0;
   const top = isRoot ? 0 : SIZES.header;
   const width = draft.shiftIntoFrame(layers, isRoot ? SIZES.padding : nodes[group]!.titleWidth);
-  const { height, bends } = stackRows(layers, top, isRoot ? 0 : SIZES.padding);
+  const { height, bends } = stackRows(layers, top, isRoot ? 0 : SIZES.padding, graph.mostBend ?? MOST_BEND);
   return {
     layout: {
       id,
@@ -92,12 +101,12 @@ class Draft {
     for (const child of this.nodes[group]!.children) this.addChild(child);
   }
 
-  private add(vertex: Omit<Vertex, "index" | "fan" | "isLow" | "rank" | "x" | "y">): Vertex {
+  private add(vertex: Omit<Vertex, "index" | "bodyHeight" | "fan" | "isLow" | "rank" | "x" | "y"> & { bodyHeight?: number }): Vertex {
     // Written out, since there are many and spreading is slow.
     const made: Vertex = {
       index: this.vertices.length, kind: vertex.kind, child: vertex.child, source: vertex.source, order: vertex.order,
       isPinned: vertex.isPinned, keys: vertex.keys, names: vertex.names, width: vertex.width,
-      height: vertex.height, center: vertex.center, fan: 0, isLow: false, rank: 0, x: 0, y: 0,
+      height: vertex.height, bodyHeight: vertex.bodyHeight ?? vertex.height, center: vertex.center, fan: 0, isLow: false, rank: 0, x: 0, y: 0,
     };
     this.vertices.push(made);
     return made;
@@ -106,9 +115,10 @@ class Draft {
   private addChild(child: number): void {
     const node = this.nodes[child]!;
     const inside = this.inner(child);
+    const body = bodyOf(node);
     const size =
       inside === undefined
-        ? { width: node.left + SIZES.bodyWidth, height: node.height, center: node.left + SIZES.bodyWidth / 2 }
+        ? { width: node.left + body.width, height: node.height, bodyHeight: body.height, center: node.left + body.width / 2 }
         : { width: inside.layout.width, height: inside.layout.height, center: inside.layout.width / 2 };
     const vertex = this.add({
       kind: inside === undefined ? "box" : "open",
@@ -124,19 +134,13 @@ class Draft {
   }
 
   private port(kind: "in" | "out", source: number): Vertex {
-    const name = `${kind} ${source}`;
-    let vertex = this.vertexOf.get(name);
-    if (vertex === undefined) {
-      const order = kind === "in" ? -1 : Number.MAX_SAFE_INTEGER;
-      vertex = this.add({
-        kind, child: -1, source, order, isPinned: true, keys: [], names: "sources", width: 16, height: 0, center: 8,
-      });
-      this.vertexOf.set(name, vertex);
-    }
-    return vertex;
+    const order = kind === "in" ? -1 : Number.MAX_SAFE_INTEGER;
+    return obtain(this.vertexOf, `${kind} ${source}`, () =>
+      this.add({ kind, child: -1, source, order, isPinned: true, keys: [], names: "sources", width: 16, height: 0, center: 8 }),
+    );
   }
 
-  addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition }: Wire): void {
+  addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition, lane = 0 }: Wire): void {
     const source = sources[0]!;
     const from = start < 0 ? this.port("in", source) : this.vertexOf.get(`${start}`)!;
     const to = end < 0 ? this.port("out", source) : this.vertexOf.get(`${end}`)!;
@@ -155,6 +159,7 @@ class Draft {
       slot: this.slotOf(edges, end),
       share: null,
       words: edges.reduce((most, edge) => Math.max(most, this.graph.words[edge]!), 0),
+      lane,
       wordSide: "right",
     });
   }
@@ -193,10 +198,9 @@ class Draft {
   shortenFanOut(): void {
     const isDense = this.lines.length > 2.5 * this.vertices.length;
     const chipOf = new Map<Vertex, Vertex>();
-    for (const fan of groupBy(this.lines, (line) => `${line.from.index} ${line.leaves}`)) {
+    for (const fan of groupBy(this.lines, (line) => `${line.from.index} ${line.leaves}`).values()) {
       for (const line of farReaders(fan, isDense ? 2 : 5, isDense ? 2 : 3)) {
-        const chip = chipOf.get(line.to) ?? this.addChip(line.to.order - 0.5, "sources");
-        chipOf.set(line.to, chip);
+        const chip = obtain(chipOf, line.to, () => this.addChip(line.to.order - 0.5, "sources"));
         this.name(chip, line.sources);
         line.from = chip;
         line.wantsLabel = false;
@@ -223,8 +227,7 @@ class Draft {
     const edges: number[] = [];
     const sources: number[] = [];
     for (const line of far) {
-      const chip = chipOf.get(line.from) ?? this.addChip(line.from.order + 0.5, "readers");
-      chipOf.set(line.from, chip);
+      const chip = obtain(chipOf, line.from, () => this.addChip(line.from.order + 0.5, "readers"));
       this.name(chip, line.edges.map((edge) => this.graph.edges[2 * edge + 1]!));
       this.name(gate, line.sources);
       for (const edge of line.edges) edges.push(edge);
@@ -238,7 +241,7 @@ class Draft {
     this.lines.push({
       from: gate, to: port, sources, edges, stepsBefore: 0, stepsAfter: 0, isBack: false, leaves, reaches: null,
       wantsLabel: false, isCondition: false, slot: -1, share: null, words: 0,
-      wordSide: "right",
+      lane: 0, wordSide: "right",
     });
     const stays = this.vertices.filter((vertex) => !this.gone.has(vertex));
     this.vertices.length = 0;
@@ -272,10 +275,8 @@ class Draft {
         const { width, height, id } = inside.layout;
         return { key: node.key, x: vertex.x, y: vertex.y, width, height, inner: id };
       }
-      const y = vertex.y + (vertex.height - SIZES.bodyHeight) / 2;
-      return {
-        key: node.key, x: vertex.x + node.left, y, width: SIZES.bodyWidth, height: SIZES.bodyHeight, inner: null,
-      };
+      const y = vertex.y + (vertex.height - vertex.bodyHeight) / 2;
+      return { key: node.key, x: vertex.x + node.left, y, ...bodyOf(node), inner: null };
     });
   }
 
@@ -293,6 +294,10 @@ class Draft {
   }
 }
 
+function bodyOf({ body }: LayoutNode): Size {
+  return body ?? { width: SIZES.bodyWidth, height: SIZES.bodyHeight };
+}
+
 // --- Which readers of one value are too many and too far to be drawn to.
 
 /** Of the readers of one value, those to be given a chip of their own: never the nearest. */
@@ -301,17 +306,6 @@ function farReaders(fan: readonly Line[], fewReaders: number, nearRanks: number)
   if (readers.length <= fewReaders) return [];
   readers.sort((a, b) => a.to.rank - b.to.rank);
   return readers.slice(1).filter((line) => line.to.rank - line.from.rank > nearRanks);
-}
-
-function groupBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): Item[][] {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const name = nameOf(item);
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
 }
 
 // --- Say which layer each box of a group stands in.
@@ -348,15 +342,13 @@ function findRanks(vertices: readonly Vertex[], lines: readonly Line[]): void {
 }
 
 class Links {
-  private readonly from = new Map<Vertex, Line[]>();
-  private readonly to = new Map<Vertex, Line[]>();
+  private readonly from: ReadonlyMap<Vertex, readonly Line[]>;
+  private readonly to: ReadonlyMap<Vertex, readonly Line[]>;
 
   constructor(lines: readonly Line[]) {
-    for (const line of lines) {
-      if (line.isBack) continue;
-      put(this.from, line.from, line);
-      put(this.to, line.to, line);
-    }
+    const forward = lines.filter((line) => !line.isBack);
+    this.from = groupBy(forward, (line) => line.from);
+    this.to = groupBy(forward, (line) => line.to);
   }
 
   leaving(vertex: Vertex): readonly Line[] {
@@ -366,12 +358,6 @@ class Links {
   reaching(vertex: Vertex): readonly Line[] {
     return this.to.get(vertex) ?? [];
   }
-}
-
-function put(lists: Map<Vertex, Line[]>, key: Vertex, line: Line): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [line]);
-  else list.push(line);
 }
 
 function rankFromTop(inOrder: readonly Vertex[], links: Links): number {

@@ -86,15 +86,13 @@ function isClosed(vertex: Vertex): boolean {
   return vertex.kind === "box" || vertex.kind === "chip";
 }
 
-/** Where the box of a vertex begins and ends: rows of chips can be taller than the box that they stand beside. */
-const BODY = 34;
-
-function bodyTop(vertex: Vertex): number {
-  return vertex.kind === "box" ? (vertex.height - BODY) / 2 : 0;
+/** Where the box of a vertex begins and ends. */
+function bodyTop({ height, bodyHeight }: Vertex): number {
+  return (height - bodyHeight) / 2;
 }
 
-function bodyBottom(vertex: Vertex): number {
-  return vertex.kind === "box" ? (vertex.height + BODY) / 2 : vertex.height;
+function bodyBottom({ height, bodyHeight }: Vertex): number {
+  return (height + bodyHeight) / 2;
 }
 
 function forwardPath(run: Run, bends: Bends, height: number): number[] {

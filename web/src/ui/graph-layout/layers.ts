@@ -1,4 +1,5 @@
 /** A group's boxes in layers, with every long line cut into pieces that go from one layer to the next. */
+import { groupBy, obtain } from "../../data/collections";
 
 export type VertexKind = "box" | "open" | "chip" | "in" | "out" | "bend";
 
@@ -15,6 +16,8 @@ export interface Vertex {
   readonly names: "sources" | "readers";
   width: number;
   readonly height: number;
+  /** Of its box: rows of chips can be taller than the box that they stand beside. */
+  readonly bodyHeight: number;
   /** Where lines meet it, from its left. */
   center: number;
   /** How many lines left it before far readers were given chips. */
@@ -46,6 +49,8 @@ export interface Line {
   share: number | null;
   /** How wide the words at its head are. */
   readonly words: number;
+  /** Lines between the same ends in other lanes run beside each other. */
+  readonly lane: number;
   wordSide: "left" | "right";
 }
 
@@ -83,28 +88,24 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
   const known = new Map<string, Piece>();
   const bends = new Map<string, Vertex>();
   const bend = (name: string, line: Line, rank: number): Vertex => {
-    let vertex = bends.get(name);
-    if (vertex === undefined) {
-      vertex = {
+    return obtain(bends, name, () => {
+      const vertex: Vertex = {
         index: vertices.length, kind: "bend", child: -1, source: -1, order: line.from.order,
-        isPinned: false, keys: [], names: "sources", width: BEND_WIDTH, height: 0, center: BEND_WIDTH / 2, fan: 0, isLow: false, rank, x: 0, y: 0,
+        isPinned: false, keys: [], names: "sources", width: BEND_WIDTH, height: 0, bodyHeight: 0, center: BEND_WIDTH / 2, fan: 0, isLow: false, rank, x: 0, y: 0,
       };
       vertices.push(vertex);
-      bends.set(name, vertex);
-    }
-    return vertex;
+      return vertex;
+    });
   };
   const piece = (upper: Vertex, lower: Vertex, line: Line): Piece => {
     // A piece that touches an open box belongs to one port.
     const ends = `${upper.kind === "bend" ? "" : line.leaves} ${lower.index} ${line.reaches ?? ""}`;
-    const name = `${upper.index} ${ends} ${line.isCondition ? "?" : ""}`;
-    let found = known.get(name);
-    if (found === undefined) {
-      found = { upper, lower, line, isMain: false };
-      known.set(name, found);
+    const name = `${upper.index} ${ends} ${laneOf(line)}`;
+    return obtain(known, name, () => {
+      const found = { upper, lower, line, isMain: false };
       pieces.push(found);
-    }
-    return found;
+      return found;
+    });
   };
   for (const [index, line] of lines.entries()) {
     if (line.isBack) {
@@ -119,7 +120,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
     const way: Piece[] = [];
     let upper = line.from;
     for (let rank = line.from.rank + 1; rank < line.to.rank; rank += 1) {
-      const lower = bend(`${line.from.index} ${line.leaves} ${rank}${line.isCondition ? "?" : ""}`, line, rank);
+      const lower = bend(`${line.from.index} ${line.leaves} ${rank} ${laneOf(line)}`, line, rank);
       way.push(piece(upper, lower, line));
       upper = lower;
     }
@@ -127,17 +128,11 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
     runs.push({ line, pieces: way, column: [] });
   }
   markMainLine(runs);
-  return { vertices, pieces, runs, rows: [], above: byEnd(pieces, "lower"), below: byEnd(pieces, "upper") };
+  return { vertices, pieces, runs, rows: [], above: groupBy(pieces, ({ lower }) => lower), below: groupBy(pieces, ({ upper }) => upper) };
 }
 
-function byEnd(pieces: readonly Piece[], end: "upper" | "lower"): Map<Vertex, Piece[]> {
-  const found = new Map<Vertex, Piece[]>();
-  for (const piece of pieces) {
-    const list = found.get(piece[end]);
-    if (list === undefined) found.set(piece[end], [piece]);
-    else list.push(piece);
-  }
-  return found;
+function laneOf({ isCondition, lane }: Line): string {
+  return isCondition ? "?" : String(lane);
 }
 
 /** A run is on the main line where it is the longest way onward from its start and the longest way to its end. */
@@ -178,7 +173,8 @@ interface Arrival {
 
 /** Sets `share` of the lines that arrive as one of several arguments: their order from left to right. */
 export function orderArguments(lines: readonly Line[]): void {
-  for (const arriving of linesByEnd(lines).values()) {
+  const toBoxes = lines.filter(({ to }) => to.kind === "box");
+  for (const arriving of groupBy(toBoxes, ({ to }) => to).values()) {
     const slots = [...new Set(arriving.map((line) => line.slot))].filter((slot) => slot >= 0).sort((a, b) => a - b);
     if (slots.length < 2) continue;
     for (const line of arriving) if (line.slot >= 0) line.share = (slots.indexOf(line.slot) + 0.5) / slots.length;
@@ -233,7 +229,7 @@ function arrivalsByEnd(layers: Layers, place: Float64Array): Map<Vertex, Arrival
     const upper = last?.upper ?? run.column[0]!;
     const arrival = { lines: [line], place: place[upper.index]! + offsetShare(upper, line), isMain: last?.isMain ?? false };
     known.set(last ?? line, arrival);
-    append(found, line.to, arrival);
+    obtain(found, line.to, () => []).push(arrival);
   }
   return found;
 }
@@ -241,18 +237,4 @@ function arrivalsByEnd(layers: Layers, place: Float64Array): Map<Vertex, Arrival
 /** Between 0 and 1, from left to right, where a line leaves. */
 function offsetShare(upper: Vertex, line: Line): number {
   return upper.kind === "bend" ? 0.5 : line.leaves / (1 + upper.width);
-}
-
-function append<Item>(lists: Map<Vertex, Item[]>, vertex: Vertex, item: Item): void {
-  const list = lists.get(vertex);
-  if (list === undefined) lists.set(vertex, [item]);
-  else list.push(item);
-}
-
-function linesByEnd(lines: readonly Line[]): Map<Vertex, Line[]> {
-  const found = new Map<Vertex, Line[]>();
-  for (const line of lines) {
-    if (line.to.kind === "box") append(found, line.to, line);
-  }
-  return found;
 }

@@ -1,7 +1,8 @@
 /** What the layout is given and what it gives back: plain data that travels to a worker and home again. */
-import { wordsBetween } from "../../../data/pass/edges";
-import type { Chip, GraphEdge, GraphNode, Hierarchy } from "../../../data/pass/model";
-import { textWidth } from "../drawing/text-fitter";
+import { wordsBetween } from "../../data/pass/edges";
+import type { Chip, GraphEdge, GraphNode, Hierarchy } from "../../data/pass/model";
+import type { Size } from "../pan-zoom";
+import { textWidth } from "../text-width";
 
 /** The sizes that the layout and the painter agree on, in pixels at 100 %. */
 export const SIZES = {
@@ -31,6 +32,8 @@ export interface LayoutNode {
   /** Its tensor has another shape than what it was made from: worth writing at the edge. */
   readonly isReshaping: boolean;
   readonly titleWidth: number;
+  /** How large its box is, where that is not as large as all. */
+  readonly body?: Size;
 }
 
 export interface LayoutGraph {
@@ -44,6 +47,10 @@ export interface LayoutGraph {
   readonly slots: readonly number[];
   /** For each edge how wide the words at its head are. */
   readonly words: readonly number[];
+  /** Is every line drawn, however far it goes? Else chips stand for the ends of long ones. */
+  readonly hasLongLines?: boolean;
+  /** How high the band is in which a line moves sideways, at most. */
+  readonly mostBend?: number;
 }
 
 /** A box on screen: x and y in the frame of its group; `inner` is the layout of its inside when it is open. */

@@ -1,4 +1,5 @@
 /** Questions to the layout and its answers, whether it runs in a worker or in the page. */
+import { obtain } from "../../data/collections";
 import { type LaidOut, layOutGroup, type Wire } from "./group-layout";
 import type { GroupLayout, LayoutGraph } from "./layout-graph";
 
@@ -137,11 +138,7 @@ export class Layouter {
       const start = from < 0 ? `port ${source}` : (inner(from)?.outPorts.get(source) ?? "");
       const end = to < 0 ? `port ${source}` : (inner(to)?.inPorts.get(source) ?? "");
       const name = `${from} ${start} > ${to} ${end}${isCondition ? "?" : ""}`;
-      let wire = wires.get(name);
-      if (wire === undefined) {
-        wire = { from, to, sources: [], edges: [], stepsBefore: 0, stepsAfter: 0, isCondition };
-        wires.set(name, wire);
-      }
+      const wire = obtain(wires, name, (): Draft<Wire> => ({ from, to, sources: [], edges: [], stepsBefore: 0, stepsAfter: 0, isCondition }));
       wire.sources.push(source);
       for (const edge of edges) wire.edges.push(edge);
       if (!isCondition) this.addSteps(wire, source, edges);
@@ -168,14 +165,12 @@ function localWires(graph: LayoutGraph): LocalWire[][] {
   const add = (group: number, source: number, from: number, to: number, edge: number): void => {
     const isCondition = edge >= graph.firstCondition;
     const name = `${group} ${source} ${from} ${to}${isCondition ? "?" : ""}`;
-    const wire = known.get(name);
-    if (wire !== undefined) {
-      wire.edges.push(edge);
-      return;
-    }
-    const made = { source, from, to, edges: [edge], isCondition };
-    known.set(name, made);
-    wires[group]!.push(made);
+    const wire = obtain(known, name, () => {
+      const made: LocalWire = { source, from, to, edges: [], isCondition };
+      wires[group]!.push(made);
+      return made;
+    });
+    wire.edges.push(edge);
   };
   const parent = (node: number): number => graph.nodes[node]!.parent;
   for (let edge = 0; edge * 2 < graph.edges.length; edge += 1) {
@@ -212,7 +207,7 @@ interface Steps {
   readonly longest: ReadonlySet<number>;
 }
 
-function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
+export function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
   const before = new Int32Array(nodes.length).fill(1);
   const after = new Int32Array(nodes.length).fill(1);
   const comesFrom = new Int32Array(nodes.length).fill(-1);

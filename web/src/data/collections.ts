@@ -1,0 +1,23 @@
+/** Maps that are filled as they are asked. */
+
+interface Known<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+/** What is known of a key; what is not, is made and known from then on. */
+export function obtain<Key, Value>(known: Known<Key, Value>, key: Key, make: () => Value): Value {
+  let value = known.get(key);
+  if (value === undefined) {
+    value = make();
+    known.set(key, value);
+  }
+  return value;
+}
+
+/** In the order in which they come. */
+export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) obtain(groups, keyOf(item), () => []).push(item);
+  return groups;
+}

@@ -162,9 +162,6 @@ def _inner_parts(task: Task, number: int) -> list[Mask]:
     return parts
 
 
-# --- ridge, block by block ---------------------------------------------------------------------------------
-
-
 def _bytes_by_units(source: Source) -> int:
     """For one fold: the products, those of a block, their eigenvectors and the room to find these."""
     return 8 * 5 * source.num_units**2

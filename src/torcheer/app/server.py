@@ -51,9 +51,6 @@ from torcheer.learn import Example
 from torcheer.run import LinkRule, RunReader, find_runs, is_event_file, is_part, links_within
 from torcheer.training.control import Control
 
-# --- one page's socket -----------------------------------------------------------------------------
-
-
 _MAX_UNDER_WAY: Final = 8  # of one page; while there are as many, nothing more is read from its socket
 _MAX_FOLLOWED: Final = 64  # questions of one page that are answered again and again
 _MAX_PAGES: Final = 64

@@ -155,8 +155,6 @@ class Recorder:
         """The pass is over: what is told of it points back to us."""
         self._on_module_exit = None
 
-    # --- modules ------------------------------------------------------------------
-
     def _enter(self, module: nn.Module, _args: Any) -> bool:
         """Called when a module begins; whether it is recorded."""
         catcher = self._catchers.get(get_ident())
@@ -329,7 +327,6 @@ def module_hooks(enter: Callable[..., bool], leave: Callable[..., Any]) -> Itera
             handle.remove()
 
 
-# --- threads ------------------------------------------------------------------------------------
 #
 # Python calls a profile function first thing in each new thread: ours puts a mode on it, and takes it off at
 # the first Python call after the pass has ended. All passes that run at once share this function: were each
@@ -459,9 +456,6 @@ def _is_starting(frame: FrameType | None, new_thread: threading.Thread) -> bool:
 
 
 _START = threading.Thread.start.__code__
-
-
-# --- TorchScript ---------------------------------------------------------------------------------
 
 
 # Stands for code that is not Python's: the nth op of a script is at its nth place.

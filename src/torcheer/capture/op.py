@@ -96,8 +96,6 @@ class Op:
     def _meta(self) -> Meta:
         return self._history._tape.meta(self.index)
 
-    # --- labels -------------------------------------------------------------------
-
     @property
     def layer_label(self) -> str:
         """`relu_1_2`, or `relu_1_2:3` for the third pass of a layer that ran more than once."""
@@ -131,8 +129,6 @@ class Op:
     @property
     def layer_passes_total(self) -> int:
         return self._history._numbered.layers.num_passes[self._layer]
-
-    # --- the tensor -----------------------------------------------------------------
 
     @property
     def has_saved_activations(self) -> bool:
@@ -194,8 +190,6 @@ class Op:
         """The gradient by the number of the backward pass that brought it, from 1."""
         log = self._history._gradients
         return {} if log is None else log.by_pass(log.slots_of(self.index))
-
-    # --- the function ----------------------------------------------------------------
 
     @property
     def func_applied(self) -> Any:
@@ -332,8 +326,6 @@ class Op:
         work = self.work
         return None if work is None else work.macs
 
-    # --- the graph around it -------------------------------------------------------------
-
     parent_layers: list[str] = _neighbours(lambda structure, op: structure.parents[op])
     child_layers: list[str] = _neighbours(lambda structure, op: structure.children[op])
     sibling_layers: list[str] = _neighbours(Structure.siblings, "Ops that share a parent with it.")
@@ -401,8 +393,6 @@ class Op:
     @property
     def computed_with_params(self) -> bool:
         return any(p < 0 for p in self._record.parents)
-
-    # --- the modules around it -------------------------------------------------------------
 
     @property
     def containing_module_origin(self) -> str:

@@ -263,8 +263,6 @@ class Tape:
         with self.lock:
             self.is_over = True
 
-    # --- who made this tensor -------------------------------------------------
-
     def find(self, tensor: Tensor, use: Use) -> int:
         """The op that made a tensor; one that nobody recorded becomes a source of its own."""
         with self.lock:
@@ -365,8 +363,6 @@ class Tape:
             )
         context = Context(note="made before the pass, or outside torch")
         return self.add_node(SOURCE, (), tensor, use, context=context)
-
-    # --- recording ------------------------------------------------------------
 
     def add_node(
         self,

@@ -150,9 +150,6 @@ def _naming_errors_of_the_model() -> Iterator[None]:
         raise InputError(f"the model raised {type(error).__name__}: {error}.{where}") from error
 
 
-# --- trainings, lessons and videos ---------------------------------------------------------------------
-
-
 _WORDS: Final[Mapping[str, Value]] = {"True": True, "False": False, "None": None, "": None}
 
 
@@ -305,9 +302,6 @@ def video(
             raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}.") from error
     left_out = f", {made.num_left_out} records left out" if made.num_left_out else ""
     typer.echo(f"torcheer: wrote {made.path}: {made.series}, {made.num_frames} frames{left_out}", err=True)
-
-
-# --- `torcheer extract`: the activations of a whole data set, by one process, or by many under torchrun
 
 
 def load_function(target: str) -> Callable[[], Any]:

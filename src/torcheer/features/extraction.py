@@ -45,9 +45,6 @@ _COMMIT_SECONDS: Final = 1.0  # what is younger is computed again after a kill
 Kept = list[tuple[ArraySpec, Array | list[Array]]]  # rows of each array; of ragged ones, sample by sample
 
 
-# --- From a batch of the data to its rows on disk: the model runs on one while the one before is written
-
-
 class Threads:
     """How many threads of torch the model runs with on the CPU.
 

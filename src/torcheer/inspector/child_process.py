@@ -105,9 +105,6 @@ def check_start(method: str | None) -> None:
         raise InspectorError("this process watches a training itself: nothing can be watched from within.")
 
 
-# --- the start ------------------------------------------------------------------------------------------
-
-
 Process = Any  # a Popen, or a process of multiprocessing
 Start = Callable[[socket.socket], Process]  # with its end of the channel; raises InputError or InspectorError
 
@@ -313,8 +310,6 @@ class Child:
         self.num_restarts = 0
         forget_in_forks(self)
 
-    # --- the beginning ---------------------------------------------------------------------------------
-
     def start(self) -> None:
         """Returns when the child is ready. Raises InputError or InspectorError, with what to do."""
         check_start(self._start_method)
@@ -365,8 +360,6 @@ class Child:
 
     def is_alive(self) -> bool:
         return self._life is not None and not self.is_inert and self._life.is_alive
-
-    # --- while the training runs -------------------------------------------------------------------------
 
     def tell(self, message: protocol.Message) -> None:
         """Send, now or as soon as there is room. It never waits; who does not listen misses numbers."""
@@ -472,8 +465,6 @@ class Child:
         self._take(life)
         self._bury(life, was_killed=life.exit_code not in (0, NOT_TOLD))
         return True
-
-    # --- inside ------------------------------------------------------------------------------------------
 
     def _has_frames_left(self) -> bool:
         """True if a child would have something to do: to read, or to say that it is lost."""

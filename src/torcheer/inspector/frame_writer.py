@@ -369,8 +369,6 @@ class FrameWriter:
         else:
             self._put_remote_sample(row, pieces, change)
 
-    # --- pieces -------------------------------------------------------------------------------------
-
     def _dense(self, row: int, tensor: Tensor) -> tuple[Tensor, Pieces]:
         """The numbers of a tensor without gaps between them, and how to take them."""
         tensor = plain(tensor)

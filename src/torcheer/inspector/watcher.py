@@ -145,8 +145,6 @@ class Watcher:
         self._pace.is_due(time.monotonic(), self.step)
         self.renew()
 
-    # --- what users see -----------------------------------------------------------------------------
-
     @property
     def name(self) -> str:
         """What stands before the names of its layers in the run; empty where nothing does."""
@@ -316,8 +314,6 @@ class Watcher:
         state = "closed" if self._is_closed else "watching" if self._is_enabled else "switched off"
         num_rows = sum(0 if part.plan is None else len(part.plan.rows) for part in self._parts)
         return f"<Watcher {state}, {num_rows} tensors, step {self.step}>"
-
-    # --- as the training goes -----------------------------------------------------------------------
 
     @property
     def looks(self) -> list[Look]:

@@ -423,8 +423,6 @@ class Interpreter:
             raise Fault("a slice has whole numbers: x[1:3].")
         return slice(*parts)
 
-    # --- operators -----------------------------------------------------------------------------------
-
     def _read_binop(self, tree: ast.BinOp) -> Any:
         if isinstance(tree.op, ast.BitXor):
             raise Fault(f"a power is written with **: write {text_of(tree.left)} ** {text_of(tree.right)}.")

@@ -299,8 +299,6 @@ class State(NetworkOfRun):
                 handle.remove()
             self._grad_hooks.clear()
 
-    # --- in forward -----------------------------------------------------------------------------------
-
     def rec(self, x: Any, name: str) -> Any:
         """Keep a tensor under `Layer.Variable`, as it is now. Returns `x`, and never raises."""
         # The truth of a tensor is not asked: it may stand where the name should.
@@ -386,8 +384,6 @@ class State(NetworkOfRun):
         model = None if self._model is None else self._model()
         if model is not None:
             self._matching.start(model)
-
-    # --- after forward --------------------------------------------------------------------------------
 
     def update(self, *, name: str = "", **counters: Any) -> int:
         """Make a moment of what was recorded since the last one. Returns its step, or that of the last one

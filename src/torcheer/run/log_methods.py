@@ -189,8 +189,6 @@ class LogMethods:
         record = media.embedding_record(points, metadata, metadata_header, label_img)
         self._keep("embedding", name, step, time, record)
 
-    # --- what people look at, listen to and read ------------------------------------------------------
-
     def log_image(
         self,
         step: int,
@@ -357,8 +355,6 @@ class LogMethods:
     def _log_columns(self, step: int, name: str, columns: dict[str, Any], time: float | None) -> None:
         head, data = encoded_table(columns)
         self._keep_now("table", name, step, time, head, data)
-
-    # --- what an inspector sees -----------------------------------------------------------------------
 
     def log_watch(
         self,

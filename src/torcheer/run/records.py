@@ -413,9 +413,6 @@ def decode_head(data: bytes | str) -> AnyHead:
     return head
 
 
-# --- records on their way to the writer -----------------------------------------------------------------
-
-
 class Document(NamedTuple):
     """A pass without its tensors, stored once for all records that name it."""
 

@@ -34,9 +34,6 @@ from torcheer.training.distributed import from_main, is_connected, is_main, name
 from torcheer.training.training_progress import StepBar
 from torcheer.training.training_warning import warn
 
-# --- the run and its watcher --------------------------------------------------------------------------------
-
-
 Watch = bool | str | int | float | Mapping[str, Any] | None
 
 _OURS = ("model", "optimizer", "run", "rank", "first_step")
@@ -385,8 +382,6 @@ class RecordingCallback:
         self._due, self._model, self._view = set(), None, None
         if recording is not None:
             recording.end(error)
-
-    # --- snapshots ------------------------------------------------------------------------------------------
 
     @contextmanager
     def _unwatched(self) -> Iterator[None]:

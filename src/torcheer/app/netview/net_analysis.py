@@ -127,9 +127,6 @@ def _moments(net: RankNet, variable: str, last: int) -> list[int]:
     return found
 
 
-# --- labels ----------------------------------------------------------------------------------------
-
-
 def _in_order(texts: Sequence[str]) -> Callable[[str], tuple[float, str]]:
     """Numbers by their size, where all are numbers."""
     try:
@@ -203,9 +200,6 @@ def _offered(net: RankNet, items: Items) -> Iterator[tuple[str, str, str]]:
 
 def _is_column(shape: Sequence[int]) -> bool:
     return 1 <= len(shape) <= 2 and 0 < math.prod(shape) == shape[0] <= 1 << 16
-
-
-# --- rows of a layer ------------------------------------------------------------------------------
 
 
 MAX_BYTES: Final = 1 << 28  # of the rows of one layer

@@ -47,9 +47,6 @@ from torcheer.netview import WEIGHT, UnitWeights, about, weights_of_unit
 from torcheer.run import Connection, NetLayer
 from torcheer.tensorfile import Array
 
-# --- moments ------------------------------------------------------------------------------------
-
-
 _MAX_MOMENTS: Final = 200_000  # the last ones
 _CHUNK: Final = 20_000  # moments of one answer
 _MAX_COUNTERS: Final = 32  # names
@@ -198,9 +195,6 @@ def look_at_scene(
     return [as_text(answer)], now
 
 
-# --- values -------------------------------------------------------------------------------------
-
-
 MAX_LEVELS: Final = 1 << 25  # of one answer
 _TOO_MANY: Final = "there are too many units for one answer: show fewer layers"
 _GONE: Final = "this record is damaged, or was thinned out this moment"
@@ -308,9 +302,6 @@ def _raster_block(
     return block_of(layer, last.stretch.mark.step, levels, "" if num_units else _NO_UNITS), levels
 
 
-# --- one unit -------------------------------------------------------------------------------------
-
-
 # SQLite goes through all of a record that stands before what is wanted of it.
 _MAX_SKIPPED_BYTES: Final = 1 << 30
 _AT_ONCE: Final = 128  # records, between which others may read the run, too
@@ -408,9 +399,6 @@ def _read_unit(
                 steps.append(countable(stretch.mark.step) or 0)
                 values.append(float(its[0]))
     return steps, values
-
-
-# --- the weights of one unit, laid on the units of the layers at their other end ------------------
 
 
 _MAX_WEIGHT_BYTES: Final = 1 << 28  # of one that is read

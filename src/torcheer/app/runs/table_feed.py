@@ -151,9 +151,6 @@ class TableTextAnswer(Answer, frozen=True, tag="table_text"):
     text: str
 
 
-# --- reading cells -------------------------------------------------------------------------------
-
-
 _MAX_COLUMNS: Final = 4096
 _MAX_TEXT_BYTES: Final = 16 << 20  # of a column
 _GONE: Final = "these rows are not in the run any more: they were thinned out or taken back."
@@ -293,9 +290,6 @@ def _tensor_column(head: TableHead, name: str) -> TableColumn:
             f"the tensors of {clipped(name, 80)!r} are complex: log their parts, x.real and x.imag."
         )
     return column
-
-
-# --- rows that go on ------------------------------------------------------------------------------
 
 
 MAX_ROWS: Final = 20_000  # of what is there when it is asked for, and of one record

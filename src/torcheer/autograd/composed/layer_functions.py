@@ -20,8 +20,6 @@ from torcheer.autograd.rule_math import pair, reached_by
 from torcheer.autograd.torch_calls import call, enter
 from torcheer.errors import InputError
 
-# --- Products of matrices and vectors, and einsum, which says any of them in letters ------------------
-
 
 @call("matmul", "__matmul__", "linalg_matmul", replace=True)
 def matmul(a: Tensor, other: Tensor) -> Any:
@@ -92,9 +90,6 @@ enter(
         "chain_matmul": lambda *matrices: functools.reduce(matmul, matrices),
     }
 )
-
-
-# --- tensors ---------------------------------------------------------------------------------------------
 
 
 @call("tensordot")
@@ -222,9 +217,6 @@ def _drawn(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
         return empty.bernoulli_(1 - p).as_subclass(Tensor)
 
 
-# --- normalising -----------------------------------------------------------------------------------------
-
-
 @call("layer_norm")
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
@@ -336,9 +328,6 @@ def _keep_running(
 def _move(running: Tensor, batch: Tensor, momentum: float) -> None:
     # Instances have statistics of each item: their mean counts.
     running.mul_(1 - momentum).add_(batch.mean(0), alpha=momentum)
-
-
-# --- convolutions: a sequence is a picture of one row ----------------------------------------------------
 
 
 @call("conv2d", replace=True)
@@ -468,9 +457,6 @@ def avg_pool1d(
     step = _row(kernel_size if stride is None or stride == [] else stride)
     picture = input.unsqueeze(-2)
     return avg_pool2d(picture, _row(kernel_size), step, _row(padding, 0), *how, **named).squeeze(-2)
-
-
-# --- other sizes: rows and columns, each by a matrix -----------------------------------------------------
 
 
 @call("adaptive_avg_pool1d")

@@ -26,9 +26,6 @@ _NUM_NAMES = 8
 _HEAD = 4096  # elements
 
 
-# --- how far two tensors are apart, and how far they may be --------------------------------------
-
-
 class Tolerance(NamedTuple):
     """Two values are close when they differ by no more than atol + rtol × the second."""
 
@@ -259,9 +256,6 @@ class Comparison:
             text = f"close: {len(compared)} of {total} agree within tolerance"
         unseen = f"; {self.num_unseen} pairs were not saved in both" if self.num_unseen else ""
         return f"{text}{unseen}."
-
-
-# --- the comparison ------------------------------------------------------------------------------
 
 
 def compare(

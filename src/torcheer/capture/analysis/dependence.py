@@ -198,8 +198,6 @@ class Dependence:
         ]
         return torch.cat(whole)[written_over(geometries, parts)]
 
-    # --- the values it is run on -----------------------------------------------------------------
-
     def shape(self, parent: int) -> torch.Size:
         return self._tape.params[-parent - 1][1].shape if parent < 0 else self._tape.meta(parent).shape
 
@@ -398,9 +396,6 @@ def number(value: Any) -> Any:
 
 def is_data(index: Any) -> bool:
     return isinstance(index, Tensor) and index.is_floating_point()
-
-
-# --- element by element -------------------------------------------------------------------------
 
 
 def _pointwise(call: Call, *args: Any, **kwargs: Any) -> Any:

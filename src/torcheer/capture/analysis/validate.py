@@ -139,9 +139,6 @@ def _check_forward(history: ModelHistory, report: ValidationReport) -> None:
             report.fail(history._label(op), "a plain forward gives another value")
 
 
-# --- each op --------------------------------------------------------------------------------
-
-
 def _check_ops(history: ModelHistory, report: ValidationReport) -> None:
     records = history._tape.records
     dtype = torch.get_default_dtype()
@@ -268,8 +265,6 @@ def validate_saved_activations(
         )
         return history.validate()
 
-
-# --- each parent, disturbed: if the output does not move, say why it need not --------------------
 
 _SHAPE_ONLY = frozenset(
     (

@@ -276,9 +276,6 @@ class DoneEdit(NamedTuple):
     name: str
 
 
-# --- checks --------------------------------------------------------------------------------------
-
-
 def _need(holds: bool, otherwise: str) -> None:
     if not holds:
         raise ValueError(otherwise)
@@ -376,9 +373,6 @@ def _check_modules(modules: list[ModuleNote], other_names: dict[str, str]) -> No
     addresses = {module.address for module in modules}
     _need(len(addresses) == len(modules), "a module is named twice")
     _need(not modules or addresses == set(depths), "a module is missing from the tree")
-
-
-# --- a pass whose values are read when they are asked for ------------------------------------------
 
 
 class Reader:

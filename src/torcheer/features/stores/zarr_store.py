@@ -47,9 +47,6 @@ def _zarr() -> Any:
     return zarr
 
 
-# --- objects by their keys ---------------------------------------------------------------------------------
-
-
 class LocalObjects(FolderStore):
     """In a folder on a disk that all processes see. Keys are such as `features.6/c.3.0.0.0`."""
 
@@ -338,9 +335,6 @@ def _file_key(name: str) -> str:
 
 def _texts_name(array: ArraySpec) -> str:
     return f"texts/{array.file}.json"
-
-
-# --- layout ------------------------------------------------------------------------------------------------
 
 
 def folder_of(array: ArraySpec) -> str:

@@ -109,9 +109,6 @@ def collapsed_lines(document: PassDocument, node: Node) -> list[str]:
     return lines
 
 
-# --- tooltips ------------------------------------------------------------------------------------
-
-
 def tooltip_of(document: PassDocument, node: Node) -> str:
     """All that is known, line by line."""
     if node.is_collapsed:
@@ -344,9 +341,6 @@ def _param_lines(params: Sequence[ParamEntry]) -> list[str]:
         num_shown = sum(line.count(", ") + 1 for line in shown)
         lines = [*shown, f"and {len(texts) - num_shown} more parameters"]
     return lines
-
-
-# --- colours: two themes, colours as users write them, boxes coloured by figures ----------------------
 
 
 class Look(NamedTuple):

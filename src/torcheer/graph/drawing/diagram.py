@@ -328,8 +328,6 @@ def _is_fan(group: Group, document: PassDocument) -> bool:
     )
 
 
-# --- edges -------------------------------------------------------------------------------------------
-
 _STATEMENTS = {"if": "if", "while": "while", "if-expression": "if"}
 _MAX_LABEL = 120.0  # pixels beside a wire
 _MAX_RUNS = 3  # `1–3, 7, 9–12`

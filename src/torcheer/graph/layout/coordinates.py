@@ -89,8 +89,6 @@ def _main_segments(component: Component) -> set[Segment]:
     return main
 
 
-# --- columns -----------------------------------------------------------------------------------------
-
 _SETTLING_ROUNDS = 8
 # With many blocks a component gets fewer rounds, and only smaller clusters move together.
 _MANY = 2000
@@ -291,8 +289,6 @@ def _spread(
             shifts.append((contact, (i - centre) * step))
     return shifts
 
-
-# --- heights -----------------------------------------------------------------------------------------
 
 _FAR = float("inf")
 # Nearer than this two x are the same: nothing but rounding is between them.

@@ -391,8 +391,6 @@ def _shelve(components: list[Component], left: float, bottom: float, top: float)
     return left + right, bottom
 
 
-# --- routes ------------------------------------------------------------------------------------------
-
 Curve = tuple[Point, Point, Point, Point]  # its start, two control points, its end
 
 

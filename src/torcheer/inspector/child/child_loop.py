@@ -553,8 +553,6 @@ class Loop:
         self._voice.send()
         self._look_for_the_end()
 
-    # --- what the training says ----------------------------------------------------------------------
-
     def _hear(self) -> None:
         for message in self._channel.hear():
             if isinstance(message, protocol.NewPlan):

@@ -120,8 +120,6 @@ class SqlitePart:
         self._last_block = self._last_record = 0
         self._num_thinned = 0
 
-    # --- what others ask ------------------------------------------------------------------------------
-
     def refresh(self) -> int:
         moment = time.time()
         self._look = look = self._file.look()
@@ -247,8 +245,6 @@ class SqlitePart:
     def close(self) -> None:
         self._file.close()
 
-    # --- the file -------------------------------------------------------------------------------------
-
     def _read_on(self) -> bool:
         """False where it must be tried again, whether the file changes or not."""
         self._refusal = ""
@@ -306,8 +302,6 @@ class SqlitePart:
         if last.ended is None:
             return "died", _CUT_OFF
         return ("died", last.reason) if last.outcome == "died" else ("finished", "")
-
-    # --- series ---------------------------------------------------------------------------------------
 
     def _gather(self, tables: Tables) -> None:
         """Take in what is new."""
@@ -434,8 +428,6 @@ class SqlitePart:
         # The writer has one name for all of them; another is none of its own.
         series = self._of_key.get(SeriesKey(kind, _WATCH))
         return [] if series is None else tables.records_of(kind, series.id, 0)
-
-    # --- numbers --------------------------------------------------------------------------------------
 
     def _read_points(self, tables: Tables, series: _Series, start: int) -> Points:
         """Points from the `start`-th on, as many as its entry counts."""

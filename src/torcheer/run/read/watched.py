@@ -456,8 +456,6 @@ def _outline(part: SqlitePart) -> Sequence[Hashable]:
     return _num_steps(part), ends, tuple(entry.id for entry in part.watches())
 
 
-# --- plans ----------------------------------------------------------------------------------------------
-
 T = TypeVar("T")
 
 _ROWS: Final = msgspec.json.Decoder(list[WatchedRow])
@@ -573,9 +571,6 @@ def _assembled(pieces: Sequence[tuple[BlockFigures, NDArray[numpy.intp]]], num_l
     for array in (steps, times, values):
         array.flags.writeable = False  # they may be shared with others that read this run
     return BlockFigures(steps, times, values)
-
-
-# --- alarms and gaps ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

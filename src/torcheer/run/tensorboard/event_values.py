@@ -96,9 +96,6 @@ def _plugin(metadata: Any) -> tuple[str, pb.Buffer]:
     return known, pb.inner(parts.get(2, b""))
 
 
-# --- values with a form of their own -----------------------------------------------------------------
-
-
 def _image(name: str, message: pb.Buffer) -> FoundRecord:
     parts = pb.chosen_fields(message, 1, 2, 3, 4)
     height, width, channels = (pb.size(parts.get(number, 0), MOST_SIZE) for number in (1, 2, 3))
@@ -158,9 +155,6 @@ def _bars_between(name: str, edges: Any, counts: Any, **known: Any) -> FoundReco
 
 def _doubles(*rows: Any) -> bytes:
     return b"".join(row.astype("<f8").tobytes() for row in rows)
-
-
-# --- values as tensors, by the plugin whose they are --------------------------------------------------
 
 
 def _tensor(name: str, tensor: ReadTensor, room: Room) -> Iterator[Found]:
@@ -331,8 +325,6 @@ _OTHER_PLUGIN: Final = "other"
 _PLUGIN_NAMES: Final = {name.encode(): name for name in (*_OF_PLUGINS, "hparams")}
 _LONGEST_PLUGIN: Final = 32
 
-
-# --- tensors --------------------------------------------------------------------------------------------
 
 _STRING: Final = 7
 _WORD: Final = (1 << 64) - 1

@@ -152,8 +152,6 @@ class SummaryWriter:
         """The run's folder."""
         return self.log_dir
 
-    # --- numbers -----------------------------------------------------------------------------------
-
     def add_scalar(
         self,
         tag: str,
@@ -284,8 +282,6 @@ class SummaryWriter:
         rows = (*counts, precision, recall)
         self._open_run().log_pr_curve_raw(global_step or 0, tag, rows, time=walltime)
 
-    # --- pictures, sound, text ---------------------------------------------------------------------
-
     def add_image(
         self,
         tag: str,
@@ -369,8 +365,6 @@ class SummaryWriter:
     ) -> None:
         """Log a text."""
         self._open_run().log_text(global_step or 0, tag, text_string, time=walltime)
-
-    # --- the model and its settings ----------------------------------------------------------------
 
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True

@@ -328,8 +328,6 @@ class Control:
         """End the process, after its trial where that does not take long, and wait for that."""
         close_all([self])
 
-    # --- the process ---------------------------------------------------------------------------------
-
     def _begin(self) -> None:
         self._refuse_when_closed()
         if self._process is not None:

@@ -414,8 +414,6 @@ class Evaluation:
         raise InputError(f"there is no class {label!r}: {shown or 'there are no classes'}.")
 
 
-# --- as people read it --------------------------------------------------------------------------------------
-
 _MOST_ROWS = 30  # of classes that are shown; of more, the worst; and a side of the confusion matrix
 
 

@@ -325,8 +325,6 @@ class LoopRun:
     def has_errors(self) -> bool:
         return self._judge.may_judge
 
-    # --- an epoch -----------------------------------------------------------------------------------------
-
     def batches(self, epoch: int) -> Iterator[Any]:
         """Those of an epoch. The time that it takes to have them counts."""
         self._tally, self._grad_norms, self._seconds = Tally(self.setup), [], 0.0
@@ -430,8 +428,6 @@ class LoopRun:
     def close(self, error: BaseException | None = None) -> None:
         """`error`: what it died of."""
         RunAccess(self.run).close(ending_of(error))
-
-    # --- tests --------------------------------------------------------------------------------------------
 
     def test_all(self, after_batch: Callable[[], bool], *, is_shown: bool = True) -> Tested:
         """Every item. `after_batch` says whether to stop; then nothing is recorded."""

@@ -359,8 +359,6 @@ def arguments_of(batch: Batch) -> Any:
     return batch.given_to(lambda *args, **kwargs: kwargs or list(args))
 
 
-# --- tests --------------------------------------------------------------------------------------------------
-
 OUTPUT: Final = "Output"
 TARGET: Final = "Target"
 _TAKEN: Final = frozenset((OUTPUT, TARGET, *"run epoch trial name target answer loss error".split()))

@@ -42,6 +42,8 @@ class _Forks:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if session.config.option.collectonly or session.testsfailed:
             return None  # pytest's own loop says what is wrong
+        if terminal := session.config.pluginmanager.getplugin("terminalreporter"):
+            terminal.showfspath = False  # results come from several files at a time
         pieces = _pieces(session.items)
         to_do = _pipe_of_indices(len(pieces))
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 import torcheer as tl
+from tests.copying import run_copy
 
 
 class Pooled(nn.Module):
@@ -227,6 +229,32 @@ def test_a_thread_that_waits_for_a_process_is_not_suspected() -> None:
         other.join()
 
     assert history.notes == []
+
+
+THREADS_THAT_ENDED = """
+import _thread, threading, torch
+import torcheer as tl
+
+together, done = threading.Barrier(41), threading.Barrier(41)
+def work():
+    threading.current_thread()  # Python did not start it, and lists it from now on
+    together.wait()
+    done.wait()
+for _ in range(40):
+    _thread.start_new_thread(work, ())
+together.wait()
+done.wait()
+while _thread._count() > 0:
+    pass
+assert threading.active_count() == 41
+history = tl.log_forward_pass(torch.nn.Linear(2, 2), torch.rand(1, 2))
+print(len(history), history.num_tensors_total)
+"""
+
+
+def test_threads_that_python_lists_although_they_have_ended_are_no_danger(tmp_path: Path) -> None:
+    """The system reads the clock of a thread where the thread had its memory, if asked in the wrong way."""
+    assert run_copy(["-c", THREADS_THAT_ENDED], cwd=tmp_path).stdout == "3 3\n"
 
 
 def test_two_captures_that_overlap_record_their_own_threads_and_leave_nothing() -> None:

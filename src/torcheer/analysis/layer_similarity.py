@@ -312,7 +312,6 @@ def clusters(points: ArrayLike | SimilarityMatrix, *, metric: Metric = "correlat
     return Clusters(tree=tree, order=hierarchy.leaves_list(tree).astype(numpy.int64))
 
 
-#
 # By RSA, which correlates the distances of all pairs of samples, or by centred kernel alignment. That is
 # made of HSIC, which says how much two layers depend on one another: the sum of the products of their
 # centred matrices of samples.

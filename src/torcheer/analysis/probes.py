@@ -40,7 +40,6 @@ from torcheer.analysis.targets import (
 from torcheer.errors import InputError
 from torcheer.graph import readable_bytes
 
-#
 # scikit-learn fits them where the samples are in memory, or products of all samples are. Ridge regression
 # of a larger layer is ours, from sums over samples that are read block by block.
 

@@ -16,7 +16,7 @@ from itertools import chain
 from threading import get_ident
 from time import perf_counter, sleep
 from types import CodeType, FrameType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch import Tensor, nn, overrides
@@ -327,7 +327,6 @@ def module_hooks(enter: Callable[..., bool], leave: Callable[..., Any]) -> Itera
             handle.remove()
 
 
-#
 # Python calls a profile function first thing in each new thread: ours puts a mode on it, and takes it off at
 # the first Python call after the pass has ended. All passes that run at once share this function: were each
 # to put its own in place and the one before it back, one that is over would stay.
@@ -357,7 +356,8 @@ class OtherThreads:
     def __init__(self) -> None:
         own = threading.current_thread()
         others = [thread for thread in threading.enumerate() if thread is not own]
-        self._others = [(thread, _seconds_of(thread)) for thread in others if not _only_waits(thread)]
+        seconds = [(thread, _seconds_of(thread)) for thread in others if not _only_waits(thread)]
+        self._others = [(thread, its) for thread, its in seconds if its != _ENDED]
 
     def at_work(self) -> list[str]:
         """The names of those that have done anything since."""
@@ -368,6 +368,8 @@ class OtherThreads:
         ]
 
 
+_ENDED: Final = -1.0
+_THREAD_CLOCK: Final = 6  # of clock_gettime, in the lowest bits: processor time of a single thread
 # Their threads redraw a bar, keep a notebook or a debugger alive, or wait for a process to end.
 _KEEPERS = ("tqdm", "rich", "ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "torcheer")
 
@@ -379,11 +381,15 @@ def _only_waits(thread: threading.Thread) -> bool:
 
 
 def _seconds_of(thread: threading.Thread) -> float | None:
-    """How long a thread has computed; None where the system does not say."""
-    try:
-        return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))  # type: ignore[arg-type]
-    except (AttributeError, OSError, TypeError):
+    """How long a thread has computed; _ENDED where it has ended; None where the system does not say."""
+    if sys.platform != "linux" or thread.native_id is None:
         return None
+    # By the kernel's number of the thread: pthread_getcpuclockid reads memory that is gone with the thread,
+    # and Python lists threads that it did not start, and that have called it once, for ever.
+    try:
+        return time.clock_gettime(~thread.native_id << 3 | _THREAD_CLOCK)
+    except OSError:
+        return _ENDED
 
 
 @contextmanager

@@ -258,7 +258,6 @@ def checksum(flat: Array) -> int:
     return (total + int.from_bytes(flat[num_whole:].tobytes(), "little")) % 2**64
 
 
-#
 # The last two dimensions are rows and columns, the one before them counts tiles (the channels of an
 # image), and all dimensions before that are held at one index, the item. So a window is a few tiles, each
 # a grid of values that really stand in the tensor: a coarse picture takes every n-th row, it never

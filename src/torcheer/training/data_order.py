@@ -30,7 +30,6 @@ from torcheer.training import distributed
 from torcheer.training.random_state import Movement, random_state, set_random_state
 from torcheer.training.training_warning import warn
 
-#
 # A loader in the training's own process may draw from torch's, Python's or NumPy's global numbers, in turn
 # with dropout and the like. Replayed without the model, it would draw others. So the state that it met is
 # noted, but only where the loader drew, and somebody else had drawn since it last did.

@@ -20,7 +20,6 @@ from torch.utils.data import DataLoader, IterableDataset, Sampler
 
 from torcheer.training.training_warning import warn
 
-#
 # They are looked for in the loader, its samplers, its dataset, and the transforms and functions that these
 # hold: in attributes, small containers, closures and the global names that their functions use. Nothing is
 # called to find them, so nothing can change by being looked at.

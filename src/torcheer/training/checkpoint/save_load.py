@@ -260,7 +260,6 @@ def _copied(state: Any) -> Any:
         return copy.deepcopy(state)
 
 
-#
 # Tensors by name and one JSON text, as a safetensors file that anybody can open. The text stands in the
 # metadata as `torcheer.checkpoint`. Names of tensors that share their memory with another stand beside it
 # (`"model.head.weight": "model.embed.weight"`), as the safetensors library writes them. The last tensor,

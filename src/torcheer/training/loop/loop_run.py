@@ -130,7 +130,6 @@ class NetMoments:
         self._view = _View(self._setup.model, x, counters, **options)
 
 
-#
 # Where every group of the optimizer had the old value, each has the new one. Where one has another, as a
 # group with its own learning rate does, it is scaled by as much as the parameter was. With a scheduler the
 # whole schedule is scaled: twice the rate is twice the rate from there on, wherever the schedule is.

@@ -196,7 +196,6 @@ def as_it_was_after(setup: Setup) -> Iterator[None]:
         yield
 
 
-#
 # A loader that shuffles is taken in the order of its data set instead.
 
 _KEPT: Final = (  # of a loader whose order is another

@@ -176,7 +176,6 @@ def _lay_out(run: Run, figures: tuple[str, ...]) -> None:
             run.log_layout({"epochs": pairs})
 
 
-#
 # Everybody is told, whatever the others do with it: a callback that raises costs no checkpoint and no figure.
 # What the first one raised goes on its way when all were told; what others raised is noted on it.
 

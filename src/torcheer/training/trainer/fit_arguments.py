@@ -174,7 +174,6 @@ def is_sum(loss: LossFunction | None) -> bool:
     return (keywords.get("reduction") or getattr(loss, "reduction", "mean")) == "sum"
 
 
-#
 #     scheduler=StepLR(optimizer, 10)                                    after each epoch
 #     scheduler=OneCycleLR(optimizer, 0.1, total_steps=1000)             after each step: it is made for that
 #     scheduler=tl.by_step(CosineAnnealingLR(optimizer, 1000))           after each step: you say so

@@ -14,6 +14,7 @@ import { ParametersPage } from "../pages/parameters/ParametersPage";
 import { ProjectorPage } from "../pages/projector/ProjectorPage";
 import { RunsPage } from "../pages/runs/RunsPage";
 import { GraphPage } from "../pages/graph/GraphPage";
+import { OverRun } from "../pages/graph/side-panel/OverRun";
 import { startControls } from "../data/control";
 import { startRuns } from "../data/runs";
 import { startSession } from "../data/session";
@@ -28,9 +29,13 @@ function RunsStart() {
   return <RunsPage ControlsPart={ControlsPart} FeatureSetsPart={FeatureSetsPart} />;
 }
 
+function GraphStart() {
+  return <GraphPage OverRun={OverRun} />;
+}
+
 const PAGES = {
   runs: RunsStart,
-  graph: GraphPage,
+  graph: GraphStart,
   netview: NetPage,
   control: ControlPage,
   training: ChartsPage,

@@ -11,4 +11,8 @@ function begin(json: string): void {
   startSession(source);
 }
 
-start({ graph: GraphPage }, () => startEmbedded("torcheer-data", "history.to_html(path)", begin));
+function GraphStart() {
+  return <GraphPage OverRun={null} />;
+}
+
+start({ graph: GraphStart }, () => startEmbedded("torcheer-data", "history.to_html(path)", begin));

@@ -13,9 +13,9 @@ import { panels, panelWidth, setPanel } from "../../ui/panels";
 import type { PassDocument } from "../../wire";
 import { GraphView } from "./drawing/GraphView";
 import { ModulesPanel } from "./modules/ModulesPanel";
-import { raisedWords, SidePanel, ToLastOp } from "./side-panel/SidePanel";
+import { raisedWords, SidePanel, type SidePanelProps, ToLastOp } from "./side-panel/SidePanel";
 
-export function GraphPage() {
+export function GraphPage({ OverRun }: SidePanelProps) {
   const { width } = panels.value;
   const { left, right } = panelWidth.value;
   useSelectionOpensSheet();
@@ -26,7 +26,7 @@ export function GraphPage() {
       </PanelPlace>
       <Stage />
       <PanelPlace side="right">
-        <SidePanel />
+        <SidePanel OverRun={OverRun} />
       </PanelPlace>
     </main>
   );

@@ -12,16 +12,12 @@ import { Section } from "../../../plot/tensor/Facts";
 import { useSeries } from "../../../plot/useSeries";
 import { isLive } from "../../../ui/run-states";
 import type { OpSeriesAnswer, PassDocument, PassListing, SeriesListing } from "../../../wire";
+import type { OpPlace } from "./SidePanel";
 
 const HEIGHT = 88;
 const LOOK_AGAIN_MS = 3000;
 
-interface Props {
-  document: PassDocument;
-  index: number;
-}
-
-export function OverRun({ document, index }: Props) {
+export function OverRun({ document, index }: OpPlace) {
   const passes = store.source.value?.passes.value ?? [];
   const pass = passes.find((one) => one.id === store.passId.value);
   if (pass === undefined || pass.run_id === "") return null;

@@ -1,5 +1,6 @@
 /** The right panel: the selected op or module or, where nothing is selected, the pass. */
 import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
@@ -24,19 +25,29 @@ import { backwardSeconds, numCalls } from "../modules/PassReadout";
 import { ModuleView } from "./ModuleView";
 import { OpFacts } from "./OpFacts";
 import { OpLinks } from "./OpLink";
-import { OverRun } from "./OverRun";
 import { SourceLines } from "./SourceLines";
 
-export function SidePanel() {
+/** An op of a pass. */
+export interface OpPlace {
+  document: PassDocument;
+  index: number;
+}
+
+/** `OverRun` shows what an op did over a run; null on a page that knows no runs. */
+export interface SidePanelProps {
+  OverRun: ComponentType<OpPlace> | null;
+}
+
+export function SidePanel({ OverRun }: SidePanelProps) {
   return (
     <aside class="panel inspector" aria-label="Inspector">
-      <Selected />
+      <Selected OverRun={OverRun} />
       <HidePanel side="right" label="Hide inspector" style="hide" />
     </aside>
   );
 }
 
-function Selected() {
+function Selected({ OverRun }: SidePanelProps) {
   const document = store.document.value;
   const hierarchy = store.hierarchy.value;
   const key = store.selected.value;
@@ -44,19 +55,19 @@ function Selected() {
   if (document === null || hierarchy === null) return <div class="panel-body" />;
   if (node === undefined) return <PassView document={document} />;
   if (node.kind === "op")
-    return <OpView key={node.key} node={node} document={document} hierarchy={hierarchy} />;
+    return <OpView key={node.key} node={node} document={document} hierarchy={hierarchy} OverRun={OverRun} />;
   return <ModuleView key={node.key} node={node} document={document} hierarchy={hierarchy} />;
 }
 
 // --- All about one op: its tensors, the line that made it, and what is known of it.
 
-interface Props {
+interface Props extends SidePanelProps {
   node: GraphNode;
   document: PassDocument;
   hierarchy: Hierarchy;
 }
 
-function OpView({ node, document, hierarchy }: Props) {
+function OpView({ node, document, hierarchy, OverRun }: Props) {
   const [passAt, setPassAt] = useState(0);
   const index = node.ops[Math.min(passAt, node.ops.length - 1)] ?? 0;
   const op = document.ops[index];
@@ -86,7 +97,7 @@ function OpView({ node, document, hierarchy }: Props) {
           </Stepper>
         )}
         <TensorTabs key={`${store.passId.value ?? ""} ${index}`} document={document} index={index} />
-        <OverRun document={document} index={index} />
+        {OverRun !== null && <OverRun document={document} index={index} />}
         <SourceLines document={document} source={op.source} stack={op.stack} />
         <OpFacts document={document} hierarchy={hierarchy} node={node} index={index} />
       </div>
@@ -96,12 +107,7 @@ function OpView({ node, document, hierarchy }: Props) {
 
 // --- Output, input, weight, gradient: which tensor of an op is looked at.
 
-interface TensorTabsProps {
-  document: PassDocument;
-  index: number;
-}
-
-function TensorTabs({ document, index }: TensorTabsProps) {
+function TensorTabs({ document, index }: OpPlace) {
   const tabs = tabsOf(document, index);
   const tab = tabs.find(({ name }) => name === tabChosen.value) ?? tabs[0];
   const [chosen, setChosen] = useState<Record<string, number>>({});

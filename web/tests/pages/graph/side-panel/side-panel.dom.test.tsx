@@ -21,7 +21,7 @@ async function show(document: PassDocument, parts: Partial<EmbeddedData> = {}): 
     startSession(new EmbeddedSource(JSON.stringify(data)));
     await Promise.resolve();
   });
-  await act(() => render(<SidePanel />, place));
+  await act(() => render(<SidePanel OverRun={null} />, place));
 }
 
 async function selectOp(index: number): Promise<void> {

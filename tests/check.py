@@ -55,7 +55,7 @@ def main() -> None:
         os.environ["TESTS"] = "all"
         more = ["-m", "", *more]
     done = _tests([*COVERED, *more]) if arguments.coverage else _everything(more, console)
-    if arguments.all and not arguments.coverage:
+    if arguments.all and not arguments.coverage and all(check.is_green for check in done):
         done += [_run(name, [sys.executable, "-m", *command], console) for name, command in TORTURE.items()]
     console.print(_table(done, time.monotonic() - began))
     red = [check.name for check in done if not check.is_green]

@@ -1,11 +1,11 @@
 /** The colours of the variable with their limits, which can be fixed, and how small values are drawn. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { groupBy } from "../../data/collections";
 import { formatCount, formatShape, formatValue } from "../../data/format";
 import { markOf, phase } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
-import { choose, MAPS, range, setCentred, setLimit, shownVariable } from "../../data/network/value-ranges";
-import { grouped } from "../../data/network/words";
+import { choose, look, MAPS, range, setCentred, setLimit, shownVariable } from "../../data/network/value-ranges";
 import { themeTick } from "../../data/store";
 import { formatTicks } from "../../plot/ticks";
 import { cssRamp } from "../../stage3d/network/colours";
@@ -19,8 +19,8 @@ import type { NetLayer, NetVariable } from "../../wire";
 const NUM_WORDS = 5;
 
 export function ColourPanel() {
-  const { map, isAuto, isCentred, fading } = store.look.value;
-  const variable = shownVariable.value || store.variable.value;
+  const { map, isAuto, isCentred } = look.value;
+  const variable = shownVariable.value;
   const isKnown = range.value !== null;
   return (
     <section class="net-colour" aria-label="Colour">
@@ -74,8 +74,8 @@ export function ColourPanel() {
           min={0}
           max={1}
           step={0.05}
-          value={fading}
-          onInput={(event) => (store.look.value = { ...store.look.peek(), fading: Number(event.currentTarget.value) })}
+          value={store.fading.value}
+          onInput={(event) => (store.fading.value = Number(event.currentTarget.value))}
         />
       </label>
     </section>
@@ -83,13 +83,13 @@ export function ColourPanel() {
 }
 
 function setAuto(variable: string, isAuto: boolean): void {
-  const { min, max } = store.look.peek();
+  const { min, max } = look.peek();
   choose(variable, { fixed: isAuto ? null : { min, max } });
 }
 
 /** The limits, and what lies between them, beside the colours. */
 function Legend() {
-  const { min, max, map } = store.look.value;
+  const { min, max, map } = look.value;
   const values = Array.from({ length: NUM_WORDS }, (_, at) => max + ((min - max) * at) / (NUM_WORDS - 1));
   return (
     <div class="legend-tall" role="img" aria-label={`Colours from ${formatValue(min)} to ${formatValue(max)}`}>
@@ -124,7 +124,7 @@ function LimitField({ which, title, variable }: FieldProps) {
   const [error, setError] = useState("");
   // What is being typed stays while the limits move with the values.
   const [draft, setDraft] = useState<string | null>(null);
-  const value = store.look.value[which];
+  const value = look.value[which];
   return (
     <div class="field">
       <label for={`net-${which}`}>{title}</label>
@@ -198,7 +198,7 @@ export function VariablePanel() {
       </div>
       <div ref={box} role="radiogroup" aria-label="Variable" onKeyDown={onKeyDown}>
         {all.length === 0 && (phase.value === "waiting" ? <Skeleton /> : <p class="pad muted fs-2">None recorded</p>)}
-        {[...grouped(all, ({ group }) => group)].map(([group, variables]) => (
+        {[...groupBy(all, ({ group }) => group)].map(([group, variables]) => (
           <div class="vgroup" key={group} role="group" aria-label={group}>
             <h3>{group}</h3>
             <div class="vars">

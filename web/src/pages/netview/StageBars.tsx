@@ -25,7 +25,6 @@ export function StageBars({ ModeSwitch }: Props) {
 }
 
 function LookBar({ ModeSwitch }: Props) {
-  const { hasHeight } = store.look.value;
   return (
     <div class="stage-bar" role="toolbar" aria-label="Drawing">
       <ModeSwitch />
@@ -43,8 +42,8 @@ function LookBar({ ModeSwitch }: Props) {
         name="Height"
         hint={store.isFlat.value ? "Only in three dimensions" : undefined}
         isOff={store.isFlat.value}
-        isOn={hasHeight}
-        set={(isOn) => (store.look.value = { ...store.look.peek(), hasHeight: isOn })}
+        isOn={store.hasHeight.value}
+        set={(isOn) => (store.hasHeight.value = isOn)}
       />
       <Check name="Arrows" isOn={store.hasArrows.value} set={(isOn) => (store.hasArrows.value = isOn)} />
       <Check

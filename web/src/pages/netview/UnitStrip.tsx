@@ -2,10 +2,11 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { formatCount, formatExact, formatValue } from "../../data/format";
-import { goTo, moments, nearestMoment, step } from "../../data/network/moments";
+import { goTo, moments, step } from "../../data/network/moments";
 import { chosenUnit } from "../../data/network/network-state";
 import { type Line, seriesFailure, unitSeries } from "../../data/network/unit-readings";
 import { unitName } from "../../data/network/words";
+import { nearestAt } from "../../data/time-steps";
 import { Lines, SmallChart, TableTwin } from "../../plot/SmallChart";
 import { lastUpTo, type Line as Drawn } from "../../plot/lines";
 import { axisOf, extentOf, roomy, stepAxis } from "../../plot/scale";
@@ -101,7 +102,7 @@ function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
       y={axisOf(values, MOST_TICKS)}
       marks={[{ at, look: "cursor" }]}
       onGo={(under) => {
-        const moment = nearestMoment(moments.peek(), under);
+        const moment = nearestAt(moments.peek(), under);
         if (moment >= 0) goTo(moment);
       }}
       over={({ x, y, top }) =>

@@ -1,6 +1,6 @@
 /** Where plates stand: one above the other from the input to the output, branches side by side. */
+import { groupBy } from "../../data/collections";
 import { formatShape } from "../../data/format";
-import { grouped } from "../../data/network/words";
 import type { Connection, NetLayer } from "../../wire";
 import { plus, type Vector } from "../camera";
 import { MOST_NAME, NAME_CLEAR } from "./plate-labels";
@@ -51,7 +51,7 @@ export function arrange(
 }
 
 function rowsOf(prints: readonly Footprint[], steps: ReadonlyMap<string, number>): readonly Row[] {
-  const byStep = grouped(prints, (print) => steps.get(print.layer.name) ?? 0);
+  const byStep = groupBy(prints, (print) => steps.get(print.layer.name) ?? 0);
   return [...byStep]
     .sort(([a], [b]) => a - b)
     .map(([, row]) => ({
@@ -206,8 +206,8 @@ export function stepsOf(layers: readonly NetLayer[], connections: readonly Conne
     const [from, to] = [order.get(source), order.get(target)];
     return from !== undefined && to !== undefined && from < to;
   });
-  const received = grouped(forward, (connection) => connection.target);
-  const sent = grouped(forward, (connection) => connection.source);
+  const received = groupBy(forward, (connection) => connection.target);
+  const sent = groupBy(forward, (connection) => connection.source);
   const steps = new Map<string, number>();
   let before = -1;
   for (const { name, is_input: isInput } of layers) {

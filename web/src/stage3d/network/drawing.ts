@@ -138,7 +138,7 @@ export class Drawing extends OrbitDrawing {
       size,
       ratio: this.ratio,
       inks,
-      fading: this.#content.look.fading,
+      fading: this.#content.fading,
       isQuick,
       isOfUnit: this.#content.isOfUnit,
       plates: this.#picture.plates,

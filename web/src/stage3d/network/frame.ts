@@ -1,6 +1,7 @@
 /** What a frame is made of: plates from back to front, each as it is drawn, and the lines between them. */
-import { LEVELS, type Look, type PlateValues, type UnitPlace } from "../../data/network/store";
-import { hasInfinity, heightOfLevel, highestOf, type Scaling, scalingOf, tintOfLevel } from "../../data/network/value-ranges";
+import { LEVELS, MINUS_INFINITY, type PlateValues, PLUS_INFINITY, type UnitPlace } from "../../data/network/store";
+import { heightOfLevel, highestOf, type Look, type Scaling, scalingOf, tintOfLevel } from "../../data/network/value-ranges";
+import { obtain } from "../../data/collections";
 import type { Rgb } from "../../ui/colour-scale";
 import type { Connection } from "../../wire";
 import {
@@ -47,6 +48,8 @@ export interface Content {
   /** By layer; levels as many as its plate has. */
   readonly values: ReadonlyMap<string, PlateValues>;
   readonly look: Look;
+  readonly hasHeight: boolean;
+  readonly fading: number;
   readonly variable: string;
   /** The variable is one of weights, of the unit that is selected. */
   readonly isOfUnit: boolean;
@@ -62,10 +65,8 @@ export interface Picture {
 
 const infinities = new WeakMap<Uint16Array, boolean>();
 
-function knownInfinity(levels: Uint16Array): boolean {
-  let known = infinities.get(levels);
-  if (known === undefined) infinities.set(levels, (known = hasInfinity(levels)));
-  return known;
+function hasInfinity(levels: Uint16Array): boolean {
+  return obtain(infinities, levels, () => levels.includes(PLUS_INFINITY) || levels.includes(MINUS_INFINITY));
 }
 
 export function pictureOf(
@@ -94,7 +95,7 @@ export function pictureOf(
       scaling,
       form,
       isRaised: form !== "flat",
-      highest: hasLevels && scaling !== null ? highestOf(scaling, knownInfinity(block.levels)) : 0,
+      highest: hasLevels && scaling !== null ? highestOf(scaling, hasInfinity(block.levels)) : 0,
       inset: plate.cells.colourStride > 0 || plate.isRaster ? 0 : insetOf(sights[at]!.cellPixels),
       // What has nothing to do with the unit whose weights are shown is not missing.
       isMissing: block !== undefined && !hasLevels && !content.isOfUnit,
@@ -126,8 +127,8 @@ function fromBack(plates: readonly Plate[], camera: Camera): readonly Plate[] {
     .map(({ plate }) => plate);
 }
 
-function isRaised(plate: Plate, { look, values }: Content, camera: Camera): boolean {
-  if (!look.hasHeight || camera.isFlat || plate.cells.colourStride > 0 || plate.isRaster) return false;
+function isRaised(plate: Plate, { hasHeight, values }: Content, camera: Camera): boolean {
+  if (!hasHeight || camera.isFlat || plate.cells.colourStride > 0 || plate.isRaster) return false;
   return (values.get(plate.layer.name)?.levels.length ?? 0) > 0;
 }
 
@@ -344,9 +345,7 @@ const known = new WeakMap<readonly Plate[], readonly Gap[]>();
 
 /** Where nothing stands, from bottom to top, between the first plate and the last; from left to right. */
 export function gapsBetween(plates: readonly Plate[]): readonly Gap[] {
-  let gaps = known.get(plates);
-  if (gaps === undefined) known.set(plates, (gaps = findGaps(plates)));
-  return gaps;
+  return obtain(known, plates, () => findGaps(plates));
 }
 
 function findGaps(plates: readonly Plate[]): readonly Gap[] {

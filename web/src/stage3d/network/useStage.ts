@@ -2,6 +2,7 @@
 import { computed, effect, untracked } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import * as store from "../../data/network/store";
+import { look } from "../../data/network/value-ranges";
 import { weightVariable } from "../../data/network/words";
 import * as page from "../../data/store";
 import { type Orbit, useOrbit } from "../Orbit";
@@ -136,7 +137,9 @@ function followStore(drawing: Drawing, gliding: Gliding): (() => void)[] {
     reach: reach.value,
     connections: store.scene.value?.connections ?? [],
     values: values.value,
-    look: store.look.value,
+    look: look.value,
+    hasHeight: store.hasHeight.value,
+    fading: store.fading.value,
     variable: store.variable.value,
     isOfUnit: weightVariable(store.variable.value) !== null,
     selected: store.selected.value,
@@ -147,7 +150,7 @@ function followStore(drawing: Drawing, gliding: Gliding): (() => void)[] {
   return [
     effect(() => drawing.setFlat(store.isFlat.value)),
     effect(() => {
-      drawing.readTheme(page.themeTick.value, store.look.value.map);
+      drawing.readTheme(page.themeTick.value, look.value.map);
     }),
     effect(() => {
       const [alone, next] = [store.isolated.value, content()];

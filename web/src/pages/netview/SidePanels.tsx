@@ -9,19 +9,18 @@ import { choose, look, MAPS, range, setCentred, setLimit, shownVariable } from "
 import { themeTick } from "../../data/store";
 import { formatTicks } from "../../plot/ticks";
 import { cssRamp } from "../../stage3d/network/colours";
+import { Skeletons } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
-import { Icon } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
+import { Select } from "../../ui/Select";
 import { useKey } from "../../ui/TimeBar";
 import { setPanel } from "../../ui/panels";
 import { useRowsInView } from "../../ui/scroll";
 import type { NetLayer, NetVariable } from "../../wire";
 
-const NUM_WORDS = 5;
-
 export function ColourPanel() {
-  const { map, isAuto, isCentred } = look.value;
+  const { min, max, map, isAuto, isCentred } = look.value;
   const variable = shownVariable.value;
-  const isKnown = range.value !== null;
   return (
     <section class="net-colour" aria-label="Colour">
       <div class="panel-head">
@@ -38,8 +37,8 @@ export function ColourPanel() {
             <input
               type="checkbox"
               checked={isAuto}
-              disabled={!isKnown && isAuto}
-              onChange={(event) => setAuto(variable, event.currentTarget.checked)}
+              disabled={range.value === null && isAuto}
+              onChange={(event) => choose(variable, { fixed: event.currentTarget.checked ? null : { min, max } })}
             />
             Auto range
           </label>
@@ -51,18 +50,7 @@ export function ColourPanel() {
             />
             Centre on zero
           </label>
-          <select
-            class="input"
-            aria-label="Colour map"
-            value={map}
-            onChange={(event) => choose(variable, { map: event.currentTarget.value as store.MapName })}
-          >
-            {MAPS.map(([name, title]) => (
-              <option key={name} value={name}>
-                {title}
-              </option>
-            ))}
-          </select>
+          <Select label="Colour map" value={map} options={MAPS} set={(name) => choose(variable, { map: name as store.MapName })} />
         </div>
       </div>
       <label class="net-fading pad" title="The smaller a value, the more transparent">
@@ -82,10 +70,7 @@ export function ColourPanel() {
   );
 }
 
-function setAuto(variable: string, isAuto: boolean): void {
-  const { min, max } = look.peek();
-  choose(variable, { fixed: isAuto ? null : { min, max } });
-}
+const NUM_WORDS = 5;
 
 /** The limits, and what lies between them, beside the colours. */
 function Legend() {
@@ -114,13 +99,7 @@ export function legendTexts(values: readonly number[]): string[] {
   return values.map((value) => (value === 0 ? "0" : value.toFixed(decimals).replace("-", "\u2212")));
 }
 
-interface FieldProps {
-  which: "min" | "max";
-  title: string;
-  variable: string;
-}
-
-function LimitField({ which, title, variable }: FieldProps) {
+function LimitField({ which, title, variable }: { which: "min" | "max"; title: string; variable: string }) {
   const [error, setError] = useState("");
   // What is being typed stays while the limits move with the values.
   const [draft, setDraft] = useState<string | null>(null);
@@ -262,21 +241,18 @@ function VariableButton({ variable, showTip }: ButtonProps) {
 }
 
 function useTip(): [Tip | null, ButtonProps["showTip"]] {
+  const [wanted, want] = useState<Tip | null>(null);
   const [tip, setTip] = useState<Tip | null>(null);
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  const drop = (): void => {
-    if (timer.current !== null) clearTimeout(timer.current);
-    timer.current = null;
-  };
-  useEffect(() => drop, []);
-  const show: ButtonProps["showTip"] = (variable, button) => {
-    drop();
+  useEffect(() => {
     setTip(null);
-    if (variable === null || button === undefined || variable.about === "") return;
-    timer.current = setTimeout(() => {
-      const { left, bottom } = button.getBoundingClientRect();
-      setTip({ variable, left, top: bottom + 6 });
-    }, TIP_DELAY_MS);
+    if (wanted === null) return undefined;
+    const timer = setTimeout(() => setTip(wanted), TIP_DELAY_MS);
+    return () => clearTimeout(timer);
+  }, [wanted]);
+  const show: ButtonProps["showTip"] = (variable, button) => {
+    const place = button?.getBoundingClientRect();
+    const isTold = variable !== null && variable.about !== "" && place !== undefined;
+    want(isTold ? { variable, left: place.left, top: place.bottom + 6 } : null);
   };
   return [tip, show];
 }
@@ -330,7 +306,7 @@ export function LayersPanel() {
         </div>
       )}
       <div class="panel-body net-layers" ref={box}>
-        {all.length === 0 && (phase.value === "waiting" ? <LayersSkeleton /> : <p class="pad muted fs-2">None recorded</p>)}
+        {all.length === 0 && (phase.value === "waiting" ? <Skeletons widths={[140, 96, 120, 104]} /> : <p class="pad muted fs-2">None recorded</p>)}
         <ul
           aria-label="Layers, from output to input"
           style={{ height: `${shown.length * ROW_HEIGHT}px`, paddingTop: `${first * ROW_HEIGHT}px` }}
@@ -352,26 +328,24 @@ function LayerRow({ layer }: { layer: NetLayer }) {
   const about = [name, module, layer.note].filter((part) => part !== "").join(" · ");
   return (
     <li class={isHidden ? "hid" : undefined}>
-      <button
-        class="btn quiet square"
-        aria-label={`${isHidden ? "Show" : "Hide"} ${name}`}
+      <IconButton
+        icon={isHidden ? "eyeOff" : "eye"}
+        label={`${isHidden ? "Show" : "Hide"} ${name}`}
+        look="btn quiet square"
         onClick={() => setHidden(name, !isHidden)}
-      >
-        <Icon name={isHidden ? "eyeOff" : "eye"} />
-      </button>
+      />
       <span class="grow clip layer-name" title={about}>
         <bdi>{name}</bdi>
       </span>
       <LayerMark layer={name} />
       <span class="muted shape">{formatShape(shape)}</span>
-      <button
-        class="btn quiet square"
-        aria-label={`Isolate ${name}`}
+      <IconButton
+        icon="only"
+        label={`Isolate ${name}`}
+        look="btn quiet square"
         aria-pressed={isAlone}
         onClick={() => (store.isolated.value = isAlone ? null : name)}
-      >
-        <Icon name="only" />
-      </button>
+      />
     </li>
   );
 }
@@ -398,22 +372,11 @@ function LayerMark({ layer }: { layer: string }) {
 /** From one layer alone, showing another one leads back to all that were shown, and to it. */
 function setHidden(name: string, isHidden: boolean): void {
   store.isolated.value = null;
-  const next = new Set(store.hidden.peek());
-  if (isHidden) next.add(name);
-  else next.delete(name);
-  store.hidden.value = next;
+  const others = [...store.hidden.peek()].filter((one) => one !== name);
+  store.hidden.value = new Set(isHidden ? [...others, name] : others);
 }
+
 function showAll(): void {
   store.isolated.value = null;
   store.hidden.value = new Set();
-}
-
-function LayersSkeleton() {
-  return (
-    <div class="skeletons late" aria-hidden="true">
-      {[140, 96, 120, 104].map((width) => (
-        <i key={width} class="skeleton" style={{ width: `${width}px` }} />
-      ))}
-    </div>
-  );
 }

@@ -16,6 +16,7 @@ import {
   type Size,
   times,
   type Vector,
+  viewMatrix,
 } from "../camera";
 import type { Inks } from "./colours";
 import type { DrawnPlate } from "./picking";
@@ -24,11 +25,9 @@ import { cellOfUnit, cornersOf, inSpace, middleOf, onPlate, placesOf, type Plate
 /** Units as a flat picture, as bars, or as a field of bars through which each pixel looks. */
 export type Form = "flat" | "bars" | "field";
 
-/** A plate of this frame. What it is made of comes first, from back to front. */
+/** A plate of this frame. */
 export interface PaintedPlate extends DrawnPlate {
   readonly form: Form;
-  /** By which its levels are known. */
-  readonly key: string;
   /** Nothing was recorded: hatched. */
   readonly isMissing: boolean;
   /** Nothing is known yet. */
@@ -51,15 +50,28 @@ export interface Content {
   readonly hasHeight: boolean;
   readonly fading: number;
   readonly variable: string;
-  /** The variable is one of weights, of the unit that is selected. */
+  /** The variable is one of weights, of the unit that is selected: most places are not connected to it. */
   readonly isOfUnit: boolean;
   readonly selected: UnitPlace | null;
   readonly rays: readonly Ray[];
   readonly hasArrows: boolean;
 }
 
-export interface Picture {
+/** Where it is looked at from, and with which inks. */
+interface View {
+  readonly camera: Camera;
+  readonly size: Size;
+  readonly ratio: number;
+  readonly inks: Inks;
+  /** A card that cannot keep up, while things move. */
+  readonly isQuick: boolean;
+}
+
+export interface Frame extends View, Pick<Content, "fading" | "isOfUnit"> {
+  readonly matrix: Float32Array;
+  /** From back to front. */
   readonly plates: readonly PaintedPlate[];
+  /** Above the last. */
   readonly linesAfter: Segments;
 }
 
@@ -69,49 +81,43 @@ function hasInfinity(levels: Uint16Array): boolean {
   return obtain(infinities, levels, () => levels.includes(PLUS_INFINITY) || levels.includes(MINUS_INFINITY));
 }
 
-export function pictureOf(
-  content: Content,
-  camera: Camera,
-  size: Size,
-  inks: Inks,
-  ramp: Uint8ClampedArray,
-  isQuick: boolean,
-): Picture {
-  const plates = fromBack(content.plates, camera);
-  const sights = plates.map((plate) => ({
+export function frameOf(content: Content, view: View, ramp: Uint8ClampedArray): Frame {
+  const { camera, size, inks, isQuick } = view;
+  const { fading, isOfUnit } = content;
+  const sights = fromBack(content.plates, camera).map((plate) => ({
     ...sightOf(plate, camera, size),
     isRaised: isRaised(plate, content, camera),
   }));
   const forms = formsOf(sights, isQuick);
-  const painted = plates.map((plate, at): Omit<PaintedPlate, "linesBefore"> => {
-    const block = content.values.get(plate.layer.name);
-    const hasLevels = block !== undefined && block.levels.length > 0;
-    const scaling = hasLevels ? scalingOf(content.look, block) : null;
-    const form = forms[at]!;
-    return {
-      plate,
-      key: plate.layer.name,
-      levels: hasLevels ? block.levels : null,
-      scaling,
-      form,
-      isRaised: form !== "flat",
-      highest: hasLevels && scaling !== null ? highestOf(scaling, hasInfinity(block.levels)) : 0,
-      inset: plate.cells.colourStride > 0 || plate.isRaster ? 0 : insetOf(sights[at]!.cellPixels),
-      // What has nothing to do with the unit whose weights are shown is not missing.
-      isMissing: block !== undefined && !hasLevels && !content.isOfUnit,
-      isWaiting: block === undefined || (!hasLevels && content.isOfUnit),
-      colourRange: colourRangeOf(block, content.variable),
-    };
-  });
-  const lines = painted.map(() => new Segments());
-  const last = new Segments();
-  const order = new Map(plates.map((plate, at) => [plate.layer.name, at]));
+  const plates = sights.map((sight, at) => paintedPlate(content, sight, forms[at]!));
+  const linesAfter = new Segments();
+  const order = new Map(plates.map(({ plate }, at) => [plate.layer.name, at]));
   // An outline comes after its plate: with the lines before the next.
-  for (const [at, plate] of plates.entries()) outline(lines[at + 1] ?? last, plate, inks.outline);
-  if (content.hasArrows) arrows(content, plates, order, lines, camera.isFlat, inks.faint);
-  rays(content, painted, order, lines, last, ramp);
-  const shown = painted.map((one, at) => ({ ...one, linesBefore: lines[at]! }));
-  return { plates: shown.filter((_, at) => sights[at]!.isInView || lines[at]!.count > 0), linesAfter: last };
+  for (const [at, { plate }] of plates.entries()) outline(plates[at + 1]?.linesBefore ?? linesAfter, plate, inks.outline);
+  if (content.hasArrows) arrows(content, plates, order, camera.isFlat, inks.faint);
+  rays(content, plates, order, linesAfter, ramp);
+  const shown = plates.filter(({ linesBefore }, at) => sights[at]!.isInView || linesBefore.count > 0);
+  return { ...view, fading, isOfUnit, matrix: viewMatrix(camera, size, content.reach), plates: shown, linesAfter };
+}
+
+function paintedPlate({ values, look, isOfUnit, variable }: Content, { plate, cellPixels }: Sight, form: Form): PaintedPlate {
+  const block = values.get(plate.layer.name);
+  const hasLevels = block !== undefined && block.levels.length > 0;
+  const scaling = hasLevels ? scalingOf(look, block) : null;
+  return {
+    plate,
+    levels: hasLevels ? block.levels : null,
+    scaling,
+    form,
+    isRaised: form !== "flat",
+    highest: hasLevels && scaling !== null ? highestOf(scaling, hasInfinity(block.levels)) : 0,
+    inset: plate.cells.colourStride > 0 || plate.isRaster ? 0 : insetOf(cellPixels),
+    // What has nothing to do with the unit whose weights are shown is not missing.
+    isMissing: block !== undefined && !hasLevels && !isOfUnit,
+    isWaiting: block === undefined || (!hasLevels && isOfUnit),
+    colourRange: colourRangeOf(block, variable),
+    linesBefore: new Segments(),
+  };
 }
 
 /** What is farther from the eye first: of plates one above the other the one whose height differs more from the eye's. */
@@ -146,42 +152,41 @@ function outline(segments: Segments, plate: Plate, colour: Rgb): void {
 
 /** Each before the nearer of its plates, so that this one lies over it. */
 function arrows(
-  content: Content,
-  plates: readonly Plate[],
+  { plates: all, connections, reach }: Content,
+  plates: readonly PaintedPlate[],
   order: ReadonlyMap<string, number>,
-  lines: readonly Segments[],
   isFlat: boolean,
   colour: Rgb,
 ): void {
-  const byName = new Map(plates.map((plate) => [plate.layer.name, plate]));
-  const gaps = gapsBetween(content.plates);
-  for (const [source, target] of shownConnections(content.connections, byName)) {
-    const at = Math.max(order.get(source.layer.name) ?? 0, order.get(target.layer.name) ?? 0);
-    addArrow(lines[at]!, curveOf(source, target, isFlat, gaps), colour, 0.75, content.reach);
+  const gaps = gapsBetween(all);
+  // Several connections of the same two are one arrow.
+  const pairs = new Map(connections.map(({ source, target }) => [`${source}\n${target}`, [order.get(source), order.get(target)]]));
+  for (const [from, to] of pairs.values()) {
+    if (from === undefined || to === undefined || from === to) continue;
+    const curve = curveOf(plates[from]!.plate, plates[to]!.plate, isFlat, gaps);
+    addArrow(plates[Math.max(from, to)]!.linesBefore, curve, colour, 0.75, reach);
   }
 }
 
 function rays(
-  content: Content,
-  painted: readonly Omit<PaintedPlate, "linesBefore">[],
+  { selected, rays: all }: Content,
+  plates: readonly PaintedPlate[],
   order: ReadonlyMap<string, number>,
-  lines: readonly Segments[],
-  last: Segments,
+  linesAfter: Segments,
   ramp: Uint8ClampedArray,
 ): void {
-  const { selected } = content;
   const mine = order.get(selected?.layer ?? "");
   if (selected === null || mine === undefined) return;
-  const own = painted[mine]!;
-  const most = Math.max(1e-300, ...content.rays.map((ray) => Math.abs(ray.value)));
-  for (const ray of content.rays) {
+  const own = plates[mine]!;
+  const most = Math.max(1e-300, ...all.map((ray) => Math.abs(ray.value)));
+  for (const ray of all) {
     const at = order.get(ray.place.layer);
-    const other = at === undefined ? undefined : painted[at];
+    const other = at === undefined ? undefined : plates[at];
     if (at === undefined || other?.scaling == null) continue;
     const isBelow = middleOf(other.plate)[1] < middleOf(own.plate)[1];
     const step = Math.round((tintOfLevel(other.scaling, ray.level) ?? 0) * 255) * 4;
     // Within one layer above it, else before the nearer of the two.
-    const into = at === mine ? last : lines[Math.max(at, mine)]!;
+    const into = at === mine ? linesAfter : plates[Math.max(at, mine)]!.linesBefore;
     into.add(unitPlace(own, selected.unit, !isBelow), unitPlace(other, ray.place.unit, isBelow), {
       colour: [ramp[step]!, ramp[step + 1]!, ramp[step + 2]!],
       alpha: 0.72,
@@ -399,19 +404,6 @@ function addArrow(
 
 function pathLength(places: readonly Vector[]): number {
   return places.slice(1).reduce((sum, place, at) => sum + lengthOf(minus(place, places[at]!)), 0);
-}
-
-/** Connections whose two ends are both shown, each pair once. */
-function shownConnections(
-  connections: readonly Connection[],
-  plates: ReadonlyMap<string, Plate>,
-): readonly (readonly [source: Plate, target: Plate])[] {
-  const pairs = new Map<string, readonly [Plate, Plate]>();
-  for (const { source, target } of connections) {
-    const [from, to] = [plates.get(source), plates.get(target)];
-    if (from !== undefined && to !== undefined && from !== to) pairs.set(`${source}\n${target}`, [from, to]);
-  }
-  return [...pairs.values()];
 }
 
 // --- The strongest weights of the selected unit, as rays.

@@ -1,10 +1,10 @@
 /** Plates by WebGL2: one texture of levels for each, one look-up texture for all, one call to draw its units. */
+import type { PlateValues } from "../../data/network/store";
 import { LEAST_HEIGHT, type Scaling } from "../../data/network/value-ranges";
 import type { Rgb } from "../../ui/colour-scale";
-import { type Camera, eyeOf, pixelsPerUnit, type Size } from "../camera";
+import { eyeOf, pixelsPerUnit } from "../camera";
 import { clear, keepPixels, link, openGl, type Program, shades } from "../webgl";
-import type { Inks } from "./colours";
-import { type PaintedPlate, SEGMENT_FLOATS, type Segments } from "./frame";
+import { type Frame, type PaintedPlate, SEGMENT_FLOATS, type Segments } from "./frame";
 import { marginsOf, onPlate, type Plate } from "./plates";
 import {
   BARS_FRAGMENT,
@@ -25,31 +25,18 @@ const HATCH = { dark: 0.4, pale: 0.12 };
 const NO_SCALING: Scaling = { tintSlope: 0, tintStart: 0, riseSlope: 0, riseStart: 0, isMagnitude: false };
 const POLL_MS = 3;
 
-export interface Frame {
-  readonly camera: Camera;
-  readonly matrix: Float32Array;
-  readonly size: Size;
-  readonly ratio: number;
-  readonly inks: Inks;
-  readonly fading: number;
-  /** A card that cannot keep up, while things move. */
-  readonly isQuick: boolean;
-  /** Weights of one unit are shown: most places are not connected to it. */
-  readonly isOfUnit: boolean;
-  readonly plates: readonly PaintedPlate[];
-  /** Above the last. */
-  readonly linesAfter: Segments;
-}
+type Flats = Record<keyof typeof FLAT_FRAGMENTS, Program>;
 
 export class GlPainter {
   readonly #gl: WebGL2RenderingContext;
   readonly #plate: Program;
-  readonly #flats: Record<keyof typeof FLAT_FRAGMENTS, Program>;
+  readonly #flats: Flats;
   readonly #bars: Program;
   readonly #field: Program;
   readonly #smooth: SmoothTarget;
   readonly #lines: LinePainter;
-  readonly #levels: LevelTextures;
+  /** A level for each unit. */
+  readonly levels: LevelTextures;
   readonly #ramp: WebGLTexture;
   readonly #nothing: WebGLVertexArrayObject;
   #poll: ReturnType<typeof setTimeout> | undefined;
@@ -61,28 +48,18 @@ export class GlPainter {
     this.#gl = gl;
     canvas.addEventListener("webglcontextlost", () => (this.#isLost = true), { once: true });
     this.#plate = link(gl, PLATE_VERTEX, PLATE_FRAGMENT);
-    const flat = (kind: keyof typeof FLAT_FRAGMENTS): Program => link(gl, PLATE_VERTEX, FLAT_FRAGMENTS[kind]);
-    this.#flats = {
-      values: flat("values"),
-      picture: flat("picture"),
-      quickValues: flat("quickValues"),
-      quickPicture: flat("quickPicture"),
-    };
+    const flats = Object.entries(FLAT_FRAGMENTS).map(([kind, text]) => [kind, link(gl, PLATE_VERTEX, text)]);
+    this.#flats = Object.fromEntries(flats) as Flats;
     this.#bars = link(gl, BARS_VERTEX, BARS_FRAGMENT);
     this.#field = link(gl, FIELD_VERTEX, FIELD_FRAGMENT);
     this.#smooth = new SmoothTarget(gl);
     this.#lines = new LinePainter(gl);
-    this.#levels = new LevelTextures(gl);
+    this.levels = new LevelTextures(gl);
     this.#ramp = gl.createTexture();
     this.#nothing = gl.createVertexArray();
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.depthFunc(gl.LEQUAL);
-  }
-
-  /** A level for each unit; null forgets them. */
-  setLevels(key: string, levels: Uint16Array | null): void {
-    this.#levels.set(key, levels);
   }
 
   /** 256 colours, four bytes each. */
@@ -217,7 +194,7 @@ export class GlPainter {
     gl.activeTexture(gl.TEXTURE1);
     gl.bindTexture(gl.TEXTURE_2D, this.#ramp);
     gl.activeTexture(gl.TEXTURE0);
-    this.#levels.bind(painted.key);
+    this.levels.bind(painted.plate.layer.name);
   }
 
   /** How long a frame took on the card, when that is known. */
@@ -245,7 +222,7 @@ export class GlPainter {
     clearTimeout(this.#poll);
     // With a card that was taken away went all that was on it, also where it is back.
     if (this.#isLost) return;
-    this.#levels.dispose();
+    this.levels.dispose();
     this.#lines.dispose();
     this.#smooth.dispose();
     gl.deleteTexture(this.#ramp);
@@ -332,6 +309,7 @@ class SmoothTarget {
 interface Kept {
   readonly texture: WebGLTexture;
   readonly rows: number;
+  readonly levels: Uint16Array;
 }
 
 class LevelTextures {
@@ -346,22 +324,27 @@ class LevelTextures {
     this.#none = this.#make(1);
   }
 
-  set(key: string, levels: Uint16Array | null): void {
+  /** From now on these, by the layer. Only what is new goes to the card. */
+  keep(values: ReadonlyMap<string, PlateValues>): void {
+    for (const [name, { texture }] of [...this.#kept]) {
+      if ((values.get(name)?.levels.length ?? 0) > 0) continue;
+      this.#gl.deleteTexture(texture);
+      this.#kept.delete(name);
+    }
+    for (const [name, { levels }] of values) {
+      if (levels.length > 0 && this.#kept.get(name)?.levels !== levels) this.#set(name, levels);
+    }
+  }
+
+  #set(name: string, levels: Uint16Array): void {
     const gl = this.#gl;
-    const before = this.#kept.get(key);
-    if (levels === null || levels.length === 0) {
-      if (before !== undefined) gl.deleteTexture(before.texture);
-      this.#kept.delete(key);
-      return;
-    }
+    const before = this.#kept.get(name);
     const rows = Math.min(this.#mostRows, Math.ceil(levels.length / TEXTURE_WIDTH));
-    let kept = before;
-    if (kept?.rows !== rows) {
-      if (kept !== undefined) gl.deleteTexture(kept.texture);
-      kept = { texture: this.#make(rows), rows };
-      this.#kept.set(key, kept);
-    }
-    gl.bindTexture(gl.TEXTURE_2D, kept.texture);
+    const isAsLarge = before?.rows === rows;
+    if (before !== undefined && !isAsLarge) gl.deleteTexture(before.texture);
+    const texture = isAsLarge ? before.texture : this.#make(rows);
+    this.#kept.set(name, { texture, rows, levels });
+    gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 2);
     const whole = Math.min(rows, Math.floor(levels.length / TEXTURE_WIDTH));
     if (whole > 0) this.#fill(0, TEXTURE_WIDTH, whole, levels);
@@ -384,14 +367,13 @@ class LevelTextures {
   }
 
   /** Something is always bound: a card may refuse to draw otherwise. */
-  bind(key: string): void {
-    this.#gl.bindTexture(this.#gl.TEXTURE_2D, this.#kept.get(key)?.texture ?? this.#none);
+  bind(name: string): void {
+    this.#gl.bindTexture(this.#gl.TEXTURE_2D, this.#kept.get(name)?.texture ?? this.#none);
   }
 
   dispose(): void {
-    for (const { texture } of this.#kept.values()) this.#gl.deleteTexture(texture);
+    this.keep(new Map());
     this.#gl.deleteTexture(this.#none);
-    this.#kept.clear();
   }
 }
 

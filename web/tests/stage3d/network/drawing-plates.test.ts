@@ -7,7 +7,7 @@ import { arrange } from "../../../src/stage3d/network/arrangement";
 import { startCamera } from "../../../src/stage3d/network/camera";
 import { formsOf, MOST_BARS, SEGMENT_FLOATS, Segments, sightOf, strongest } from "../../../src/stage3d/network/frame";
 import { placeLabels } from "../../../src/stage3d/network/plate-labels";
-import type { StageControl } from "../../../src/stage3d/network/stage-control";
+import type { Stage } from "../../../src/stage3d/network/stage";
 import { dice, layerOf } from "./scenes";
 
 const { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } = store;
@@ -175,7 +175,7 @@ test("digits use cameras, with Shift they save them, and Escape lets go of one t
     zoomBy: (factor: number) => calls.push(`zoom ${factor}`),
     useCamera: (slot: number) => calls.push(`use ${slot}`),
     saveCamera: (slot: number) => calls.push(`save ${slot}`),
-  } as unknown as StageControl;
+  } as unknown as Stage;
   const press = (key: string, code: string, shiftKey = false): boolean => handlePageKey(control, { key, code, shiftKey });
   expect(press("2", "Digit2")).toBe(true);
   expect(press("@", "Digit2", true)).toBe(true);

@@ -17,7 +17,6 @@ import type { Source } from "../../../data/source";
 import * as page from "../../../data/store";
 import { themeTick } from "../../../data/store";
 import { NetStage } from "../../../stage3d/network/NetStage";
-import { NetTip } from "../../../stage3d/network/NetTip";
 import { StageNotes } from "../../../stage3d/network/StageNotes";
 import { cssRamp } from "../../../stage3d/network/colours";
 import { Blank, Busy, Failed } from "../../../ui/Blank";
@@ -65,7 +64,7 @@ function Drawing() {
     return (
       <>
         {/* One camera for all runs of a training. */}
-        <NetStage runKey={`control ${trainingName.value}`} tip={() => <NetTip />} isPart />
+        <NetStage runKey={`control ${trainingName.value}`} isPart />
         <StageNotes />
       </>
     );

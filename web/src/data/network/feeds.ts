@@ -1,6 +1,6 @@
 /** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
-import { batch, computed, effect, untracked } from "@preact/signals";
-import type { NetBlock, NetLayer, NetSceneAnswer } from "../../wire";
+import { batch, computed, effect, type Signal, untracked } from "@preact/signals";
+import type { Answer, NetBlock, NetLayer, NetMomentsAnswer, NetSceneAnswer } from "../../wire";
 import { askOf, ByteCache, Desk, type Held, type Wanted as WantedNow } from "../requests";
 import { type Asked, Refusal, type Reply, type Source } from "../source";
 import { followAsked } from "../useAsked";
@@ -12,6 +12,7 @@ import {
   isShown,
   lastList,
   list,
+  type MomentList,
   moments,
   rank,
   runId,
@@ -34,9 +35,9 @@ const NUM_AHEAD = 4;
 export function followNet(source: Source): () => void {
   const desk = new ValueDesk(source, showValues, (reason) => (state.valueFailure.value = reason));
   const stops = [
-    followScene(source),
+    followAnswers(source, "net_scene", state.sceneFailure, forgetScene, takeScene),
     keepWithinNet(),
-    followMoments(source, desk),
+    followAnswers(source, "net_moments", state.valueFailure, forgetSeen, (answer, place) => takeMoments(answer, place, desk)),
     followValues(desk),
     followRaster(source),
     followUnits(source),
@@ -47,42 +48,46 @@ export function followNet(source: Source): () => void {
   };
 }
 
-/** Of which network something is asked, once for each attempt; null for none. */
-function askedNow(): { readonly runId: string; readonly rank: number; readonly attempt: number } | null {
-  const asked = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
-  return asked.runId === "" || !isShown.value ? null : asked;
-}
+type Place = Pick<MomentList, "runId" | "rank">;
+type AnswerOf<Type> = Extract<Answer, { type: Type }>;
 
-function followScene(source: Source): () => void {
+/** All answers of the network that is shown, from the first again for each attempt. Call what it returns to stop. */
+function followAnswers<Type extends "net_scene" | "net_moments">(
+  source: Source,
+  type: Type,
+  failure: Signal<string>,
+  begin: () => void,
+  hear: (answer: AnswerOf<Type>, place: Place) => void,
+): () => void {
   return effect(() => {
-    const asked = askedNow();
-    if (asked === null) return undefined;
-    untracked(() => {
-      // Where run follows run, what is seen of the one before stays until there is something of the next.
-      if (!state.isKnown.peek() && givenRun.peek() === null) batch(state.forget);
-    });
+    const place = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
+    if (place.runId === "" || !isShown.value) return undefined;
+    untracked(begin);
     return source.follow(
-      { type: "net_scene", run_id: asked.runId, rank: asked.rank },
+      { type, run_id: place.runId, rank: place.rank },
       {
         hear: ({ answer }) => {
-          if (answer.type === "net_scene") batch(() => takeScene(answer, asked));
+          if (answer.type === type) batch(() => hear(answer as AnswerOf<Type>, place));
         },
-        refuse: (reason) => (state.sceneFailure.value = reason),
+        refuse: (reason) => (failure.value = reason),
       },
     );
   });
 }
 
-function takeScene(answer: NetSceneAnswer, asked: { runId: string; rank: number }): void {
+function forgetScene(): void {
+  // Where run follows run, what is seen of the one before stays until there is something of the next.
+  if (!state.isKnown.peek() && givenRun.peek() === null) batch(state.forget);
+}
+
+function takeScene({ scene, variables, ...facts }: NetSceneAnswer, { runId: run, rank: itsRank }: Place): void {
   state.sceneFailure.value = "";
-  const isOther = state.known.peek()?.runId !== asked.runId;
-  const { layers } = answer.scene;
-  if (isOther && layers.length === 0 && givenRun.peek() !== null && store.scene.peek() !== null) return;
-  const { source, num_items: numItems, ranks, note } = answer;
-  state.known.value = { runId: asked.runId, rank: asked.rank, source, numItems, ranks, note };
-  store.scene.value = answer.scene;
-  store.variables.value = answer.variables;
-  if (isOther) store.values.value = stillFitting(store.values.peek(), layers);
+  const isOther = state.known.peek()?.runId !== run;
+  if (isOther && scene.layers.length === 0 && givenRun.peek() !== null && store.scene.peek() !== null) return;
+  state.known.value = { ...facts, runId: run, rank: itsRank };
+  store.scene.value = scene;
+  store.variables.value = variables;
+  if (isOther) store.values.value = stillFitting(store.values.peek(), scene.layers);
 }
 
 /** Values of a network before, for the layers that are as large as they were in it. */
@@ -110,26 +115,12 @@ function keepWithinNet(): () => void {
   });
 }
 
-function followMoments(source: Source, desk: ValueDesk): () => void {
-  return effect(() => {
-    const asked = askedNow();
-    if (asked === null) return undefined;
-    untracked(forgetSeen);
-    return source.follow(
-      { type: "net_moments", run_id: asked.runId, rank: asked.rank },
-      {
-        hear: ({ answer }) => {
-          if (answer.type !== "net_moments") return;
-          const before = lastList.peek();
-          const next = withNews(before, asked, answer);
-          // What was thinned or written anew is not what was fetched of it.
-          if (!continues(next, before)) desk.forget();
-          lastList.value = next;
-        },
-        refuse: (reason) => (state.valueFailure.value = reason),
-      },
-    );
-  });
+function takeMoments(answer: NetMomentsAnswer, place: Place, desk: ValueDesk): void {
+  const before = lastList.peek();
+  const next = withNews(before, place, answer);
+  // What was thinned or written anew is not what was fetched of it.
+  if (!continues(next, before)) desk.forget();
+  lastList.value = next;
 }
 
 /** Every layer of the network may have the variable: the server says of each why it has not. */
@@ -324,7 +315,7 @@ type Answered = Fetched & { readonly of: Wanted };
 type Show = (wanted: Wanted, fetched: Fetched) => void;
 
 export class ValueDesk {
-  readonly #source: Pick<Source, "ask">;
+  readonly #source: Source;
   readonly #show: Show;
   readonly #fail: (reason: string) => void;
   readonly #maxBytes: number;
@@ -336,7 +327,7 @@ export class ValueDesk {
   #numWishes = 0;
   #lastBytes = 0;
 
-  constructor(source: Pick<Source, "ask">, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
+  constructor(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
     this.#source = source;
     this.#show = show;
     this.#fail = fail;
@@ -398,7 +389,7 @@ export class ValueDesk {
 
   async #fetch(wanted: Wanted): Promise<Answered> {
     const cache = this.#cache;
-    const fetched = fetchedOf(await this.#source.ask(questionOf(wanted, this.#missing(wanted))));
+    const fetched = await fetchBlocks(this.#source, wanted, this.#missing(wanted));
     this.#keep(cache, wanted, fetched);
     return { ...fetched, of: wanted };
   }
@@ -444,25 +435,18 @@ function bytesOf({ blocks }: Fetched): number {
   return [...blocks.values()].reduce((bytes, { levels }) => bytes + levels.byteLength + ENTRY_BYTES, 0);
 }
 
-function questionOf(wanted: Wanted, layers: readonly string[]): Asked {
-  const { runId: run_id, rank, step, item, variable, unit } = wanted;
+async function fetchBlocks(source: Source, wanted: Wanted, layers: readonly string[]): Promise<Fetched> {
+  const { runId: run_id, rank, step, item, variable, unit: place } = wanted;
   const weight = weightVariable(variable);
-  if (weight === null || unit === null) {
-    return { type: "net_values", run_id, rank, step, variable, item, layers: [...layers] };
+  if (weight === null || place === null) {
+    const reply = await askOf({ type: "net_values", run_id, rank, step, variable, item, layers: [...layers] }, "net_values", source);
+    return { blocks: blocksOf(reply, reply.answer.blocks), bias: null, numWeights: null };
   }
   const { direction, name } = weight;
-  return { type: "net_weights", run_id, rank, step, item, layer: unit.layer, unit: unit.unit, direction, variable: name };
-}
-
-function fetchedOf(reply: Reply): Fetched {
-  const { answer } = reply;
-  if (answer.type === "net_values") {
-    return { blocks: blocksOf(reply, answer.blocks), bias: null, numWeights: null };
-  }
-  if (answer.type === "net_weights") {
-    return { blocks: blocksOf(reply, answer.blocks), bias: answer.bias, numWeights: answer.num_weights };
-  }
-  throw new Refusal(`The server answered with ${answer.type}.`);
+  const asked = { type: "net_weights", run_id, rank, step, item, ...place, direction, variable: name } as const;
+  const reply = await askOf(asked, "net_weights", source);
+  const { blocks, bias, num_weights: numWeights } = reply.answer;
+  return { blocks: blocksOf(reply, blocks), bias, numWeights };
 }
 
 // --- Take the blocks of a binary answer apart: the levels of each layer.

@@ -6,14 +6,9 @@ import * as store from "./store";
 import { weightVariable } from "./words";
 
 /** What came last, and of which run. */
-export interface KnownScene {
+interface KnownScene extends Pick<NetSceneAnswer, "source" | "num_items" | "ranks" | "note"> {
   readonly runId: string;
   readonly rank: number;
-  readonly source: NetSceneAnswer["source"];
-  readonly numItems: number;
-  /** Of which there is something, where several processes wrote the run. */
-  readonly ranks: readonly number[];
-  readonly note: string;
 }
 
 export const known = signal<KnownScene | null>(null);
@@ -64,7 +59,7 @@ export const isAwaited = computed(
   () => phase.value === "shown" && step.value !== null && !isSettled.value && valueFailure.value === "",
 );
 
-export const numItems = computed(() => Math.max(1, known.value?.numItems ?? 1));
+export const numItems = computed(() => Math.max(1, known.value?.num_items ?? 1));
 
 /** The item nearest to this number. */
 export function goToItem(item: number): void {

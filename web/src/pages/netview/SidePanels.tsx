@@ -139,20 +139,12 @@ function plainText(value: number): string {
 
 // --- The variables as buttons, in groups, each with a sentence on what it is.
 
-const TIP_DELAY_MS = 400;
 /** Letters that fit into the fourth part of a panel. */
 const MAX_NARROW = 7;
-
-interface Tip {
-  readonly variable: NetVariable;
-  readonly left: number;
-  readonly top: number;
-}
 
 export function VariablePanel() {
   const all = store.variables.value;
   const box = useRef<HTMLDivElement>(null);
-  const [tip, showTip] = useTip();
   useKey("v", () => focusChosen(box.current));
   // Asked for by the key while the panel was folded away.
   useEffect(() => {
@@ -182,17 +174,12 @@ export function VariablePanel() {
             <h3>{group}</h3>
             <div class="vars">
               {variables.map((variable) => (
-                <VariableButton key={variable.name} variable={variable} showTip={showTip} />
+                <VariableButton key={variable.name} variable={variable} />
               ))}
             </div>
           </div>
         ))}
       </div>
-      {tip !== null && (
-        <div class="net-tip fixed" role="tooltip" style={{ left: `${tip.left}px`, top: `${tip.top}px` }}>
-          <b>{tip.variable.name}</b> <span>{tip.variable.about}</span>
-        </div>
-      )}
     </>
   );
 }
@@ -212,49 +199,36 @@ function focusChosen(box: HTMLElement | null): void {
   box?.querySelector<HTMLElement>("[aria-checked=true]")?.focus();
 }
 
-interface ButtonProps {
-  variable: NetVariable;
-  showTip: (variable: NetVariable | null, button?: HTMLElement) => void;
-}
-
-function VariableButton({ variable, showTip }: ButtonProps) {
-  const { name, about } = variable;
+function VariableButton({ variable: { name, about } }: { variable: NetVariable }) {
+  // Where it is, while it is told what it stands for.
+  const [place, setPlace] = useState<DOMRect | null>(null);
   const isOn = store.variable.value === name;
+  const tell = (button: Element): void => setPlace(button.getBoundingClientRect());
   return (
-    <button
-      class={name.length > MAX_NARROW ? "btn wide clip" : "btn clip"}
-      role="radio"
-      aria-checked={isOn}
-      aria-description={about}
-      tabIndex={isOn ? 0 : -1}
-      onClick={() => (store.variable.value = name)}
-      onMouseEnter={(event) => showTip(variable, event.currentTarget)}
-      onMouseLeave={() => showTip(null)}
-      onFocus={(event) => {
-        if (event.currentTarget.matches(":focus-visible")) showTip(variable, event.currentTarget);
-      }}
-      onBlur={() => showTip(null)}
-    >
-      {name}
-    </button>
+    <>
+      <button
+        class={name.length > MAX_NARROW ? "btn wide clip" : "btn clip"}
+        role="radio"
+        aria-checked={isOn}
+        aria-description={about}
+        tabIndex={isOn ? 0 : -1}
+        onClick={() => (store.variable.value = name)}
+        onMouseEnter={(event) => tell(event.currentTarget)}
+        onMouseLeave={() => setPlace(null)}
+        onFocus={(event) => {
+          if (event.currentTarget.matches(":focus-visible")) tell(event.currentTarget);
+        }}
+        onBlur={() => setPlace(null)}
+      >
+        {name}
+      </button>
+      {place !== null && about !== "" && (
+        <div class="net-tip fixed" role="tooltip" style={{ left: `${place.left}px`, top: `${place.bottom + 6}px` }}>
+          <b>{name}</b> <span>{about}</span>
+        </div>
+      )}
+    </>
   );
-}
-
-function useTip(): [Tip | null, ButtonProps["showTip"]] {
-  const [wanted, want] = useState<Tip | null>(null);
-  const [tip, setTip] = useState<Tip | null>(null);
-  useEffect(() => {
-    setTip(null);
-    if (wanted === null) return undefined;
-    const timer = setTimeout(() => setTip(wanted), TIP_DELAY_MS);
-    return () => clearTimeout(timer);
-  }, [wanted]);
-  const show: ButtonProps["showTip"] = (variable, button) => {
-    const place = button?.getBoundingClientRect();
-    const isTold = variable !== null && variable.about !== "" && place !== undefined;
-    want(isTold ? { variable, left: place.left, top: place.bottom + 6 } : null);
-  };
-  return [tip, show];
 }
 
 function Skeleton() {

@@ -147,22 +147,15 @@ function wordsOf(place: store.PointedPlace, grid: NetLayer["grid"]): string {
 const DOUBLE_MS = 900;
 const DOUBLE_PIXELS = 10;
 
-interface Press {
-  readonly layer: string | null;
-  readonly time: number;
-  /** On the page, which stays where it is. */
-  readonly at: ScreenPlace;
-}
-
 class UnitPointing extends Pointing<Drawing> {
   /** What was under the last two presses, the older one first. */
-  #pressed: readonly Press[] = [];
+  #pressed: readonly { readonly layer: string | null; readonly event: MouseEvent }[] = [];
 
   override down(event: PointerEvent): void {
     super.down(event);
     this.drawing()?.stopGliding();
     const layer = this.drawing()?.hitAt(event.offsetX, event.offsetY)?.plate.layer.name ?? null;
-    this.#pressed = [...this.#pressed.slice(-1), { layer, time: event.timeStamp, at: onPage(event) }];
+    this.#pressed = [...this.#pressed.slice(-1), { layer, event }];
   }
 
   protected override drags(drawing: Drawing, at: ScreenPlace, byX: number, byY: number): void {
@@ -194,15 +187,15 @@ class UnitPointing extends Pointing<Drawing> {
    * and the second one then falls on another plate or beside the stage.
    */
   doubleClick(event: MouseEvent): void {
-    const first = this.#pressed.find(
-      ({ time, at }) => event.timeStamp - time < DOUBLE_MS && distance(at, onPage(event)) < DOUBLE_PIXELS,
-    );
+    const isOne = (press: MouseEvent): boolean =>
+      event.timeStamp - press.timeStamp < DOUBLE_MS && distance(onPage(press), onPage(event)) < DOUBLE_PIXELS;
+    const first = this.#pressed.find((press) => isOne(press.event));
     this.#pressed = [];
-    if (first === undefined || this.hasMoved) return;
-    store.isolated.value = store.isolated.peek() === null ? first.layer : null;
+    if (first !== undefined && !this.hasMoved) isolate(first.layer);
   }
 }
 
+/** The page stays where it is. */
 function onPage(event: MouseEvent): ScreenPlace {
   return { x: event.clientX, y: event.clientY };
 }
@@ -210,18 +203,14 @@ function onPage(event: MouseEvent): ScreenPlace {
 // --- The keys of the stage: the camera anywhere on the page, the rest while the stage has the focus.
 
 /** What a key event says, as far as it matters here. */
-interface Key {
-  readonly key: string;
-  readonly code: string;
-  readonly shiftKey: boolean;
-}
+type Key = Pick<KeyboardEvent, "key" | "code" | "shiftKey">;
 
-const TURN = 24;
+/** In pixels of a hand that drags it. */
 const DIRECTIONS: Readonly<Record<string, readonly [x: number, y: number]>> = {
-  KeyW: [0, 1],
-  KeyS: [0, -1],
-  KeyA: [1, 0],
-  KeyD: [-1, 0],
+  KeyW: [0, 24],
+  KeyS: [0, -24],
+  KeyA: [24, 0],
+  KeyD: [-24, 0],
 };
 const NEIGHBOURS: Readonly<Record<string, readonly [columns: number, rows: number]>> = {
   i: [0, -1],
@@ -255,7 +244,7 @@ function clear(): boolean {
 function handleStageKey(drawing: Drawing, { key, code, shiftKey }: Key): boolean {
   const direction = DIRECTIONS[code];
   if (direction !== undefined) {
-    const [x, y] = [direction[0] * TURN, direction[1] * TURN];
+    const [x, y] = direction;
     const isPan = shiftKey || drawing.camera.isFlat;
     drawing.look(isPan ? panned(drawing.camera, x, y, drawing.size) : turned(drawing.camera, x, y));
     return true;
@@ -264,13 +253,13 @@ function handleStageKey(drawing: Drawing, { key, code, shiftKey }: Key): boolean
   if (by !== undefined) store.selected.value = neighbour(store.selected.peek(), ...by);
   else if (key === "o") store.selected.value = inLayer(store.selected.peek(), 1);
   else if (key === "u") store.selected.value = inLayer(store.selected.peek(), -1);
-  else if (key === "Enter") isolate();
+  else if (key === "Enter") isolate(store.selected.peek()?.layer ?? null);
   else return false;
   return true;
 }
 
-function isolate(): void {
-  const layer = store.selected.peek()?.layer ?? null;
+/** From one layer alone back to all. */
+function isolate(layer: string | null): void {
   store.isolated.value = store.isolated.peek() === null ? layer : null;
 }
 

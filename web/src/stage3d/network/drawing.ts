@@ -18,7 +18,7 @@ import { cssColour, type Inks, readInks, readRamp } from "./colours";
 import { type Content, type Frame, frameOf, type PaintedPlate, unitHeight, unitPlace } from "./frame";
 import { GlPainter } from "./gl-painter";
 import { type Hit, pick, unitOf } from "./picking";
-import { labelsOf, placeLabels } from "./plate-labels";
+import { around, labelsOf, placeLabels } from "./plate-labels";
 import { cellOfUnit, inSpace, onPlate, placesOf, type Plate } from "./plates";
 
 /** Of values: whoever goes from moment to moment does not press a key more often. */
@@ -289,10 +289,7 @@ function facesOf(painted: PaintedPlate, { unit, moment }: PointedPlace, camera: 
 }
 
 function traceOutline(context: CanvasRenderingContext2D, faces: Faces): void {
-  const places = faces.flat();
-  const [xs, ys] = [places.map(({ x }) => x), places.map(({ y }) => y)];
-  const [left, right] = [Math.min(...xs), Math.max(...xs)];
-  const [top, bottom] = [Math.min(...ys), Math.max(...ys)];
+  const { left, right, top, bottom } = around(faces.flat());
   context.beginPath();
   if (right - left < LEAST_MARK && bottom - top < LEAST_MARK) {
     const half = LEAST_MARK / 2;

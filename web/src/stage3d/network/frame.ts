@@ -20,7 +20,8 @@ import {
 } from "../camera";
 import type { Inks } from "./colours";
 import type { DrawnPlate } from "./picking";
-import { cellOfUnit, cornersOf, inSpace, middleOf, onPlate, placesOf, type Plate } from "./plates";
+import { around, isSeen } from "./plate-labels";
+import { cellOfUnit, cornersOf, inSpace, marginsOf, middleOf, onPlate, placesOf, type Plate } from "./plates";
 
 /** Units as a flat picture, as bars, or as a field of bars through which each pixel looks. */
 export type Form = "flat" | "bars" | "field";
@@ -240,10 +241,7 @@ export function sightOf(plate: Plate, camera: Camera, size: Size): Sight {
 function isInView(plate: Plate, camera: Camera, size: Size): boolean {
   const seen = placesOf(plate).map((corner) => project(camera, size, corner));
   // Partly behind the eye: it may still go through the view.
-  if (seen.includes(null)) return true;
-  const places = seen.filter((place) => place !== null);
-  const [xs, ys] = [places.map(({ x }) => x), places.map(({ y }) => y)];
-  return Math.max(...xs) >= 0 && Math.min(...xs) <= size.width && Math.max(...ys) >= 0 && Math.min(...ys) <= size.height;
+  return !seen.every((place) => place !== null) || isSeen(around(seen), size);
 }
 
 /** Between bars there is a little room, where cells are large enough to see it. */
@@ -287,14 +285,15 @@ interface Gap {
 
 /** The middle of one edge of a plate, its margin too. */
 function edgeOf(plate: Plate, side: "left" | "right" | "back" | "front"): Vector {
-  const { cells, across, down, margin } = plate;
-  const [columns, rows] = [margin / lengthOf(across), margin / lengthOf(down)];
-  const [x, y] = {
-    left: [-columns, cells.rows / 2] as const,
-    right: [cells.columns + columns, cells.rows / 2] as const,
-    back: [cells.columns / 2, -rows] as const,
-    front: [cells.columns / 2, cells.rows + rows] as const,
-  }[side];
+  const { columns, rows } = plate.cells;
+  const [byColumns, byRows] = marginsOf(plate);
+  const places = {
+    left: [-byColumns, rows / 2],
+    right: [columns + byColumns, rows / 2],
+    back: [columns / 2, -byRows],
+    front: [columns / 2, rows + byRows],
+  } as const;
+  const [x, y] = places[side];
   return inSpace(plate, x, y, 0);
 }
 
@@ -381,17 +380,9 @@ function bezier(a: Vector, b: Vector, c: Vector, d: Vector): readonly Vector[] {
 }
 
 /** A curve with a head at its end. `reach`: of the whole picture, which decides on the size of the head. */
-function addArrow(
-  segments: Segments,
-  places: readonly Vector[],
-  colour: Rgb,
-  alpha: number,
-  reach: number,
-): void {
-  const end = places.at(-1);
-  const before = places.at(-2);
-  if (end === undefined || before === undefined) return;
-  const way = minus(end, before);
+function addArrow(segments: Segments, places: readonly Vector[], colour: Rgb, alpha: number, reach: number): void {
+  const end = places.at(-1)!;
+  const way = minus(end, places.at(-2)!);
   const length = lengthOf(way);
   if (length === 0) return;
   const wanted = Math.max(HEAD.least, Math.min(HEAD.most, 0.024 * reach));

@@ -1,6 +1,6 @@
 /** Plates by WebGL2: one texture of levels for each, one look-up texture for all, one call to draw its units. */
 import type { PlateValues } from "../../data/network/store";
-import { LEAST_HEIGHT, type Scaling } from "../../data/network/value-ranges";
+import { LEAST_HEIGHT } from "../../data/network/value-ranges";
 import type { Rgb } from "../../ui/colour-scale";
 import { eyeOf, pixelsPerUnit } from "../camera";
 import { clear, keepPixels, link, openGl, type Program, shades } from "../webgl";
@@ -22,7 +22,6 @@ import {
 const FILL = 0.82;
 /** How much of the faint ink the stripes of what is not there have. */
 const HATCH = { dark: 0.4, pale: 0.12 };
-const NO_SCALING: Scaling = { tintSlope: 0, tintStart: 0, riseSlope: 0, riseStart: 0, isMagnitude: false };
 const POLL_MS = 3;
 
 type Flats = Record<keyof typeof FLAT_FRAGMENTS, Program>;
@@ -103,7 +102,7 @@ export class GlPainter {
   /** The plate itself, and on it its units where they lie flat. */
   #drawFlat(frame: Frame, painted: PaintedPlate): void {
     const gl = this.#gl;
-    const isPicture = painted.form === "flat" && painted.levels !== null;
+    const isPicture = painted.form === "flat" && painted.scaling !== null;
     const program = isPicture ? this.#flatOf(frame, painted) : this.#plate;
     const { at } = program;
     if (isPicture) this.#use(program, frame, painted);
@@ -171,7 +170,7 @@ export class GlPainter {
     const { at } = program;
     const { cells } = painted.plate;
     const { tileColumns, tileRows, gap } = cells;
-    const scaling = painted.scaling ?? NO_SCALING;
+    const scaling = painted.scaling!;
     this.#place(program, frame, painted.plate);
     gl.uniform2i(at("cells"), cells.columns, cells.rows);
     gl.uniform4f(at("tiles"), tileColumns, tileRows, tileColumns + gap, tileRows + gap);

@@ -74,7 +74,7 @@ export const shownLayers = computed<readonly NetLayer[]>(() => {
 });
 
 /** The value that a level stands for. */
-export function valueOf(block: PlateValues, unit: number): number | null {
+export function valueOf(block: Pick<PlateValues, "levels" | "low" | "high">, unit: number): number | null {
   const level = block.levels[unit];
   if (level === undefined || level === NOT_THERE) return null;
   if (level === NOT_A_NUMBER) return Number.NaN;

@@ -56,8 +56,8 @@ function rowsOf(prints: readonly Footprint[], steps: ReadonlyMap<string, number>
     .sort(([a], [b]) => a - b)
     .map(([, row]) => ({
       prints: row,
-      width: row.reduce((sum, print) => sum + fullWidth(print) + BESIDE, -BESIDE),
-      depth: Math.max(...row.map(fullDepth)),
+      width: row.reduce((sum, print) => sum + print.fullWidth + BESIDE, -BESIDE),
+      depth: Math.max(...row.map((print) => print.fullDepth)),
       height: Math.max(...row.map((print) => print.height)),
     }));
 }
@@ -84,9 +84,8 @@ function placeColumns(rows: readonly Row[], isFlat: boolean, middles: Map<string
       if (at > 0) up += riseOf(column[at - 1]!, row.depth, isFlat);
       let from = left + (width - row.width) / 2;
       for (const print of row.prints) {
-        const own = fullWidth(print);
-        middles.set(print.layer.name, [from + own / 2, up, 0]);
-        from += own + BESIDE;
+        middles.set(print.layer.name, [from + print.fullWidth / 2, up, 0]);
+        from += print.fullWidth + BESIDE;
       }
     }
     left += width;
@@ -264,10 +263,10 @@ function byHand(prints: readonly Footprint[], middles: Map<string, Vector>, isFl
 type Relation = NetLayer["place"]["relation"];
 
 function wayTo(print: Footprint, other: Footprint, relation: Relation, isFlat: boolean): Vector {
-  const across = (fullWidth(print) + fullWidth(other)) / 2 + BESIDE;
+  const across = (print.fullWidth + other.fullWidth) / 2 + BESIDE;
   const rise = (below: Footprint, above: Footprint): number =>
-    riseOf({ depth: fullDepth(below), height: below.height }, fullDepth(above), isFlat);
-  const deep = (fullDepth(print) + fullDepth(other)) / 2 + BESIDE;
+    riseOf({ depth: below.fullDepth, height: below.height }, above.fullDepth, isFlat);
+  const deep = (print.fullDepth + other.fullDepth) / 2 + BESIDE;
   const forward: Vector = isFlat ? [0, -rise(print, other), 0] : [0, 0, deep];
   const ways: Record<NonNullable<Relation>, Vector> = {
     rightof: [across, 0, 0],
@@ -283,7 +282,7 @@ function wayTo(print: Footprint, other: Footprint, relation: Relation, isFlat: b
 /** In widths of the plate: right, up, to the front. Flat, what is in front is further down. */
 function offsetOf(print: Footprint, isFlat: boolean): Vector {
   const [right = 0, up = 0, front = 0] = print.layer.place.offset;
-  const width = fullWidth(print);
+  const width = print.fullWidth;
   return isFlat ? [right * width, (up - front) * width, 0] : [right * width, up * width, front * width];
 }
 
@@ -299,6 +298,9 @@ interface Footprint {
   readonly depth: number;
   readonly height: number;
   readonly margin: number;
+  /** Its margin, too. */
+  readonly fullWidth: number;
+  readonly fullDepth: number;
 }
 
 /** The side of a plate grows so slowly that ten units and a picture of 224×224 can both be read. */
@@ -326,6 +328,7 @@ function footprintOf(layer: NetLayer, numMoments: number | undefined): Footprint
   const cell = side / longest;
   const width = isRaster ? RASTER_WIDTH * scale : Math.max(cells.columns * cell, NARROWEST * side);
   const depth = isRaster ? side : Math.max(cells.rows * cell, NARROWEST * side);
+  const margin = 0.04 * side + 0.03;
   return {
     layer,
     cells,
@@ -333,20 +336,14 @@ function footprintOf(layer: NetLayer, numMoments: number | undefined): Footprint
     width,
     depth,
     height: Math.max(Math.min(width / cells.columns, depth / cells.rows), 0.028 * side),
-    margin: 0.04 * side + 0.03,
+    margin,
+    fullWidth: width + 2 * margin,
+    fullDepth: depth + 2 * margin,
   };
 }
 
 function sideOf(numCells: number): number {
   return Math.min(numCells * LARGEST_CELL, numCells ** GROWTH);
-}
-
-function fullWidth({ width, margin }: Footprint): number {
-  return width + 2 * margin;
-}
-
-function fullDepth({ depth, margin }: Footprint): number {
-  return depth + 2 * margin;
 }
 
 /** From one plate up to the next, such that neither hides the other. */

@@ -10,6 +10,7 @@ import { themeTick } from "../../data/store";
 import { formatTicks } from "../../plot/ticks";
 import { cssRamp } from "../../stage3d/network/colours";
 import { Skeletons } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
 import { FilterField } from "../../ui/FilterField";
 import { IconButton } from "../../ui/IconButton";
 import { Select } from "../../ui/Select";
@@ -33,23 +34,17 @@ export function ColourPanel() {
         <div class="ctl">
           <LimitField key={`max ${variable}`} which="max" title="Max" variable={variable} />
           <LimitField key={`min ${variable}`} which="min" title="Min" variable={variable} />
-          <label class="check" title="From the lowest to the highest value that was ever recorded">
-            <input
-              type="checkbox"
-              checked={isAuto}
-              disabled={range.value === null && isAuto}
-              onChange={(event) => choose(variable, { fixed: event.currentTarget.checked ? null : { min, max } })}
-            />
+          <Check
+            hint="From the lowest to the highest value that was ever recorded"
+            isOn={isAuto}
+            isOff={range.value === null && isAuto}
+            set={(isOn) => choose(variable, { fixed: isOn ? null : { min, max } })}
+          >
             Auto range
-          </label>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isCentred}
-              onChange={(event) => setCentred(variable, event.currentTarget.checked)}
-            />
+          </Check>
+          <Check isOn={isCentred} set={(isOn) => setCentred(variable, isOn)}>
             Centre on zero
-          </label>
+          </Check>
           <Select label="Colour map" value={map} options={MAPS} set={(name) => choose(variable, { map: name as store.MapName })} />
         </div>
       </div>
@@ -251,7 +246,7 @@ const ROW_HEIGHT = 28;
 const filter = signal("");
 
 export function LayersPanel() {
-  const all = [...(store.scene.value?.layers ?? [])].reverse();
+  const all = (store.scene.value?.layers ?? []).toReversed();
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = all.filter(({ name, module }) => words.every((word) => `${name} ${module}`.toLowerCase().includes(word)));
   const box = useRef<HTMLDivElement>(null);
@@ -273,7 +268,6 @@ export function LayersPanel() {
             label="Filter layers"
             placeholder="Filter layers"
             value={filter.value}
-            problem=""
             onChange={(text) => (filter.value = text)}
             onLeave={() => box.current?.querySelector("button")?.focus()}
           />

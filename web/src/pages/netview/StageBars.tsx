@@ -1,11 +1,12 @@
 /** What stands over the drawing: how it is drawn at the left, from where at the right. */
 import type { Signal } from "@preact/signals";
-import type { ComponentType } from "preact";
+import type { ComponentProps, ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isRaster } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
 import { cancelFilm, canSave, film, filming, takePicture } from "../../stage3d/network/export";
 import { savedCameras, SLOTS, stage, usedCamera } from "../../stage3d/network/stage";
+import { Check } from "../../ui/Check";
 import { Icon } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { Popover } from "../../ui/Picker";
@@ -29,23 +30,22 @@ export function StageBars({ ModeSwitch }: { ModeSwitch: ComponentType }) {
           chosen={isFlat ? "2d" : "3d"}
           choose={(word) => (store.isFlat.value = word === "2d")}
         />
-        <Check name="Rays to unit" of={store.hasRays} />
-        <Check name="Height" of={store.hasHeight} hint={isFlat ? "Only in three dimensions" : undefined} isOff={isFlat} />
-        <Check name="Arrows" of={store.hasArrows} />
-        <Check name="Raster" of={isRaster} hint="The last moments beside each other: time along one side of each layer" />
+        <Flag of={store.hasRays}>Rays to unit</Flag>
+        <Flag of={store.hasHeight} hint={isFlat ? "Only in three dimensions" : undefined} isOff={isFlat}>
+          Height
+        </Flag>
+        <Flag of={store.hasArrows}>Arrows</Flag>
+        <Flag of={isRaster} hint="The last moments beside each other: time along one side of each layer">
+          Raster
+        </Flag>
       </div>
       <CameraBar />
     </div>
   );
 }
 
-function Check({ name, of, hint, isOff = false }: { name: string; of: Signal<boolean>; hint?: string | undefined; isOff?: boolean }) {
-  return (
-    <label class="check" title={hint}>
-      <input type="checkbox" checked={of.value} disabled={isOff} onChange={(event) => (of.value = event.currentTarget.checked)} />
-      {name}
-    </label>
-  );
+function Flag({ of, ...rest }: { of: Signal<boolean> } & Omit<ComponentProps<typeof Check>, "isOn" | "set">) {
+  return <Check {...rest} isOn={of.value} set={(isOn) => (of.value = isOn)} />;
 }
 
 function CameraBar() {

@@ -19,7 +19,7 @@ function readAddress(): void {
 }
 
 function writeAddress(): void {
-  const changes: Changes = Object.assign({}, ...SETTINGS.map(({ write }) => write()));
+  const changes = Object.fromEntries(SETTINGS.flatMap(({ write }) => Object.entries(write())));
   untracked(() => {
     if (isShown.value) setParams(changes);
   });

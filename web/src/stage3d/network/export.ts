@@ -8,7 +8,7 @@ import { route } from "../../data/route";
 import { fileName, save } from "../../data/save-file";
 import { cssColour } from "./colours";
 import type { Drawing } from "./drawing";
-import { stage } from "./stage";
+import { type Stage, stage } from "./stage";
 
 /** So long each moment is seen. */
 const SHOWN_MS = 120;
@@ -41,27 +41,31 @@ export async function film(): Promise<void> {
   const first = at.peek() >= last ? 0 : Math.max(0, at.peek());
   const stem = [run.peek()?.name ?? "network", variable.peek()];
   filming.value = { done: 0, of: last - first + 1 };
-  // The address changes at once when somebody leaves, the drawing a little later.
-  const { view } = route.peek();
-  const isHere = (): boolean => stage.peek() === control && route.peek().view === view;
   try {
     goTo(first);
     await settled();
     if (stage.peek() !== control) return;
     const stop = startVideo(control.drawing);
-    for (let index = first; index <= last && !isStopWanted && isHere(); index++) {
-      filming.value = { done: index - first + 1, of: last - first + 1 };
-      goTo(index);
-      await settled();
-      if (stage.peek() === control) control.drawing.drawNow();
-      await wait(SHOWN_MS);
-    }
+    await play(control, first, last);
     const blob = await stop();
     save(fileName(stem, blob.type === "video/mp4" ? "mp4" : "webm"), blob, blob.type);
   } catch (reason) {
     valueFailure.value = `No video was recorded. ${messageOf(reason)}`;
   } finally {
     filming.value = null;
+  }
+}
+
+async function play(control: Stage, first: number, last: number): Promise<void> {
+  // The address changes at once when somebody leaves, the drawing a little later.
+  const { view } = route.peek();
+  const isHere = (): boolean => stage.peek() === control && route.peek().view === view;
+  for (let index = first; index <= last && !isStopWanted && isHere(); index++) {
+    filming.value = { done: index - first + 1, of: last - first + 1 };
+    goTo(index);
+    await settled();
+    if (stage.peek() === control) control.drawing.drawNow();
+    await wait(SHOWN_MS);
   }
 }
 

@@ -441,8 +441,8 @@ function thin(kept: Ray[], most: number): number {
 
 // --- Straight lines, packed as the graphics card takes them.
 
-/** Of one line: two places, a colour, four widths. The colour takes the place of one number. */
-export const SEGMENT_FLOATS = 11;
+/** Of one line: two places, a colour and how much it covers, four widths. */
+export const SEGMENT_FLOATS = 14;
 
 interface Stroke {
   readonly colour: Rgb;
@@ -456,41 +456,20 @@ interface Stroke {
 }
 
 export class Segments {
-  #numbers = new Float32Array(64 * SEGMENT_FLOATS);
-  #bytes = new Uint8Array(this.#numbers.buffer);
-  #count = 0;
+  readonly numbers: number[] = [];
 
   get count(): number {
-    return this.#count;
+    return this.numbers.length / SEGMENT_FLOATS;
   }
 
-  get numbers(): Float32Array {
-    return this.#numbers.subarray(0, this.#count * SEGMENT_FLOATS);
-  }
-
-  add(from: Vector, to: Vector, stroke: Stroke): void {
-    if ((this.#count + 1) * SEGMENT_FLOATS > this.#numbers.length) this.#grow();
-    const at = this.#count * SEGMENT_FLOATS;
-    this.#numbers.set(from, at);
-    this.#numbers.set(to, at + 3);
-    this.#bytes.set([...stroke.colour, Math.round(stroke.alpha * 255)], (at + 6) * 4);
-    this.#numbers.set(
-      [stroke.width, stroke.endWidth ?? stroke.width, stroke.breadth ?? 0, stroke.endBreadth ?? stroke.breadth ?? 0],
-      at + 7,
-    );
-    this.#count += 1;
+  add(from: Vector, to: Vector, { colour, alpha, width, endWidth = width, breadth = 0, endBreadth = breadth }: Stroke): void {
+    // One by one: many times a frame, lists in between would cost more than all else.
+    this.numbers.push(from[0], from[1], from[2], to[0], to[1], to[2]);
+    this.numbers.push(colour[0] / 255, colour[1] / 255, colour[2] / 255, alpha, width, endWidth, breadth, endBreadth);
   }
 
   /** Through all places, one after the other. */
   addPath(places: readonly Vector[], stroke: Stroke): void {
     for (let at = 1; at < places.length; at++) this.add(places[at - 1]!, places[at]!, stroke);
-  }
-
-  #grow(): void {
-    // As bytes: some of these numbers are colours, which a copy as numbers might change.
-    const larger = new Uint8Array(this.#bytes.length * 2);
-    larger.set(this.#bytes);
-    this.#bytes = larger;
-    this.#numbers = new Float32Array(larger.buffer);
   }
 }

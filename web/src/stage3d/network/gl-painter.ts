@@ -96,7 +96,7 @@ export class GlPainter {
     const { camera, size, ratio } = frame;
     const focal = pixelsPerUnit(camera, size) * ratio * (camera.isFlat ? 1 : camera.distance);
     this.#gl.depthMask(false);
-    this.#lines.draw(part, frame.matrix, size.width * ratio, size.height * ratio, focal);
+    this.#lines.draw(part, segments.count, frame.matrix, size.width * ratio, size.height * ratio, focal);
   }
 
   /** The plate itself, and on it its units where they lie flat. */
@@ -378,21 +378,22 @@ class LevelTextures {
 
 // --- Lines by WebGL2: all of a frame in one buffer, drawn part by part.
 
-const BYTES = SEGMENT_FLOATS * 4;
-
-/** Of each of them: its number in the shader, how many numbers, where they begin. */
+/** Of each of them: how many numbers, and where they begin. */
 const ATTRIBUTES = [
-  [0, 3, 0],
-  [1, 3, 12],
-  [3, 4, 28],
+  [3, 0],
+  [3, 3],
+  [4, 6],
+  [4, 10],
 ] as const;
+const NUMBER_BYTES = 4;
 
 class LinePainter {
   readonly #gl: WebGL2RenderingContext;
   readonly #program: Program;
   readonly #buffer: WebGLBuffer;
   readonly #vertices: WebGLVertexArrayObject;
-  #parts: { readonly start: number; readonly count: number }[] = [];
+  /** Where each part begins among the numbers. */
+  #starts: number[] = [];
 
   constructor(gl: WebGL2RenderingContext) {
     this.#gl = gl;
@@ -401,7 +402,7 @@ class LinePainter {
     this.#vertices = gl.createVertexArray();
     gl.bindVertexArray(this.#vertices);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    for (const at of [0, 1, 2, 3]) {
+    for (const at of ATTRIBUTES.keys()) {
       gl.enableVertexAttribArray(at);
       gl.vertexAttribDivisor(at, 1);
     }
@@ -410,33 +411,27 @@ class LinePainter {
 
   load(parts: readonly Segments[]): void {
     const gl = this.#gl;
-    const total = parts.reduce((sum, part) => sum + part.count, 0);
-    const numbers = new Float32Array(total * SEGMENT_FLOATS);
-    // As bytes: some of these numbers are colours, which a copy as numbers might change.
-    const bytes = new Uint8Array(numbers.buffer);
-    this.#parts = [];
+    const all = new Float32Array(parts.reduce((sum, { numbers }) => sum + numbers.length, 0));
+    this.#starts = [];
     let start = 0;
-    for (const part of parts) {
-      const own = part.numbers;
-      bytes.set(new Uint8Array(own.buffer, own.byteOffset, own.byteLength), start * BYTES);
-      this.#parts.push({ start, count: part.count });
-      start += part.count;
+    for (const { numbers } of parts) {
+      all.set(numbers, start);
+      this.#starts.push(start);
+      start += numbers.length;
     }
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, numbers, gl.DYNAMIC_DRAW);
+    gl.bufferData(gl.ARRAY_BUFFER, all, gl.DYNAMIC_DRAW);
   }
 
-  draw(part: number, matrix: Float32Array, width: number, height: number, focal: number): void {
+  draw(part: number, count: number, matrix: Float32Array, width: number, height: number, focal: number): void {
     const gl = this.#gl;
-    const { start, count } = this.#parts[part] ?? { start: 0, count: 0 };
+    const { program, at } = this.#program;
     gl.bindVertexArray(this.#vertices);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    const from = start * BYTES;
-    for (const [at, size, offset] of ATTRIBUTES) {
-      gl.vertexAttribPointer(at, size, gl.FLOAT, false, BYTES, from + offset);
+    for (const [nth, [size, offset]] of ATTRIBUTES.entries()) {
+      const from = (this.#starts[part]! + offset) * NUMBER_BYTES;
+      gl.vertexAttribPointer(nth, size, gl.FLOAT, false, SEGMENT_FLOATS * NUMBER_BYTES, from);
     }
-    gl.vertexAttribPointer(2, 4, gl.UNSIGNED_BYTE, true, BYTES, from + 24);
-    const { program, at } = this.#program;
     gl.useProgram(program);
     gl.uniformMatrix4fv(at("view"), false, matrix);
     gl.uniform2f(at("size"), width, height);

@@ -129,24 +129,22 @@ const wantedLayers = computed<readonly string[]>(() =>
 );
 
 const unitOfWeights = computed(() => {
-  if (weightVariable(store.variable.value) === null) return null;
-  const chosen = state.chosenUnit.value;
+  const chosen = state.isOfWeights.value ? state.chosenUnit.value : null;
   return chosen === null ? null : { layer: chosen.layer.name, unit: chosen.unit };
 });
 
 function wantedAt(index: number): Wanted | null {
   const moment = moments.value[index];
   if (moment === undefined || !state.isKnown.value) return null;
-  const isOfWeights = weightVariable(store.variable.value) !== null;
   const unit = unitOfWeights.value;
-  if (isOfWeights && unit === null) return null;
+  if (state.isOfWeights.value && unit === null) return null;
   return {
     runId: runId.value,
     rank: rank.value,
     step: moment.step,
     variable: store.variable.value,
     item: store.item.value,
-    layers: isOfWeights ? [WEIGHTS] : wantedLayers.value,
+    layers: unit === null ? wantedLayers.value : [WEIGHTS],
     unit,
     isFinal: list.value?.isRunning !== true || index < moments.value.length - 1,
   };
@@ -170,7 +168,7 @@ function followValues(desk: ValueDesk): () => void {
 
 /** Weights of no unit: there is nothing to wait for. */
 function showNothing(): void {
-  if (weightVariable(store.variable.peek()) === null || step.peek() === null) return;
+  if (!state.isOfWeights.peek() || step.peek() === null) return;
   const why = "Select a unit to see its weights.";
   batch(() => {
     lastVariable.value = store.variable.peek();
@@ -181,14 +179,14 @@ function showNothing(): void {
 }
 
 function showValues(wanted: Wanted, { blocks, bias, numWeights }: Fetched): void {
-  const isOfWeights = wanted.unit !== null;
+  const isWeights = wanted.unit !== null;
   batch(() => {
     state.valueFailure.value = "";
-    state.weightFacts.value = isOfWeights ? { bias, numWeights, missing: reasonsOf(blocks) } : null;
+    state.weightFacts.value = isWeights ? { bias, numWeights, missing: reasonsOf(blocks) } : null;
     lastVariable.value = wanted.variable;
     state.shownStep.value = wanted.step;
     see(wanted.variable, blocks.values());
-    const next = isOfWeights ? withUnconnected(blocks, wanted) : new Map([...store.values.peek(), ...blocks]);
+    const next = isWeights ? withUnconnected(blocks, wanted) : new Map([...store.values.peek(), ...blocks]);
     if (!isSameMap(next, store.values.peek())) store.values.value = next;
     isSettled.value = wanted.step === step.peek();
   });
@@ -242,7 +240,7 @@ interface Raster {
 function followRaster(source: Source): () => void {
   const wanted = (): WantedNow<Raster> | null => {
     const now = step.value;
-    const isWanted = state.isRaster.value && state.isKnown.value && weightVariable(store.variable.value) === null;
+    const isWanted = state.isRaster.value && state.isKnown.value && !state.isOfWeights.value;
     const plan = isWanted && now !== null ? rasterPlan(store.shownLayers.value) : null;
     state.notInRaster.value = plan === null ? 0 : store.shownLayers.value.length - plan.layers.length;
     if (plan === null) store.raster.value = null;
@@ -408,7 +406,7 @@ export class ValueDesk {
     this.#lastBytes = bytesOf(fetched);
     // The record of this very moment may still come.
     const isKept = (block: PlateValues): boolean => wanted.isFinal || block.step === wanted.step;
-    if (weightVariable(wanted.variable) !== null) {
+    if (wanted.unit !== null) {
       if ([...fetched.blocks.values()].every(isKept)) cache.set(keyOf(wanted, WEIGHTS), fetched, this.#lastBytes);
       return;
     }

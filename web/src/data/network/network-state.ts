@@ -34,6 +34,9 @@ export interface WeightFacts {
   readonly missing: readonly string[];
 }
 
+/** Is the variable one of weights, those of the selected unit? */
+export const isOfWeights = computed(() => weightVariable(store.variable.value) !== null);
+
 export const weightFacts = signal<WeightFacts | null>(null);
 
 /** Is the last moments of each layer wanted beside each other? */
@@ -104,7 +107,7 @@ export function markOf(layer: string): Mark | null {
   const now = shownStep.value;
   if (block === undefined || now === null) return null;
   // Most layers are not connected with a unit.
-  if (weightVariable(store.variable.value) !== null) return null;
+  if (isOfWeights.value) return null;
   if (block.levels.length === 0) return { kind: "missing", why: block.why || "Nothing was recorded." };
   return isOlder(store.variable.value, block.step, now) ? { kind: "old", step: block.step } : null;
 }

@@ -19,6 +19,7 @@ import { StageNotes } from "../../stage3d/network/StageNotes";
 import { shownPicture } from "../../stage3d/network/export";
 import { pageOf, pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
 import { Blank, Busy, Failed } from "../../ui/Blank";
+import type { IconName } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
 import { Snippet } from "../../ui/Snippet";
@@ -298,14 +299,7 @@ export function ItemPanel() {
       <div class="pad">
         {layer !== null && <Thumbnails key={`${runId.value} ${layer.name}`} layer={layer} items={pageOf(item, count, PAGE)} />}
         <div class="row item-slider">
-          <IconButton
-            icon="left"
-            label="Previous item"
-            look="btn square"
-            title="Previous item ([)"
-            disabled={item === 0}
-            onClick={() => goToItem(item - 1)}
-          />
+          <ItemStep icon="left" label="Previous item" mark="[" to={item - 1} isOff={item === 0} />
           <input
             class="grow"
             type="range"
@@ -315,18 +309,16 @@ export function ItemPanel() {
             value={item}
             onInput={(event) => goToItem(Number(event.currentTarget.value))}
           />
-          <IconButton
-            icon="right"
-            label="Next item"
-            look="btn square"
-            title="Next item (])"
-            disabled={item >= count - 1}
-            onClick={() => goToItem(item + 1)}
-          />
+          <ItemStep icon="right" label="Next item" mark="]" to={item + 1} isOff={item >= count - 1} />
         </div>
       </div>
     </section>
   );
+}
+
+function ItemStep({ icon, label, mark, to, isOff }: { icon: IconName; label: string; mark: string; to: number; isOff: boolean }) {
+  const title = `${label} (${mark})`;
+  return <IconButton icon={icon} label={label} look="btn square" title={title} disabled={isOff} onClick={() => goToItem(to)} />;
 }
 
 function Thumbnails({ layer, items }: { layer: NetLayer; items: readonly number[] }) {

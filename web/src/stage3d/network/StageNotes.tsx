@@ -65,7 +65,7 @@ function missing(): Note {
 
 /** Of weights: there is no unit, or there are none to some of its layers. */
 function ofWeights(): Note[] {
-  if (weightVariable(store.variable.value) === null) return [];
+  if (!state.isOfWeights.value) return [];
   if (state.chosenUnit.value === null) return [["Click a unit to see its weights."]];
   const missing = state.weightFacts.value?.missing ?? [];
   // A reason may begin with a name, which is written as it is.

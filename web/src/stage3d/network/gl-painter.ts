@@ -242,26 +242,41 @@ const MOST_SAMPLES = 4;
 /** Beside the canvas, which has one sample a pixel: frames that have to be quick are drawn there at once. */
 class SmoothTarget {
   readonly #gl: WebGL2RenderingContext;
+  readonly #frame: WebGLFramebuffer;
+  readonly #colours: WebGLRenderbuffer;
+  readonly #depths: WebGLRenderbuffer;
   readonly #samples: number;
-  #frame: WebGLFramebuffer | null = null;
-  #buffers: WebGLRenderbuffer[] = [];
   #size = { width: 0, height: 0 };
   #isWorking = true;
 
   constructor(gl: WebGL2RenderingContext) {
     this.#gl = gl;
+    this.#frame = gl.createFramebuffer();
+    this.#colours = gl.createRenderbuffer();
+    this.#depths = gl.createRenderbuffer();
     this.#samples = Math.min(MOST_SAMPLES, gl.getParameter(gl.MAX_SAMPLES) as number);
   }
 
   begin(width: number, height: number): void {
     const gl = this.#gl;
     if (!this.#isWorking) return;
-    if (this.#size.width !== width || this.#size.height !== height) this.#make(width, height);
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.#frame);
+    if (this.#size.width !== width || this.#size.height !== height) {
+      this.#size = { width, height };
+      this.#attach(this.#colours, gl.RGBA8, gl.COLOR_ATTACHMENT0);
+      this.#attach(this.#depths, gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT);
+    }
     if (gl.checkFramebufferStatus(gl.FRAMEBUFFER) === gl.FRAMEBUFFER_COMPLETE) return;
     // Too large for this card: then with the edges that there are.
     this.#isWorking = false;
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  #attach(buffer: WebGLRenderbuffer, format: GLenum, place: GLenum): void {
+    const gl = this.#gl;
+    gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
+    gl.renderbufferStorageMultisample(gl.RENDERBUFFER, this.#samples, format, this.#size.width, this.#size.height);
+    gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, buffer);
   }
 
   end(): void {
@@ -275,31 +290,10 @@ class SmoothTarget {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  #make(width: number, height: number): void {
-    const gl = this.#gl;
-    this.dispose();
-    this.#size = { width, height };
-    this.#frame = gl.createFramebuffer();
-    gl.bindFramebuffer(gl.FRAMEBUFFER, this.#frame);
-    const parts = [
-      [gl.RGBA8, gl.COLOR_ATTACHMENT0],
-      [gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT],
-    ] as const;
-    for (const [format, place] of parts) {
-      const buffer = gl.createRenderbuffer();
-      gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
-      gl.renderbufferStorageMultisample(gl.RENDERBUFFER, this.#samples, format, width, height);
-      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, buffer);
-      this.#buffers.push(buffer);
-    }
-  }
-
   dispose(): void {
     this.#gl.deleteFramebuffer(this.#frame);
-    for (const buffer of this.#buffers) this.#gl.deleteRenderbuffer(buffer);
-    this.#buffers = [];
-    this.#frame = null;
-    this.#size = { width: 0, height: 0 };
+    this.#gl.deleteRenderbuffer(this.#colours);
+    this.#gl.deleteRenderbuffer(this.#depths);
   }
 }
 

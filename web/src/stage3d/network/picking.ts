@@ -31,7 +31,8 @@ export interface Hit {
 export function pick(drawn: readonly DrawnPlate[], ray: Ray): Hit | null {
   let best: Hit | null = null;
   for (const one of drawn) {
-    const hit = one.isRaised && one.levels !== null ? walk(one, ray) : onFloor(one.plate, ray);
+    const own = rayOnPlate(one.plate, ray);
+    const hit = one.isRaised && one.levels !== null ? walk(one, own) : onFloor(one.plate, own);
     if (hit !== null && (best === null || hit.at < best.at)) best = hit;
   }
   return best;
@@ -41,8 +42,8 @@ export function unitOf(hit: Hit | null): PointedPlace | null {
   return hit?.unit == null ? null : { layer: hit.plate.layer.name, unit: hit.unit, moment: hit.moment };
 }
 
-function onFloor(plate: Plate, ray: Ray): Hit | null {
-  const { origin, direction } = rayOnPlate(plate, ray);
+/** All rays from here on as the plate has them: in columns, rows and heights. */
+function onFloor(plate: Plate, { origin, direction }: Ray): Hit | null {
   if (direction[2] === 0) return null;
   const at = -origin[2] / direction[2];
   if (!(at > 0)) return null;
@@ -60,8 +61,7 @@ function walk(drawn: DrawnPlate, ray: Ray): Hit | null {
   const { plate, highest } = drawn;
   const { columns, rows } = plate.cells;
   const floor = onFloor(plate, ray);
-  const onPlate = rayOnPlate(plate, ray);
-  const { origin, direction } = onPlate;
+  const { origin, direction } = ray;
   const [from, until] = through(origin, direction, [0, 0, 0], [columns, rows, highest]);
   if (!(until >= Math.max(0, from))) return floor;
   let at = Math.max(0, from);
@@ -72,7 +72,7 @@ function walk(drawn: DrawnPlate, ray: Ray): Hit | null {
   const [byColumn, byRow] = [Math.sign(direction[0]), Math.sign(direction[1])];
   const isInside = (): boolean => column >= 0 && row >= 0 && column < columns && row < rows;
   while (isInside() && at <= until) {
-    const hit = meets(drawn, column, row, onPlate);
+    const hit = meets(drawn, column, row, ray);
     if (hit !== null && (floor === null || hit.at <= floor.at)) return hit;
     const toColumn = crossing(origin[0], direction[0], column);
     const toRow = crossing(origin[1], direction[1], row);
@@ -110,12 +110,7 @@ function meets(
 }
 
 /** Where a line enters a box and where it leaves it; it misses the box where the second is less. */
-export function through(
-  origin: Vector,
-  direction: Vector,
-  low: Vector,
-  high: Vector,
-): readonly [enters: number, leaves: number] {
+export function through(origin: Vector, direction: Vector, low: Vector, high: Vector): readonly [enters: number, leaves: number] {
   let [enters, leaves] = [-Infinity, Infinity];
   for (const axis of [0, 1, 2] as const) {
     if (direction[axis] === 0) {

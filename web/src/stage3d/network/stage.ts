@@ -1,8 +1,8 @@
 /** The drawing of a network tied to the page: it draws whatever the store says, and its cameras are kept for each run. */
 import { computed, effect, signal, untracked } from "@preact/signals";
+import { isOfWeights } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
 import { look } from "../../data/network/value-ranges";
-import { weightVariable } from "../../data/network/words";
 import { recall, remember } from "../../data/remembered";
 import * as page from "../../data/store";
 import { type Orbit, useOrbit } from "../Orbit";
@@ -126,9 +126,8 @@ function followStore(drawing: Drawing): (() => void)[] {
   });
   const reach = computed(() => reachOf(plates.value));
   const values = computed(() => fullBlocks(plates.value, store.raster.value ?? store.values.value));
-  const isOfUnit = computed(() => weightVariable(store.variable.value) !== null);
   const rays = computed(() => {
-    const isWanted = isOfUnit.value && store.raster.value === null && store.hasRays.value && store.selected.value !== null;
+    const isWanted = isOfWeights.value && store.raster.value === null && store.hasRays.value && store.selected.value !== null;
     const shown = new Set(store.shownLayers.value.map(({ name }) => name));
     return isWanted ? strongest(store.values.value, (layer) => shown.has(layer)) : [];
   });
@@ -141,7 +140,7 @@ function followStore(drawing: Drawing): (() => void)[] {
     hasHeight: store.hasHeight.value,
     fading: store.fading.value,
     variable: store.variable.value,
-    isOfUnit: isOfUnit.value,
+    isOfUnit: isOfWeights.value,
     selected: store.selected.value,
     rays: rays.value,
     hasArrows: store.hasArrows.value,

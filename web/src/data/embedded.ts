@@ -1,7 +1,7 @@
 /** The source of a page that is one file: everything it will ever know stands in the page. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Lesson, PassDocument, TensorKind, TensorView, Window } from "../wire";
-import { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } from "./network/store";
+import { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY, valueOf } from "./network/store";
 import { ByteCache } from "./requests";
 import { checkDocument, fromBase64, seedDigits, valuesOf } from "./socket";
 import {
@@ -270,18 +270,9 @@ function inflated(packed: ArrayBuffer): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-const SPECIAL: ReadonlyMap<number, number> = new Map([
-  [MINUS_INFINITY, -Infinity],
-  [PLUS_INFINITY, Infinity],
-  [NOT_A_NUMBER, Number.NaN],
-]);
-
 /** Null where there is none. */
-export function numberAt({ exact, levels, low, high }: Numbers, at: number): number | null {
-  if (exact !== null) return exact[at] ?? null;
-  const level = levels[at] ?? NOT_THERE;
-  if (level === NOT_THERE) return null;
-  return SPECIAL.get(level) ?? low + (level / LEVELS) * (high - low);
+export function numberAt(numbers: Numbers, at: number): number | null {
+  return numbers.exact === null ? valueOf(numbers, at) : (numbers.exact[at] ?? null);
 }
 
 // --- The source of a page that is one file and shows an expression: all of it is in the lesson, and nothing

@@ -1,19 +1,18 @@
 /** What is analysed: which items with which labels, and which layers. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { rank, runId } from "../../data/network/moments";
 import * as net from "../../data/network/store";
 import { sentence, weightVariable } from "../../data/network/words";
 import { askOf } from "../../data/requests";
 import { param, setParams } from "../../data/route";
-import * as page from "../../data/store";
 import { useAsked } from "../../data/useAsked";
 import { CellTable, hundredths, likenessCell } from "../../plot/CellTable";
 import { ColourScale } from "../../plot/ColourScale";
 import { Pixels } from "../../plot/Pixels";
-import { askPicture, paintThumbnail, pictureLayer } from "../../stage3d/network/item-pictures";
+import { pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
 import { Select } from "../../ui/Select";
-import { readPalette, type Scale } from "../../ui/colour-scale";
+import type { Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { NetLikenessAnswer } from "../../wire";
 import { describe, goToItem, LeftOut, MetricChoice } from "./Figure";
@@ -184,17 +183,7 @@ export function ItemSection() {
 /** The picture of the item before stays until the next has come. */
 function ItemPicture({ all, place }: { all: Items; place: number }) {
   const layer = pictureLayer(net.scene.value?.layers ?? []);
-  const source = page.source.value;
-  const [step, item] = [all.steps[place]!, all.items[place]!];
-  const isWanted = layer !== null && source !== null;
-  const key = JSON.stringify([runId.value, rank.value, step, item, layer?.name]);
-  const { value } = useAsked(
-    isWanted
-      ? { key, version: "", ask: () => askPicture(source, { runId: runId.peek(), rank: rank.peek(), step, item, layer }) }
-      : null,
-  );
-  const tick = page.themeTick.value;
-  const picture = useMemo(() => (layer === null || value === null ? null : paintThumbnail(layer.grid, value, readPalette("seq"))), [value, tick]);
+  const picture = useItemPicture(layer, all.steps[place]!, all.items[place]!);
   return picture === null ? null : <Pixels picture={picture} role="img" aria-label={`${describe(all, place)}, as ${layer?.name ?? "the input"} received it`} />;
 }
 

@@ -27,7 +27,7 @@ beforeEach(() => {
   source.say(runsAnswer([runWith({ id: "a" })]));
   route.value = readRoute("#netview?run=a");
   state.forget();
-  state.known.value = { runId: "a", rank: 0, source: "netview", numItems: 2, ranks: [0], note: "" };
+  state.known.value = { runId: "a", rank: 0, source: "netview", num_items: 2, ranks: [0], note: "" };
   store.scene.value = { layers: ["in", "mid", "out"].map((name) => layerWith(name)), connections: [] };
   store.isolated.value = null;
   store.variable.value = "Act";

@@ -1,6 +1,7 @@
 /** The network of the run that is written now, in three dimensions, at its newest moment. */
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { groupBy } from "../../../data/collections";
 import { control } from "../../../data/control";
 import { formatCount, formatValue } from "../../../data/format";
 import { followNet } from "../../../data/network/feeds";
@@ -8,14 +9,14 @@ import { countersNow, givenRun, runId, step } from "../../../data/network/moment
 import * as net from "../../../data/network/network-state";
 import { goToItem, isAwaited, isKnown, numItems, sceneFailure, tryAgain } from "../../../data/network/network-state";
 import * as view from "../../../data/network/store";
-import { counterText, grouped, sentence } from "../../../data/network/words";
+import { look } from "../../../data/network/value-ranges";
+import { counterText, sentence } from "../../../data/network/words";
 import { recall, remember } from "../../../data/remembered";
 import { addressOf } from "../../../data/route";
 import type { Source } from "../../../data/source";
 import * as page from "../../../data/store";
 import { themeTick } from "../../../data/store";
 import { NetStage } from "../../../stage3d/network/NetStage";
-import { NetTip } from "../../../stage3d/network/NetTip";
 import { StageNotes } from "../../../stage3d/network/StageNotes";
 import { cssRamp } from "../../../stage3d/network/colours";
 import { Blank, Busy, Failed } from "../../../ui/Blank";
@@ -63,7 +64,7 @@ function Drawing() {
     return (
       <>
         {/* One camera for all runs of a training. */}
-        <NetStage runKey={`control ${trainingName.value}`} tip={() => <NetTip />} isPart />
+        <NetStage runKey={`control ${trainingName.value}`} isPart />
         <StageNotes />
       </>
     );
@@ -102,7 +103,7 @@ function VariableSelect() {
       value={view.variable.value}
       onChange={(event) => chooseVariable(event.currentTarget.value)}
     >
-      {[...grouped(all, ({ group }) => group)].map(([group, variables]) => (
+      {[...groupBy(all, ({ group }) => group)].map(([group, variables]) => (
         <optgroup key={group} label={group}>
           {variables.map(({ name, about }) => (
             <option key={name} value={name} title={about}>
@@ -118,7 +119,7 @@ function VariableSelect() {
 // --- Under the network: of which moment it is, which item of the batch, and what the colours stand for.
 
 function MomentLine() {
-  const { min, max, map } = view.look.value;
+  const { min, max, map } = look.value;
   return (
     <div class={`moment-line fs-1 muted${numItems.value > 1 ? " batch" : ""}`}>
       <span class="clip" title={momentWords(true)}>
@@ -224,7 +225,8 @@ function startView(): void {
     view.hovered.value = null;
     view.hasRays.value = true;
     view.hasArrows.value = true;
-    view.look.value = { ...view.look.peek(), hasHeight: true, fading: 0 };
+    view.hasHeight.value = true;
+    view.fading.value = 0;
     net.isRaster.value = false;
   });
 }

@@ -40,10 +40,6 @@ export function clearChoice(): boolean {
   return true;
 }
 
-export function isolate(points: readonly number[] | null): void {
-  store.isolated.value = points;
-}
-
 /** Show only the points of one kind; together with others where it is added; all of them the second time. */
 export function isolateName(name: string, isAdded: boolean): void {
   const now = store.isolatedNames.peek();

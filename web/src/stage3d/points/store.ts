@@ -18,6 +18,10 @@ export const METHODS: readonly (readonly [Method, string])[] = [
   ["umap", "UMAP"],
 ];
 
+export function titleOf(method: Method): string {
+  return METHODS.find(([name]) => name === method)![1];
+}
+
 /** A series of embeddings of a run. */
 export interface EmbeddingPlace {
   readonly runId: string;

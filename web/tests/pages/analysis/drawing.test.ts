@@ -1,10 +1,10 @@
 /** Matrices, trees and plates: what stands where. */
 import { describe, expect, it } from "vitest";
-import { joinsOf, pathOf } from "../../../src/pages/analysis/AnalysisStage";
-import { axisOf } from "../../../src/pages/analysis/ComponentsView";
-import { pairsOf, sorted, usualScale } from "../../../src/pages/analysis/SimilarityView";
-import { itemName, type Items, labelOf, usualLabels } from "../../../src/pages/analysis/items";
-import { paintColours, paintKinds, paintPlate } from "../../../src/pages/analysis/plates";
+import { joinsOf, pathOf } from "../../../src/pages/analysis/ItemCharts";
+import { axisOf } from "../../../src/pages/analysis/ItemCharts";
+import { pairsOf, sorted, usualScale } from "../../../src/pages/analysis/Similarity";
+import { itemName, type Items, labelOf, usualLabels } from "../../../src/pages/analysis/network";
+import { paintColours, paintKinds, paintPlate } from "../../../src/pages/analysis/UnitViews";
 import { movedCell } from "../../../src/plot/Matrix";
 import { labelColour, labelShape, stretchesOf } from "../../../src/plot/labels";
 import { paintValue, type Palette } from "../../../src/ui/colour-scale";

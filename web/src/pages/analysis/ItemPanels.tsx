@@ -1,0 +1,176 @@
+/** Beside the pictures of a network: which items with which labels, which layers, and the item that is looked at. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { formatCount, formatNumberOf } from "../../data/format";
+import { rank, runId } from "../../data/network/moments";
+import * as net from "../../data/network/store";
+import { sentence, weightVariable } from "../../data/network/words";
+import { param, setParams } from "../../data/route";
+import * as page from "../../data/store";
+import { useAsked } from "../../data/useAsked";
+import { Pixels } from "../../plot/Pixels";
+import { askPicture, paintThumbnail, pictureLayer } from "../../stage3d/network/item-pictures";
+import { Select } from "../../ui/Select";
+import { readPalette } from "../../ui/colour-scale";
+import { Segments } from "../../ui/controls";
+import {
+  current,
+  describe,
+  fieldSource,
+  first,
+  goToItem,
+  items,
+  type Items,
+  layers,
+  layersWith,
+  metric,
+  most,
+  NO_LABELS,
+  order,
+  problem,
+  scope,
+  SCOPES,
+  second,
+  sight,
+  variable,
+} from "./network";
+
+export function ChoicePanel() {
+  const seen = sight.chosen;
+  const allLayers = [...layers.value].reverse().map(({ name, grid }) => [name, `${name} (${formatCount(grid.num_units)})`] as const);
+  return (
+    <>
+      <Part title="Items" remark={items.value !== null && formatNumberOf(items.value.steps.length, "item")}>
+        <Segments label="Items" words={SCOPES} chosen={scope.value} choose={(word) => setParams({ scope: word })} isWide />
+        <Choice name="Labels" value={labelsChosen()} set={(key) => setParams({ labels: key })} options={labelOptions()} />
+        <Choice name="Variable" value={variable.value} set={(name) => (net.variable.value = name)} options={variableOptions()} />
+        <Choice
+          name="At most"
+          value={String(most.chosen)}
+          set={(count) => most.choose(Number(count))}
+          options={most.words.map(([count, text]) => [String(count), text])}
+        />
+        <Notes />
+      </Part>
+      <Part title="Layers">
+        <Choice name="Layer" value={first.value?.name ?? ""} set={(name) => setParams({ one: name })} options={allLayers} />
+        <Choice name="Beside it" value={second.value?.name ?? ""} set={(name) => setParams({ two: name === "" ? null : name })} options={[["", "None"], ...allLayers]} />
+        {seen === "field" && (
+          <Choice name="Field over" value={fieldSource.value?.name ?? ""} set={(name) => setParams({ source: name })} options={sourceOptions()} />
+        )}
+      </Part>
+      {(seen === "similarity" || seen === "clusters") && (
+        <Part title="Likeness of items">
+          <Segments label="Metric" {...metric} isWide />
+          {seen === "similarity" && (
+            <>
+              <span class="muted fs-1">Sorted by</span>
+              <Segments label="Sorted by" {...order} isWide />
+            </>
+          )}
+        </Part>
+      )}
+    </>
+  );
+}
+
+function Part({ title, remark, children }: { title: string; remark?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <>
+      <div class={remark === undefined ? "panel-head rule-t" : "panel-head"}>
+        <h2>{title}</h2>
+        <span class="grow" />
+        <span class="muted fs-1">{remark}</span>
+      </div>
+      <div class="pad an-choices">{children}</div>
+    </>
+  );
+}
+
+type Options = readonly (readonly [value: string, title: string])[];
+
+function Choice({ name, ...rest }: { name: string; value: string; set: (value: string) => void; options: Options }) {
+  return (
+    <label class="an-choice">
+      <span>{name}</span>
+      <Select {...rest} />
+    </label>
+  );
+}
+
+function labelsChosen(): string {
+  return param("labels") || items.value?.choice.labels || NO_LABELS;
+}
+
+function labelOptions(): Options {
+  const offered = (items.value?.label_choices ?? []).map(({ key, name, about }) => [key, `${name} (${about})`] as const);
+  const named = param("labels");
+  const isMissing = named !== "" && named !== NO_LABELS && !offered.some(([key]) => key === named);
+  return [[NO_LABELS, "None"], ...offered, ...(isMissing ? ([[named, named.replace(/^\w+:/, "")]] as const) : [])];
+}
+
+function variableOptions(): Options {
+  return net.variables.value.filter(({ name }) => weightVariable(name) === null).map(({ name }) => [name, name]);
+}
+
+function sourceOptions(): Options {
+  return layersWith("Act").map(({ name, is_input }) => [name, is_input ? `${name} (input)` : name]);
+}
+
+function Notes() {
+  const note = items.value?.note ?? "";
+  if (problem.value !== "") {
+    return (
+      <p class="hint" role="alert">
+        {sentence(problem.value)}
+      </p>
+    );
+  }
+  if (items.value === null) return <i class="skeleton late" style={{ width: "140px", animationDelay: "400ms" }} />;
+  return note === "" ? null : <p class="muted fs-1">{sentence(note)}</p>;
+}
+
+// --- The item that was pointed at last: what the network received, and the way to it.
+
+export function ItemSection() {
+  const all = items.value;
+  const [last, setLast] = useState<number | null>(null);
+  const now = current.value;
+  useEffect(() => {
+    if (now !== null) setLast(now);
+  }, [now]);
+  const place = now ?? last;
+  if (all === null || place === null || place >= all.steps.length) return null;
+  return (
+    <section class="rule-t" aria-label="Item">
+      <div class="panel-head">
+        <h2>Item</h2>
+        <span class="grow" />
+        <button class="btn quiet sm" onClick={() => goToItem(all, place)}>
+          Show in network
+        </button>
+      </div>
+      <div class="pad an-item">
+        <ItemPicture all={all} place={place} />
+        <p>{describe(all, place)}</p>
+      </div>
+    </section>
+  );
+}
+
+/** The picture of the item before stays until the next has come. */
+function ItemPicture({ all, place }: { all: Items; place: number }) {
+  const layer = pictureLayer(net.scene.value?.layers ?? []);
+  const source = page.source.value;
+  const [step, item] = [all.steps[place]!, all.items[place]!];
+  const isWanted = layer !== null && source !== null;
+  const key = JSON.stringify([runId.value, rank.value, step, item, layer?.name]);
+  const { value } = useAsked(
+    isWanted
+      ? { key, version: "", ask: () => askPicture(source, { runId: runId.peek(), rank: rank.peek(), step, item, layer }) }
+      : null,
+  );
+  const tick = page.themeTick.value;
+  const picture = useMemo(() => (layer === null || value === null ? null : paintThumbnail(layer.grid, value, readPalette("seq"))), [value, tick]);
+  return picture === null ? null : <Pixels picture={picture} role="img" aria-label={`${describe(all, place)}, as ${layer?.name ?? "the input"} received it`} />;
+}

@@ -16,17 +16,20 @@ export type LearnNodeKind = "input" | "parameter" | "constant" | "op";
 
 export type LearnForm = "seed" | "elementwise" | "matrix" | "moved" | "general";
 
-/** Which passes are there now? */
-export interface PassesQuestion {
-  type: "passes";
+/** Something that a page asks. The number is the page's own choice. */
+export interface AnyQuestion {
   id: number;
 }
 
+/** Which passes are there now? */
+export interface PassesQuestion extends AnyQuestion {
+  type: "passes";
+}
+
 /** A pass but for its tensors, please. */
-export interface DocumentQuestion {
+export interface DocumentQuestion extends AnyQuestion {
   type: "open";
   pass_id: string;
-  id: number;
 }
 
 /** Which values: item, then tiles, rows and columns as first, step and count. */
@@ -43,42 +46,37 @@ export interface Window {
 }
 
 /** A tensor of a pass: its figures and a window of its values. Without a window, the server chooses. */
-export interface TensorQuestion {
+export interface TensorQuestion extends AnyQuestion {
   type: "tensor";
   pass_id: string;
   kind: TensorKind;
   /** of an op, or of a parameter */
   index: number;
   window: Window | null;
-  id: number;
 }
 
 /** One figure of every op, such as its share of zeros. */
-export interface FiguresQuestion {
+export interface FiguresQuestion extends AnyQuestion {
   type: "figures";
   pass_id: string;
   name: string;
-  id: number;
 }
 
 /** Which runs are there? Followed. */
-export interface RunsQuestion {
+export interface RunsQuestion extends AnyQuestion {
   type: "runs";
-  id: number;
 }
 
 /** No more answers to that question. This one has none. */
-export interface StopQuestion {
+export interface StopQuestion extends AnyQuestion {
   type: "stop";
   which: number;
-  id: number;
 }
 
 /** Which series do these runs have? Followed. */
-export interface IndexQuestion {
+export interface IndexQuestion extends AnyQuestion {
   type: "index";
   run_ids: string[];
-  id: number;
 }
 
 /** A scalar of a run. */
@@ -93,7 +91,7 @@ Where there are more points than buckets, they come as so many buckets, of equal
 on either side of the window come too, so that lines run on to its edge. New points come one by one,
 whatever the window; where they would become too many, or go back on the axis, the series comes anew. A
 series that was taken back comes anew with nothing in it. There may be several answers at first. */
-export interface SeriesQuestion {
+export interface SeriesQuestion extends AnyQuestion {
   type: "series";
   wanted: SeriesWanted[];
   /** relative: seconds since the run began */
@@ -101,65 +99,57 @@ export interface SeriesQuestion {
   low: number | null;
   high: number | null;
   num_buckets: number;
-  id: number;
+}
+
+/** About one run. */
+export interface RunQuestion extends AnyQuestion {
+  run_id: string;
 }
 
 /** Records of a series without their bytes: all, or so many, evenly chosen, with first and last. */
-export interface RecordsQuestion {
+export interface RecordsQuestion extends RunQuestion {
   type: "records";
-  run_id: string;
   kind: RecordKind;
   name: string;
   most: number;
-  id: number;
 }
 
 /** The charts that a run asks for, by the name of its layout. */
-export interface LayoutQuestion {
+export interface LayoutQuestion extends RunQuestion {
   type: "layout";
-  run_id: string;
   name: string;
-  id: number;
 }
 
 /** A record with its bytes. */
-export interface RecordQuestion {
+export interface RecordQuestion extends RunQuestion {
   type: "record";
-  run_id: string;
   record: string;
-  id: number;
 }
 
 /** A tensor of a run: its figures and a window of its values, as of a tensor of a pass. */
-export interface RunTensorQuestion {
+export interface RunTensorQuestion extends RunQuestion {
   type: "run_tensor";
-  run_id: string;
   record: string;
   window: Window | null;
-  id: number;
 }
 
 /** Histograms of a series over time, on common bins. Of a tensor's series, too. */
-export interface HistogramsQuestion {
+export interface HistogramsQuestion extends RunQuestion {
   type: "histograms";
-  run_id: string;
   kind: "histogram" | "tensor";
   name: string;
   num_steps: number;
   num_bins: number;
-  id: number;
 }
 
 /** The hyperparameters of all runs that have some. */
-export interface HparamsQuestion {
+export interface HparamsQuestion extends AnyQuestion {
   type: "hparams";
-  id: number;
 }
 
 /** An embedding in fewer dimensions: two or three, of PCA up to ten. Followed, for the progress. */
-export interface ReduceQuestion {
+export interface ReduceQuestion extends RunQuestion {
   type: "reduce";
-  run_id: string;
   record: string;
   method: "pca" | "tsne" | "umap";
   num_dims: number;
@@ -168,23 +158,20 @@ export interface ReduceQuestion {
   metric: "cosine" | "euclidean";
   /** PCA: another embedding, on whose axes these points are placed */
   axes_of: string;
-  id: number;
 }
 
 /** The figures of an op over all passes of its run. */
-export interface OpSeriesQuestion {
+export interface OpSeriesQuestion extends AnyQuestion {
   type: "op_series";
   pass_id: string;
   op: number;
-  id: number;
 }
 
 /** One figure of all rows that were watched, over steps, for a heat map. Followed: comes anew as it grows.
 
 Where there are more steps than buckets, they come as so many buckets. */
-export interface WatchedQuestion {
+export interface WatchedQuestion extends RunQuestion {
   type: "watched";
-  run_id: string;
   rank: number;
   /** mean, std, norm… */
   column: string;
@@ -192,73 +179,60 @@ export interface WatchedQuestion {
   low: number | null;
   high: number | null;
   num_buckets: number;
-  id: number;
 }
 
 /** All figures of one row over steps. Followed: comes anew as it grows. */
-export interface WatchedRowQuestion {
+export interface WatchedRowQuestion extends RunQuestion {
   type: "watched_row";
-  run_id: string;
   rank: number;
   row: string;
   low: number | null;
   high: number | null;
   num_buckets: number;
-  id: number;
 }
 
 /** Alarms and gaps of runs. Followed: the first answer is whole, later ones bring what is new. */
-export interface EventsQuestion {
+export interface EventsQuestion extends AnyQuestion {
   type: "events";
   run_ids: string[];
-  id: number;
+}
+
+/** About the network of a run, as one of its ranks wrote it. */
+export interface NetQuestion extends RunQuestion {
+  rank: number;
 }
 
 /** The network of a run: layers, variables, connections. Followed: comes anew where it has changed. */
-export interface NetSceneQuestion {
+export interface NetSceneQuestion extends NetQuestion {
   type: "net_scene";
-  run_id: string;
-  rank: number;
-  id: number;
 }
 
 /** The moments of which there are values. Followed: later answers bring new ones, or all anew. */
-export interface NetMomentsQuestion {
+export interface NetMomentsQuestion extends NetQuestion {
   type: "net_moments";
-  run_id: string;
-  rank: number;
-  id: number;
 }
 
 /** One variable of some layers at a moment: of each the last record up to then. */
-export interface NetValuesQuestion {
+export interface NetValuesQuestion extends NetQuestion {
   type: "net_values";
-  run_id: string;
-  rank: number;
   step: number;
   variable: string;
   item: number;
   layers: string[];
-  id: number;
 }
 
 /** All variables of one unit at a moment, exactly. */
-export interface NetUnitQuestion {
+export interface NetUnitQuestion extends NetQuestion {
   type: "net_unit";
-  run_id: string;
-  rank: number;
   step: number;
   layer: string;
   unit: number;
   item: number;
-  id: number;
 }
 
 /** All variables of one unit over time; where there are more moments than that, some of them. */
-export interface NetUnitSeriesQuestion {
+export interface NetUnitSeriesQuestion extends NetQuestion {
   type: "net_unit_series";
-  run_id: string;
-  rank: number;
   layer: string;
   unit: number;
   item: number;
@@ -266,28 +240,22 @@ export interface NetUnitSeriesQuestion {
   low: number | null;
   high: number | null;
   most: number;
-  id: number;
 }
 
 /** One variable of some layers over time, a column for each moment up to this one, the last ones. */
-export interface NetRasterQuestion {
+export interface NetRasterQuestion extends NetQuestion {
   type: "net_raster";
-  run_id: string;
-  rank: number;
   /** the last */
   step: number;
   variable: string;
   item: number;
   layers: string[];
   num_moments: number;
-  id: number;
 }
 
 /** The weights of one unit at a moment, laid on the units of the layers at their other end. */
-export interface NetWeightsQuestion {
+export interface NetWeightsQuestion extends NetQuestion {
   type: "net_weights";
-  run_id: string;
-  rank: number;
   step: number;
   layer: string;
   unit: number;
@@ -296,7 +264,6 @@ export interface NetWeightsQuestion {
   direction: "received" | "sent";
   /** Wt, or what goes with it: Grad, Delta, exp_avg… */
   variable: string;
-  id: number;
 }
 
 /** Which items, and what of each layer is taken as its response to them.
@@ -314,75 +281,53 @@ export interface NetItemChoice {
   labels: string;
 }
 
-/** The items of a choice, their labels, and which labels there are to choose from. */
-export interface NetItemsQuestion {
-  type: "net_items";
-  run_id: string;
-  rank: number;
+/** About what layers responded to some items. */
+export interface NetAnalysisQuestion extends NetQuestion {
   choice: NetItemChoice;
-  id: number;
+}
+
+/** The items of a choice, their labels, and which labels there are to choose from. */
+export interface NetItemsQuestion extends NetAnalysisQuestion {
+  type: "net_items";
 }
 
 /** How alike a layer sees the items, and the tree of clusters that comes of it. */
-export interface NetSimilarityQuestion {
+export interface NetSimilarityQuestion extends NetAnalysisQuestion {
   type: "net_similarity";
-  run_id: string;
-  rank: number;
-  choice: NetItemChoice;
   layer: string;
   metric: "correlation" | "cosine" | "euclidean";
-  id: number;
 }
 
 /** How alike layers see the items: the rank correlation of their similarities, of each pair of layers. */
-export interface NetLikenessQuestion {
+export interface NetLikenessQuestion extends NetAnalysisQuestion {
   type: "net_likeness";
-  run_id: string;
-  rank: number;
-  choice: NetItemChoice;
   layers: string[];
   metric: "correlation" | "cosine" | "euclidean";
-  id: number;
 }
 
 /** Where items lie in the directions in which the responses of a layer vary most. */
-export interface NetComponentsQuestion {
+export interface NetComponentsQuestion extends NetAnalysisQuestion {
   type: "net_components";
-  run_id: string;
-  rank: number;
-  choice: NetItemChoice;
   layer: string;
   num_components: number;
-  id: number;
 }
 
 /** What all units of a layer respond to most, and how selective they are. */
-export interface NetTuningQuestion {
+export interface NetTuningQuestion extends NetAnalysisQuestion {
   type: "net_tuning";
-  run_id: string;
-  rank: number;
-  choice: NetItemChoice;
   layer: string;
-  id: number;
 }
 
 /** What one unit responds to each item, and on average to each label. */
-export interface NetUnitTuningQuestion {
+export interface NetUnitTuningQuestion extends NetAnalysisQuestion {
   type: "net_unit_tuning";
-  run_id: string;
-  rank: number;
-  choice: NetItemChoice;
   layer: string;
   unit: number;
-  id: number;
 }
 
 /** The mean of another layer over items, each counted by how much a unit responds to it. */
-export interface NetFieldQuestion {
+export interface NetFieldQuestion extends NetAnalysisQuestion {
   type: "net_field";
-  run_id: string;
-  rank: number;
-  choice: NetItemChoice;
   layer: string;
   unit: number;
   source: string;
@@ -390,60 +335,52 @@ export interface NetFieldQuestion {
   above: "mean" | "zero";
   /** what is particular to the unit: without the plain mean over all items */
   minus_mean: boolean;
-  id: number;
 }
 
 /** The rows of a table over some runs, in their order. Followed: later answers bring what is new.
 
 With `only_last`, of each run the rows that were logged last, together. */
-export interface TableQuestion {
+export interface TableQuestion extends AnyQuestion {
   type: "table";
   run_ids: string[];
   name: string;
   only_last: boolean;
-  id: number;
 }
 
 /** The tensors of one column in some rows of a record. */
-export interface TableCellsQuestion {
+export interface TableCellsQuestion extends RunQuestion {
   type: "table_cells";
-  run_id: string;
   record: string;
   column: string;
   first_row: number;
   num_rows: number;
-  id: number;
 }
 
 /** What the columns of numbers come to in rows with equal cells in the columns `by`. */
-export interface TableStatisticsQuestion {
+export interface TableStatisticsQuestion extends AnyQuestion {
   type: "table_statistics";
   run_ids: string[];
   name: string;
   by: string[];
-  id: number;
 }
 
 /** The whole table as CSV, tensors cell by cell: `Output[0]`, `Output[1]`… */
-export interface TableTextQuestion {
+export interface TableTextQuestion extends AnyQuestion {
   type: "table_text";
   run_ids: string[];
   name: string;
   only_last: boolean;
-  id: number;
 }
 
 /** Which trainings can be controlled, and how do they go? Followed. */
-export interface ControlsQuestion {
+export interface ControlsQuestion extends AnyQuestion {
   type: "controls";
-  id: number;
 }
 
 /** All about one of them. Followed: each answer is whole. The first question brings it to life. */
-export interface ControlQuestion {
+export interface ControlQuestion extends AnyQuestion {
   type: "control";
   control_id: string;
-  id: number;
 }
 
 /** Begin anew, with these parameters over those of the code. */
@@ -493,145 +430,124 @@ export interface Abort {
 }
 
 /** Do that, please. Answered when it was passed on, or refused; other answers tell what comes of it. */
-export interface ControlDoQuestion {
+export interface ControlDoQuestion extends AnyQuestion {
   type: "control_do";
   control_id: string;
   action: Init | RunOn | Step | Stop | TestItem | TestAll | SetLive | Abort;
-  id: number;
 }
 
 /** Which examples and exercises are there, and how far has the student come? */
-export interface LessonsQuestion {
+export interface LessonsQuestion extends AnyQuestion {
   type: "lessons";
-  id: number;
 }
 
 /** Take this apart, please. It is read, never run as a program. */
-export interface LessonQuestion {
+export interface LessonQuestion extends AnyQuestion {
   type: "lesson";
   source: string;
-  id: number;
 }
 
 /** What do torch and differences say of its gradients? */
-export interface LessonChecksQuestion {
+export interface LessonChecksQuestion extends AnyQuestion {
   type: "lesson_checks";
   source: string;
-  id: number;
 }
 
 /** Is that right? Answers by symbol; what is right is remembered. */
-export interface ExerciseQuestion {
+export interface ExerciseQuestion extends AnyQuestion {
   type: "exercise";
   exercise_id: string;
   answers: Record<string, string>;
-  id: number;
 }
 
 /** Forget what was solved. Answered with all exercises, as after `lessons`. */
-export interface ProgressResetQuestion {
+export interface ProgressResetQuestion extends AnyQuestion {
   type: "progress_reset";
-  id: number;
 }
 
 /** Which sets of features are there? Followed: comes anew when something changes. */
-export interface FeatureSetsQuestion {
+export interface FeatureSetsQuestion extends AnyQuestion {
   type: "feature_sets";
-  id: number;
+}
+
+/** About one set. */
+export interface FeatureQuestion extends AnyQuestion {
+  set_id: string;
 }
 
 /** All about one set but its values. Followed: comes anew while it grows. */
-export interface FeatureSetQuestion {
+export interface FeatureSetQuestion extends FeatureQuestion {
   type: "feature_set";
-  set_id: string;
-  id: number;
+}
+
+/** About one of its layers. */
+export interface FeatureLayerQuestion extends FeatureQuestion {
+  layer: number;
 }
 
 /** How alike samples are to a layer. Followed, for the progress. */
-export interface FeatureSimilarityQuestion {
+export interface FeatureSimilarityQuestion extends FeatureLayerQuestion {
   type: "feature_similarity";
-  set_id: string;
-  layer: number;
   metric: "correlation" | "cosine" | "euclidean";
   /** samples */
   most: number;
-  id: number;
 }
 
 /** How alike layers are to one another. Followed, for the progress. */
-export interface FeatureLayersQuestion {
+export interface FeatureLayersQuestion extends FeatureQuestion {
   type: "feature_layers";
-  set_id: string;
   layers: number[];
   method: "cka" | "rsa";
   /** of RSA */
   metric: "correlation" | "cosine" | "euclidean";
   /** samples */
   most: number;
-  id: number;
 }
 
 /** How well labels can be read from layers. Followed: an answer for each layer, as it is done. */
-export interface FeatureProbesQuestion {
+export interface FeatureProbesQuestion extends FeatureQuestion {
   type: "feature_probes";
-  set_id: string;
   layers: number[];
   kind: "auto" | "logistic" | "ridge";
   folds: number;
   /** samples */
   most: number;
-  id: number;
 }
 
 /** Samples as points for the projector. Followed, for the progress. */
-export interface FeaturePointsQuestion {
+export interface FeaturePointsQuestion extends FeatureLayerQuestion {
   type: "feature_points";
-  set_id: string;
-  layer: number;
   most: number;
-  id: number;
 }
 
 /** These points in fewer dimensions. Followed, for the progress; answered as `reduce` is. */
-export interface FeatureReduceQuestion {
+export interface FeatureReduceQuestion extends FeatureLayerQuestion {
   type: "feature_reduce";
-  set_id: string;
-  layer: number;
   most: number;
   method: "pca" | "tsne" | "umap";
   num_dims: number;
   neighbours: number;
   metric: "cosine" | "euclidean";
-  id: number;
 }
 
 /** Values of a layer: some samples, sorted by label, by some units, both evenly chosen. */
-export interface FeatureMapQuestion {
+export interface FeatureMapQuestion extends FeatureLayerQuestion {
   type: "feature_map";
-  set_id: string;
-  layer: number;
   num_rows: number;
   num_columns: number;
-  id: number;
 }
 
 /** The values of one unit, of the same samples as in the map. */
-export interface FeatureUnitQuestion {
+export interface FeatureUnitQuestion extends FeatureLayerQuestion {
   type: "feature_unit";
-  set_id: string;
-  layer: number;
   num_rows: number;
   unit: number;
-  id: number;
 }
 
 /** All values of a layer for one sample; where they are many, some of them, evenly chosen. */
-export interface FeatureSampleQuestion {
+export interface FeatureSampleQuestion extends FeatureLayerQuestion {
   type: "feature_sample";
-  set_id: string;
-  layer: number;
   sample: number;
-  id: number;
 }
 
 /** A pass that can be opened. The id stays the same for as long as the pass does. */
@@ -657,18 +573,26 @@ export interface Hello {
   passes: PassListing[];
 }
 
-/** The passes that are there now. */
-export interface PassesAnswer {
-  type: "passes";
+/** What the server says to a question, with the number of that question. */
+export interface AnyAnswer {
   id: number;
+}
+
+/** The passes that are there now. */
+export interface PassesAnswer extends AnyAnswer {
+  type: "passes";
   passes: PassListing[];
+}
+
+/** A part of a document: a JSON object. */
+export interface Entry {
 }
 
 /** One tensor that an op was given: which op made it, and which argument it was. */
 export type Link = [op: number, argument: string];
 
 /** One output of one operation. Its place in the list is its index, in the order they ran. */
-export interface OpEntry {
+export interface OpEntry extends Entry {
   /** `relu_1_2`, with its pass where the layer ran more than once: `relu_1_2:3` */
   label: string;
   layer: number;
@@ -706,7 +630,7 @@ export interface OpEntry {
 }
 
 /** One call of a module, or of a torch function that was opened up. The first is the model itself. */
-export interface ScopeEntry {
+export interface ScopeEntry extends Entry {
   /** stands before it; -1 for the model */
   parent: number;
   /** null for a function */
@@ -726,7 +650,7 @@ export interface ScopeEntry {
 }
 
 /** A parameter that some op used. */
-export interface ParamEntry {
+export interface ParamEntry extends Entry {
   address: string;
   shape: number[];
   dtype: string;
@@ -737,7 +661,7 @@ export interface ParamEntry {
 }
 
 /** A line of source, with a few around it where the file could be read. */
-export interface SourceEntry {
+export interface SourceEntry extends Entry {
   file: string;
   line: number;
   function: string;
@@ -748,7 +672,7 @@ export interface SourceEntry {
 }
 
 /** A value of a tensor that Python asked for, and the ops that followed. */
-export interface BranchEntry {
+export interface BranchEntry extends Entry {
   /** -1 where it was a parameter */
   op: number;
   value: string;
@@ -759,7 +683,7 @@ export interface BranchEntry {
 }
 
 /** A whole pass but for its tensors. */
-export interface PassDocument {
+export interface PassDocument extends Entry {
   version: number;
   model_name: string;
   elapsed_seconds: number;
@@ -782,16 +706,14 @@ export interface PassDocument {
 }
 
 /** A pass but for its tensors. */
-export interface DocumentAnswer {
+export interface DocumentAnswer extends AnyAnswer {
   type: "document";
-  id: number;
   document: PassDocument;
 }
 
 /** One figure of every op, in their order; null where it is not known. */
-export interface FiguresAnswer {
+export interface FiguresAnswer extends AnyAnswer {
   type: "figures";
-  id: number;
   name: string;
   values: (number | null)[];
 }
@@ -820,16 +742,14 @@ export interface TensorView {
 }
 
 /** The head of a binary frame; the values follow it. */
-export interface TensorAnswer {
+export interface TensorAnswer extends AnyAnswer {
   type: "tensor";
-  id: number;
   view: TensorView;
 }
 
 /** Why there is no answer, in a sentence for people. The id is -1 where the question could not be read. */
-export interface Refusal {
+export interface Refusal extends AnyAnswer {
   type: "refusal";
-  id: number;
   message: string;
 }
 
@@ -873,9 +793,8 @@ export interface RunListing {
 }
 
 /** Runs that are new or have changed, and the ids of those that are gone. */
-export interface RunsAnswer {
+export interface RunsAnswer extends AnyAnswer {
   type: "runs";
-  id: number;
   /** for people */
   folder: string;
   /** the first answer */
@@ -908,9 +827,8 @@ export interface RunIndex {
 }
 
 /** The series of runs. A run that is not there has no index. */
-export interface IndexAnswer {
+export interface IndexAnswer extends AnyAnswer {
   type: "index";
-  id: number;
   runs: RunIndex[];
 }
 
@@ -933,14 +851,17 @@ export interface SeriesBlock {
 }
 
 /** The head of a binary frame. Series that are not there have no block. */
-export interface SeriesAnswer {
+export interface SeriesAnswer extends AnyAnswer {
   type: "series";
-  id: number;
   blocks: SeriesBlock[];
 }
 
+/** What a record is, but for its bytes. */
+export interface Head extends Entry {
+}
+
 /** Bytes: the elements, row by row, little-endian. The figures are of the finite values. */
-export interface TensorHead {
+export interface TensorHead extends Head {
   kind: "tensor";
   shape: number[];
   /** torch's name without `torch.`: float32, bfloat16, int64, bool, complex64 */
@@ -960,7 +881,7 @@ export interface TensorHead {
 }
 
 /** Bytes: num_bins + 1 edges, rising, then num_bins counts, all float64. The rest is of the values. */
-export interface HistogramHead {
+export interface HistogramHead extends Head {
   kind: "histogram";
   num_bins: number;
   /** of values */
@@ -976,7 +897,7 @@ export interface HistogramHead {
 }
 
 /** Bytes: the picture, as PNG where we encoded it. */
-export interface ImageHead {
+export interface ImageHead extends Head {
   kind: "image";
   width: number;
   height: number;
@@ -989,7 +910,7 @@ export interface ImageHead {
 }
 
 /** Bytes: the frames one after the other, a PNG each. */
-export interface VideoHead {
+export interface VideoHead extends Head {
   kind: "video";
   width: number;
   height: number;
@@ -998,7 +919,7 @@ export interface VideoHead {
 }
 
 /** Bytes: a WAV file. */
-export interface AudioHead {
+export interface AudioHead extends Head {
   kind: "audio";
   sample_rate: number;
   num_frames: number;
@@ -1008,7 +929,7 @@ export interface AudioHead {
 }
 
 /** Bytes: UTF-8. */
-export interface TextHead {
+export interface TextHead extends Head {
   kind: "text";
   num_characters: number;
 }
@@ -1016,7 +937,7 @@ export interface TextHead {
 /** Bytes: points as float32, row by row; labels as JSON, a list for each column; a sprite sheet as PNG.
 
 In the sheet the pictures of the points stand in rows of `sprites_per_row`, all of one size. */
-export interface EmbeddingHead {
+export interface EmbeddingHead extends Head {
   kind: "embedding";
   num_points: number;
   num_dims: number;
@@ -1035,13 +956,13 @@ export interface EmbeddingHead {
 /** Bytes: true and false positives, true and false negatives, precision and recall, in rows of float64.
 
 A row has a number for each threshold, which rise evenly from 0 to 1. */
-export interface PrCurveHead {
+export interface PrCurveHead extends Head {
   kind: "pr_curve";
   num_thresholds: number;
 }
 
 /** Bytes: counts as float64, a row for each true class, a column for each that was said. */
-export interface ConfusionHead {
+export interface ConfusionHead extends Head {
   kind: "confusion";
   labels: string[];
 }
@@ -1050,7 +971,7 @@ export interface ConfusionHead {
 
 The document is stored once for all passes of the same structure, with the times of the first of them. NaN
 stands for what is not known. */
-export interface PassHead {
+export interface PassHead extends Head {
   kind: "pass";
   /** by its hash */
   document: string;
@@ -1062,15 +983,19 @@ export interface PassHead {
   random_seed: number | null;
 }
 
+/** A record without bytes. */
+export interface _HeadAlone extends Head {
+}
+
 /** No bytes. Later records of a run add to earlier ones. */
-export interface HparamsHead {
+export interface HparamsHead extends _HeadAlone {
   kind: "hparams";
   hparams: Record<string, number | boolean | string | null>;
   metrics: Record<string, number | null>;
 }
 
 /** A chart that somebody asked for: lines of these names, or a margin of value, lower and upper. */
-export interface LayoutChart {
+export interface LayoutChart extends Entry {
   title: string;
   form: "lines" | "margin";
   /** regular expressions for lines, names for a margin */
@@ -1078,19 +1003,19 @@ export interface LayoutChart {
 }
 
 /** Charts under one heading. */
-export interface LayoutGroup {
+export interface LayoutGroup extends Entry {
   title: string;
   charts: LayoutChart[];
 }
 
 /** No bytes. The last one holds. */
-export interface LayoutHead {
+export interface LayoutHead extends _HeadAlone {
   kind: "layout";
   groups: LayoutGroup[];
 }
 
 /** What is watched. Bytes: JSON, a list of WatchedRow. The last one with a digest holds. */
-export interface WatchHead {
+export interface WatchHead extends Head {
   kind: "watch";
   /** of the rows; statistics name their rows by it */
   digest: string;
@@ -1107,7 +1032,7 @@ export interface WatchHead {
 
 These stand as [column][row][step], NaN where something was not seen or has no meaning. `stride` says that
 only every so many-th watched step is left, where old ones were thinned. */
-export interface StatisticsHead {
+export interface StatisticsHead extends Head {
   kind: "statistics";
   digest: string;
   num_columns: number;
@@ -1120,7 +1045,7 @@ export interface StatisticsHead {
 }
 
 /** Something that a person should look at. No bytes. The name of its series is the kind of alarm. */
-export interface AlarmHead {
+export interface AlarmHead extends _HeadAlone {
   kind: "alarm";
   layer: string;
   variable: string;
@@ -1130,7 +1055,7 @@ export interface AlarmHead {
 }
 
 /** Something that was to be observed, and was not. No bytes. */
-export interface GapHead {
+export interface GapHead extends _HeadAlone {
   kind: "gap";
   reason: "budget" | "error" | "full" | "killed";
   /** records that are missing, by name */
@@ -1141,21 +1066,21 @@ export interface GapHead {
 }
 
 /** The network as a NetView shows it. Bytes: JSON of a NetScene (see `netscene`). The last one holds. */
-export interface NetViewHead {
+export interface NetViewHead extends Head {
   kind: "netview";
   num_layers: number;
   num_units: number;
 }
 
 /** A moment at which the layers of a NetView were recorded. No bytes. */
-export interface MomentHead {
+export interface MomentHead extends Head {
   kind: "moment";
   /** as they are shown: epoch, trial, name */
   counters: Record<string, string>;
 }
 
 /** A column of a table. Cells of numbers are one number each, those of tensors all of one shape. */
-export interface TableColumn {
+export interface TableColumn extends Entry {
   name: string;
   form: "integer" | "number" | "tensor" | "text";
   num_bytes: number;
@@ -1169,7 +1094,7 @@ export interface TableColumn {
 
 Numbers are float64, NaN where a cell is empty, and whole numbers are int64; texts are a JSON list of
 strings; tensors are raw, little-endian, cell by cell. */
-export interface TableHead {
+export interface TableHead extends Head {
   kind: "table";
   num_rows: number;
   columns: TableColumn[];
@@ -1185,9 +1110,8 @@ export interface RecordListing {
 }
 
 /** Records of a series, in the order of their steps. */
-export interface RecordsAnswer {
+export interface RecordsAnswer extends AnyAnswer {
   type: "records";
-  id: number;
   /** how many there are */
   num_all: number;
   records: RecordListing[];
@@ -1211,23 +1135,20 @@ export interface ShownLayoutGroup {
 }
 
 /** The layout that holds, with nothing in it where there is none. */
-export interface LayoutAnswer {
+export interface LayoutAnswer extends AnyAnswer {
   type: "layout";
-  id: number;
   groups: ShownLayoutGroup[];
 }
 
 /** The head of a binary frame; the bytes of the record follow it. */
-export interface RecordAnswer {
+export interface RecordAnswer extends AnyAnswer {
   type: "record";
-  id: number;
   entry: RecordListing;
 }
 
 /** The head of a binary frame: counts as float64, a row for each step. */
-export interface HistogramsAnswer {
+export interface HistogramsAnswer extends AnyAnswer {
   type: "histograms";
-  id: number;
   steps: number[];
   times: number[];
   /** of the first bin */
@@ -1247,16 +1168,14 @@ export interface HparamsRow {
 }
 
 /** A row for each run that has hyperparameters. */
-export interface HparamsAnswer {
+export interface HparamsAnswer extends AnyAnswer {
   type: "hparams";
-  id: number;
   rows: HparamsRow[];
 }
 
 /** The head of a binary frame: coordinates as float32, a row for each point; none until it is done. */
-export interface ReductionAnswer {
+export interface ReductionAnswer extends AnyAnswer {
   type: "reduction";
-  id: number;
   /** from 0 to 1 */
   progress: number;
   is_done: boolean;
@@ -1268,9 +1187,8 @@ export interface ReductionAnswer {
 }
 
 /** The figures of an op, a row for each pass of the run; null where one is not known. */
-export interface OpSeriesAnswer {
+export interface OpSeriesAnswer extends AnyAnswer {
   type: "op_series";
-  id: number;
   steps: number[];
   times: number[];
   figures: string[];
@@ -1278,7 +1196,7 @@ export interface OpSeriesAnswer {
 }
 
 /** A tensor that is watched over a training. Its records have the same name. */
-export interface WatchedRow {
+export interface WatchedRow extends Entry {
   /** features.0.weight.Grad */
   name: string;
   /** features.0 */
@@ -1298,9 +1216,8 @@ export interface WatchedRow {
 The byte has the bits 1 where something was NaN in the tensor, 2 where something was infinite, and 4 where
 the figure is an estimate from a sample at some step. Of several steps in a bucket the mean holds; of the
 shares of NaN and infinities, the highest. */
-export interface WatchedAnswer {
+export interface WatchedAnswer extends AnyAnswer {
   type: "watched";
-  id: number;
   /** that were watched */
   ranks: number[];
   /** that there are */
@@ -1323,9 +1240,8 @@ export interface WatchedAnswer {
 /** The head of a binary frame: float32, [column][bucket], NaN where nothing is known, and a byte for each.
 
 The byte is 1 where the figure is an estimate from a sample at some step of the bucket. */
-export interface WatchedRowAnswer {
+export interface WatchedRowAnswer extends AnyAnswer {
   type: "watched_row";
-  id: number;
   /** null: there is none of this name */
   row: WatchedRow | null;
   columns: string[];
@@ -1372,9 +1288,8 @@ export interface GapListing {
 }
 
 /** Alarms and gaps, in the order in which they came. At most 10,000 of each. */
-export interface EventsAnswer {
+export interface EventsAnswer extends AnyAnswer {
   type: "events";
-  id: number;
   /** the first answer, or the run begins anew */
   is_all: boolean;
   alarms: AlarmListing[];
@@ -1385,7 +1300,7 @@ export interface EventsAnswer {
 
 Units are numbered as they stand in the tensor: tile by tile, in a tile row by row. The last cells may be
 empty. In a colour picture three maps lie on one tile: red, green and blue. */
-export interface Grid {
+export interface Grid extends Entry {
   num_units: number;
   tiles_across: number;
   tiles_down: number;
@@ -1398,7 +1313,7 @@ export interface Grid {
 }
 
 /** Where somebody wants a layer. All that is None is worked out. */
-export interface Place {
+export interface Place extends Entry {
   relation: "above" | "behind" | "below" | "infront" | "leftof" | "rightof" | null;
   /** the layer to which this one is in relation */
   other: string;
@@ -1408,7 +1323,7 @@ export interface Place {
 }
 
 /** A layer: a plate of units. */
-export interface NetLayer {
+export interface NetLayer extends Entry {
   name: string;
   /** the type of what computes it: Conv2d; empty where that is not known */
   module: string;
@@ -1426,7 +1341,7 @@ export interface NetLayer {
 }
 
 /** What one layer receives from another. The source gives its variable Act. */
-export interface Connection {
+export interface Connection extends Entry {
   source: string;
   target: string;
   form: "attention" | "conv" | "embedding" | "linear" | "other" | "transposed_conv";
@@ -1444,7 +1359,7 @@ export interface Connection {
 }
 
 /** Layers from the input to the output. */
-export interface NetScene {
+export interface NetScene extends Entry {
   layers: NetLayer[];
   connections: Connection[];
 }
@@ -1466,9 +1381,8 @@ export interface NetVariable {
 
 Variables of the group `Weights of unit` are those for which there are connections: `r.Wt`, `s.Wt`,
 `r.Grad`… ask for them with a NetWeightsQuestion. */
-export interface NetSceneAnswer {
+export interface NetSceneAnswer extends AnyAnswer {
   type: "net_scene";
-  id: number;
   scene: NetScene;
   variables: NetVariable[];
   /** where the network is known from */
@@ -1489,9 +1403,8 @@ export interface NetRange {
 }
 
 /** Moments in the order of their steps. Counters are texts, a column for each name: run, epoch, trial. */
-export interface NetMomentsAnswer {
+export interface NetMomentsAnswer extends AnyAnswer {
   type: "net_moments";
-  id: number;
   /** these take the place of what there was */
   is_all: boolean;
   steps: number[];
@@ -1518,17 +1431,15 @@ export interface NetBlock {
 }
 
 /** The head of a binary frame. */
-export interface NetValuesAnswer {
+export interface NetValuesAnswer extends AnyAnswer {
   type: "net_values";
-  id: number;
   step: number;
   blocks: NetBlock[];
 }
 
 /** Values as text where JSON has no number for them: NaN, Infinity, -Infinity. */
-export interface NetUnitAnswer {
+export interface NetUnitAnswer extends AnyAnswer {
   type: "net_unit";
-  id: number;
   /** by variable */
   values: Record<string, number | string>;
   /** of the records */
@@ -1536,18 +1447,16 @@ export interface NetUnitAnswer {
 }
 
 /** The head of a binary frame: for each variable its steps, then its values, all float64. */
-export interface NetUnitSeriesAnswer {
+export interface NetUnitSeriesAnswer extends AnyAnswer {
   type: "net_unit_series";
-  id: number;
   variables: string[];
   /** of each */
   counts: number[];
 }
 
 /** The head of a binary frame: of each block the levels stand as [moment][unit], on one scale. */
-export interface NetRasterAnswer {
+export interface NetRasterAnswer extends AnyAnswer {
   type: "net_raster";
-  id: number;
   /** of the moments */
   steps: number[];
   /** `num_units` is that of one moment */
@@ -1555,9 +1464,8 @@ export interface NetRasterAnswer {
 }
 
 /** The head of a binary frame. A block for each layer at the other end; the unit's own bias beside it. */
-export interface NetWeightsAnswer {
+export interface NetWeightsAnswer extends AnyAnswer {
   type: "net_weights";
-  id: number;
   blocks: NetBlock[];
   bias: number | null;
   /** that really connect */
@@ -1574,9 +1482,8 @@ export interface NetLabelChoice {
 }
 
 /** Of each item its moment, its place in the batch, and its label where there are labels. */
-export interface NetItemsAnswer {
+export interface NetItemsAnswer extends AnyAnswer {
   type: "net_items";
-  id: number;
   steps: number[];
   items: number[];
   /** each once, in their order */
@@ -1590,11 +1497,11 @@ export interface NetItemsAnswer {
   note: string;
 }
 
-/** Pairs of items with the same label against pairs with different ones. Null where there are none. */
-export interface NetContrast {
+/** Pairs with the same label against pairs with different ones. Null where there are none. */
+export interface Contrast {
   within: number | null;
   between: number | null;
-  /** how much more alike items of one label are */
+  /** how much more alike those of one label are */
   contrast: number | null;
 }
 
@@ -1602,9 +1509,8 @@ export interface NetContrast {
 
 A row of the tree joins two clusters: their numbers, their distance, and how many items are then in it.
 Numbers below that of `leaves` stand for leaves, the others for rows of the tree. */
-export interface NetSimilarityAnswer {
+export interface NetSimilarityAnswer extends AnyAnswer {
   type: "net_similarity";
-  id: number;
   /** the items of rows and columns */
   places: number[];
   /** the same items, sorted by label */
@@ -1614,29 +1520,27 @@ export interface NetSimilarityAnswer {
   /** these items as they stand below the tree */
   by_tree: number[];
   /** null without labels */
-  contrast: NetContrast | null;
+  contrast: Contrast | null;
   note: string;
 }
 
 /** One layer among others. */
 export interface NetLayerLikeness {
   layer: string;
-  contrast: NetContrast | null;
+  contrast: Contrast | null;
   /** why it is not among those that are compared; empty where it is */
   why: string;
 }
 
 /** The head of a binary frame: layers by layers as float32, NaN where it is not defined. */
-export interface NetLikenessAnswer {
+export interface NetLikenessAnswer extends AnyAnswer {
   type: "net_likeness";
-  id: number;
   layers: NetLayerLikeness[];
 }
 
 /** The head of a binary frame: of each of `places` its coordinates, as float32. */
-export interface NetComponentsAnswer {
+export interface NetComponentsAnswer extends AnyAnswer {
   type: "net_components";
-  id: number;
   places: number[];
   /** of the variance of all units, of each component */
   shares: number[];
@@ -1646,9 +1550,8 @@ export interface NetComponentsAnswer {
 /** The head of a binary frame, float32 of all units: the number of the best label, selectivity, d'.
 
 NaN where a unit has no best label, since it is the same to all. */
-export interface NetTuningAnswer {
+export interface NetTuningAnswer extends AnyAnswer {
   type: "net_tuning";
-  id: number;
   num_units: number;
   num_items: number;
   note: string;
@@ -1657,9 +1560,8 @@ export interface NetTuningAnswer {
 /** The head of a binary frame, float32: responses to `places`; of each label the mean and d'.
 
 Labels without an item among these have NaN. Without labels there are responses alone. */
-export interface NetUnitTuningAnswer {
+export interface NetUnitTuningAnswer extends AnyAnswer {
   type: "net_unit_tuning";
-  id: number;
   places: number[];
   /** items of each label */
   counts: number[];
@@ -1667,9 +1569,8 @@ export interface NetUnitTuningAnswer {
 }
 
 /** The head of a binary frame: float32 of all units of the source. NaN where the unit never responds. */
-export interface NetFieldAnswer {
+export interface NetFieldAnswer extends AnyAnswer {
   type: "net_field";
-  id: number;
   num_units: number;
   num_items: number;
   /** items that count */
@@ -1690,9 +1591,8 @@ export interface TableRows {
 }
 
 /** `is_all`: what was known before is void. A note says what is left out, and why. */
-export interface TableAnswer {
+export interface TableAnswer extends AnyAnswer {
   type: "table";
-  id: number;
   is_all: boolean;
   parts: TableRows[];
   note: string;
@@ -1701,9 +1601,8 @@ export interface TableAnswer {
 /** The head of a binary frame; the values follow as float32, row by row.
 
 The limits are of the finite values in all rows of the record; where it is large, of the rows asked for. */
-export interface TableCellsAnswer {
+export interface TableCellsAnswer extends AnyAnswer {
   type: "table_cells";
-  id: number;
   num_rows: number;
   /** of a cell */
   shape: number[];
@@ -1730,17 +1629,15 @@ export interface TableGroup {
 }
 
 /**  */
-export interface TableStatisticsAnswer {
+export interface TableStatisticsAnswer extends AnyAnswer {
   type: "table_statistics";
-  id: number;
   by: string[];
   groups: TableGroup[];
 }
 
 /**  */
-export interface TableTextAnswer {
+export interface TableTextAnswer extends AnyAnswer {
   type: "table_text";
-  id: number;
   text: string;
 }
 
@@ -1769,9 +1666,8 @@ export interface ControlListing {
 }
 
 /**  */
-export interface ControlsAnswer {
+export interface ControlsAnswer extends AnyAnswer {
   type: "controls";
-  id: number;
   controls: ControlListing[];
 }
 
@@ -1827,9 +1723,8 @@ export interface Fault {
 }
 
 /** How a training goes. Answers come at most some twenty times a second. */
-export interface ControlAnswer {
+export interface ControlAnswer extends AnyAnswer {
   type: "control";
-  id: number;
   listing: ControlListing;
   /** null until the process has said so for the first time */
   about: About | null;
@@ -1851,9 +1746,8 @@ export interface ControlAnswer {
 }
 
 /**  */
-export interface ControlDoneAnswer {
+export interface ControlDoneAnswer extends AnyAnswer {
   type: "control_done";
-  id: number;
 }
 
 /**  */
@@ -1894,9 +1788,8 @@ export interface Exercise {
 }
 
 /**  */
-export interface LessonsAnswer {
+export interface LessonsAnswer extends AnyAnswer {
   type: "lessons";
-  id: number;
   examples: Example[];
   exercises: Exercise[];
   /** what may be written in an expression, a line each */
@@ -2043,16 +1936,14 @@ export interface Lesson {
 }
 
 /**  */
-export interface LessonAnswer {
+export interface LessonAnswer extends AnyAnswer {
   type: "lesson";
-  id: number;
   lesson: Lesson;
 }
 
 /**  */
-export interface LessonChecksAnswer {
+export interface LessonChecksAnswer extends AnyAnswer {
   type: "lesson_checks";
-  id: number;
   checks: LearnCheck[];
 }
 
@@ -2068,9 +1959,8 @@ export interface Verdict {
 }
 
 /**  */
-export interface ExerciseAnswer {
+export interface ExerciseAnswer extends AnyAnswer {
   type: "exercise";
-  id: number;
   /** with what is known now */
   exercise: Exercise;
   verdicts: Verdict[];
@@ -2101,9 +1991,8 @@ export interface FeatureSetListing {
 }
 
 /** All sets, by name. */
-export interface FeatureSetsAnswer {
+export interface FeatureSetsAnswer extends AnyAnswer {
   type: "feature_sets";
-  id: number;
   sets: FeatureSetListing[];
 }
 
@@ -2127,9 +2016,8 @@ export interface FeatureLayer {
 }
 
 /** A set as it is now. Rows that are not extracted yet are in no picture and no analysis. */
-export interface FeatureSetAnswer {
+export interface FeatureSetAnswer extends AnyAnswer {
   type: "feature_set";
-  id: number;
   listing: FeatureSetListing;
   layers: FeatureLayer[];
   /** where there are more than can be shown */
@@ -2156,9 +2044,8 @@ export interface FeatureRows {
 }
 
 /** The head of a binary frame: float32, [row][column]. */
-export interface FeatureMapAnswer {
+export interface FeatureMapAnswer extends AnyAnswer {
   type: "feature_map";
-  id: number;
   rows: FeatureRows;
   /** in the columns */
   units: number[];
@@ -2171,18 +2058,16 @@ export interface FeatureMapAnswer {
 }
 
 /** The head of a binary frame: float32, one for each row. */
-export interface FeatureUnitAnswer {
+export interface FeatureUnitAnswer extends AnyAnswer {
   type: "feature_unit";
-  id: number;
   rows: FeatureRows;
   /** of the unit in the layer */
   place: number[];
 }
 
 /** The head of a binary frame: float32, in the order of the layer. */
-export interface FeatureSampleAnswer {
+export interface FeatureSampleAnswer extends AnyAnswer {
   type: "feature_sample";
-  id: number;
   sample: number;
   /** its id */
   name: string;
@@ -2200,31 +2085,23 @@ export interface FeatureSampleAnswer {
   num_bad: number;
 }
 
-/** Pairs of samples with the same label against pairs with different ones. */
-export interface FeatureContrast {
-  within: number | null;
-  between: number | null;
-  contrast: number | null;
+/** How far an analysis is. */
+export interface FeatureProgressAnswer extends AnyAnswer {
+  progress: number;
+  is_done: boolean;
+  note: string;
 }
 
 /** The head of a binary frame: float32, [row][row]; nothing until it is done. */
-export interface FeatureSimilarityAnswer {
+export interface FeatureSimilarityAnswer extends FeatureProgressAnswer {
   type: "feature_similarity";
-  id: number;
-  progress: number;
-  is_done: boolean;
-  note: string;
   rows: FeatureRows | null;
-  contrast: FeatureContrast | null;
+  contrast: Contrast | null;
 }
 
 /** The head of a binary frame: float32, [layer][layer], NaN where undefined; nothing until it is done. */
-export interface FeatureLayersAnswer {
+export interface FeatureLayersAnswer extends FeatureProgressAnswer {
   type: "feature_layers";
-  id: number;
-  progress: number;
-  is_done: boolean;
-  note: string;
   layers: number[];
   /** why a layer is not among them, by its name */
   left_out: Record<string, string>;
@@ -2252,24 +2129,16 @@ export interface FeatureProbe {
 }
 
 /** Layers that are new since the answer before. */
-export interface FeatureProbesAnswer {
+export interface FeatureProbesAnswer extends FeatureProgressAnswer {
   type: "feature_probes";
-  id: number;
-  progress: number;
-  is_done: boolean;
-  note: string;
   /** the layer that is being probed */
   at: number | null;
   probes: FeatureProbe[];
 }
 
 /** The head of a binary frame: as of an embedding of a run; nothing until it is done. */
-export interface FeaturePointsAnswer {
+export interface FeaturePointsAnswer extends FeatureProgressAnswer {
   type: "feature_points";
-  id: number;
-  progress: number;
-  is_done: boolean;
-  note: string;
   head: EmbeddingHead | null;
 }
 

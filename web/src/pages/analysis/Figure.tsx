@@ -14,7 +14,7 @@ import { Blank, Failed, ShareBar } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { Select } from "../../ui/Select";
 import { useSize } from "../../ui/useSize";
-import type { Grid, NetContrast } from "../../wire";
+import type { Contrast as LabelContrast, Grid } from "../../wire";
 import { type Choice, type chosenScale, table } from "./choice";
 import { type Followed, numDone } from "./features";
 import { current, describe, goToItem, items, type Items, type Look } from "./network";
@@ -251,7 +251,7 @@ export function TableCheck() {
 }
 
 /** Pairs with the same label against pairs with different ones. */
-export function Contrast({ of, hint, none }: { of: NetContrast | null; hint: string; none: string }) {
+export function Contrast({ of, hint, none }: { of: LabelContrast | null; hint: string; none: string }) {
   if (of === null) return <span class="muted fs-1">{none}</span>;
   const text = (value: number | null): string => (value === null ? "none" : formatValue(value, 3));
   return (

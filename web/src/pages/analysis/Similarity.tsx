@@ -13,7 +13,7 @@ import { NumberTable } from "../../plot/NumberTable";
 import { type Labelled, Legend } from "../../plot/labels";
 import { type Range, rangeOf, type Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
-import type { FeatureContrast, FeatureLayersAnswer, FeatureRows, NetLikenessAnswer, NetSimilarityAnswer } from "../../wire";
+import type { Contrast as LabelContrast, FeatureLayersAnswer, FeatureRows, NetLikenessAnswer, NetSimilarityAnswer } from "../../wire";
 import { Below, Contrast, CountChoice, Figure, LayerFigures, Link, ReadingLine, ScaleNote, TableCheck, WorkFigure } from "./Figure";
 import { chosenScale, type Metric, table } from "./choice";
 import * as features from "./features";
@@ -216,7 +216,7 @@ function pairText([first, second]: readonly Seen[], place: number | null, other:
 
 interface Similar extends Pairs {
   readonly rows: FeatureRows;
-  readonly contrast: FeatureContrast | null;
+  readonly contrast: LabelContrast | null;
   readonly note: string;
 }
 

@@ -70,7 +70,7 @@ export function reduceThere(source: Source): void {
 
 /** Call what it returns to stop. */
 function follow(source: Source, here: store.Loaded, method: store.Method, cancel: (() => void) | null): () => void {
-  const what = store.METHODS.find(([name]) => name === method)![1];
+  const what = store.titleOf(method);
   const key = keyOf(here, method);
   const [how, axesOf] = method === "pca" ? pcaOf(here) : [howOf(method), ""];
   const fail = (reason: string): void => {

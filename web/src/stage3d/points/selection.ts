@@ -108,19 +108,13 @@ export type Selections = ReadonlyMap<string, readonly number[]>;
 const MOST_CHARACTERS = 500_000;
 
 export function recallSelections(embedding: string): Selections {
-  const found = new Map<string, readonly number[]>();
   try {
-    const pairs = JSON.parse(recall(memoryOf(embedding)) ?? "[]") as unknown;
-    if (!Array.isArray(pairs)) return found;
-    for (const pair of pairs as unknown[]) {
-      if (!Array.isArray(pair)) continue;
-      const [name, text] = pair as unknown[];
-      if (typeof name === "string" && typeof text === "string") found.set(name, readRanges(text));
-    }
+    const pairs = JSON.parse(recall(memoryOf(embedding)) ?? "[]") as [name: string, ranges: string][];
+    return new Map(pairs.map(([name, ranges]) => [name, readRanges(ranges)]));
   } catch {
     // What cannot be read is not there.
+    return new Map();
   }
-  return found;
 }
 
 /** A sentence where they are too many to remember; empty where all is well. */

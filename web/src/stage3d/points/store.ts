@@ -65,13 +65,10 @@ export function keyOf(place: EmbeddingPlace): string {
 
 /** Every embedding of the chosen runs. */
 export const places = computed<readonly EmbeddingPlace[]>(() =>
-  runs
-    .namesOf("embedding")
-    .flatMap((name) =>
-      runs.chosen.value
-        .filter((run) => runs.seriesOf(run.id, "embedding", name) !== undefined)
-        .map((run) => ({ runId: run.id, runName: run.name, name })),
-    ),
+  runs.namesOf("embedding").flatMap((name) => {
+    const having = runs.chosen.value.filter(({ id }) => runs.seriesOf(id, "embedding", name) !== undefined);
+    return having.map(({ id, name: runName }) => ({ runId: id, runName, name }));
+  }),
 );
 
 /** The one that the address names, or the first. */
@@ -85,9 +82,7 @@ export const list = signal<RecordList | null>(null);
 /** The records of the embedding that is wanted, in the order of their steps; none while those of another are here. */
 export const records = computed<readonly RecordListing[]>(() => {
   const [here, now] = [list.value, place.value];
-  return here !== null && now !== null && here.place.runId === now.runId && here.place.name === now.name
-    ? here.records
-    : [];
+  return now !== null && here?.place.runId === now.runId && here.place.name === now.name ? here.records : [];
 });
 export const loaded = signal<Loaded | null>(null);
 export const loading = signal<Progress>({ state: "idle" });
@@ -292,22 +287,17 @@ export function nearestTo(
   if (hasPlace[point] !== 1) return [];
   const from = matrix.subarray(point * numDims, (point + 1) * numDims);
   const measure = metric === "cosine" ? cosineTo(from) : squareTo(from);
-  const points: number[] = [];
-  const distances: number[] = [];
+  const found: Neighbour[] = [];
   for (let other = 0; other < hasPlace.length; other++) {
     if (other === point || hasPlace[other] !== 1) continue;
     const distance = measure(matrix, other * numDims);
-    if (points.length >= count && distance >= distances[distances.length - 1]!) continue;
-    const at = placeOf(distances, distance);
-    points.splice(at, 0, other);
-    distances.splice(at, 0, distance);
-    if (points.length > count) {
-      points.pop();
-      distances.pop();
-    }
+    if (found.length >= count && distance >= found[found.length - 1]!.distance) continue;
+    const at = found.findLastIndex((one) => one.distance <= distance) + 1;
+    found.splice(at, 0, { point: other, distance });
+    if (found.length > count) found.pop();
   }
-  const last = metric === "cosine" ? (distance: number) => distance : Math.sqrt;
-  return points.map((other, at) => ({ point: other, distance: last(distances[at]!) }));
+  if (metric === "cosine") return found;
+  return found.map((one) => ({ point: one.point, distance: Math.sqrt(one.distance) }));
 }
 
 type Measure = (matrix: Float32Array, start: number) => number;
@@ -336,15 +326,4 @@ function cosineTo(from: Float32Array): Measure {
     const both = length * Math.sqrt(square);
     return both === 0 ? 1 : Math.max(0, 1 - along / both);
   };
-}
-
-/** After all that are as near or nearer. */
-function placeOf(distances: readonly number[], distance: number): number {
-  let [low, high] = [0, distances.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (distances[middle]! <= distance) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,6 +1,7 @@
 /** One picture with its name above it: of a layer, or of what takes its time; charts of items, plates of units. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Choice } from "../../data/address-choice";
 import { isConnected } from "../../data/connection";
 import { formatCount, formatShape, formatShare, formatValue } from "../../data/format";
 import { sentence } from "../../data/network/words";
@@ -13,9 +14,10 @@ import { cellOf, unitAt } from "../../stage3d/network/plates";
 import { Blank, Failed, ShareBar } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { Select } from "../../ui/Select";
+import { rangeOf } from "../../ui/colour-scale";
 import { useSize } from "../../ui/useSize";
 import type { Contrast as LabelContrast, Grid } from "../../wire";
-import { type Choice, type chosenScale, table } from "./choice";
+import { type chosenScale, table } from "./choice";
 import { type Followed, numDone } from "./features";
 import { current, describe, goToItem, items, type Items, type Look } from "./network";
 
@@ -243,11 +245,7 @@ export function CountChoice({ name, of, all = numDone.value }: { name: string; o
 }
 
 export function TableCheck() {
-  return (
-    <Check isOn={table.isOn.value} set={table.set}>
-      Show as table
-    </Check>
-  );
+  return <Check {...table}>Show as table</Check>;
 }
 
 /** Pairs with the same label against pairs with different ones. */
@@ -378,25 +376,27 @@ function stepItem(event: KeyboardEvent, order: readonly number[], all: Items): v
   current.value = order[next] ?? null;
 }
 
-interface LevelsProps {
-  low: number;
-  high: number;
-  most?: number;
-  left: number;
-  right: number;
-  y: (value: number) => number;
+/** From values to pixels along one side of a chart. */
+export function axisOf(low: number, high: number, from: number, to: number) {
+  return { low, high, at: (value: number): number => from + ((value - low) / (high - low)) * (to - from) };
+}
+
+/** One that has nought and all of the values. */
+export function axisWithZero(values: readonly number[], from: number, to: number) {
+  const { min, max } = rangeOf([0, ...values])!;
+  return axisOf(min, max > min ? max : min + 1, from, to);
 }
 
 /** Lines across a chart at easy numbers, which stand at the left. */
-export function Levels({ low, high, most, left, right, y }: LevelsProps) {
-  const ticks = linearTicks({ low, high }, most);
+export function Levels({ of, most, left, right }: { of: ReturnType<typeof axisOf>; most?: number; left: number; right: number }) {
+  const ticks = linearTicks(of, most);
   const texts = formatTicks(ticks);
   return (
     <>
       {ticks.map((tick, at) => (
         <g key={tick}>
-          <path class="grid" d={`M${left} ${Math.round(y(tick)) + 0.5}H${right}`} />
-          <text class="e" x={left - 6} y={y(tick) + 4}>
+          <path class="grid" d={`M${left} ${Math.round(of.at(tick)) + 0.5}H${right}`} />
+          <text class="e" x={left - 6} y={of.at(tick) + 4}>
             {texts[at]}
           </text>
         </g>

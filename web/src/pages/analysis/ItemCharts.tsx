@@ -7,7 +7,7 @@ import { formatTicks, linearTicks } from "../../plot/ticks";
 import { Blank } from "../../ui/Blank";
 import { Select } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
-import { Below, Chart, LayerFigures, Levels, nearestOf, ReadingLine } from "./Figure";
+import { axisOf, Below, Chart, LayerFigures, Levels, nearestOf, ReadingLine } from "./Figure";
 import { ItemLink } from "./Similarity";
 import { table } from "./choice";
 import { type Analysed, current, doublesOf, itemName, labelOf, metric, singlesOf, useBoth } from "./network";
@@ -32,7 +32,7 @@ export function ComponentsView() {
       <LayerFigures
         looks={looks}
         facts={({ head }) => <Shares shares={head.shares} />}
-        draw={(value) => value !== null && (table.isOn.value ? <ItemTable value={value} /> : <Scatter value={value} />)}
+        draw={(value) => value !== null && (table.isOn ? <ItemTable value={value} /> : <Scatter value={value} />)}
       />
       <ReadingLine />
       <Below>
@@ -117,7 +117,7 @@ function Scatter({ value: { head, data, items: all, layer } }: { value: Componen
       items={all}
       order={places}
       draw={(width, height) => {
-        const [x, y] = [axisOf(xs, LEFT, width - EDGE), axisOf(ys, height - BOTTOM, EDGE)];
+        const [x, y] = [roomyAxis(xs, LEFT, width - EDGE), roomyAxis(ys, height - BOTTOM, EDGE)];
         const ticks = linearTicks(x);
         const texts = formatTicks(ticks);
         const spots = places.map((place, at) => ({ place, x: x.at(xs[at]!), y: y.at(ys[at]!) }));
@@ -132,7 +132,7 @@ function Scatter({ value: { head, data, items: all, layer } }: { value: Componen
                 </text>
               </g>
             ))}
-            <Levels {...y} left={LEFT} right={width - EDGE} y={y.at} />
+            <Levels of={y} left={LEFT} right={width - EDGE} />
             <text class="c title" x={(LEFT + width - EDGE) / 2} y={height - 6}>
               {title(across)}
             </text>
@@ -158,11 +158,10 @@ function UprightTitle({ middle, children }: { middle: number; children: string }
 }
 
 /** With a little room at both ends, so that no point is cut off. */
-export function axisOf(values: Iterable<number>, from: number, to: number) {
+export function roomyAxis(values: Iterable<number>, from: number, to: number) {
   const { min, max } = rangeOf(values) ?? { min: 0, max: 0 };
   const room = (max - min) * 0.04 || Math.abs(max) * 0.1 || 1;
-  const [low, high] = [min - room, max + room];
-  return { low, high, at: (value: number): number => from + ((value - low) / (high - low)) * (to - from) };
+  return axisOf(min - room, max + room, from, to);
 }
 
 // --- The items as a tree: those that are most alike are joined first.
@@ -199,7 +198,7 @@ function Tree({ value }: { value: Clusters }) {
       </Blank>
     );
   }
-  if (!table.isOn.value) return <Dendrogram value={value} />;
+  if (!table.isOn) return <Dendrogram value={value} />;
   const last = joins.slice(-MOST_ROWS).reverse();
   return (
     <NumberTable
@@ -228,12 +227,12 @@ function Dendrogram({ value: { data: joins, items: all, head, layer } }: { value
         const hasNames = pitch >= LINE;
         const bottom = height - BAND - EDGE - (hasNames ? longest * LETTER : 0);
         const x = (place: number): number => LEFT + (place + 0.5) * pitch;
-        const y = (distance: number): number => bottom - (distance / most) * (bottom - EDGE);
+        const y = axisOf(0, most, bottom, EDGE);
         const picture = (
           <>
-            <Levels low={0} high={most} left={LEFT} right={width - EDGE} y={y} />
+            <Levels of={y} left={LEFT} right={width - EDGE} />
             <UprightTitle middle={(EDGE + bottom) / 2}>{metric.chosen === "euclidean" ? "Distance" : `1 − ${metric.chosen}`}</UprightTitle>
-            <path class="an-tree" d={pathOf(joins, x, y)} />
+            <path class="an-tree" d={pathOf(joins, x, y.at)} />
             {order.map((place, one) => (
               <g key={place}>
                 <rect

@@ -13,59 +13,40 @@ import { askPicture, paintThumbnail, pictureLayer } from "../../stage3d/network/
 import { Select } from "../../ui/Select";
 import { readPalette } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
-import {
-  current,
-  describe,
-  fieldSource,
-  first,
-  goToItem,
-  items,
-  type Items,
-  layers,
-  layersWith,
-  metric,
-  most,
-  NO_LABELS,
-  order,
-  problem,
-  scope,
-  SCOPES,
-  second,
-  sight,
-  variable,
-} from "./network";
+import * as network from "./network";
+import { current, describe, goToItem, items, type Items } from "./network";
 
 export function ChoicePanel() {
-  const seen = sight.chosen;
-  const allLayers = [...layers.value].reverse().map(({ name, grid }) => [name, `${name} (${formatCount(grid.num_units)})`] as const);
+  const seen = network.sight.chosen;
+  const allLayers = [...network.layers.value].reverse().map(({ name, grid }) => [name, `${name} (${formatCount(grid.num_units)})`] as const);
   return (
     <>
       <Part title="Items" remark={items.value !== null && formatNumberOf(items.value.steps.length, "item")}>
-        <Segments label="Items" words={SCOPES} chosen={scope.value} choose={(word) => setParams({ scope: word })} isWide />
+        <Segments label="Items" words={network.SCOPES} chosen={network.scope.value} choose={(word) => setParams({ scope: word })} isWide />
         <Choice name="Labels" value={labelsChosen()} set={(key) => setParams({ labels: key })} options={labelOptions()} />
-        <Choice name="Variable" value={variable.value} set={(name) => (net.variable.value = name)} options={variableOptions()} />
+        <Choice name="Variable" value={network.variable.value} set={(name) => (net.variable.value = name)} options={variableOptions()} />
         <Choice
           name="At most"
-          value={String(most.chosen)}
-          set={(count) => most.choose(Number(count))}
-          options={most.words.map(([count, text]) => [String(count), text])}
+          value={String(network.most.chosen)}
+          set={(count) => network.most.choose(Number(count))}
+          options={network.most.words.map(([count, text]) => [String(count), text])}
         />
         <Notes />
       </Part>
       <Part title="Layers">
-        <Choice name="Layer" value={first.value?.name ?? ""} set={(name) => setParams({ one: name })} options={allLayers} />
-        <Choice name="Beside it" value={second.value?.name ?? ""} set={(name) => setParams({ two: name === "" ? null : name })} options={[["", "None"], ...allLayers]} />
+        <Choice name="Layer" value={network.first.value?.name ?? ""} set={(name) => setParams({ one: name })} options={allLayers} />
+        <Choice name="Beside it" value={network.second.value?.name ?? ""} set={(name) => setParams({ two: name === "" ? null : name })} options={[["", "None"], ...allLayers]} />
         {seen === "field" && (
-          <Choice name="Field over" value={fieldSource.value?.name ?? ""} set={(name) => setParams({ source: name })} options={sourceOptions()} />
+          <Choice name="Field over" value={network.fieldSource.value?.name ?? ""} set={(name) => setParams({ source: name })} options={sourceOptions()} />
         )}
       </Part>
       {(seen === "similarity" || seen === "clusters") && (
         <Part title="Likeness of items">
-          <Segments label="Metric" {...metric} isWide />
+          <Segments label="Metric" {...network.metric} isWide />
           {seen === "similarity" && (
             <>
               <span class="muted fs-1">Sorted by</span>
-              <Segments label="Sorted by" {...order} isWide />
+              <Segments label="Sorted by" {...network.order} isWide />
             </>
           )}
         </Part>
@@ -99,14 +80,14 @@ function Choice({ name, ...rest }: { name: string; value: string; set: (value: s
 }
 
 function labelsChosen(): string {
-  return param("labels") || items.value?.choice.labels || NO_LABELS;
+  return param("labels") || items.value?.choice.labels || network.NO_LABELS;
 }
 
 function labelOptions(): Options {
   const offered = (items.value?.label_choices ?? []).map(({ key, name, about }) => [key, `${name} (${about})`] as const);
   const named = param("labels");
-  const isMissing = named !== "" && named !== NO_LABELS && !offered.some(([key]) => key === named);
-  return [[NO_LABELS, "None"], ...offered, ...(isMissing ? ([[named, named.replace(/^\w+:/, "")]] as const) : [])];
+  const isMissing = named !== "" && named !== network.NO_LABELS && !offered.some(([key]) => key === named);
+  return [[network.NO_LABELS, "None"], ...offered, ...(isMissing ? ([[named, named.replace(/^\w+:/, "")]] as const) : [])];
 }
 
 function variableOptions(): Options {
@@ -114,15 +95,15 @@ function variableOptions(): Options {
 }
 
 function sourceOptions(): Options {
-  return layersWith("Act").map(({ name, is_input }) => [name, is_input ? `${name} (input)` : name]);
+  return network.layersWith("Act").map(({ name, is_input }) => [name, is_input ? `${name} (input)` : name]);
 }
 
 function Notes() {
   const note = items.value?.note ?? "";
-  if (problem.value !== "") {
+  if (network.problem.value !== "") {
     return (
       <p class="hint" role="alert">
-        {sentence(problem.value)}
+        {sentence(network.problem.value)}
       </p>
     );
   }

@@ -60,9 +60,7 @@ function Probes() {
         {!isOfNumbers && <Segments label="Probe" {...store.probeKind} />}
         <CountChoice name="Samples" of={store.numProbed} />
         <CountChoice name="Folds" of={store.numFolds} all={Infinity} />
-        <Check isOn={zoom.isOn.value} set={zoom.set}>
-          Scores only
-        </Check>
+        <Check {...zoom}>Scores only</Check>
         <span class="grow" />
         {value !== null && <WorkLine what={name === undefined ? "Probing" : `Probing ${name}`} of={asked} />}
         {value !== null && asked.progress === null && <MoreSamples numThen={value.numDone} again={asked.retry} />}
@@ -182,7 +180,7 @@ export function spanOf(probes: Iterable<FeatureProbe>, isZoomed: boolean): { low
 function ProbeChart({ of: { probes, at }, layers }: { of: Probed; layers: readonly number[] }) {
   const [box, room] = useSize<HTMLDivElement>();
   const list = useRef<HTMLUListElement>(null);
-  const span = spanOf(probes.values(), zoom.isOn.value);
+  const span = spanOf(probes.values(), zoom.isOn);
   const ticks = linearTicks(span, room.width < 320 ? 3 : 5);
   const texts = formatTicks(ticks);
   const place = (score: number): string => `${(100 * (Math.max(span.low, score) - span.low)) / (span.high - span.low)}%`;

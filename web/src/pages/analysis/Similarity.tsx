@@ -68,7 +68,7 @@ interface PairsProps {
 
 function PairsPicture({ of, pairs: { values, range }, names, nameOf, what, scale, at, onAt, onChoose, summary }: PairsProps) {
   const count = names.length;
-  if (table.isOn.value) {
+  if (table.isOn) {
     const shown = names.slice(0, MOST_IN_TABLE);
     return (
       <NumberTable
@@ -280,7 +280,7 @@ function SamplePairs({ of }: { of: Similar }) {
       summary={[`${count} samples are, by ${kind}`, "the values of the sample"]}
     />
   );
-  if (table.isOn.value) return picture;
+  if (table.isOn) return picture;
   return (
     <>
       {picture}

@@ -14,7 +14,7 @@ import { Check } from "../../ui/Check";
 import { type Palette, paintValue, rangeOf, readPalette, type Rgb, type Scale, themeColours } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { Grid, NetLayer } from "../../wire";
-import { Below, Chart, LayerFigures, Levels, nearestOf, Plate, ReadingLine, ScaleNote } from "./Figure";
+import { axisWithZero, Below, Chart, LayerFigures, Levels, nearestOf, Plate, ReadingLine, ScaleNote } from "./Figure";
 import { chosenScale, lessMean, table } from "./choice";
 import { above, type Analysed, chooseUnit, current, fieldSource, type Items, items, singlesOf, unitOf, useAnalysis, useBoth, variable } from "./network";
 
@@ -129,7 +129,7 @@ function OneUnit({ layer, unit }: { layer: NetLayer; unit: number }) {
   }
   if (look.value === null) return <i class="skeleton late" />;
   const { head, data, items: all } = look.value;
-  if (!table.isOn.value || all.labels.length === 0) return <Bars name={unitName(layer, unit)} value={look.value} />;
+  if (!table.isOn || all.labels.length === 0) return <Bars name={unitName(layer, unit)} value={look.value} />;
   return (
     <NumberTable
       label="Table of labels"
@@ -151,8 +151,6 @@ const REACH = 12;
 function Bars({ name, value: { head, data, items: all } }: { name: string; value: Unit }) {
   const { labels } = all;
   const numBars = Math.max(1, labels.length);
-  const { min: low, max } = rangeOf([0, ...data.responses, ...data.means])!;
-  const high = max > low ? max : low + 1;
   const means = labels.length > 0 ? `, with the mean of each of ${labels.length} labels` : "";
   return (
     <Chart
@@ -161,11 +159,12 @@ function Bars({ name, value: { head, data, items: all } }: { name: string; value
       order={head.places}
       draw={(width, height) => {
         const pitch = (width - LEFT - EDGE) / numBars;
-        const y = (one: number): number => height - BOTTOM - ((one - low) / (high - low)) * (height - BOTTOM - EDGE);
+        const axis = axisWithZero([...data.responses, ...data.means], height - BOTTOM, EDGE);
+        const y = axis.at;
         const spots = spotsOf(head.places, all).map(({ place, bar }, at) => ({ place, x: LEFT + bar * pitch, y: y(data.responses[at]!) }));
         const picture = (
           <>
-            <Levels low={low} high={high} left={LEFT} right={width - EDGE} y={y} />
+            <Levels of={axis} left={LEFT} right={width - EDGE} />
             {[...data.means].map((mean, label) => (
               <g key={label}>
                 {Number.isFinite(mean) && (
@@ -219,12 +218,12 @@ export function FieldView() {
     "net_field",
     (layer) => {
       const unit = unitOf(layer);
-      return unit === null || from === null ? null : { unit, source: from.name, above: above.chosen, minus_mean: lessMean.isOn.value };
+      return unit === null || from === null ? null : { unit, source: from.name, above: above.chosen, minus_mean: lessMean.isOn };
     },
     (reply) => singlesOf(reply, reply.answer.num_units),
   );
   const drawn = looks.flatMap(({ value }) => (value === null ? [] : [...drawnOf(layerOf(value.own.source), value.data)]));
-  const scale = chosenScale(`field:${from?.name ?? ""}:${lessMean.isOn.value}`, rangeOf(drawn));
+  const scale = chosenScale(`field:${from?.name ?? ""}:${lessMean.isOn}`, rangeOf(drawn));
   const colours = from?.grid.is_colour === true ? ", over three colours" : "";
   return (
     <>
@@ -250,7 +249,7 @@ export function FieldView() {
           <span class="muted">Responses count above</span>
           <Segments label="Responses count above" {...above} />
         </span>
-        <Check hint="What is particular to the unit: the plain mean over all items is taken away" isOn={lessMean.isOn.value} set={lessMean.set}>
+        <Check hint="What is particular to the unit: the plain mean over all items is taken away" {...lessMean}>
           Less the mean of all items
         </Check>
       </div>
@@ -260,7 +259,7 @@ export function FieldView() {
 
 /** Without its mean a picture in colour is no picture any more: then numbers have the colours. */
 function isColour(from: NetLayer | null): boolean {
-  return from?.grid.is_colour === true && !lessMean.isOn.value;
+  return from?.grid.is_colour === true && !lessMean.isOn;
 }
 
 function Counted({ num_responses: responds, num_items: count, low, high }: Field["head"]) {
@@ -309,7 +308,7 @@ function FieldPicture({ value, scale }: { value: Field | null; scale: Scale }) {
       </p>
     );
   }
-  if (table.isOn.value) return <UnitTable from={from} field={field} />;
+  if (table.isOn) return <UnitTable from={from} field={field} />;
   const hasColours = isColour(from);
   return (
     <Plate

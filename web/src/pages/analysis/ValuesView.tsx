@@ -12,10 +12,10 @@ import { type Cell, Matrix } from "../../plot/Matrix";
 import { Pixels } from "../../plot/Pixels";
 import { labelColour, Legend, stretchesOf } from "../../plot/labels";
 import { Blank, Failed } from "../../ui/Blank";
-import { paintValue, rangeOf, readPalette, type Scale } from "../../ui/colour-scale";
+import { paintValue, readPalette, type Scale } from "../../ui/colour-scale";
 import { type Room, useSize } from "../../ui/useSize";
 import type { Answer, FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer } from "../../wire";
-import { Chart, Figure, Levels, ScaleNote, Wait } from "./Figure";
+import { axisWithZero, Chart, Figure, Levels, ScaleNote, Wait } from "./Figure";
 import { MOST_BESIDE } from "./Similarity";
 import { chosenScale } from "./choice";
 import { basisText, layer as shownLayer, layerAt, numDone, placeText, sampleName, setId, shapeText } from "./features";
@@ -187,13 +187,6 @@ function Part({ name, number, max, isBusy, problem, facts, children }: PartProps
 const [LEFT, EDGE, BOTTOM] = [44, 8, 20];
 const LEAST_NAMED = 22;
 
-/** Where values stand in a chart so high, with nought in it. */
-function levelsOf(values: Float32Array, height: number) {
-  const { min: low, max } = rangeOf([0, ...values])!;
-  const high = max > low ? max : low + 1;
-  return { low, high, y: (value: number): number => height - BOTTOM - ((value - low) / (high - low)) * (height - BOTTOM - EDGE) };
-}
-
 // --- One unit over samples, sorted by label: a point for each, the mean of each label as a line.
 
 function UnitPart({ unit, numUnits, layer }: { unit: number; numUnits: number; layer: FeatureLayer }) {
@@ -215,14 +208,14 @@ function Responses({ head, values, unit }: { head: FeatureUnitAnswer; values: Fl
     <Chart
       summary={unitSummary(unit, head, means)}
       draw={(width, height) => {
-        const levels = levelsOf(values, height);
+        const y = axisWithZero([...values], height - BOTTOM, EDGE);
         const x = (row: number): number => LEFT + ((row + 0.5) / Math.max(1, values.length)) * (width - LEFT - EDGE);
         const picture = (
           <>
-            <Levels {...levels} most={4} left={LEFT} right={width - EDGE} />
+            <Levels of={y} most={4} left={LEFT} right={width - EDGE} />
             {[...values].map((value, row) =>
               Number.isFinite(value) ? (
-                <circle key={row} cx={x(row)} cy={levels.y(value)} r={1.75} fill={labelColour(labelOf[row], labels.length)} />
+                <circle key={row} cx={x(row)} cy={y.at(value)} r={1.75} fill={labelColour(labelOf[row], labels.length)} />
               ) : null,
             )}
             {stretches.map(({ label, from, count }, at) => {
@@ -230,7 +223,7 @@ function Responses({ head, values, unit }: { head: FeatureUnitAnswer; values: Fl
               const mean = means[at]!;
               return (
                 <g key={at}>
-                  {Number.isFinite(mean) && <path class="ft-mean" d={`M${start + 1} ${levels.y(mean)}H${end - 1}`} />}
+                  {Number.isFinite(mean) && <path class="ft-mean" d={`M${start + 1} ${y.at(mean)}H${end - 1}`} />}
                   {end - start >= LEAST_NAMED && (
                     <text class="c" x={(start + end) / 2} y={height - 6}>
                       {(labels[label ?? 0] ?? "").slice(0, Math.floor((end - start) / 6.5))}
@@ -317,8 +310,8 @@ function Line({ values, summary }: Omit<SampleProps, "head">) {
     <Chart
       summary={summary}
       draw={(width, height) => {
-        const levels = levelsOf(values, height);
-        const zero = Math.round(levels.y(0)) + 0.5;
+        const y = axisWithZero([...values], height - BOTTOM, EDGE);
+        const zero = Math.round(y.at(0)) + 0.5;
         // A stem for each; of more than there are pixels, the farthest from nought of each pixel.
         const room = Math.max(1, width - LEFT - EDGE);
         const count = Math.min(values.length, Math.floor(room));
@@ -327,11 +320,11 @@ function Line({ values, summary }: Omit<SampleProps, "head">) {
         const stems = Array.from({ length: count }, (_, at) => farthest(values, from(at), from(at + 1)));
         const picture = (
           <>
-            <Levels {...levels} most={4} left={LEFT} right={width - EDGE} />
+            <Levels of={y} most={4} left={LEFT} right={width - EDGE} />
             <path
               class="ft-stems"
               style={{ strokeWidth: `${Math.max(1, Math.min(12, gap - 1))}px` }}
-              d={stems.map((value, at) => (Number.isFinite(value) ? `M${(LEFT + (at + 0.5) * gap).toFixed(1)} ${zero}V${levels.y(value).toFixed(1)}` : "")).join("")}
+              d={stems.map((value, at) => (Number.isFinite(value) ? `M${(LEFT + (at + 0.5) * gap).toFixed(1)} ${zero}V${y.at(value).toFixed(1)}` : "")).join("")}
             />
             <text x={LEFT} y={height - 6}>
               unit 0

@@ -1,36 +1,7 @@
-/** What every analysis has, whatever is analysed: choices in the address, the metric, a table, the limits of colours. */
-import { computed, signal } from "@preact/signals";
-import { param, setParams } from "../../data/route";
+/** What every analysis has, whatever is analysed: the metric, a table instead of a picture, the limits of colours. */
+import { signal } from "@preact/signals";
+import { flagInAddress } from "../../data/address-choice";
 import { autoScale, type Range, type Scale } from "../../ui/colour-scale";
-
-/** One of several words or numbers, in the address, so that it can be shared; the usual one is not written there. */
-export interface Choice<Value extends string | number = string> {
-  /** Each with what is written on it and, where that is not enough, what it means. */
-  readonly words: readonly (readonly [value: Value, title: string, hint?: string])[];
-  readonly chosen: Value;
-  readonly choose: (next: Value) => void;
-}
-
-export function inAddress<const Value extends string | number>(
-  name: string,
-  words: Choice<Value>["words"],
-  usual = words[0]![0],
-): Choice<Value> {
-  const found = computed(() => words.find(([value]) => String(value) === param(name))?.[0] ?? usual);
-  return {
-    words,
-    get chosen() {
-      return found.value;
-    },
-    choose: (next) => setParams({ [name]: next === usual ? null : String(next) }),
-  };
-}
-
-/** Something that is so or not; the address has one word for what is not usual. */
-function flagInAddress(name: string, other: string, usual: boolean) {
-  const isOn = computed(() => (param(name) === other) !== usual);
-  return { isOn, set: (next: boolean) => setParams({ [name]: next === usual ? null : other }) };
-}
 
 export const table = flagInAddress("table", "yes", false);
 export const zoom = flagInAddress("zoom", "yes", false);

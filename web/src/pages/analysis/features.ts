@@ -1,6 +1,7 @@
 /** Sets of stored activations: which set, which layer, which picture of it, how what is asked of it comes, and its words. */
 import { batch, computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { inAddress } from "../../data/address-choice";
 import { sets } from "../../data/feature-sets";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { messageOf } from "../../data/message-of";
@@ -10,7 +11,7 @@ import type { Asked, Source } from "../../data/source";
 import * as page from "../../data/store";
 import { actOn } from "../../ui/keys";
 import type { Answer, FeatureLayer, FeatureRows, FeatureSetAnswer, FeatureSetListing } from "../../wire";
-import { inAddress, METRICS } from "./choice";
+import { METRICS } from "./choice";
 
 export const sight = inAddress("see", [
   ["layers", "Layers", "All layers of the set"],

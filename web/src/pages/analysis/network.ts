@@ -1,5 +1,6 @@
 /** Items of a network: which are taken, with which labels, which layers are looked at, and what is asked of these. */
 import { computed, effect, signal } from "@preact/signals";
+import { inAddress } from "../../data/address-choice";
 import { formatCount } from "../../data/format";
 import { rank, runId, step } from "../../data/network/moments";
 import { numItems } from "../../data/network/network-state";
@@ -11,7 +12,7 @@ import { type Asked as Question, Refusal, type Reply } from "../../data/source";
 import * as page from "../../data/store";
 import { type Asked, useAsked } from "../../data/useAsked";
 import type { Answer, NetItemChoice, NetItemsAnswer, NetLabelChoice, NetLayer } from "../../wire";
-import { inAddress, METRICS } from "./choice";
+import { METRICS } from "./choice";
 
 /** Said in the address: no labels, although there are some. */
 export const NO_LABELS = "none";

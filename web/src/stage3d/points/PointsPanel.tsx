@@ -12,18 +12,8 @@ import { actOn } from "../../ui/keys";
 import { MetricField } from "./ProjectorOptions";
 import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colours";
 import { type Column, decodeSprites } from "./embedding";
-import {
-  addToSelection,
-  downloadPoints,
-  forgetSelection,
-  indicesText,
-  isolateName,
-  look,
-  saveSelection,
-  select,
-  showAll,
-  writeRanges,
-} from "./selection";
+import * as selection from "./selection";
+import { look, select, showAll } from "./selection";
 import * as store from "./store";
 
 export function PointsPanel() {
@@ -121,7 +111,7 @@ function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring,
                 class="kind"
                 aria-pressed={only.has(name)}
                 title={`${name}: show only these; with Shift, these too`}
-                onClick={(event) => isolateName(name, event.shiftKey)}
+                onClick={(event) => selection.isolateName(name, event.shiftKey)}
               >
                 <i class="sw" style={{ background: `rgb(${categoryInk(inks, at).join()})` }} />
                 <span class="grow clip">{name === "" ? "(empty)" : name}</span>
@@ -295,7 +285,7 @@ function Neighbours({ point }: { point: number }) {
       </ol>
       {list.length === 0 && <p class="muted fs-1">There is no other point.</p>}
       <div class="row actions">
-        <button class="btn sm" onClick={() => addToSelection(all)}>
+        <button class="btn sm" onClick={() => selection.addToSelection(all)}>
           Select these
         </button>
         <button class="btn sm" onClick={() => (store.isolated.value = all)}>
@@ -444,18 +434,18 @@ function Chosen({ points }: { points: readonly number[] }) {
     // Pages that did not come from this machine may have no clipboard.
     const { clipboard } = navigator as { clipboard?: Clipboard };
     if (clipboard === undefined) setCopied("This page may not use the clipboard: download them instead.");
-    else clipboard.writeText(indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
+    else clipboard.writeText(selection.indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
   };
   const save = (event: Event): void => {
     event.preventDefault();
-    const reason = saveSelection(name);
+    const reason = selection.saveSelection(name);
     setFault(reason);
     if (reason === "") setName("");
   };
   return (
     <>
-      <p class="mono fs-1 clip" title={writeRanges(points)}>
-        {writeRanges(points)}
+      <p class="mono fs-1 clip" title={selection.writeRanges(points)}>
+        {selection.writeRanges(points)}
       </p>
       <div class="row actions wrapped">
         <button class="btn sm" onClick={() => (store.isolated.value = points)}>
@@ -464,7 +454,7 @@ function Chosen({ points }: { points: readonly number[] }) {
         <button class="btn sm" aria-label="Copy indices" title="Copy the indices, as a list of Python" onClick={copy}>
           Copy
         </button>
-        <button class="btn sm" title="Index, labels and coordinates" onClick={() => downloadPoints(points)}>
+        <button class="btn sm" title="Index, labels and coordinates" onClick={() => selection.downloadPoints(points)}>
           CSV
         </button>
         <button class="btn sm quiet" onClick={() => select([])}>
@@ -512,7 +502,7 @@ function Saved() {
               <span class="grow clip">{name}</span>
               <span class="muted">{formatNumberOf(points.length, "point")}</span>
             </button>
-            <button class="btn quiet sm" aria-label={`Forget ${name}`} onClick={() => forgetSelection(name)}>
+            <button class="btn quiet sm" aria-label={`Forget ${name}`} onClick={() => selection.forgetSelection(name)}>
               ×
             </button>
           </li>

@@ -40,9 +40,9 @@ export function DrawingOptions() {
     <>
       <section class="section" aria-label="Reduction">
         <h2>Reduction</h2>
-        <MethodSwitch />
-        {store.method.value === "pca" || !isReduced() ? <Components /> : null}
-        {store.method.value !== "pca" && <Neighbourhood />}
+        <Segments label="Method" {...store.method} choose={chooseMethod} isWide />
+        {store.method.chosen === "pca" || !isReduced() ? <Components /> : null}
+        {store.method.chosen !== "pca" && <Neighbourhood />}
       </section>
       <section class="section" aria-label="Points">
         <h2>Points</h2>
@@ -58,12 +58,9 @@ export function DrawingOptions() {
   );
 }
 
-function MethodSwitch() {
-  const choose = (method: store.Method): void => {
-    if (store.reducing.peek().state === "failed") store.reducing.value = { state: "idle" };
-    setParams({ method: method === "pca" ? null : method, near: null });
-  };
-  return <Segments label="Method" words={store.METHODS} chosen={store.method.value} choose={choose} isWide />;
+function chooseMethod(method: store.Method): void {
+  if (store.reducing.peek().state === "failed") store.reducing.value = { state: "idle" };
+  setParams({ method: method === "pca" ? null : method, near: null });
 }
 
 const AXIS_NAMES = ["X", "Y", "Z"];
@@ -117,7 +114,7 @@ function Components() {
 
 /** What t-SNE and UMAP have to be told. */
 function Neighbourhood() {
-  const isTsne = store.method.value === "tsne";
+  const isTsne = store.method.chosen === "tsne";
   const name = isTsne ? "Perplexity" : "Neighbours";
   return (
     <div class="projector-fields">
@@ -134,7 +131,7 @@ function Neighbourhood() {
         />
       </label>
       <MetricField />
-      {store.coordinates.value?.method === store.method.value && store.coordinates.value.note !== "" && (
+      {store.coordinates.value?.method === store.method.chosen && store.coordinates.value.note !== "" && (
         <p class="muted fs-1">{store.coordinates.value.note}</p>
       )}
     </div>
@@ -151,14 +148,8 @@ function OneOf<Word extends string>({ label, ...rest }: Omit<Parameters<typeof S
   );
 }
 
-const METRICS = [
-  ["euclidean", "Euclid"],
-  ["cosine", "Cosine"],
-] as const;
-
 export function MetricField() {
-  const choose = (metric: store.Metric): void => setParams({ metric: metric === "cosine" ? metric : null });
-  return <OneOf label="Distance" words={METRICS} chosen={store.metric.value} choose={choose} />;
+  return <OneOf label="Distance" {...store.metric} />;
 }
 
 function LabelSelect() {

@@ -2,7 +2,6 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare } from "../../data/format";
-import { setParams } from "../../data/route";
 import * as page from "../../data/store";
 import { Blank, ShareBar } from "../../ui/Blank";
 import { IconButton } from "../../ui/IconButton";
@@ -40,7 +39,7 @@ function Stage() {
   latestShape.current = shape;
   const pointing = useMemo(() => new PointPointing(() => cloud.current, () => latestShape.current), []);
   usePageKeys(({ key }) => handlePageKey(cloud.current, key));
-  useTurning(cloud, isTurning && store.dims.value === 3);
+  useTurning(cloud, isTurning && store.dims.chosen === "3");
   return (
     <div class="cloud">
       <OrbitCanvas
@@ -121,7 +120,7 @@ function summary(): string {
   const all = here.embedding.numPoints;
   const part = store.shown.value.length < all ? ` of ${formatCount(all)}` : "";
   const chosen = store.selected.value.length > 0 ? `, ${formatCount(store.selected.value.length)} selected` : "";
-  return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.value} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
+  return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.chosen} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
 }
 
 /** Slowly around, while somebody wants it. */
@@ -174,7 +173,7 @@ function ReductionNote() {
     );
   }
   if (store.loaded.value === null || isReduced()) return null;
-  const title = store.titleOf(store.method.value);
+  const title = store.titleOf(store.method.chosen);
   return (
     <div class="float reduction">
       <span>PCA is shown until {title} was made.</span>
@@ -200,11 +199,6 @@ interface Props {
   onTurning: (isTurning: boolean) => void;
 }
 
-const DIMS = [
-  ["2", "2D", "2 dimensions (2)"],
-  ["3", "3D", "3 dimensions (3)"],
-] as const;
-
 const SHAPES = [
   ["box", "M3 5V3h2M8 3h1M12 3h1v2M13 8v1M13 12v1h-1M9 13H8M5 13H3v-1M3 9V8"],
   ["lasso", "M8 3c3.300 0 5.500 1.500 5.500 3.500S11.300 10 8 10 2.500 8.500 2.500 6.500 4.700 3 8 3zM5 9.500c-1.500 1-1 2.500.5 2.500s1.500 1.500.5 2"],
@@ -217,12 +211,12 @@ function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
   const look = "btn quiet square";
   return (
     <div class="float cloud-bar" role="toolbar" aria-label="View of the points">
-      <Segments label="Dimensions" words={DIMS} chosen={store.dims.value === 2 ? "2" : "3"} choose={chooseDims} />
+      <Segments label="Dimensions" {...store.dims} />
       <span class="sep" />
       <IconButton look={look} icon="minus" label="Zoom out" title="Zoom out (−)" onClick={act((made) => zoomBy(made, 0.8))} />
       <IconButton look={look} icon="plus" label="Zoom in" title="Zoom in (+)" onClick={act((made) => zoomBy(made, 1.25))} />
       <IconButton look={look} icon="frame" label="Fit the points" title="Fit the points (0)" onClick={act(fit)} />
-      {store.dims.value === 3 && (
+      {store.dims.chosen === "3" && (
         <Switch label="Turn slowly" path="M12.500 5.500A5 5 0 1 0 13 8M13 3v2.800h-2.800" isOn={isTurning} set={() => onTurning(!isTurning)} />
       )}
       <span class="sep" />
@@ -231,10 +225,6 @@ function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
       ))}
     </div>
   );
-}
-
-function chooseDims(dims: string): void {
-  setParams({ dims: dims === "3" ? null : dims });
 }
 
 /** A button with a sign of its own that is on or off. */
@@ -259,7 +249,7 @@ const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
 
 /** Keys that hold anywhere on the page. True where one was taken. */
 function handlePageKey(cloud: Cloud | null, key: string): boolean {
-  if (key === "2" || key === "3") chooseDims(key);
+  if (key === "2" || key === "3") store.dims.choose(key);
   else if (key === "Escape") return clearChoice();
   else if (cloud === null) return false;
   else return handleViewKey(key, { fit: () => fit(cloud), zoomBy: (factor) => zoomBy(cloud, factor) });
@@ -293,7 +283,7 @@ function step(cloud: Cloud, from: number | null, [byX, byY]: readonly [number, n
 }
 
 function fit(cloud: Cloud): void {
-  cloud.look(startCamera(store.dims.peek() === 2));
+  cloud.look(startCamera(store.dims.chosen === "2"));
 }
 
 function zoomBy(cloud: Cloud, factor: number): void {

@@ -33,7 +33,7 @@ export class Cloud extends OrbitDrawing {
 
   /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) {
-    super(canvas, overlay, readCamera(store.cameraText.peek(), store.dims.peek() === 2));
+    super(canvas, overlay, readCamera(store.cameraText.peek(), store.dims.chosen === "2"));
     this.#painter = new GlPainter(canvas);
     this.onRest = (camera) => setParams({ cam: writeCamera(camera) || null });
   }
@@ -42,7 +42,7 @@ export class Cloud extends OrbitDrawing {
   follow(note: (text: string) => void): (() => void)[] {
     return [
       effect(() => {
-        const wanted = readCamera(store.cameraText.value, store.dims.value === 2);
+        const wanted = readCamera(store.cameraText.value, store.dims.chosen === "2");
         const isOther = wanted.isFlat !== this.camera.isFlat || writeCamera(wanted) !== writeCamera(this.camera);
         if (isOther) this.look(wanted);
       }),

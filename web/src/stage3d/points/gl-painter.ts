@@ -163,7 +163,11 @@ function haloOf(count: number): number {
 
 // --- What runs on the graphics card. Colours are bytes of the theme and stay as they are: nothing is lit.
 
-const PLACING = `
+const PLACING = `#version 300 es
+layout(location = 0) in vec3 place;
+layout(location = 1) in vec4 colour;
+out vec3 tint;
+out float fade;
 uniform mat4 view;
 uniform float pointSize;
 uniform float distance_;
@@ -172,13 +176,8 @@ float sizeFactor(float w) { return distance_ > 0.0 ? clamp(distance_ / w, 0.45, 
 float fadeOf(float w) { return distance_ > 0.0 ? 0.62 * clamp((w - distance_ + 0.75) / 1.9, 0.0, 1.0) : 0.0; }
 `;
 
-const POINT_VERTEX = `#version 300 es
-layout(location = 0) in vec3 place;
-layout(location = 1) in vec4 colour;
-${PLACING}
+const POINT_VERTEX = `${PLACING}
 uniform float ring;
-out vec3 tint;
-out float fade;
 out float edge;
 void main() {
   gl_Position = view * vec4(place, 1.0);
@@ -205,13 +204,8 @@ void main() {
   result = vec4(square > edge * edge ? rim : inner, 1.0);
 }`;
 
-const SPRITE_VERTEX = `#version 300 es
-layout(location = 0) in vec3 place;
-layout(location = 1) in vec4 colour;
-${PLACING}
+const SPRITE_VERTEX = `${PLACING}
 uniform int perRow;
-out vec3 tint;
-out float fade;
 flat out vec2 cell;
 flat out float size;
 void main() {

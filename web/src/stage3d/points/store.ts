@@ -1,5 +1,6 @@
 /** What the projector shows: which embedding, at which step, on which axes, coloured by what, and what is chosen. */
 import { computed, signal } from "@preact/signals";
+import { inAddress } from "../../data/address-choice";
 import type { RecordList } from "../../data/record-list";
 import { param, setParams } from "../../data/route";
 import * as runs from "../../data/runs";
@@ -102,13 +103,13 @@ export const recordAt = computed<number>(() => {
 
 // --- how it is drawn ---
 
-export const method = computed<Method>(() => METHODS.find(([name]) => name === param("method"))?.[0] ?? "pca");
-export const dims = computed<2 | 3>(() => (param("dims") === "2" ? 2 : 3));
+export const method = inAddress("method", METHODS);
+export const dims = inAddress("dims", [["2", "2D", "2 dimensions (2)"], ["3", "3D", "3 dimensions (3)"]], "3");
+export const metric = inAddress("metric", [["euclidean", "Euclid"], ["cosine", "Cosine"]]);
 export const neighbourhood = computed<number>(() => {
   const number = Number(param("near"));
-  return Number.isFinite(number) && number >= 2 ? Math.min(number, 1000) : method.value === "umap" ? 15 : 30;
+  return Number.isFinite(number) && number >= 2 ? Math.min(number, 1000) : method.chosen === "umap" ? 15 : 30;
 });
-export const metric = computed<Metric>(() => (param("metric") === "cosine" ? "cosine" : "euclidean"));
 export const holdAxes = signal(false);
 export const spriteMode = signal<SpriteMode>("auto");
 export const isTable = signal(false);
@@ -118,7 +119,7 @@ export const axes = computed<readonly number[]>(() => {
   const known = coordinates.value?.perPoint ?? 3;
   const wanted = param("axes").split(",").map(Number);
   const isPca = coordinates.value?.method === "pca";
-  return Array.from({ length: dims.value }, (_, at) => {
+  return Array.from({ length: Number(dims.chosen) }, (_, at) => {
     const axis = isPca && param("axes") !== "" ? wanted[at] : at;
     return axis !== undefined && Number.isInteger(axis) && axis >= 0 && axis < known ? axis : at;
   });
@@ -192,7 +193,7 @@ export const neighbours = computed<readonly Neighbour[]>(() => {
   const [here, point] = [loaded.value, focus.value];
   if (here === null || point === null || point >= here.embedding.numPoints) return [];
   const { matrix, numDims, hasPlace } = here.embedding;
-  return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.value);
+  return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.chosen);
 });
 
 /** Which points are drawn. */

@@ -382,7 +382,7 @@ export function axisOf(low: number, high: number, from: number, to: number) {
 }
 
 /** One that has nought and all of the values. */
-export function axisWithZero(values: readonly number[], from: number, to: number) {
+export function axisWithZero(values: Iterable<number>, from: number, to: number) {
   const { min, max } = rangeOf([0, ...values])!;
   return axisOf(min, max > min ? max : min + 1, from, to);
 }

@@ -208,7 +208,7 @@ function Responses({ head, values, unit }: { head: FeatureUnitAnswer; values: Fl
     <Chart
       summary={unitSummary(unit, head, means)}
       draw={(width, height) => {
-        const y = axisWithZero([...values], height - BOTTOM, EDGE);
+        const y = axisWithZero(values, height - BOTTOM, EDGE);
         const x = (row: number): number => LEFT + ((row + 0.5) / Math.max(1, values.length)) * (width - LEFT - EDGE);
         const picture = (
           <>
@@ -310,7 +310,7 @@ function Line({ values, summary }: Omit<SampleProps, "head">) {
     <Chart
       summary={summary}
       draw={(width, height) => {
-        const y = axisWithZero([...values], height - BOTTOM, EDGE);
+        const y = axisWithZero(values, height - BOTTOM, EDGE);
         const zero = Math.round(y.at(0)) + 0.5;
         // A stem for each; of more than there are pixels, the farthest from nought of each pixel.
         const room = Math.max(1, width - LEFT - EDGE);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import subprocess
 import sys
@@ -145,11 +144,9 @@ def test_the_types_are_what_the_module_prints() -> None:
 def test_every_message_and_field_is_among_the_types() -> None:
     text = typescript()
     for struct in (DocumentAnswer, TensorAnswer, TensorQuestion, Refusal, Window):
-        start = text.index(f"export interface {struct.__name__} ")
+        start = text.index(f"export interface {struct.__name__} {{")
         declared = text[start : text.index("}", start)]
-        assert all(f"\n  {name}: " in declared for name in inspect.get_annotations(struct))
-    assert "export interface TensorQuestion extends AnyQuestion {" in text
-    assert "export interface AnyQuestion {\n  id: number;\n}" in text
+        assert all(f"\n  {name}: " in declared for name in struct.__struct_fields__)
     assert '  type: "open";' in text
     assert "  window: Window | null;" in text
     assert "  parents: Link[];" in text

@@ -16,20 +16,17 @@ export type LearnNodeKind = "input" | "parameter" | "constant" | "op";
 
 export type LearnForm = "seed" | "elementwise" | "matrix" | "moved" | "general";
 
-/** Something that a page asks. The number is the page's own choice. */
-export interface AnyQuestion {
+/** Which passes are there now? */
+export interface PassesQuestion {
+  type: "passes";
   id: number;
 }
 
-/** Which passes are there now? */
-export interface PassesQuestion extends AnyQuestion {
-  type: "passes";
-}
-
 /** A pass but for its tensors, please. */
-export interface DocumentQuestion extends AnyQuestion {
+export interface DocumentQuestion {
   type: "open";
   pass_id: string;
+  id: number;
 }
 
 /** Which values: item, then tiles, rows and columns as first, step and count. */
@@ -46,37 +43,42 @@ export interface Window {
 }
 
 /** A tensor of a pass: its figures and a window of its values. Without a window, the server chooses. */
-export interface TensorQuestion extends AnyQuestion {
+export interface TensorQuestion {
   type: "tensor";
   pass_id: string;
   kind: TensorKind;
   /** of an op, or of a parameter */
   index: number;
   window: Window | null;
+  id: number;
 }
 
 /** One figure of every op, such as its share of zeros. */
-export interface FiguresQuestion extends AnyQuestion {
+export interface FiguresQuestion {
   type: "figures";
   pass_id: string;
   name: string;
+  id: number;
 }
 
 /** Which runs are there? Followed. */
-export interface RunsQuestion extends AnyQuestion {
+export interface RunsQuestion {
   type: "runs";
+  id: number;
 }
 
 /** No more answers to that question. This one has none. */
-export interface StopQuestion extends AnyQuestion {
+export interface StopQuestion {
   type: "stop";
   which: number;
+  id: number;
 }
 
 /** Which series do these runs have? Followed. */
-export interface IndexQuestion extends AnyQuestion {
+export interface IndexQuestion {
   type: "index";
   run_ids: string[];
+  id: number;
 }
 
 /** A scalar of a run. */
@@ -91,7 +93,7 @@ Where there are more points than buckets, they come as so many buckets, of equal
 on either side of the window come too, so that lines run on to its edge. New points come one by one,
 whatever the window; where they would become too many, or go back on the axis, the series comes anew. A
 series that was taken back comes anew with nothing in it. There may be several answers at first. */
-export interface SeriesQuestion extends AnyQuestion {
+export interface SeriesQuestion {
   type: "series";
   wanted: SeriesWanted[];
   /** relative: seconds since the run began */
@@ -99,57 +101,65 @@ export interface SeriesQuestion extends AnyQuestion {
   low: number | null;
   high: number | null;
   num_buckets: number;
-}
-
-/** About one run. */
-export interface RunQuestion extends AnyQuestion {
-  run_id: string;
+  id: number;
 }
 
 /** Records of a series without their bytes: all, or so many, evenly chosen, with first and last. */
-export interface RecordsQuestion extends RunQuestion {
+export interface RecordsQuestion {
   type: "records";
+  run_id: string;
   kind: RecordKind;
   name: string;
   most: number;
+  id: number;
 }
 
 /** The charts that a run asks for, by the name of its layout. */
-export interface LayoutQuestion extends RunQuestion {
+export interface LayoutQuestion {
   type: "layout";
+  run_id: string;
   name: string;
+  id: number;
 }
 
 /** A record with its bytes. */
-export interface RecordQuestion extends RunQuestion {
+export interface RecordQuestion {
   type: "record";
+  run_id: string;
   record: string;
+  id: number;
 }
 
 /** A tensor of a run: its figures and a window of its values, as of a tensor of a pass. */
-export interface RunTensorQuestion extends RunQuestion {
+export interface RunTensorQuestion {
   type: "run_tensor";
+  run_id: string;
   record: string;
   window: Window | null;
+  id: number;
 }
 
 /** Histograms of a series over time, on common bins. Of a tensor's series, too. */
-export interface HistogramsQuestion extends RunQuestion {
+export interface HistogramsQuestion {
   type: "histograms";
+  run_id: string;
   kind: "histogram" | "tensor";
   name: string;
   num_steps: number;
   num_bins: number;
+  id: number;
 }
 
 /** The hyperparameters of all runs that have some. */
-export interface HparamsQuestion extends AnyQuestion {
+export interface HparamsQuestion {
   type: "hparams";
+  id: number;
 }
 
 /** An embedding in fewer dimensions: two or three, of PCA up to ten. Followed, for the progress. */
-export interface ReduceQuestion extends RunQuestion {
+export interface ReduceQuestion {
   type: "reduce";
+  run_id: string;
   record: string;
   method: "pca" | "tsne" | "umap";
   num_dims: number;
@@ -158,20 +168,23 @@ export interface ReduceQuestion extends RunQuestion {
   metric: "cosine" | "euclidean";
   /** PCA: another embedding, on whose axes these points are placed */
   axes_of: string;
+  id: number;
 }
 
 /** The figures of an op over all passes of its run. */
-export interface OpSeriesQuestion extends AnyQuestion {
+export interface OpSeriesQuestion {
   type: "op_series";
   pass_id: string;
   op: number;
+  id: number;
 }
 
 /** One figure of all rows that were watched, over steps, for a heat map. Followed: comes anew as it grows.
 
 Where there are more steps than buckets, they come as so many buckets. */
-export interface WatchedQuestion extends RunQuestion {
+export interface WatchedQuestion {
   type: "watched";
+  run_id: string;
   rank: number;
   /** mean, std, norm… */
   column: string;
@@ -179,60 +192,73 @@ export interface WatchedQuestion extends RunQuestion {
   low: number | null;
   high: number | null;
   num_buckets: number;
+  id: number;
 }
 
 /** All figures of one row over steps. Followed: comes anew as it grows. */
-export interface WatchedRowQuestion extends RunQuestion {
+export interface WatchedRowQuestion {
   type: "watched_row";
+  run_id: string;
   rank: number;
   row: string;
   low: number | null;
   high: number | null;
   num_buckets: number;
+  id: number;
 }
 
 /** Alarms and gaps of runs. Followed: the first answer is whole, later ones bring what is new. */
-export interface EventsQuestion extends AnyQuestion {
+export interface EventsQuestion {
   type: "events";
   run_ids: string[];
-}
-
-/** About the network of a run, as one of its ranks wrote it. */
-export interface NetQuestion extends RunQuestion {
-  rank: number;
+  id: number;
 }
 
 /** The network of a run: layers, variables, connections. Followed: comes anew where it has changed. */
-export interface NetSceneQuestion extends NetQuestion {
+export interface NetSceneQuestion {
   type: "net_scene";
+  run_id: string;
+  rank: number;
+  id: number;
 }
 
 /** The moments of which there are values. Followed: later answers bring new ones, or all anew. */
-export interface NetMomentsQuestion extends NetQuestion {
+export interface NetMomentsQuestion {
   type: "net_moments";
+  run_id: string;
+  rank: number;
+  id: number;
 }
 
 /** One variable of some layers at a moment: of each the last record up to then. */
-export interface NetValuesQuestion extends NetQuestion {
+export interface NetValuesQuestion {
   type: "net_values";
+  run_id: string;
+  rank: number;
   step: number;
   variable: string;
   item: number;
   layers: string[];
+  id: number;
 }
 
 /** All variables of one unit at a moment, exactly. */
-export interface NetUnitQuestion extends NetQuestion {
+export interface NetUnitQuestion {
   type: "net_unit";
+  run_id: string;
+  rank: number;
   step: number;
   layer: string;
   unit: number;
   item: number;
+  id: number;
 }
 
 /** All variables of one unit over time; where there are more moments than that, some of them. */
-export interface NetUnitSeriesQuestion extends NetQuestion {
+export interface NetUnitSeriesQuestion {
   type: "net_unit_series";
+  run_id: string;
+  rank: number;
   layer: string;
   unit: number;
   item: number;
@@ -240,22 +266,28 @@ export interface NetUnitSeriesQuestion extends NetQuestion {
   low: number | null;
   high: number | null;
   most: number;
+  id: number;
 }
 
 /** One variable of some layers over time, a column for each moment up to this one, the last ones. */
-export interface NetRasterQuestion extends NetQuestion {
+export interface NetRasterQuestion {
   type: "net_raster";
+  run_id: string;
+  rank: number;
   /** the last */
   step: number;
   variable: string;
   item: number;
   layers: string[];
   num_moments: number;
+  id: number;
 }
 
 /** The weights of one unit at a moment, laid on the units of the layers at their other end. */
-export interface NetWeightsQuestion extends NetQuestion {
+export interface NetWeightsQuestion {
   type: "net_weights";
+  run_id: string;
+  rank: number;
   step: number;
   layer: string;
   unit: number;
@@ -264,6 +296,7 @@ export interface NetWeightsQuestion extends NetQuestion {
   direction: "received" | "sent";
   /** Wt, or what goes with it: Grad, Delta, exp_avg… */
   variable: string;
+  id: number;
 }
 
 /** Which items, and what of each layer is taken as its response to them.
@@ -281,53 +314,75 @@ export interface NetItemChoice {
   labels: string;
 }
 
-/** About what layers responded to some items. */
-export interface NetAnalysisQuestion extends NetQuestion {
-  choice: NetItemChoice;
-}
-
 /** The items of a choice, their labels, and which labels there are to choose from. */
-export interface NetItemsQuestion extends NetAnalysisQuestion {
+export interface NetItemsQuestion {
   type: "net_items";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
+  id: number;
 }
 
 /** How alike a layer sees the items, and the tree of clusters that comes of it. */
-export interface NetSimilarityQuestion extends NetAnalysisQuestion {
+export interface NetSimilarityQuestion {
   type: "net_similarity";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
   layer: string;
   metric: "correlation" | "cosine" | "euclidean";
+  id: number;
 }
 
 /** How alike layers see the items: the rank correlation of their similarities, of each pair of layers. */
-export interface NetLikenessQuestion extends NetAnalysisQuestion {
+export interface NetLikenessQuestion {
   type: "net_likeness";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
   layers: string[];
   metric: "correlation" | "cosine" | "euclidean";
+  id: number;
 }
 
 /** Where items lie in the directions in which the responses of a layer vary most. */
-export interface NetComponentsQuestion extends NetAnalysisQuestion {
+export interface NetComponentsQuestion {
   type: "net_components";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
   layer: string;
   num_components: number;
+  id: number;
 }
 
 /** What all units of a layer respond to most, and how selective they are. */
-export interface NetTuningQuestion extends NetAnalysisQuestion {
+export interface NetTuningQuestion {
   type: "net_tuning";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
   layer: string;
+  id: number;
 }
 
 /** What one unit responds to each item, and on average to each label. */
-export interface NetUnitTuningQuestion extends NetAnalysisQuestion {
+export interface NetUnitTuningQuestion {
   type: "net_unit_tuning";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
   layer: string;
   unit: number;
+  id: number;
 }
 
 /** The mean of another layer over items, each counted by how much a unit responds to it. */
-export interface NetFieldQuestion extends NetAnalysisQuestion {
+export interface NetFieldQuestion {
   type: "net_field";
+  run_id: string;
+  rank: number;
+  choice: NetItemChoice;
   layer: string;
   unit: number;
   source: string;
@@ -335,52 +390,60 @@ export interface NetFieldQuestion extends NetAnalysisQuestion {
   above: "mean" | "zero";
   /** what is particular to the unit: without the plain mean over all items */
   minus_mean: boolean;
+  id: number;
 }
 
 /** The rows of a table over some runs, in their order. Followed: later answers bring what is new.
 
 With `only_last`, of each run the rows that were logged last, together. */
-export interface TableQuestion extends AnyQuestion {
+export interface TableQuestion {
   type: "table";
   run_ids: string[];
   name: string;
   only_last: boolean;
+  id: number;
 }
 
 /** The tensors of one column in some rows of a record. */
-export interface TableCellsQuestion extends RunQuestion {
+export interface TableCellsQuestion {
   type: "table_cells";
+  run_id: string;
   record: string;
   column: string;
   first_row: number;
   num_rows: number;
+  id: number;
 }
 
 /** What the columns of numbers come to in rows with equal cells in the columns `by`. */
-export interface TableStatisticsQuestion extends AnyQuestion {
+export interface TableStatisticsQuestion {
   type: "table_statistics";
   run_ids: string[];
   name: string;
   by: string[];
+  id: number;
 }
 
 /** The whole table as CSV, tensors cell by cell: `Output[0]`, `Output[1]`… */
-export interface TableTextQuestion extends AnyQuestion {
+export interface TableTextQuestion {
   type: "table_text";
   run_ids: string[];
   name: string;
   only_last: boolean;
+  id: number;
 }
 
 /** Which trainings can be controlled, and how do they go? Followed. */
-export interface ControlsQuestion extends AnyQuestion {
+export interface ControlsQuestion {
   type: "controls";
+  id: number;
 }
 
 /** All about one of them. Followed: each answer is whole. The first question brings it to life. */
-export interface ControlQuestion extends AnyQuestion {
+export interface ControlQuestion {
   type: "control";
   control_id: string;
+  id: number;
 }
 
 /** Begin anew, with these parameters over those of the code. */
@@ -430,124 +493,145 @@ export interface Abort {
 }
 
 /** Do that, please. Answered when it was passed on, or refused; other answers tell what comes of it. */
-export interface ControlDoQuestion extends AnyQuestion {
+export interface ControlDoQuestion {
   type: "control_do";
   control_id: string;
   action: Init | RunOn | Step | Stop | TestItem | TestAll | SetLive | Abort;
+  id: number;
 }
 
 /** Which examples and exercises are there, and how far has the student come? */
-export interface LessonsQuestion extends AnyQuestion {
+export interface LessonsQuestion {
   type: "lessons";
+  id: number;
 }
 
 /** Take this apart, please. It is read, never run as a program. */
-export interface LessonQuestion extends AnyQuestion {
+export interface LessonQuestion {
   type: "lesson";
   source: string;
+  id: number;
 }
 
 /** What do torch and differences say of its gradients? */
-export interface LessonChecksQuestion extends AnyQuestion {
+export interface LessonChecksQuestion {
   type: "lesson_checks";
   source: string;
+  id: number;
 }
 
 /** Is that right? Answers by symbol; what is right is remembered. */
-export interface ExerciseQuestion extends AnyQuestion {
+export interface ExerciseQuestion {
   type: "exercise";
   exercise_id: string;
   answers: Record<string, string>;
+  id: number;
 }
 
 /** Forget what was solved. Answered with all exercises, as after `lessons`. */
-export interface ProgressResetQuestion extends AnyQuestion {
+export interface ProgressResetQuestion {
   type: "progress_reset";
+  id: number;
 }
 
 /** Which sets of features are there? Followed: comes anew when something changes. */
-export interface FeatureSetsQuestion extends AnyQuestion {
+export interface FeatureSetsQuestion {
   type: "feature_sets";
-}
-
-/** About one set. */
-export interface FeatureQuestion extends AnyQuestion {
-  set_id: string;
+  id: number;
 }
 
 /** All about one set but its values. Followed: comes anew while it grows. */
-export interface FeatureSetQuestion extends FeatureQuestion {
+export interface FeatureSetQuestion {
   type: "feature_set";
-}
-
-/** About one of its layers. */
-export interface FeatureLayerQuestion extends FeatureQuestion {
-  layer: number;
+  set_id: string;
+  id: number;
 }
 
 /** How alike samples are to a layer. Followed, for the progress. */
-export interface FeatureSimilarityQuestion extends FeatureLayerQuestion {
+export interface FeatureSimilarityQuestion {
   type: "feature_similarity";
+  set_id: string;
+  layer: number;
   metric: "correlation" | "cosine" | "euclidean";
   /** samples */
   most: number;
+  id: number;
 }
 
 /** How alike layers are to one another. Followed, for the progress. */
-export interface FeatureLayersQuestion extends FeatureQuestion {
+export interface FeatureLayersQuestion {
   type: "feature_layers";
+  set_id: string;
   layers: number[];
   method: "cka" | "rsa";
   /** of RSA */
   metric: "correlation" | "cosine" | "euclidean";
   /** samples */
   most: number;
+  id: number;
 }
 
 /** How well labels can be read from layers. Followed: an answer for each layer, as it is done. */
-export interface FeatureProbesQuestion extends FeatureQuestion {
+export interface FeatureProbesQuestion {
   type: "feature_probes";
+  set_id: string;
   layers: number[];
   kind: "auto" | "logistic" | "ridge";
   folds: number;
   /** samples */
   most: number;
+  id: number;
 }
 
 /** Samples as points for the projector. Followed, for the progress. */
-export interface FeaturePointsQuestion extends FeatureLayerQuestion {
+export interface FeaturePointsQuestion {
   type: "feature_points";
+  set_id: string;
+  layer: number;
   most: number;
+  id: number;
 }
 
 /** These points in fewer dimensions. Followed, for the progress; answered as `reduce` is. */
-export interface FeatureReduceQuestion extends FeatureLayerQuestion {
+export interface FeatureReduceQuestion {
   type: "feature_reduce";
+  set_id: string;
+  layer: number;
   most: number;
   method: "pca" | "tsne" | "umap";
   num_dims: number;
   neighbours: number;
   metric: "cosine" | "euclidean";
+  id: number;
 }
 
 /** Values of a layer: some samples, sorted by label, by some units, both evenly chosen. */
-export interface FeatureMapQuestion extends FeatureLayerQuestion {
+export interface FeatureMapQuestion {
   type: "feature_map";
+  set_id: string;
+  layer: number;
   num_rows: number;
   num_columns: number;
+  id: number;
 }
 
 /** The values of one unit, of the same samples as in the map. */
-export interface FeatureUnitQuestion extends FeatureLayerQuestion {
+export interface FeatureUnitQuestion {
   type: "feature_unit";
+  set_id: string;
+  layer: number;
   num_rows: number;
   unit: number;
+  id: number;
 }
 
 /** All values of a layer for one sample; where they are many, some of them, evenly chosen. */
-export interface FeatureSampleQuestion extends FeatureLayerQuestion {
+export interface FeatureSampleQuestion {
   type: "feature_sample";
+  set_id: string;
+  layer: number;
   sample: number;
+  id: number;
 }
 
 /** A pass that can be opened. The id stays the same for as long as the pass does. */
@@ -573,26 +657,18 @@ export interface Hello {
   passes: PassListing[];
 }
 
-/** What the server says to a question, with the number of that question. */
-export interface AnyAnswer {
-  id: number;
-}
-
 /** The passes that are there now. */
-export interface PassesAnswer extends AnyAnswer {
+export interface PassesAnswer {
   type: "passes";
+  id: number;
   passes: PassListing[];
-}
-
-/** A part of a document: a JSON object. */
-export interface Entry {
 }
 
 /** One tensor that an op was given: which op made it, and which argument it was. */
 export type Link = [op: number, argument: string];
 
 /** One output of one operation. Its place in the list is its index, in the order they ran. */
-export interface OpEntry extends Entry {
+export interface OpEntry {
   /** `relu_1_2`, with its pass where the layer ran more than once: `relu_1_2:3` */
   label: string;
   layer: number;
@@ -630,7 +706,7 @@ export interface OpEntry extends Entry {
 }
 
 /** One call of a module, or of a torch function that was opened up. The first is the model itself. */
-export interface ScopeEntry extends Entry {
+export interface ScopeEntry {
   /** stands before it; -1 for the model */
   parent: number;
   /** null for a function */
@@ -650,7 +726,7 @@ export interface ScopeEntry extends Entry {
 }
 
 /** A parameter that some op used. */
-export interface ParamEntry extends Entry {
+export interface ParamEntry {
   address: string;
   shape: number[];
   dtype: string;
@@ -661,7 +737,7 @@ export interface ParamEntry extends Entry {
 }
 
 /** A line of source, with a few around it where the file could be read. */
-export interface SourceEntry extends Entry {
+export interface SourceEntry {
   file: string;
   line: number;
   function: string;
@@ -672,7 +748,7 @@ export interface SourceEntry extends Entry {
 }
 
 /** A value of a tensor that Python asked for, and the ops that followed. */
-export interface BranchEntry extends Entry {
+export interface BranchEntry {
   /** -1 where it was a parameter */
   op: number;
   value: string;
@@ -683,7 +759,7 @@ export interface BranchEntry extends Entry {
 }
 
 /** A whole pass but for its tensors. */
-export interface PassDocument extends Entry {
+export interface PassDocument {
   version: number;
   model_name: string;
   elapsed_seconds: number;
@@ -706,14 +782,16 @@ export interface PassDocument extends Entry {
 }
 
 /** A pass but for its tensors. */
-export interface DocumentAnswer extends AnyAnswer {
+export interface DocumentAnswer {
   type: "document";
+  id: number;
   document: PassDocument;
 }
 
 /** One figure of every op, in their order; null where it is not known. */
-export interface FiguresAnswer extends AnyAnswer {
+export interface FiguresAnswer {
   type: "figures";
+  id: number;
   name: string;
   values: (number | null)[];
 }
@@ -742,14 +820,16 @@ export interface TensorView {
 }
 
 /** The head of a binary frame; the values follow it. */
-export interface TensorAnswer extends AnyAnswer {
+export interface TensorAnswer {
   type: "tensor";
+  id: number;
   view: TensorView;
 }
 
 /** Why there is no answer, in a sentence for people. The id is -1 where the question could not be read. */
-export interface Refusal extends AnyAnswer {
+export interface Refusal {
   type: "refusal";
+  id: number;
   message: string;
 }
 
@@ -793,8 +873,9 @@ export interface RunListing {
 }
 
 /** Runs that are new or have changed, and the ids of those that are gone. */
-export interface RunsAnswer extends AnyAnswer {
+export interface RunsAnswer {
   type: "runs";
+  id: number;
   /** for people */
   folder: string;
   /** the first answer */
@@ -827,8 +908,9 @@ export interface RunIndex {
 }
 
 /** The series of runs. A run that is not there has no index. */
-export interface IndexAnswer extends AnyAnswer {
+export interface IndexAnswer {
   type: "index";
+  id: number;
   runs: RunIndex[];
 }
 
@@ -851,17 +933,14 @@ export interface SeriesBlock {
 }
 
 /** The head of a binary frame. Series that are not there have no block. */
-export interface SeriesAnswer extends AnyAnswer {
+export interface SeriesAnswer {
   type: "series";
+  id: number;
   blocks: SeriesBlock[];
 }
 
-/** What a record is, but for its bytes. */
-export interface Head extends Entry {
-}
-
 /** Bytes: the elements, row by row, little-endian. The figures are of the finite values. */
-export interface TensorHead extends Head {
+export interface TensorHead {
   kind: "tensor";
   shape: number[];
   /** torch's name without `torch.`: float32, bfloat16, int64, bool, complex64 */
@@ -881,7 +960,7 @@ export interface TensorHead extends Head {
 }
 
 /** Bytes: num_bins + 1 edges, rising, then num_bins counts, all float64. The rest is of the values. */
-export interface HistogramHead extends Head {
+export interface HistogramHead {
   kind: "histogram";
   num_bins: number;
   /** of values */
@@ -897,7 +976,7 @@ export interface HistogramHead extends Head {
 }
 
 /** Bytes: the picture, as PNG where we encoded it. */
-export interface ImageHead extends Head {
+export interface ImageHead {
   kind: "image";
   width: number;
   height: number;
@@ -910,7 +989,7 @@ export interface ImageHead extends Head {
 }
 
 /** Bytes: the frames one after the other, a PNG each. */
-export interface VideoHead extends Head {
+export interface VideoHead {
   kind: "video";
   width: number;
   height: number;
@@ -919,7 +998,7 @@ export interface VideoHead extends Head {
 }
 
 /** Bytes: a WAV file. */
-export interface AudioHead extends Head {
+export interface AudioHead {
   kind: "audio";
   sample_rate: number;
   num_frames: number;
@@ -929,7 +1008,7 @@ export interface AudioHead extends Head {
 }
 
 /** Bytes: UTF-8. */
-export interface TextHead extends Head {
+export interface TextHead {
   kind: "text";
   num_characters: number;
 }
@@ -937,7 +1016,7 @@ export interface TextHead extends Head {
 /** Bytes: points as float32, row by row; labels as JSON, a list for each column; a sprite sheet as PNG.
 
 In the sheet the pictures of the points stand in rows of `sprites_per_row`, all of one size. */
-export interface EmbeddingHead extends Head {
+export interface EmbeddingHead {
   kind: "embedding";
   num_points: number;
   num_dims: number;
@@ -956,13 +1035,13 @@ export interface EmbeddingHead extends Head {
 /** Bytes: true and false positives, true and false negatives, precision and recall, in rows of float64.
 
 A row has a number for each threshold, which rise evenly from 0 to 1. */
-export interface PrCurveHead extends Head {
+export interface PrCurveHead {
   kind: "pr_curve";
   num_thresholds: number;
 }
 
 /** Bytes: counts as float64, a row for each true class, a column for each that was said. */
-export interface ConfusionHead extends Head {
+export interface ConfusionHead {
   kind: "confusion";
   labels: string[];
 }
@@ -971,7 +1050,7 @@ export interface ConfusionHead extends Head {
 
 The document is stored once for all passes of the same structure, with the times of the first of them. NaN
 stands for what is not known. */
-export interface PassHead extends Head {
+export interface PassHead {
   kind: "pass";
   /** by its hash */
   document: string;
@@ -983,19 +1062,15 @@ export interface PassHead extends Head {
   random_seed: number | null;
 }
 
-/** A record without bytes. */
-export interface _HeadAlone extends Head {
-}
-
 /** No bytes. Later records of a run add to earlier ones. */
-export interface HparamsHead extends _HeadAlone {
+export interface HparamsHead {
   kind: "hparams";
   hparams: Record<string, number | boolean | string | null>;
   metrics: Record<string, number | null>;
 }
 
 /** A chart that somebody asked for: lines of these names, or a margin of value, lower and upper. */
-export interface LayoutChart extends Entry {
+export interface LayoutChart {
   title: string;
   form: "lines" | "margin";
   /** regular expressions for lines, names for a margin */
@@ -1003,19 +1078,19 @@ export interface LayoutChart extends Entry {
 }
 
 /** Charts under one heading. */
-export interface LayoutGroup extends Entry {
+export interface LayoutGroup {
   title: string;
   charts: LayoutChart[];
 }
 
 /** No bytes. The last one holds. */
-export interface LayoutHead extends _HeadAlone {
+export interface LayoutHead {
   kind: "layout";
   groups: LayoutGroup[];
 }
 
 /** What is watched. Bytes: JSON, a list of WatchedRow. The last one with a digest holds. */
-export interface WatchHead extends Head {
+export interface WatchHead {
   kind: "watch";
   /** of the rows; statistics name their rows by it */
   digest: string;
@@ -1032,7 +1107,7 @@ export interface WatchHead extends Head {
 
 These stand as [column][row][step], NaN where something was not seen or has no meaning. `stride` says that
 only every so many-th watched step is left, where old ones were thinned. */
-export interface StatisticsHead extends Head {
+export interface StatisticsHead {
   kind: "statistics";
   digest: string;
   num_columns: number;
@@ -1045,7 +1120,7 @@ export interface StatisticsHead extends Head {
 }
 
 /** Something that a person should look at. No bytes. The name of its series is the kind of alarm. */
-export interface AlarmHead extends _HeadAlone {
+export interface AlarmHead {
   kind: "alarm";
   layer: string;
   variable: string;
@@ -1055,7 +1130,7 @@ export interface AlarmHead extends _HeadAlone {
 }
 
 /** Something that was to be observed, and was not. No bytes. */
-export interface GapHead extends _HeadAlone {
+export interface GapHead {
   kind: "gap";
   reason: "budget" | "error" | "full" | "killed";
   /** records that are missing, by name */
@@ -1066,21 +1141,21 @@ export interface GapHead extends _HeadAlone {
 }
 
 /** The network as a NetView shows it. Bytes: JSON of a NetScene (see `netscene`). The last one holds. */
-export interface NetViewHead extends Head {
+export interface NetViewHead {
   kind: "netview";
   num_layers: number;
   num_units: number;
 }
 
 /** A moment at which the layers of a NetView were recorded. No bytes. */
-export interface MomentHead extends Head {
+export interface MomentHead {
   kind: "moment";
   /** as they are shown: epoch, trial, name */
   counters: Record<string, string>;
 }
 
 /** A column of a table. Cells of numbers are one number each, those of tensors all of one shape. */
-export interface TableColumn extends Entry {
+export interface TableColumn {
   name: string;
   form: "integer" | "number" | "tensor" | "text";
   num_bytes: number;
@@ -1094,7 +1169,7 @@ export interface TableColumn extends Entry {
 
 Numbers are float64, NaN where a cell is empty, and whole numbers are int64; texts are a JSON list of
 strings; tensors are raw, little-endian, cell by cell. */
-export interface TableHead extends Head {
+export interface TableHead {
   kind: "table";
   num_rows: number;
   columns: TableColumn[];
@@ -1110,8 +1185,9 @@ export interface RecordListing {
 }
 
 /** Records of a series, in the order of their steps. */
-export interface RecordsAnswer extends AnyAnswer {
+export interface RecordsAnswer {
   type: "records";
+  id: number;
   /** how many there are */
   num_all: number;
   records: RecordListing[];
@@ -1135,20 +1211,23 @@ export interface ShownLayoutGroup {
 }
 
 /** The layout that holds, with nothing in it where there is none. */
-export interface LayoutAnswer extends AnyAnswer {
+export interface LayoutAnswer {
   type: "layout";
+  id: number;
   groups: ShownLayoutGroup[];
 }
 
 /** The head of a binary frame; the bytes of the record follow it. */
-export interface RecordAnswer extends AnyAnswer {
+export interface RecordAnswer {
   type: "record";
+  id: number;
   entry: RecordListing;
 }
 
 /** The head of a binary frame: counts as float64, a row for each step. */
-export interface HistogramsAnswer extends AnyAnswer {
+export interface HistogramsAnswer {
   type: "histograms";
+  id: number;
   steps: number[];
   times: number[];
   /** of the first bin */
@@ -1168,14 +1247,16 @@ export interface HparamsRow {
 }
 
 /** A row for each run that has hyperparameters. */
-export interface HparamsAnswer extends AnyAnswer {
+export interface HparamsAnswer {
   type: "hparams";
+  id: number;
   rows: HparamsRow[];
 }
 
 /** The head of a binary frame: coordinates as float32, a row for each point; none until it is done. */
-export interface ReductionAnswer extends AnyAnswer {
+export interface ReductionAnswer {
   type: "reduction";
+  id: number;
   /** from 0 to 1 */
   progress: number;
   is_done: boolean;
@@ -1187,8 +1268,9 @@ export interface ReductionAnswer extends AnyAnswer {
 }
 
 /** The figures of an op, a row for each pass of the run; null where one is not known. */
-export interface OpSeriesAnswer extends AnyAnswer {
+export interface OpSeriesAnswer {
   type: "op_series";
+  id: number;
   steps: number[];
   times: number[];
   figures: string[];
@@ -1196,7 +1278,7 @@ export interface OpSeriesAnswer extends AnyAnswer {
 }
 
 /** A tensor that is watched over a training. Its records have the same name. */
-export interface WatchedRow extends Entry {
+export interface WatchedRow {
   /** features.0.weight.Grad */
   name: string;
   /** features.0 */
@@ -1216,8 +1298,9 @@ export interface WatchedRow extends Entry {
 The byte has the bits 1 where something was NaN in the tensor, 2 where something was infinite, and 4 where
 the figure is an estimate from a sample at some step. Of several steps in a bucket the mean holds; of the
 shares of NaN and infinities, the highest. */
-export interface WatchedAnswer extends AnyAnswer {
+export interface WatchedAnswer {
   type: "watched";
+  id: number;
   /** that were watched */
   ranks: number[];
   /** that there are */
@@ -1240,8 +1323,9 @@ export interface WatchedAnswer extends AnyAnswer {
 /** The head of a binary frame: float32, [column][bucket], NaN where nothing is known, and a byte for each.
 
 The byte is 1 where the figure is an estimate from a sample at some step of the bucket. */
-export interface WatchedRowAnswer extends AnyAnswer {
+export interface WatchedRowAnswer {
   type: "watched_row";
+  id: number;
   /** null: there is none of this name */
   row: WatchedRow | null;
   columns: string[];
@@ -1288,8 +1372,9 @@ export interface GapListing {
 }
 
 /** Alarms and gaps, in the order in which they came. At most 10,000 of each. */
-export interface EventsAnswer extends AnyAnswer {
+export interface EventsAnswer {
   type: "events";
+  id: number;
   /** the first answer, or the run begins anew */
   is_all: boolean;
   alarms: AlarmListing[];
@@ -1300,7 +1385,7 @@ export interface EventsAnswer extends AnyAnswer {
 
 Units are numbered as they stand in the tensor: tile by tile, in a tile row by row. The last cells may be
 empty. In a colour picture three maps lie on one tile: red, green and blue. */
-export interface Grid extends Entry {
+export interface Grid {
   num_units: number;
   tiles_across: number;
   tiles_down: number;
@@ -1313,7 +1398,7 @@ export interface Grid extends Entry {
 }
 
 /** Where somebody wants a layer. All that is None is worked out. */
-export interface Place extends Entry {
+export interface Place {
   relation: "above" | "behind" | "below" | "infront" | "leftof" | "rightof" | null;
   /** the layer to which this one is in relation */
   other: string;
@@ -1323,7 +1408,7 @@ export interface Place extends Entry {
 }
 
 /** A layer: a plate of units. */
-export interface NetLayer extends Entry {
+export interface NetLayer {
   name: string;
   /** the type of what computes it: Conv2d; empty where that is not known */
   module: string;
@@ -1341,7 +1426,7 @@ export interface NetLayer extends Entry {
 }
 
 /** What one layer receives from another. The source gives its variable Act. */
-export interface Connection extends Entry {
+export interface Connection {
   source: string;
   target: string;
   form: "attention" | "conv" | "embedding" | "linear" | "other" | "transposed_conv";
@@ -1359,7 +1444,7 @@ export interface Connection extends Entry {
 }
 
 /** Layers from the input to the output. */
-export interface NetScene extends Entry {
+export interface NetScene {
   layers: NetLayer[];
   connections: Connection[];
 }
@@ -1381,8 +1466,9 @@ export interface NetVariable {
 
 Variables of the group `Weights of unit` are those for which there are connections: `r.Wt`, `s.Wt`,
 `r.Grad`… ask for them with a NetWeightsQuestion. */
-export interface NetSceneAnswer extends AnyAnswer {
+export interface NetSceneAnswer {
   type: "net_scene";
+  id: number;
   scene: NetScene;
   variables: NetVariable[];
   /** where the network is known from */
@@ -1403,8 +1489,9 @@ export interface NetRange {
 }
 
 /** Moments in the order of their steps. Counters are texts, a column for each name: run, epoch, trial. */
-export interface NetMomentsAnswer extends AnyAnswer {
+export interface NetMomentsAnswer {
   type: "net_moments";
+  id: number;
   /** these take the place of what there was */
   is_all: boolean;
   steps: number[];
@@ -1431,15 +1518,17 @@ export interface NetBlock {
 }
 
 /** The head of a binary frame. */
-export interface NetValuesAnswer extends AnyAnswer {
+export interface NetValuesAnswer {
   type: "net_values";
+  id: number;
   step: number;
   blocks: NetBlock[];
 }
 
 /** Values as text where JSON has no number for them: NaN, Infinity, -Infinity. */
-export interface NetUnitAnswer extends AnyAnswer {
+export interface NetUnitAnswer {
   type: "net_unit";
+  id: number;
   /** by variable */
   values: Record<string, number | string>;
   /** of the records */
@@ -1447,16 +1536,18 @@ export interface NetUnitAnswer extends AnyAnswer {
 }
 
 /** The head of a binary frame: for each variable its steps, then its values, all float64. */
-export interface NetUnitSeriesAnswer extends AnyAnswer {
+export interface NetUnitSeriesAnswer {
   type: "net_unit_series";
+  id: number;
   variables: string[];
   /** of each */
   counts: number[];
 }
 
 /** The head of a binary frame: of each block the levels stand as [moment][unit], on one scale. */
-export interface NetRasterAnswer extends AnyAnswer {
+export interface NetRasterAnswer {
   type: "net_raster";
+  id: number;
   /** of the moments */
   steps: number[];
   /** `num_units` is that of one moment */
@@ -1464,8 +1555,9 @@ export interface NetRasterAnswer extends AnyAnswer {
 }
 
 /** The head of a binary frame. A block for each layer at the other end; the unit's own bias beside it. */
-export interface NetWeightsAnswer extends AnyAnswer {
+export interface NetWeightsAnswer {
   type: "net_weights";
+  id: number;
   blocks: NetBlock[];
   bias: number | null;
   /** that really connect */
@@ -1482,8 +1574,9 @@ export interface NetLabelChoice {
 }
 
 /** Of each item its moment, its place in the batch, and its label where there are labels. */
-export interface NetItemsAnswer extends AnyAnswer {
+export interface NetItemsAnswer {
   type: "net_items";
+  id: number;
   steps: number[];
   items: number[];
   /** each once, in their order */
@@ -1509,8 +1602,9 @@ export interface Contrast {
 
 A row of the tree joins two clusters: their numbers, their distance, and how many items are then in it.
 Numbers below that of `leaves` stand for leaves, the others for rows of the tree. */
-export interface NetSimilarityAnswer extends AnyAnswer {
+export interface NetSimilarityAnswer {
   type: "net_similarity";
+  id: number;
   /** the items of rows and columns */
   places: number[];
   /** the same items, sorted by label */
@@ -1533,14 +1627,16 @@ export interface NetLayerLikeness {
 }
 
 /** The head of a binary frame: layers by layers as float32, NaN where it is not defined. */
-export interface NetLikenessAnswer extends AnyAnswer {
+export interface NetLikenessAnswer {
   type: "net_likeness";
+  id: number;
   layers: NetLayerLikeness[];
 }
 
 /** The head of a binary frame: of each of `places` its coordinates, as float32. */
-export interface NetComponentsAnswer extends AnyAnswer {
+export interface NetComponentsAnswer {
   type: "net_components";
+  id: number;
   places: number[];
   /** of the variance of all units, of each component */
   shares: number[];
@@ -1550,8 +1646,9 @@ export interface NetComponentsAnswer extends AnyAnswer {
 /** The head of a binary frame, float32 of all units: the number of the best label, selectivity, d'.
 
 NaN where a unit has no best label, since it is the same to all. */
-export interface NetTuningAnswer extends AnyAnswer {
+export interface NetTuningAnswer {
   type: "net_tuning";
+  id: number;
   num_units: number;
   num_items: number;
   note: string;
@@ -1560,8 +1657,9 @@ export interface NetTuningAnswer extends AnyAnswer {
 /** The head of a binary frame, float32: responses to `places`; of each label the mean and d'.
 
 Labels without an item among these have NaN. Without labels there are responses alone. */
-export interface NetUnitTuningAnswer extends AnyAnswer {
+export interface NetUnitTuningAnswer {
   type: "net_unit_tuning";
+  id: number;
   places: number[];
   /** items of each label */
   counts: number[];
@@ -1569,8 +1667,9 @@ export interface NetUnitTuningAnswer extends AnyAnswer {
 }
 
 /** The head of a binary frame: float32 of all units of the source. NaN where the unit never responds. */
-export interface NetFieldAnswer extends AnyAnswer {
+export interface NetFieldAnswer {
   type: "net_field";
+  id: number;
   num_units: number;
   num_items: number;
   /** items that count */
@@ -1591,8 +1690,9 @@ export interface TableRows {
 }
 
 /** `is_all`: what was known before is void. A note says what is left out, and why. */
-export interface TableAnswer extends AnyAnswer {
+export interface TableAnswer {
   type: "table";
+  id: number;
   is_all: boolean;
   parts: TableRows[];
   note: string;
@@ -1601,8 +1701,9 @@ export interface TableAnswer extends AnyAnswer {
 /** The head of a binary frame; the values follow as float32, row by row.
 
 The limits are of the finite values in all rows of the record; where it is large, of the rows asked for. */
-export interface TableCellsAnswer extends AnyAnswer {
+export interface TableCellsAnswer {
   type: "table_cells";
+  id: number;
   num_rows: number;
   /** of a cell */
   shape: number[];
@@ -1629,15 +1730,17 @@ export interface TableGroup {
 }
 
 /**  */
-export interface TableStatisticsAnswer extends AnyAnswer {
+export interface TableStatisticsAnswer {
   type: "table_statistics";
+  id: number;
   by: string[];
   groups: TableGroup[];
 }
 
 /**  */
-export interface TableTextAnswer extends AnyAnswer {
+export interface TableTextAnswer {
   type: "table_text";
+  id: number;
   text: string;
 }
 
@@ -1666,8 +1769,9 @@ export interface ControlListing {
 }
 
 /**  */
-export interface ControlsAnswer extends AnyAnswer {
+export interface ControlsAnswer {
   type: "controls";
+  id: number;
   controls: ControlListing[];
 }
 
@@ -1723,8 +1827,9 @@ export interface Fault {
 }
 
 /** How a training goes. Answers come at most some twenty times a second. */
-export interface ControlAnswer extends AnyAnswer {
+export interface ControlAnswer {
   type: "control";
+  id: number;
   listing: ControlListing;
   /** null until the process has said so for the first time */
   about: About | null;
@@ -1746,8 +1851,9 @@ export interface ControlAnswer extends AnyAnswer {
 }
 
 /**  */
-export interface ControlDoneAnswer extends AnyAnswer {
+export interface ControlDoneAnswer {
   type: "control_done";
+  id: number;
 }
 
 /**  */
@@ -1788,8 +1894,9 @@ export interface Exercise {
 }
 
 /**  */
-export interface LessonsAnswer extends AnyAnswer {
+export interface LessonsAnswer {
   type: "lessons";
+  id: number;
   examples: Example[];
   exercises: Exercise[];
   /** what may be written in an expression, a line each */
@@ -1936,14 +2043,16 @@ export interface Lesson {
 }
 
 /**  */
-export interface LessonAnswer extends AnyAnswer {
+export interface LessonAnswer {
   type: "lesson";
+  id: number;
   lesson: Lesson;
 }
 
 /**  */
-export interface LessonChecksAnswer extends AnyAnswer {
+export interface LessonChecksAnswer {
   type: "lesson_checks";
+  id: number;
   checks: LearnCheck[];
 }
 
@@ -1959,8 +2068,9 @@ export interface Verdict {
 }
 
 /**  */
-export interface ExerciseAnswer extends AnyAnswer {
+export interface ExerciseAnswer {
   type: "exercise";
+  id: number;
   /** with what is known now */
   exercise: Exercise;
   verdicts: Verdict[];
@@ -1991,8 +2101,9 @@ export interface FeatureSetListing {
 }
 
 /** All sets, by name. */
-export interface FeatureSetsAnswer extends AnyAnswer {
+export interface FeatureSetsAnswer {
   type: "feature_sets";
+  id: number;
   sets: FeatureSetListing[];
 }
 
@@ -2016,8 +2127,9 @@ export interface FeatureLayer {
 }
 
 /** A set as it is now. Rows that are not extracted yet are in no picture and no analysis. */
-export interface FeatureSetAnswer extends AnyAnswer {
+export interface FeatureSetAnswer {
   type: "feature_set";
+  id: number;
   listing: FeatureSetListing;
   layers: FeatureLayer[];
   /** where there are more than can be shown */
@@ -2044,8 +2156,9 @@ export interface FeatureRows {
 }
 
 /** The head of a binary frame: float32, [row][column]. */
-export interface FeatureMapAnswer extends AnyAnswer {
+export interface FeatureMapAnswer {
   type: "feature_map";
+  id: number;
   rows: FeatureRows;
   /** in the columns */
   units: number[];
@@ -2058,16 +2171,18 @@ export interface FeatureMapAnswer extends AnyAnswer {
 }
 
 /** The head of a binary frame: float32, one for each row. */
-export interface FeatureUnitAnswer extends AnyAnswer {
+export interface FeatureUnitAnswer {
   type: "feature_unit";
+  id: number;
   rows: FeatureRows;
   /** of the unit in the layer */
   place: number[];
 }
 
 /** The head of a binary frame: float32, in the order of the layer. */
-export interface FeatureSampleAnswer extends AnyAnswer {
+export interface FeatureSampleAnswer {
   type: "feature_sample";
+  id: number;
   sample: number;
   /** its id */
   name: string;
@@ -2085,23 +2200,24 @@ export interface FeatureSampleAnswer extends AnyAnswer {
   num_bad: number;
 }
 
-/** How far an analysis is. */
-export interface FeatureProgressAnswer extends AnyAnswer {
+/** The head of a binary frame: float32, [row][row]; nothing until it is done. */
+export interface FeatureSimilarityAnswer {
+  type: "feature_similarity";
+  id: number;
   progress: number;
   is_done: boolean;
   note: string;
-}
-
-/** The head of a binary frame: float32, [row][row]; nothing until it is done. */
-export interface FeatureSimilarityAnswer extends FeatureProgressAnswer {
-  type: "feature_similarity";
   rows: FeatureRows | null;
   contrast: Contrast | null;
 }
 
 /** The head of a binary frame: float32, [layer][layer], NaN where undefined; nothing until it is done. */
-export interface FeatureLayersAnswer extends FeatureProgressAnswer {
+export interface FeatureLayersAnswer {
   type: "feature_layers";
+  id: number;
+  progress: number;
+  is_done: boolean;
+  note: string;
   layers: number[];
   /** why a layer is not among them, by its name */
   left_out: Record<string, string>;
@@ -2129,16 +2245,24 @@ export interface FeatureProbe {
 }
 
 /** Layers that are new since the answer before. */
-export interface FeatureProbesAnswer extends FeatureProgressAnswer {
+export interface FeatureProbesAnswer {
   type: "feature_probes";
+  id: number;
+  progress: number;
+  is_done: boolean;
+  note: string;
   /** the layer that is being probed */
   at: number | null;
   probes: FeatureProbe[];
 }
 
 /** The head of a binary frame: as of an embedding of a run; nothing until it is done. */
-export interface FeaturePointsAnswer extends FeatureProgressAnswer {
+export interface FeaturePointsAnswer {
   type: "feature_points";
+  id: number;
+  progress: number;
+  is_done: boolean;
+  note: string;
   head: EmbeddingHead | null;
 }
 

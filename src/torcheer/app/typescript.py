@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec import inspect as shapes
 
 from torcheer.app.dispatch import ANSWERS, QUESTIONS
-from torcheer.app.wire import Answer, Question
 from torcheer.graph import OpKind
 from torcheer.learn import Form, NodeKind
 from torcheer.run import Kind, State
@@ -36,7 +35,6 @@ _CHOICES: Final = {
     "LearnForm": Form,
 }
 _UNIONS: Final[dict[str, Sequence[type[Struct]]]] = {"Question": QUESTIONS, "Answer": ANSWERS}
-_BASES: Final = {Question: "AnyQuestion", Answer: "AnyAnswer"}  # their own names are those of the unions
 _PLAIN: Final[dict[type[shapes.Type], str]] = {
     shapes.IntType: "number",
     shapes.FloatType: "number",
@@ -60,15 +58,13 @@ def typescript() -> str:
 
 
 def _with_those_inside(structs: list[type[Struct]]) -> Iterator[type[Struct]]:
-    """All structs that can be met, each once, after its base and those inside it."""
+    """All structs that can be met, each once, those inside another before it."""
     seen: dict[type[Struct], None] = {}
 
     def visit(struct: type[Struct]) -> None:
         if struct in seen:
             return
-        if (base := _base(struct)) is not None:
-            visit(base)
-        for field in _own_fields(struct):
+        for field in _shape(struct).fields:
             for inner in _structs_in(field.type):
                 visit(inner)
         seen[struct] = None
@@ -82,16 +78,6 @@ def _shape(struct: type[Struct]) -> shapes.StructType:
     found = shapes.type_info(struct)
     assert isinstance(found, shapes.StructType)
     return found
-
-
-def _base(struct: type[Struct]) -> type[Struct] | None:
-    base = struct.__base__
-    return base if base is not None and base is not Struct and issubclass(base, Struct) else None
-
-
-def _own_fields(struct: type[Struct]) -> list[shapes.Field]:
-    own = inspect.get_annotations(struct)
-    return [field for field in _shape(struct).fields if field.name in own]
 
 
 def _structs_in(shape: shapes.Type) -> Iterator[type[Struct]]:
@@ -113,22 +99,13 @@ def _declaration(struct: type[Struct]) -> str:
     if shape.array_like:
         members = ", ".join(f"{field.encode_name}: {_type(field.type)}" for field in shape.fields)
         return f"{head}export type {struct.__name__} = [{members}];\n"
-    # What is a base and no more has none but its own name.
-    has_tag = shape.tag not in (None, struct.__name__)
-    lines = [f"  {shape.tag_field}: {json.dumps(shape.tag)};"] if has_tag else []
+    lines = [] if shape.tag_field is None else [f"  {shape.tag_field}: {json.dumps(shape.tag)};"]
     comments = dict(_FIELD_COMMENT.findall(inspect.getsource(struct)))
-    for field in _own_fields(struct):
+    for field in shape.fields:
         if field.name in comments:
             lines.append(f"  /** {comments[field.name].replace('None', 'null')} */")
         lines.append(f"  {field.encode_name}: {_type(field.type)};")
-    base = _base(struct)
-    extends = "" if base is None else f" extends {_name(base)}"
-    body = "".join(f"{line}\n" for line in lines)
-    return f"{head}export interface {_name(struct)}{extends} {{\n{body}}}\n"
-
-
-def _name(struct: type[Struct]) -> str:
-    return _BASES.get(struct, struct.__name__)
+    return f"{head}export interface {struct.__name__} {{\n" + "".join(f"{line}\n" for line in lines) + "}\n"
 
 
 def _type(shape: shapes.Type) -> str:

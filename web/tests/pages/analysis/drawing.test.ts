@@ -1,7 +1,6 @@
 /** Matrices, trees and plates: what stands where. */
 import { describe, expect, it } from "vitest";
-import { joinsOf, pathOf } from "../../../src/pages/analysis/ItemCharts";
-import { roomyAxis } from "../../../src/pages/analysis/ItemCharts";
+import { joinsOf, pathOf, roomyAxis } from "../../../src/pages/analysis/ItemCharts";
 import { pairsOf, sorted, usualScale } from "../../../src/pages/analysis/Similarity";
 import { itemName, type Items, labelOf, usualLabels } from "../../../src/pages/analysis/network";
 import { paintColours, paintKinds, paintPlate } from "../../../src/pages/analysis/UnitViews";

@@ -338,23 +338,22 @@ export function Chart({ summary, draw, items: all, order = [] }: ChartProps) {
   const [box, room] = useSize<HTMLDivElement>();
   const [width, height] = [Math.floor(room.width), Math.floor(room.height)];
   const isThere = width > 0 && height > 0;
-  const { picture, itemAt } = isThere ? draw(width, height) : { picture: null };
-  const pointing = itemAt !== undefined &&
-    all !== undefined && {
-      tabindex: 0,
-      onPointerMove: (event: PointerEvent) => {
-        const area = (event.currentTarget as Element).getBoundingClientRect();
-        current.value = itemAt(event.clientX - area.left, event.clientY - area.top);
-      },
-      onPointerLeave: () => (current.value = null),
-      onClick: () => current.peek() !== null && goToItem(all, current.peek()!),
-      onKeyDown: (event: KeyboardEvent) => stepItem(event, order, all),
-    };
+  const drawn = isThere ? draw(width, height) : null;
+  const pointing = all !== undefined && {
+    tabindex: 0,
+    onPointerMove: (event: PointerEvent) => {
+      const area = (event.currentTarget as Element).getBoundingClientRect();
+      current.value = drawn?.itemAt?.(event.clientX - area.left, event.clientY - area.top) ?? null;
+    },
+    onPointerLeave: () => (current.value = null),
+    onClick: () => current.peek() !== null && goToItem(all, current.peek()!),
+    onKeyDown: (event: KeyboardEvent) => stepItem(event, order, all),
+  };
   return (
     <div class="an-room" ref={box}>
       {isThere && (
-        <svg class="an-chart" width={width} height={height} role="img" aria-label={summary} {...(pointing === false ? {} : pointing)}>
-          {picture}
+        <svg class="an-chart" width={width} height={height} role="img" aria-label={summary} {...pointing}>
+          {drawn?.picture}
         </svg>
       )}
     </div>

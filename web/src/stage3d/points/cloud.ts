@@ -134,7 +134,7 @@ export class Cloud extends OrbitDrawing {
     if (mode === "on") return true;
     // When they have room side by side.
     const { width, height } = this.size;
-    return this.index.numInView * SPRITE * SPRITE < 0.6 * width * height;
+    return this.index.inView.length * SPRITE * SPRITE < 0.6 * width * height;
   }
 
   #matrix(): Float32Array {
@@ -161,9 +161,9 @@ export class Cloud extends OrbitDrawing {
   }
 
   #labels(): Label[] {
-    const { index } = this;
-    const isFew = index.numInView <= FEW && index.numInView > 0;
-    return [...this.#words.strong(this.#screen), ...(isFew ? this.#words.near(this.#screen, index.inView) : [])];
+    const { inView } = this.index;
+    const some = inView.length <= FEW ? this.#words.near(this.#screen, inView) : [];
+    return [...this.#words.strong(this.#screen), ...some];
   }
 
   // --- Text and outlines above the points: labels with room around them, the axes, the box or line of a selection.

@@ -60,48 +60,58 @@ export function Wait() {
 
 // --- A picture of each layer of a network; what came before stays while the next one is on its way.
 
-interface LayerProps<Value> {
-  look: Look<Value>;
-  facts?: ((value: Value) => ComponentChildren) | undefined;
+interface LayersProps<Value> {
+  looks: readonly Look<Value>[];
+  facts?: (value: Value) => ComponentChildren;
   /** Null where nothing was asked of the layer. */
   draw: (value: Value | null, at: number) => ComponentChildren;
 }
 
-type Noted = { readonly head: { readonly note: string } };
+interface Noted {
+  readonly head: { readonly note: string };
+}
 
-export function LayerFigures<Value extends Noted>({ looks, ...rest }: Omit<LayerProps<Value>, "look"> & { looks: readonly Look<Value>[] }) {
+export function LayerFigures<Value extends Noted>({ looks, facts, draw }: LayersProps<Value>) {
   return (
     <div class="an-figures">
-      {looks.map((look, at) => (
-        <LayerFigure key={at} look={look} at={at} {...rest} />
-      ))}
+      {looks.map((look, at) => {
+        const { layer, isOld, problem, retry } = look;
+        const value = look.isWanted ? look.value : null;
+        const state = stateOf(look);
+        const isLate = isOld && value !== null && problem === "";
+        return (
+          <Figure
+            key={at}
+            label={layer.name}
+            name={layer.name}
+            isBusy={isLate || state === "waiting"}
+            facts={`${layer.module} ${formatShape(layer.shape)} · ${formatCount(layer.grid.num_units)} units`}
+            aside={isLate && <span class="muted fs-1">what came before</span>}
+          >
+            {state === "failed" && <Failed title="This cannot be shown" reason={sentence(problem)} retry={retry} />}
+            {state === "waiting" && <Wait />}
+            {state === "there" && draw(value, at)}
+            {state === "there" && value !== null && <Foot note={value.head.note}>{facts?.(value)}</Foot>}
+          </Figure>
+        );
+      })}
     </div>
   );
 }
 
-function LayerFigure<Value extends Noted>({ look, at, facts, draw }: LayerProps<Value> & { at: number }) {
-  const { layer, problem, retry, isWanted, isOld } = look;
-  const value = isWanted ? look.value : null;
-  const isBusy = isWanted && (value === null || isOld) && problem === "";
+function stateOf({ isWanted, value, problem }: Look<unknown>): "failed" | "waiting" | "there" {
+  if (!isWanted) return "there";
   // What was known stays, where it is the server that is gone.
-  const isFailed = isWanted && problem !== "" && (value === null || isConnected.value);
+  if (problem !== "" && (value === null || isConnected.value)) return "failed";
+  return value === null ? "waiting" : "there";
+}
+
+function Foot({ note, children }: { note: string; children: ComponentChildren }) {
   return (
-    <Figure
-      label={layer.name}
-      name={layer.name}
-      isBusy={isBusy}
-      facts={`${layer.module} ${formatShape(layer.shape)} · ${formatCount(layer.grid.num_units)} units`}
-      aside={isOld && isBusy && <span class="muted fs-1">what came before</span>}
-    >
-      {isFailed && <Failed title="This cannot be shown" reason={sentence(problem)} retry={retry} />}
-      {!isFailed && (isWanted && value === null ? <Wait /> : draw(value, at))}
-      {!isFailed && value !== null && (
-        <footer class="fs-2">
-          {facts?.(value)}
-          {value.head.note !== "" && <span class="muted">{sentence(value.head.note)}</span>}
-        </footer>
-      )}
-    </Figure>
+    <footer class="fs-2">
+      {children}
+      {note !== "" && <span class="muted">{sentence(note)}</span>}
+    </footer>
   );
 }
 

@@ -80,7 +80,8 @@ function Choice({ name, ...rest }: { name: string; value: string; set: (value: s
 }
 
 function labelsChosen(): string {
-  return param("labels") || items.value?.choice.labels || network.NO_LABELS;
+  const taken = items.value?.choice.labels ?? "";
+  return param("labels") || taken || network.NO_LABELS;
 }
 
 function labelOptions(): Options {

@@ -53,7 +53,6 @@ function Probes() {
   const isOfNumbers = store.detail.value?.label_kind === "numbers";
   const asked = useProbes(chosen, isOfNumbers ? "ridge" : store.probeKind.chosen);
   const value = asked.isOwn ? asked.value : null;
-  const name = value?.at == null ? undefined : all[value.at]?.name;
   return (
     <>
       <div class="ft-controls">
@@ -62,7 +61,7 @@ function Probes() {
         <CountChoice name="Folds" of={store.numFolds} all={Infinity} />
         <Check {...zoom}>Scores only</Check>
         <span class="grow" />
-        {value !== null && <WorkLine what={name === undefined ? "Probing" : `Probing ${name}`} of={asked} />}
+        {value !== null && <WorkLine what={`Probing ${all[value.at ?? -1]?.name ?? ""}`.trim()} of={asked} />}
         {value !== null && asked.progress === null && <MoreSamples numThen={value.numDone} again={asked.retry} />}
       </div>
       {value === null ? <Work what="Probing" of={asked} /> : <Shown of={value} chosen={chosen} isBusy={asked.progress !== null} />}
@@ -241,8 +240,8 @@ interface RowProps {
 
 function Row({ layer, probe, waiting, place, lines }: RowProps) {
   const name = store.layers.value[layer]?.name ?? "";
-  const isScored = probe?.mean != null;
-  const said = isScored ? `${threeDigits(probe.mean!)} ± ${threeDigits(probe.std ?? 0)}` : (probe?.why ?? waiting);
+  const score = scoreOf(probe);
+  const said = score ?? probe?.why ?? waiting;
   return (
     <li
       id={`ft-probe-${layer}`}
@@ -256,15 +255,23 @@ function Row({ layer, probe, waiting, place, lines }: RowProps) {
       </span>
       <span class="ft-track" aria-hidden="true">
         {lines}
-        {isScored && <Scores probe={probe} place={place} />}
-        {probe !== undefined && !isScored && (
-          <span class="ft-state hint" title={said}>
-            {said}
-          </span>
-        )}
+        {probe !== undefined && (score === null ? <Why text={said} /> : <Scores probe={probe} place={place} />)}
       </span>
-      <span class={isScored ? "num" : "num muted"}>{(isScored || probe === undefined) && said}</span>
+      <span class={score === null ? "num muted" : "num"}>{score ?? (probe === undefined && waiting)}</span>
     </li>
+  );
+}
+
+/** Null where there is none. */
+function scoreOf(probe: FeatureProbe | undefined): string | null {
+  return probe?.mean == null ? null : `${threeDigits(probe.mean)} ± ${threeDigits(probe.std ?? 0)}`;
+}
+
+function Why({ text }: { text: string }) {
+  return (
+    <span class="ft-state hint" title={text}>
+      {text}
+    </span>
   );
 }
 

@@ -400,19 +400,24 @@ interface Likeness {
   readonly items: unknown;
 }
 
-export function LikenessPanel() {
+function useLikeness(names: readonly string[]) {
   const all = items.value;
-  const names = network.layers.value.slice(-MOST_LAYERS).map(({ name }) => name);
   const kind = network.metric.chosen;
   // After the main pictures: it takes longer than they do.
   const isWanted = all !== null && names.length > 1 && network.numAwaited.value === 0;
   const ask = async (): Promise<Likeness> => {
-    const asked = { run_id: runId.peek(), rank: rank.peek(), choice: all!.choice, layers: names, metric: kind };
+    const asked = { run_id: runId.peek(), rank: rank.peek(), choice: all!.choice, layers: [...names], metric: kind };
     const reply = await askOf({ type: "net_likeness", ...asked }, "net_likeness");
     return { head: reply.answer, values: singlesOf(reply, names.length ** 2), items: all };
   };
   const key = JSON.stringify([all?.runId, rank.value, all?.choice, names, kind]);
-  const { value, problem, retry } = useAsked<Likeness>(isWanted ? { key, version: "", ask } : null);
+  return useAsked<Likeness>(isWanted ? { key, version: "", ask } : null);
+}
+
+export function LikenessPanel() {
+  const all = items.value;
+  const names = network.layers.value.slice(-MOST_LAYERS).map(({ name }) => name);
+  const { value, problem, retry } = useLikeness(names);
   if (names.length < 2) return null;
   return (
     <section class="an-likeness" aria-label="Layers compared" aria-busy={value?.items !== all && problem === ""}>

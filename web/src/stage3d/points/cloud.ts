@@ -87,7 +87,7 @@ export class Cloud extends OrbitDrawing {
         note(fault);
       };
       show(null);
-      if (embedding === undefined || embedding.sprites === null) return;
+      if (embedding?.sprites == null) return;
       decodeSprites(embedding.sprites, embedding.numPoints).then(
         (sprites) => turn === latest && show(sprites),
         (reason: unknown) => turn === latest && note(messageOf(reason)),

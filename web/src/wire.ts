@@ -1590,11 +1590,11 @@ export interface NetItemsAnswer {
   note: string;
 }
 
-/** Pairs of items with the same label against pairs with different ones. Null where there are none. */
-export interface NetContrast {
+/** Pairs with the same label against pairs with different ones. Null where there are none. */
+export interface Contrast {
   within: number | null;
   between: number | null;
-  /** how much more alike items of one label are */
+  /** how much more alike those of one label are */
   contrast: number | null;
 }
 
@@ -1614,14 +1614,14 @@ export interface NetSimilarityAnswer {
   /** these items as they stand below the tree */
   by_tree: number[];
   /** null without labels */
-  contrast: NetContrast | null;
+  contrast: Contrast | null;
   note: string;
 }
 
 /** One layer among others. */
 export interface NetLayerLikeness {
   layer: string;
-  contrast: NetContrast | null;
+  contrast: Contrast | null;
   /** why it is not among those that are compared; empty where it is */
   why: string;
 }
@@ -2200,13 +2200,6 @@ export interface FeatureSampleAnswer {
   num_bad: number;
 }
 
-/** Pairs of samples with the same label against pairs with different ones. */
-export interface FeatureContrast {
-  within: number | null;
-  between: number | null;
-  contrast: number | null;
-}
-
 /** The head of a binary frame: float32, [row][row]; nothing until it is done. */
 export interface FeatureSimilarityAnswer {
   type: "feature_similarity";
@@ -2215,7 +2208,7 @@ export interface FeatureSimilarityAnswer {
   is_done: boolean;
   note: string;
   rows: FeatureRows | null;
-  contrast: FeatureContrast | null;
+  contrast: Contrast | null;
 }
 
 /** The head of a binary frame: float32, [layer][layer], NaN where undefined; nothing until it is done. */

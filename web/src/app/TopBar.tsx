@@ -9,7 +9,7 @@ import { choosePass } from "../data/session";
 import type { PassListing } from "../data/source";
 import * as store from "../data/store";
 import { type Area, areaOf, areas, shownArea, shownView, TITLES } from "../data/views";
-import { FeaturePicker } from "../pages/analysis/features/FeaturePicker";
+import { FeaturePicker } from "../pages/analysis/FeatureSets";
 import { ControlPicker } from "../pages/control/ControlPicker";
 import { LessonPicker } from "../pages/learn/LessonPicker";
 import { RunPicker } from "../pages/netview/RunPicker";

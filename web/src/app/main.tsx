@@ -5,11 +5,11 @@
  */
 import { ControlPage } from "../pages/control/ControlPage";
 import { ControlsPart } from "../pages/control/ControlsPart";
-import { FeaturesPage } from "../pages/analysis/features/FeaturesPage";
-import { startFeatures } from "../pages/analysis/features/store";
+import { FeaturesPage } from "../pages/analysis/FeaturesPage";
+import { startFeatures } from "../pages/analysis/features";
 import { LearnPage } from "../pages/learn/LearnPage";
 import { NetPage } from "./NetPage";
-import { FeatureSetsPart } from "../pages/analysis/features/FeatureSetsPart";
+import { FeatureSetsPart } from "../pages/analysis/FeatureSets";
 import { ParametersPage } from "../pages/parameters/ParametersPage";
 import { ProjectorPage } from "../pages/projector/ProjectorPage";
 import { RunsPage } from "../pages/runs/RunsPage";

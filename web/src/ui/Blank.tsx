@@ -64,6 +64,15 @@ export function MovingBar({ label, style = "" }: { label: string; style?: string
   );
 }
 
+/** How much of something is done, from 0 to 1: a little of it from the start, so that it is seen to have begun. */
+export function ShareBar({ label, share }: { label: string; share: number }) {
+  return (
+    <div class="bar" role="progressbar" aria-label={label} aria-valuenow={Math.round(share * 100)}>
+      <i style={{ width: `${Math.max(2, share * 100)}%` }} />
+    </div>
+  );
+}
+
 interface SkeletonsProps {
   /** In pixels, or as CSS has them. */
   widths: readonly (number | string)[];

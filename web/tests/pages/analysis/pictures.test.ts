@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { filtered } from "../../../../src/pages/analysis/features/FeaturesPage";
-import { evenly, scaleOfLayers } from "../../../../src/pages/analysis/features/LayerMatrix";
-import { spanOf } from "../../../../src/pages/analysis/features/ProbesView";
-import { openingScale } from "../../../../src/pages/analysis/features/SimilarityView";
-import { busiest, numberOf } from "../../../../src/pages/analysis/features/ValuesView";
-import { basisText, placeText, sampleName, samplesText, shapeText } from "../../../../src/pages/analysis/features/words";
-import { hundredths } from "../../../../src/plot/CellTable";
-import type { FeatureLayer, FeatureProbe, FeatureRows, FeatureSetListing } from "../../../../src/wire";
+import { filtered } from "../../../src/pages/analysis/FeaturesPage";
+import { evenly, scaleOfLayers } from "../../../src/pages/analysis/Similarity";
+import { spanOf } from "../../../src/pages/analysis/ProbesView";
+import { openingScale } from "../../../src/pages/analysis/Similarity";
+import { busiest, numberOf } from "../../../src/pages/analysis/ValuesView";
+import { basisText, placeText, sampleName, samplesText, shapeText } from "../../../src/pages/analysis/features";
+import { hundredths } from "../../../src/plot/CellTable";
+import type { FeatureLayer, FeatureProbe, FeatureRows, FeatureSetListing } from "../../../src/wire";
 
 const PROBE: FeatureProbe = {
   layer: 0,

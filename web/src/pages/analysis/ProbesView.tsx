@@ -1,51 +1,44 @@
 /** How well labels can be read from each layer: a row for each, its folds as points, chance as a line. */
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { formatCount, formatNumberOf, formatShare } from "../../../data/format";
-import { setParams } from "../../../data/route";
-import { CellTable } from "../../../plot/CellTable";
-import { formatTicks, linearTicks, niceSpan } from "../../../plot/ticks";
-import { Blank } from "../../../ui/Blank";
-import { rangeOf, type Scale, stepClass } from "../../../ui/colour-scale";
-import { Segments } from "../../../ui/controls";
-import { useSize } from "../../../ui/useSize";
-import type { FeatureProbe } from "../../../wire";
-import { Figure } from "../Figure";
-import { evenly } from "./LayerMatrix";
-import { Choice, MoreSamples, Work, WorkLine } from "./Work";
-import { type Followed, useFollowed } from "./follow";
-import * as store from "./store";
-import { basisText } from "./words";
+import { formatCount, formatNumberOf, formatShare } from "../../data/format";
+import { CellTable } from "../../plot/CellTable";
+import { formatTicks, linearTicks, niceSpan } from "../../plot/ticks";
+import { Blank } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
+import { rangeOf, type Scale, stepClass } from "../../ui/colour-scale";
+import { Segments } from "../../ui/controls";
+import { useSize } from "../../ui/useSize";
+import type { FeatureProbe } from "../../wire";
+import { CountChoice, Figure, MoreSamples, Work, WorkLine } from "./Figure";
+import { evenly } from "./Similarity";
+import { zoom } from "./choice";
+import * as store from "./features";
+import { basisText, type Followed, useFollowed } from "./features";
 
 const MOST_LAYERS = 128;
 
 /** By the number of the layer. */
 interface Probed {
   readonly probes: ReadonlyMap<number, FeatureProbe>;
+  /** The one that is being probed. */
   readonly at: number | null;
   readonly numDone: number;
 }
 
-const KIND_WORDS: readonly (readonly [store.ProbeKind, string, string])[] = [
-  ["ridge", "Ridge", "Ridge regression: quick; for classes, one against the others"],
-  ["logistic", "Logistic", "Logistic regression: for classes; takes longer"],
-];
-
 export function ProbesView() {
-  const detail = store.detail.value;
-  if (detail?.label_kind === "none") {
-    return (
-      <Blank icon="flask" title="There are no labels to read from the layers">
-        <span>Extract from data that gives an input and a label for each sample; they are stored with the features.</span>
-        <pre>{'tl.extract(model, TensorDataset(images, labels), layers=["features.6"], to="features/vgg")'}</pre>
-      </Blank>
-    );
-  }
-  return <Probes />;
+  if (store.detail.value?.label_kind !== "none") return <Probes />;
+  return (
+    <Blank icon="flask" title="There are no labels to read from the layers">
+      <span>Extract from data that gives an input and a label for each sample; they are stored with the features.</span>
+      <pre>{'tl.extract(model, TensorDataset(images, labels), layers=["features.6"], to="features/vgg")'}</pre>
+    </Blank>
+  );
 }
 
-function useProbes(layers: number[], kind: store.ProbeKind): Followed<Probed> {
-  const done = store.listing.value?.num_done ?? 0;
-  const asked = { set_id: store.setId.value, layers, kind, folds: store.numFolds.value, most: store.numProbed.value };
+function useProbes(layers: number[], kind: "ridge" | "logistic"): Followed<Probed> {
+  const done = store.numDone.value;
+  const asked = { layers, kind, folds: store.numFolds.chosen, most: store.numProbed.chosen };
   return useFollowed("feature_probes", layers.length === 0 ? null : asked, ({ answer }, before: Probed | null) => {
     const probes = new Map(before?.probes);
     for (const probe of answer.probes) probes.set(probe.layer, probe);
@@ -58,23 +51,17 @@ function Probes() {
   const chosen = evenly(all.length, MOST_LAYERS);
   // Numbers have no classes.
   const isOfNumbers = store.detail.value?.label_kind === "numbers";
-  const kind = isOfNumbers ? "ridge" : store.probeKind.value;
-  const asked = useProbes(chosen, kind);
+  const asked = useProbes(chosen, isOfNumbers ? "ridge" : store.probeKind.chosen);
   const value = asked.isOwn ? asked.value : null;
   return (
     <>
       <div class="ft-controls">
-        {!isOfNumbers && (
-          <Segments label="Probe" words={KIND_WORDS} chosen={kind} choose={(one) => setParams({ probe: one === "ridge" ? null : one })} />
-        )}
-        <Choice name="Samples" param="probed" value={store.numProbed.value} usual={2000} choices={store.PROBED_SAMPLES} />
-        <Choice name="Folds" param="folds" value={store.numFolds.value} usual={5} choices={store.FOLDS} all={Infinity} />
-        <label class="check">
-          <input type="checkbox" checked={store.isZoomed.value} onChange={(event) => setParams({ zoom: event.currentTarget.checked ? "yes" : null })} />
-          Scores only
-        </label>
+        {!isOfNumbers && <Segments label="Probe" {...store.probeKind} />}
+        <CountChoice name="Samples" of={store.numProbed} />
+        <CountChoice name="Folds" of={store.numFolds} all={Infinity} />
+        <Check {...zoom}>Scores only</Check>
         <span class="grow" />
-        {value !== null && <WorkLine what={workOf(value, all)} of={asked} />}
+        {value !== null && <WorkLine what={`Probing ${all[value.at ?? -1]?.name ?? ""}`.trim()} of={asked} />}
         {value !== null && asked.progress === null && <MoreSamples numThen={value.numDone} again={asked.retry} />}
       </div>
       {value === null ? <Work what="Probing" of={asked} /> : <Shown of={value} chosen={chosen} isBusy={asked.progress !== null} />}
@@ -82,8 +69,8 @@ function Probes() {
   );
 }
 
-function Shown({ of: { probes, at, numDone }, chosen, isBusy }: { of: Probed; chosen: number[]; isBusy: boolean }) {
-  const first = [...probes.values()].find(({ why }) => why === "");
+function Shown({ of, chosen, isBusy }: { of: Probed; chosen: number[]; isBusy: boolean }) {
+  const first = [...of.probes.values()].find(({ why }) => why === "");
   const numAll = store.layers.value.length;
   return (
     <div class="ft-two ft-probes">
@@ -93,21 +80,16 @@ function Shown({ of: { probes, at, numDone }, chosen, isBusy }: { of: Probed; ch
         isBusy={isBusy}
         facts={
           <>
-            {first !== undefined && `${first.kind} · ${store.numFolds.value} folds · ${basisText(first.num_samples, numDone)}`}
+            {first !== undefined && `${first.kind} · ${store.numFolds.chosen} folds · ${basisText(first.num_samples, of.numDone)}`}
             {numAll > chosen.length && ` · ${MOST_LAYERS} of ${formatCount(numAll)} layers`}
           </>
         }
       >
-        <ProbeChart probes={probes} layers={chosen} at={at} />
+        <ProbeChart of={of} layers={chosen} />
       </Figure>
-      <Confusion probe={probes.get(store.layerAt.value)} />
+      <Confusion probe={of.probes.get(store.layerAt.value)} />
     </div>
   );
-}
-
-function workOf({ at }: Probed, all: readonly { name: string }[]): string {
-  const name = at === null ? undefined : all[at]?.name;
-  return name === undefined ? "Probing" : `Probing ${name}`;
 }
 
 // --- Which labels a probe takes for which others: a row for each right label, a column for what was said.
@@ -133,11 +115,10 @@ function Confusion({ probe }: { probe: FeatureProbe | undefined }) {
 
 function Instead({ probe }: { probe: FeatureProbe }) {
   if (probe.why !== "") return <p class="hint">{probe.why}</p>;
-  const units = formatNumberOf(probe.num_units, "unit");
   return (
     <p class="muted fs-2">
       {probe.metric === "r2"
-        ? `R² is the share of the variance of the labels that is read from ${units}: 1 is all, 0 is no more than their mean.`
+        ? `R² is the share of the variance of the labels that is read from ${formatNumberOf(probe.num_units, "unit")}: 1 is all, 0 is no more than their mean.`
         : "There are too many labels for a table of confusions."}
     </p>
   );
@@ -145,17 +126,17 @@ function Instead({ probe }: { probe: FeatureProbe }) {
 
 function Counts({ probe: { labels, confusion, num_units: numUnits } }: { probe: FeatureProbe }) {
   const [at, setAt] = useState<readonly [number, number] | null>(null);
-  const totals = useMemo(() => confusion.map((row) => row.reduce((sum, one) => sum + one, 0)), [confusion]);
+  const totals = useMemo(() => confusion.map(sumOf), [confusion]);
   const wrong = confusion.flatMap((row, right) => row.filter((_, said) => said !== right));
   // Confusions are few beside what is right: these have a scale of their own.
   const scale: Scale = { map: "seq", low: 0, high: Math.max(1, rangeOf(wrong)?.max ?? 1) };
-  const numRight = confusion.reduce((sum, row, right) => sum + (row[right] ?? 0), 0);
-  const all = totals.reduce((sum, one) => sum + one, 0);
+  const numRight = sumOf(confusion.map((row, right) => row[right]!));
+  const all = sumOf(totals);
   const cell = (right: number, said: number) => {
-    const count = confusion[right]?.[said] ?? 0;
+    const count = confusion[right]![said]!;
     return {
       look: right === said ? "ft-right" : count === 0 ? "ft-zero" : `cell ${stepClass(scale, count)}`,
-      title: `${labels[right] ?? ""} taken for ${labels[said] ?? ""}: ${formatCount(count)} of ${formatCount(totals[right] ?? 0)}`,
+      title: `${labels[right]!} taken for ${labels[said]!}: ${formatCount(count)} of ${formatCount(totals[right]!)}`,
       text: count > 0 || right === said ? formatCount(count) : "",
     };
   };
@@ -177,16 +158,11 @@ function Counts({ probe: { labels, confusion, num_units: numUnits } }: { probe: 
   );
 }
 
-// --- A row for each layer: the folds as points, their mean, and chance as a line.
-
-const ROW = 28;
-
-interface ChartProps {
-  probes: ReadonlyMap<number, FeatureProbe>;
-  layers: readonly number[];
-  /** The one that is being probed. */
-  at: number | null;
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
 }
+
+// --- A row for each layer: the folds as points, their mean, and chance as a line.
 
 /** Where scores stand: from nought, with chance, up to the best; or as far as scores reach, and no further. */
 export function spanOf(probes: Iterable<FeatureProbe>, isZoomed: boolean): { low: number; high: number } {
@@ -200,15 +176,22 @@ export function spanOf(probes: Iterable<FeatureProbe>, isZoomed: boolean): { low
   return span.high > span.low ? span : { low: span.low, high: span.low + 1 };
 }
 
-function ProbeChart({ probes, layers, at }: ChartProps) {
+function ProbeChart({ of: { probes, at }, layers }: { of: Probed; layers: readonly number[] }) {
   const [box, room] = useSize<HTMLDivElement>();
   const list = useRef<HTMLUListElement>(null);
-  const span = spanOf(probes.values(), store.isZoomed.value);
+  const span = spanOf(probes.values(), zoom.isOn);
   const ticks = linearTicks(span, room.width < 320 ? 3 : 5);
   const texts = formatTicks(ticks);
   const place = (score: number): string => `${(100 * (Math.max(span.low, score) - span.low)) / (span.high - span.low)}%`;
-  const known = [...probes.values()].find((one) => one.chance !== null)?.chance ?? null;
-  const chance = known !== null && known >= span.low && known <= span.high ? known : null;
+  const known = [...probes.values()].find(({ chance }) => chance !== null)?.chance ?? null;
+  const lines = (
+    <>
+      {ticks.map((tick) => (
+        <i key={tick} class="ft-tick" style={{ left: place(tick) }} />
+      ))}
+      {known !== null && known >= span.low && known <= span.high && <i class="ft-chance" style={{ left: place(known) }} />}
+    </>
+  );
   const reveal = (row: number): void => list.current?.children[row]?.scrollIntoView({ block: "nearest" });
   return (
     <div class="ft-chart" ref={box}>
@@ -225,7 +208,7 @@ function ProbeChart({ probes, layers, at }: ChartProps) {
       </div>
       <ul ref={list} role="listbox" aria-label="Layers by score" tabIndex={0} onKeyDown={(event) => store.stepLayer(event, layers, reveal)} aria-activedescendant={`ft-probe-${store.layerAt.value}`}>
         {layers.map((layer) => (
-          <Row key={layer} layer={layer} probe={probes.get(layer)} isRunning={layer === at} {...{ ticks, place, chance }} />
+          <Row key={layer} layer={layer} probe={probes.get(layer)} waiting={layer === at ? "being probed" : "waiting"} place={place} lines={lines} />
         ))}
       </ul>
       {known !== null && (
@@ -248,53 +231,48 @@ function ProbeChart({ probes, layers, at }: ChartProps) {
 interface RowProps {
   layer: number;
   probe: FeatureProbe | undefined;
-  isRunning: boolean;
-  ticks: readonly number[];
+  /** What is said until it is probed. */
+  waiting: string;
   place: (score: number) => string;
-  chance: number | null;
+  /** Ticks and chance. */
+  lines: ComponentChildren;
 }
 
-function Row({ layer, probe, isRunning, ticks, place, chance }: RowProps) {
+function Row({ layer, probe, waiting, place, lines }: RowProps) {
   const name = store.layers.value[layer]?.name ?? "";
-  const said = saidOf(probe);
-  const state = stateOf(probe, isRunning);
+  const score = scoreOf(probe);
+  const said = score ?? probe?.why ?? waiting;
   return (
     <li
       id={`ft-probe-${layer}`}
       role="option"
       aria-selected={layer === store.layerAt.value}
-      aria-label={`${name}: ${said === "" ? state : said}`}
-      style={{ height: `${ROW}px` }}
+      aria-label={`${name}: ${said}`}
       onClick={() => store.chooseLayer(layer)}
     >
       <span class="clip ft-name" title={name}>
         <bdi>{name}</bdi>
       </span>
       <span class="ft-track" aria-hidden="true">
-        {ticks.map((tick) => (
-          <i key={tick} class="ft-tick" style={{ left: place(tick) }} />
-        ))}
-        {chance !== null && <i class="ft-chance" style={{ left: place(chance) }} />}
-        {probe !== undefined && said !== "" && <Scores probe={probe} place={place} />}
-        {probe !== undefined && said === "" && (
-          <span class="ft-state hint" title={state}>
-            {state}
-          </span>
-        )}
+        {lines}
+        {probe !== undefined && (score === null ? <Why text={said} /> : <Scores probe={probe} place={place} />)}
       </span>
-      <span class={said === "" ? "num muted" : "num"}>{probe === undefined ? state : said}</span>
+      <span class={score === null ? "num muted" : "num"}>{score ?? (probe === undefined && waiting)}</span>
     </li>
   );
 }
 
-/** Empty where there is no score. */
-function saidOf(probe: FeatureProbe | undefined): string {
-  return probe?.mean == null ? "" : `${threeDigits(probe.mean)} ± ${threeDigits(probe.std ?? 0)}`;
+/** Null where there is none. */
+function scoreOf(probe: FeatureProbe | undefined): string | null {
+  return probe?.mean == null ? null : `${threeDigits(probe.mean)} ± ${threeDigits(probe.std ?? 0)}`;
 }
 
-function stateOf(probe: FeatureProbe | undefined, isRunning: boolean): string {
-  if (probe !== undefined) return probe.why;
-  return isRunning ? "being probed" : "waiting";
+function Why({ text }: { text: string }) {
+  return (
+    <span class="ft-state hint" title={text}>
+      {text}
+    </span>
+  );
 }
 
 function Scores({ probe, place }: { probe: FeatureProbe } & Pick<RowProps, "place">) {

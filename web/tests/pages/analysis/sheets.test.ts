@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sheetOf } from "../../../../src/pages/analysis/features/SamplePart";
+import { sheetOf } from "../../../src/pages/analysis/ValuesView";
 
 describe("the planes of a sample", () => {
   it("puts every value at a place of its own, inside the picture", () => {

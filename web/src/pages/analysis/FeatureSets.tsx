@@ -1,10 +1,44 @@
-/** On the page of runs: the sets of features that are in the folder, too. */
-import { sets } from "../../../data/feature-sets";
-import { formatBytes, formatCount, formatShare } from "../../../data/format";
-import { addressOf } from "../../../data/route";
-import type { FeatureSetListing } from "../../../wire";
-import { samplesText } from "./words";
+/** Which sets of features there are: in the top bar to choose one, and on the page of runs as a list. */
+import { sets } from "../../data/feature-sets";
+import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../data/format";
+import { addressOf, setParams } from "../../data/route";
+import { Picker } from "../../ui/Picker";
+import type { FeatureSetListing } from "../../wire";
+import { listing, samplesText, setId } from "./features";
 import "./feature-sets.css";
+
+/** What was seen of one set says nothing about another. */
+const NO_PLACE = { layer: null, unit: null, sample: null, point: null, selection: null, run: null, embedding: null, cam: null, made: null };
+
+export function FeaturePicker() {
+  const all = sets.value ?? [];
+  const now = listing.value;
+  if (all.length === 0) return null;
+  const said = (
+    <>
+      <span class="clip">{now?.name ?? "Choose a set of features"}</span>
+      {now !== null && <span class="muted clip ft-model">{now.model}</span>}
+    </>
+  );
+  if (all.length === 1 && now !== null) return <span class="subject">{said}</span>;
+  return (
+    <Picker
+      label="Sets of features"
+      options={() =>
+        all.map((one) => {
+          const detail = one.note === "" ? `${formatNumberOf(one.num_layers, "layer")}, ${samplesText(one)} samples` : "cannot be read";
+          return { id: one.id, name: one.name, detail, isMuted: one.note !== "" };
+        })
+      }
+      chosen={setId.value}
+      choose={(id) => {
+        if (id !== setId.peek()) setParams({ ...NO_PLACE, set: id });
+      }}
+    >
+      {said}
+    </Picker>
+  );
+}
 
 const MOST = 50;
 

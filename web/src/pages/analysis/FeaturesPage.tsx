@@ -1,31 +1,31 @@
 /** Activations of a whole data set: layers and their values, similarities, probes, and the projector. */
 import { signal } from "@preact/signals";
-import type { FunctionComponent } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { isConnected, lastHeard } from "../../../data/connection";
-import { sets } from "../../../data/feature-sets";
-import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../../data/format";
-import { sentence } from "../../../data/network/words";
-import { addressOf } from "../../../data/route";
-import * as page from "../../../data/store";
-import { Facts } from "../../../plot/tensor/Facts";
-import { DrawingOptions } from "../../../stage3d/points/ProjectorOptions";
-import { Blank } from "../../../ui/Blank";
-import { FilterField } from "../../../ui/FilterField";
-import { IconButton } from "../../../ui/IconButton";
-import { PanelPlace } from "../../../ui/PanelPlace";
-import { Segments } from "../../../ui/controls";
-import { panels, panelWidth, setPanel } from "../../../ui/panels";
-import { useRowsInView } from "../../../ui/scroll";
-import { formatAgo, now, useClock } from "../../../ui/times";
-import type { FeatureLayer, FeatureSetAnswer, FeatureSetListing } from "../../../wire";
+import { useEffect, useRef } from "preact/hooks";
+import { isConnected, lastHeard } from "../../data/connection";
+import { sets } from "../../data/feature-sets";
+import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../data/format";
+import { sentence } from "../../data/network/words";
+import { addressOf } from "../../data/route";
+import * as page from "../../data/store";
+import { Facts } from "../../plot/tensor/Facts";
+import { DrawingOptions } from "../../stage3d/points/ProjectorOptions";
+import { Blank, Busy } from "../../ui/Blank";
+import { FilterField } from "../../ui/FilterField";
+import { IconButton } from "../../ui/IconButton";
+import { PanelPlace } from "../../ui/PanelPlace";
+import { VirtualList } from "../../ui/VirtualList";
+import { Segments } from "../../ui/controls";
+import { panels, panelWidth, setPanel } from "../../ui/panels";
+import { useRowsInView } from "../../ui/scroll";
+import { formatAgo, now, useClock } from "../../ui/times";
+import type { FeatureLayer, FeatureSetAnswer, FeatureSetListing } from "../../wire";
 import { ProbesView } from "./ProbesView";
 import { ProjectorView } from "./ProjectorView";
-import { SimilarityView } from "./SimilarityView";
+import { SampleSimilarity } from "./Similarity";
 import { ValuesView } from "./ValuesView";
-import * as store from "./store";
-import { dimsText, samplesText, shapeText } from "./words";
-import "../analysis.css";
+import * as store from "./features";
+import { samplesText, shapeText } from "./features";
+import "./analysis.css";
 import "./features.css";
 
 // --- All layers with what is to be known of each: shape, type, size, what was done to its values.
@@ -111,7 +111,9 @@ function Row({ at, layer }: { at: number; layer: FeatureLayer }) {
       <td class="text clip" title={layer.address === "" ? layer.label : `${layer.label}, output of ${layer.address}`}>
         {layer.label}
       </td>
-      <td title={dimsText(layer)}>{shapeText(layer.shape)}</td>
+      <td title={layer.shape.map((size, dim) => `${layer.dims[dim] ?? "dimension"} ${size < 0 ? "varies" : formatCount(size)}`).join(", ")}>
+        {shapeText(layer.shape)}
+      </td>
       <td>{layer.num_units === 0 ? <span class="muted">varies</span> : formatCount(layer.num_units)}</td>
       <td class="text">{layer.dtype}</td>
       <td>{formatBytes(layer.num_bytes)}</td>
@@ -122,18 +124,10 @@ function Row({ at, layer }: { at: number; layer: FeatureLayer }) {
   );
 }
 
-const WORDS: readonly (readonly [store.Sight, string, string])[] = [
-  ["layers", "Layers", "All layers of the set"],
-  ["values", "Values", "Samples by units of one layer"],
-  ["similarity", "Similarity", "How alike samples are to a layer, and layers to one another"],
-  ["probes", "Probes", "How well labels can be read from each layer"],
-  ["projector", "Projector", "Samples as points"],
-];
-
-const VIEWS: Record<store.Sight, FunctionComponent> = {
+const VIEWS = {
   layers: LayerTable,
   values: ValuesView,
-  similarity: SimilarityView,
+  similarity: SampleSimilarity,
   probes: ProbesView,
   projector: ProjectorView,
 };
@@ -152,7 +146,7 @@ export function FeaturesPage() {
           )}
           <SetFacts />
           <LayerList />
-          {store.sight.value === "projector" && store.layer.value !== null && (
+          {store.sight.chosen === "projector" && store.layer.value !== null && (
             <div class="ft-drawing">
               <DrawingOptions />
             </div>
@@ -169,14 +163,14 @@ export function FeaturesPage() {
 function Body() {
   if (sets.value?.length === 0) return <NoneYet />;
   if (store.failure.value !== "") return <Failed />;
-  if (store.detail.value === null) return <Reading />;
-  const View = VIEWS[store.sight.value];
+  if (store.detail.value === null) return <Busy title="Reading the features" />;
+  const View = VIEWS[store.sight.chosen];
   return (
     <>
       <div class="an-bar ft-bar" role="toolbar" aria-label="What is shown">
-        <Segments label="What is shown" words={WORDS} chosen={store.sight.value} choose={store.chooseSight} />
+        <Segments label="What is shown" {...store.sight} />
       </div>
-      <View key={`${store.setId.value} ${store.sight.value}`} />
+      <View key={`${store.setId.value} ${store.sight.chosen}`} />
     </>
   );
 }
@@ -206,17 +200,6 @@ function Failed() {
         )}
       </span>
     </Blank>
-  );
-}
-
-function Reading() {
-  return (
-    <div class="blank late" aria-busy="true">
-      <b>Reading the features</b>
-      <div class="bar moving" role="progressbar" aria-label="Reading the features">
-        <i />
-      </div>
-    </div>
   );
 }
 
@@ -302,7 +285,7 @@ function Notes({ notes }: { notes: readonly string[] }) {
 
 // --- The layers, to choose one from: the same for all pictures.
 
-const LAYER_LIST_ROW_HEIGHT = 24;
+const LIST = "ft-layers";
 
 const filter = signal("");
 
@@ -317,13 +300,7 @@ export function filtered(all: readonly FeatureLayer[], text: string): number[] {
 function LayerList() {
   const all = store.layers.value;
   const shown = filtered(all, filter.value);
-  const box = useRef<HTMLDivElement>(null);
-  const list = useRef<HTMLUListElement>(null);
-  const { first, end, reveal } = useRowsInView(box, shown.length, LAYER_LIST_ROW_HEIGHT);
   const place = shown.indexOf(store.layerAt.value);
-  useLayoutEffect(() => {
-    if (place >= 0) reveal(place);
-  }, [place]);
   const more = (store.detail.value?.num_layers ?? 0) - all.length;
   return (
     <>
@@ -337,37 +314,31 @@ function LayerList() {
             label="Filter layers"
             placeholder="Filter layers"
             value={filter.value}
-            problem=""
             onChange={(text) => (filter.value = text)}
-            onLeave={() => list.current?.focus()}
+            onLeave={() => document.getElementById(LIST)?.focus()}
           />
         </div>
       )}
-      <div class="panel-body ft-layers" ref={box}>
-        <ul
-          ref={list}
-          class="rows"
-          role="listbox"
-          aria-label="Layers"
-          aria-activedescendant={place >= 0 ? `ft-layer-${store.layerAt.value}` : undefined}
-          tabIndex={0}
-          style={{ height: `${shown.length * LAYER_LIST_ROW_HEIGHT}px`, paddingTop: `${first * LAYER_LIST_ROW_HEIGHT}px` }}
-          onKeyDown={(event) => store.stepLayer(event, shown, reveal)}
-        >
-          {shown.slice(first, end).map((at) => (
-            <LayerListRow key={at} at={at} layer={all[at]!} isChosen={at === store.layerAt.value} />
-          ))}
-        </ul>
-        {all.length > 0 && shown.length === 0 && <p class="pad-s muted fs-2">No layer has “{filter.value}” in its name.</p>}
-        {more > 0 && <p class="pad-s muted fs-1">{formatCount(more)} more are not listed.</p>}
-      </div>
+      {all.length > 0 && shown.length === 0 && <p class="pad-s muted fs-2">No layer has “{filter.value}” in its name.</p>}
+      <VirtualList
+        id={LIST}
+        label="Layers"
+        role="listbox"
+        count={shown.length}
+        active={place}
+        activeId={place >= 0 ? `ft-layer-${store.layerAt.value}` : undefined}
+        onKeyDown={(event) => store.stepLayer(event, shown)}
+        renderRow={(row) => <LayerListRow at={shown[row]!} layer={all[shown[row]!]!} />}
+      />
+      {more > 0 && <p class="pad-s muted fs-1">{formatCount(more)} more are not listed.</p>}
     </>
   );
 }
 
-function LayerListRow({ at, layer, isChosen }: { at: number; layer: FeatureLayer; isChosen: boolean }) {
+function LayerListRow({ at, layer }: { at: number; layer: FeatureLayer }) {
+  const isChosen = at === store.layerAt.value;
   return (
-    <li
+    <div
       id={`ft-layer-${at}`}
       role="option"
       aria-selected={isChosen}
@@ -379,6 +350,6 @@ function LayerListRow({ at, layer, isChosen }: { at: number; layer: FeatureLayer
         <bdi>{layer.name}</bdi>
       </span>
       <span class="type clip">{shapeText(layer.shape)}</span>
-    </li>
+    </div>
   );
 }

@@ -1,20 +1,16 @@
 /** Samples of a layer as points: the projector, with labels as colours. */
 import { batch } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { formatCount } from "../../../data/format";
-import * as page from "../../../data/store";
-import { PointsPanel } from "../../../stage3d/points/PointsPanel";
-import { PointsTable } from "../../../stage3d/points/PointsTable";
-import { Stage } from "../../../stage3d/points/Stage";
-import { type Embedding, readEmbedding, showEmbedding } from "../../../stage3d/points/embedding";
-import { startReducing } from "../../../stage3d/points/reduction";
-import * as projector from "../../../stage3d/points/store";
-import type { FeatureLayer } from "../../../wire";
-import { Choice, MoreSamples, Work, WorkLine } from "./Work";
-import { type Followed, useFollowed } from "./follow";
-import * as store from "./store";
-import { basisText } from "./words";
-import "../../../stage3d/points/projector.css";
+import { formatCount } from "../../data/format";
+import * as page from "../../data/store";
+import { Projector } from "../../stage3d/points/Stage";
+import { type Embedding, readEmbedding, showEmbedding } from "../../stage3d/points/embedding";
+import { startReducing } from "../../stage3d/points/reduction";
+import * as projector from "../../stage3d/points/store";
+import type { FeatureLayer } from "../../wire";
+import { CountChoice, MoreSamples, Work, WorkLine } from "./Figure";
+import * as store from "./features";
+import { basisText, type Followed, useFollowed } from "./features";
 
 interface Points {
   readonly embedding: Embedding;
@@ -24,13 +20,11 @@ interface Points {
 }
 
 function usePoints(layer: number): Followed<Points> {
-  const most = store.numPoints.value;
-  const done = store.listing.value?.num_done ?? 0;
-  const asked = { set_id: store.setId.value, layer, most };
-  return useFollowed("feature_points", layer < 0 ? null : asked, ({ answer: { head, note }, buffer, offset }): Points | null => {
+  const [most, numDone] = [store.numPoints.chosen, store.numDone.value];
+  return useFollowed("feature_points", layer < 0 ? null : { layer, most }, ({ answer: { head, note }, buffer, offset }): Points | null => {
     if (head === null) return null;
     const embedding = readEmbedding(head, buffer, offset);
-    return { embedding, key: JSON.stringify([layer, most, embedding.numPoints, done]), note, numDone: done };
+    return { embedding, key: JSON.stringify([layer, most, embedding.numPoints, numDone]), note, numDone };
   });
 }
 
@@ -49,7 +43,7 @@ function useProjector(points: Points | null, layer: FeatureLayer | null): void {
   }, [source]);
   useEffect(() => {
     if (points === null || layer === null) return;
-    const asked = { set_id: store.setId.peek(), layer: store.layerAt.peek(), most: store.numPoints.peek() };
+    const asked = { set_id: store.setId.peek(), layer: store.layerAt.peek(), most: store.numPoints.chosen };
     showEmbedding({
       place: { runId: asked.set_id, runName: store.listing.peek()?.name ?? "", name: layer.name },
       record: points.key,
@@ -69,17 +63,14 @@ export function ProjectorView() {
   return (
     <>
       <div class="ft-controls">
-        <Choice name="Samples" param="points" value={store.numPoints.value} usual={2000} choices={store.POINTS} />
+        <CountChoice name="Samples" of={store.numPoints} />
         {points !== null && layer !== null && <Said of={points} layer={layer} />}
         <span class="grow" />
         {isThere && points === null && <WorkLine what="Reading the samples" of={asked} />}
         {points !== null && <MoreSamples numThen={points.numDone} again={asked.retry} />}
       </div>
       {isThere && asked.problem === "" ? (
-        <div class="projector ft-projector">
-          <div class="projector-stage">{projector.isTable.value ? <PointsTable /> : <Stage />}</div>
-          <PointsPanel />
-        </div>
+        <Projector look="ft-projector" />
       ) : (
         <Work what="Reading the samples" of={asked} />
       )}

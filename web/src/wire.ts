@@ -1686,6 +1686,8 @@ export interface TableRows {
   record: string;
   step: number;
   columns: TableColumn[];
+  /** by column of tensors: how the values of a cell lie in its picture */
+  grids: Record<string, Grid>;
   rows: ((number | string | null)[])[];
 }
 

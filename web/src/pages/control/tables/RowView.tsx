@@ -1,16 +1,16 @@
 /** One row of a table. */
-import { obtain } from "../../../data/collections";
 import { computed } from "@preact/signals";
 import { formatExact, formatNumberOf, formatValue } from "../../../data/format";
 import * as net from "../../../data/network/store";
 import { themeTick } from "../../../data/store";
-import { gridOf, plateSize, unitAt } from "../../../stage3d/network/plates";
-import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
-import { paintValues, type Palette, placeOn, readPalette, type Scale } from "../../../ui/colour-scale";
+import { paintUnits } from "../../../stage3d/network/item-pictures";
+import { plateSize } from "../../../stage3d/network/plates";
+import { PixelCanvas } from "../../../ui/PixelCanvas";
+import { readPalette, type Scale } from "../../../ui/colour-scale";
 import type { Grid, NetLayer, NetScene } from "../../../wire";
-import { type Cells, sizeOf } from "./cells";
+import type { Cells } from "./cells";
 import { ANSWER, type ShownColumn } from "./columns";
-import { cellOf, columnOf, isUntested, numberIn, type Row } from "./table-data";
+import { cellOf, isUntested, numberIn, type Row } from "./table-data";
 
 interface Looks {
   row: Row;
@@ -80,11 +80,6 @@ const LOW = 3;
 /** Where no value is a number, there are no limits between which to colour. */
 const NO_SCALE: Scale = { map: "seq", low: 0, high: 1 };
 
-/** What is compared is drawn alike: on the grid of the first. */
-function gridIn(name: string, shape: readonly number[]): Grid {
-  return gridFor(name, shape, net.scene.value);
-}
-
 /** Those of few rows stand over each other, others beside each other. */
 function isLow({ rows, tiles_down: down }: Grid): boolean {
   return rows * down <= LOW;
@@ -92,8 +87,8 @@ function isLow({ rows, tiles_down: down }: Grid): boolean {
 
 /** Null where the column has no tensors. */
 export function gridOfCell(row: Row, { form, names }: ShownColumn): Grid | null {
-  const shape = form === "tensor" ? columnOf(row, names[0]!)?.shape : undefined;
-  return shape === undefined ? null : gridIn(names[0]!, shape);
+  const own = form === "tensor" ? row.part.grids[names[0]!] : undefined;
+  return own === undefined ? null : gridFor(names[0]!, own, net.scene.value);
 }
 
 function isStrip(column: ShownColumn, row: Row): boolean {
@@ -115,8 +110,8 @@ function PictureCell({ column, ...looks }: Looks & { column: ShownColumn }) {
 }
 
 function Picture({ name, column: { names }, row, cells, scales }: Looks & { name: string; column: ShownColumn }) {
-  const shape = columnOf(row, name)?.shape;
-  if (shape === undefined) return null;
+  const own = row.part.grids[name];
+  if (own === undefined) return null;
   const found = cells.at(row, name);
   const full = `${name} of trial ${numberIn(cellOf(row, "trial")) ?? row.at}`;
   if (found === null) return <span class="cell-waiting" role="img" aria-label={`${full}: loading`} />;
@@ -127,7 +122,8 @@ function Picture({ name, column: { names }, row, cells, scales }: Looks & { name
       </span>
     );
   }
-  const grid = gridIn(names[0]!, shape);
+  // What is compared is drawn alike: on the grid of the first.
+  const grid = gridFor(names[0]!, own, net.scene.value);
   const room = names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM;
   return <TensorCell name={full} values={found.values} grid={grid} scale={scales.get(name) ?? NO_SCALE} room={room} />;
 }
@@ -152,7 +148,7 @@ function TensorCell({ name, values, grid, scale, room }: TensorCellProps) {
     <PixelCanvas
       style="cell-picture"
       size={shownSize(grid, room)}
-      paint={() => paintCell(values, grid, scale, palette)}
+      paint={() => paintUnits((unit) => values[unit] ?? NaN, grid, scale, palette, MOST_PIXELS)}
       depends={[values, grid, scale.map, scale.low, scale.high, palette]}
       label={`${name}: ${summaryOf(values)}`}
     />
@@ -184,13 +180,9 @@ const OUTPUT = "Output";
 type Net = Pick<NetScene, "layers" | "connections">;
 
 /** The grid of the layer of this name, where there is one of this size; else that which its shape has by itself. */
-export function gridFor(name: string, shape: readonly number[], scene: Net | null): Grid {
-  const numUnits = sizeOf(shape);
+export function gridFor(name: string, own: Grid, scene: Net | null): Grid {
   const layer = layerOf(name, scene);
-  if (layer?.grid.num_units === numUnits) return layer.grid;
-  const isPicture = name.toLowerCase() === "input" || layer?.is_input === true;
-  const key = `${isPicture} ${shape.join()}`;
-  return obtain(grids, key, () => gridOf(shape, isPicture));
+  return layer?.grid.num_units === own.num_units ? layer.grid : own;
 }
 
 /** What the model returns is called Output, whatever the layer that gives it. */
@@ -201,46 +193,10 @@ function layerOf(name: string, scene: Net | null): NetLayer | undefined {
   return scene?.layers.findLast((one) => !one.is_input && !sources.has(one.name));
 }
 
-/** The same object each time: what is drawn on it is not drawn anew. */
-const grids = new Map<string, Grid>();
-
 /** Its size in the page: as large as there is room, and whole pixels for each unit where they are few. */
 export function shownSize(grid: Grid, room: { width: number; height: number }): { width: number; height: number } {
   const { columns, rows } = plateSize(grid);
   const fit = Math.min(room.width / columns, room.height / rows, LARGEST_CELL);
   const cell = fit >= 1 ? Math.floor(fit) : fit;
   return { width: Math.max(1, Math.round(columns * cell)), height: Math.max(1, Math.round(rows * cell)) };
-}
-
-export function paintCell(values: Float32Array, grid: Grid, scale: Scale, palette: Palette): Pixels {
-  const { columns, rows } = plateSize(grid);
-  const every = Math.max(1, Math.ceil(Math.max(columns, rows) / MOST_PIXELS));
-  const [width, height] = [Math.ceil(columns / every), Math.ceil(rows / every)];
-  const units = Array.from({ length: width * height }, (_, at) =>
-    unitAt(grid, { column: (at % width) * every, row: Math.floor(at / width) * every }),
-  );
-  const pixels = grid.is_colour
-    ? paintColour(values, grid, units, scale)
-    : paintValues(Float32Array.from(units, (unit) => values[unit ?? 0] ?? NaN), 0, width, height, scale, palette);
-  // Between tiles, and after the last unit, there is nothing.
-  units.forEach((unit, at) => {
-    if (unit === null) pixels[4 * at + 3] = 0;
-  });
-  return { width, height, pixels };
-}
-
-/** Three maps, from the darkest to the brightest value of them all. */
-function paintColour(
-  values: Float32Array,
-  grid: Grid,
-  units: readonly (number | null)[],
-  scale: Scale,
-): Uint8ClampedArray<ArrayBuffer> {
-  const size = grid.rows * grid.columns;
-  const pixels = new Uint8ClampedArray(4 * units.length);
-  units.forEach((unit, at) => {
-    for (const map of [0, 1, 2]) pixels[4 * at + map] = 255 * placeOn(scale, values[map * size + (unit ?? 0)] ?? 0);
-    pixels[4 * at + 3] = 255;
-  });
-  return pixels;
 }

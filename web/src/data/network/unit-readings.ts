@@ -11,15 +11,13 @@ import * as store from "./store";
 import type { UnitPlace } from "./store";
 import { exactText } from "./words";
 
-/** Of which network and item something is. */
-interface Origin {
-  readonly runId: string;
-  readonly rank: number;
+interface OfUnit {
+  /** Of which network, item and unit it is. */
+  readonly of: string;
   readonly place: UnitPlace;
-  readonly item: number;
 }
 
-export interface Reading extends Origin {
+export interface Reading extends OfUnit {
   readonly step: number;
   /** Each variable with its value; of a place in a colour picture red, green and blue. */
   readonly values: readonly (readonly [variable: string, text: string])[];
@@ -33,7 +31,7 @@ export interface Line {
   readonly values: Float64Array;
 }
 
-export interface UnitSeries extends Origin {
+export interface UnitSeries extends OfUnit {
   readonly lines: readonly Line[];
 }
 
@@ -62,15 +60,18 @@ export const hoveredReading = computed<Reading | null>(() => {
 });
 export const unitSeries = computed<UnitSeries | null>(() => its(lastSeries.value, store.selected.value));
 
-function its<One extends Origin>(one: One | null, place: UnitPlace | null): One | null {
-  const isOfNet = one?.runId === runId.value && one.rank === rank.value && one.item === store.item.value;
-  return isOfNet && one.place.layer === place?.layer && one.place.unit === place.unit ? one : null;
+function its<One extends OfUnit>(one: One | null, place: UnitPlace | null): One | null {
+  return place !== null && one?.of === nameOf(place) ? one : null;
 }
 
-interface Wish extends Origin {
+function nameOf({ layer, unit }: UnitPlace): string {
+  return [runId.value, rank.value, store.item.value, unit, layer].join(" ");
+}
+
+interface Wish extends OfUnit {
+  /** A question for each of its units: three where it is a place of a colour picture. */
+  readonly asked: readonly { run_id: string; rank: number; layer: string; item: number; unit: number }[];
   readonly step: number;
-  /** The numbers of its units: three where it is a place of a colour picture. */
-  readonly units: readonly number[];
   /** Changes where it is to be asked for once more. */
   readonly version: string;
 }
@@ -89,8 +90,9 @@ export function followUnits(source: Source): () => void {
 function wishOf(place: UnitPlace | null, now: number | null, version = ""): Wish | null {
   const layer = state.layerOf(place?.layer);
   if (place === null || layer === null || now === null || place.unit >= layer.grid.num_units) return null;
-  const units = unitsOf(layer, place.unit);
-  return { runId: runId.value, rank: rank.value, step: now, item: store.item.value, place, units, version };
+  const net = { run_id: runId.value, rank: rank.value, layer: layer.name, item: store.item.value };
+  const asked = unitsOf(layer, place.unit).map((unit) => ({ ...net, unit }));
+  return { of: nameOf(place), place, asked, step: now, version };
 }
 
 /** Not with every step of the slider: the line has all of them. While a training runs, it is fetched with a pause between. */
@@ -113,9 +115,7 @@ function followWish<One>(
 ): () => void {
   const wanted = (): Wanted<One> | null => {
     const now = wish();
-    if (now === null) return null;
-    const key = [now.runId, now.rank, now.item, now.place.unit, now.step, now.place.layer].join(" ");
-    return { key, version: now.version, ask: () => ask(now) };
+    return now === null ? null : { key: `${now.step} ${now.of}`, version: now.version, ask: () => ask(now) };
   };
   const stop = followAsked(wanted, ({ value, problem }) => {
     failure.value = problem;
@@ -128,25 +128,20 @@ function followWish<One>(
 }
 
 async function askReading(source: Source, wish: Wish): Promise<Reading> {
-  const asked = wish.units.map((unit) => ({ ...placeOf(wish), type: "net_unit", step: wish.step, unit }) as const);
-  const replies = await Promise.all(asked.map((one) => askOf(one, "net_unit", source)));
+  const { of, place, step: now } = wish;
+  const questions = wish.asked.map((one) => ({ ...one, type: "net_unit", step: now }) as const);
+  const replies = await Promise.all(questions.map((one) => askOf(one, "net_unit", source)));
   const all = groupBy(replies.flatMap(({ answer }) => Object.entries(answer.values)), ([name]) => name);
   const values = [...all].map(([name, its]) => [name, its.map(([, value]) => exactText(value)).join(", ")] as const);
-  return { ...wish, values, steps: new Map(replies.flatMap(({ answer }) => Object.entries(answer.steps))) };
-}
-
-function placeOf({ runId: run_id, rank: itsRank, place: { layer }, item }: Wish) {
-  return { run_id, rank: itsRank, layer, item };
+  return { of, place, step: now, values, steps: new Map(replies.flatMap(({ answer }) => Object.entries(answer.steps))) };
 }
 
 const COLOURS = [" red", " green", " blue"];
 
-async function askSeries(source: Source, wish: Wish): Promise<UnitSeries> {
+async function askSeries(source: Source, { of, place, asked }: Wish): Promise<UnitSeries> {
   const whole = { type: "net_unit_series", low: null, high: null, most: MOST_POINTS } as const;
-  const asked = wish.units.map((unit) => ({ ...placeOf(wish), ...whole, unit }));
-  const replies = await Promise.all(asked.map((one) => askOf(one, "net_unit_series", source)));
-  const lines = replies.flatMap((reply, at) => linesOf(reply, wish.units.length > 1 ? (COLOURS[at] ?? "") : ""));
-  return { ...wish, lines };
+  const replies = await Promise.all(asked.map((one) => askOf({ ...one, ...whole }, "net_unit_series", source)));
+  return { of, place, lines: replies.flatMap((reply, at) => linesOf(reply, asked.length > 1 ? COLOURS[at]! : "")) };
 }
 
 /** Numbers of eight bytes: for each variable its steps, then its values. */

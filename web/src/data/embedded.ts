@@ -175,7 +175,7 @@ export function startEmbedded(id: string, remedy: string, begin: (json: string) 
 // --- Numbers as levels, as a server makes them: see app/netview/net_reader.py.
 
 export interface Levels {
-  readonly levels: Uint16Array<ArrayBuffer>;
+  readonly levels: Uint16Array;
   readonly low: number;
   readonly high: number;
 }
@@ -217,12 +217,9 @@ export interface EmbeddedPiece {
   data: string;
 }
 
-export interface Numbers {
+export interface Numbers extends Levels {
   /** Of the record. */
   readonly step: number;
-  readonly levels: Uint16Array;
-  readonly low: number;
-  readonly high: number;
   /** The values as they are; null where only levels are in the page. */
   readonly exact: Float32Array | Float64Array | null;
 }
@@ -235,11 +232,6 @@ export class Pieces {
 
   constructor(pieces: readonly EmbeddedPiece[]) {
     this.#pieces = pieces;
-  }
-
-  /** The step of its record. */
-  step(number: number): number {
-    return this.#pieces[number]?.step ?? 0;
   }
 
   read(number: number): Promise<Numbers> {

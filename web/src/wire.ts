@@ -2,25 +2,23 @@
 
 export type OpKind = "op" | "input" | "output" | "buffer" | "source";
 export type TensorKind = "output" | "grad" | "param" | "param_grad";
+
 export type RecordKind =
   | "scalar" | "tensor" | "histogram" | "image" | "video" | "audio" | "text" | "embedding" | "pr_curve"
   | "confusion" | "pass" | "hparams" | "layout" | "watch" | "statistics" | "alarm" | "gap" | "netview"
   | "moment" | "table";
+
 export type RunState = "running" | "finished" | "died" | "unknown";
 export type ControlState = "starting" | "new" | "ready" | "busy" | "stopping" | "done" | "failed" | "died";
 export type StepLevel = "trial" | "epoch" | "run";
 export type LearnNodeKind = "input" | "parameter" | "constant" | "op";
 export type LearnForm = "seed" | "elementwise" | "matrix" | "moved" | "general";
-
 /** Something that a page asks. The number is the page's own choice. */
 export interface QuestionBase { id: number }
-
 /** Which passes are there now? */
 export interface PassesQuestion extends QuestionBase { type: "passes" }
-
 /** About one pass. */
 export interface PassQuestion extends QuestionBase { pass_id: string }
-
 /** A pass but for its tensors, please. */
 export interface DocumentQuestion extends PassQuestion { type: "open" }
 
@@ -47,16 +45,12 @@ export interface TensorQuestion extends PassQuestion {
 
 /** One figure of every op, such as its share of zeros. */
 export interface FiguresQuestion extends PassQuestion { type: "figures"; name: string }
-
 /** Which runs are there? Followed. */
 export interface RunsQuestion extends QuestionBase { type: "runs" }
-
 /** No more answers to that question. This one has none. */
 export interface StopQuestion extends QuestionBase { type: "stop"; which: number }
-
 /** Which series do these runs have? Followed. */
 export interface IndexQuestion extends QuestionBase { type: "index"; run_ids: string[] }
-
 /** A scalar of a run. */
 export interface SeriesWanted { run_id: string; name: string }
 
@@ -83,7 +77,6 @@ export interface RecordsQuestion extends RunQuestion {
 
 /** The charts that a run asks for, by the name of its layout. */
 export interface LayoutQuestion extends RunQuestion { type: "layout"; name: string }
-
 /** A record with its bytes. */
 export interface RecordQuestion extends RunQuestion { type: "record"; record: string }
 
@@ -142,13 +135,10 @@ export interface WatchedRowQuestion extends RunQuestion {
 
 /** Alarms and gaps of runs. Followed: the first answer is whole, later ones bring what is new. */
 export interface EventsQuestion extends QuestionBase { type: "events"; run_ids: string[] }
-
 /** About the network of a run, as one of its ranks wrote it. */
 export interface NetQuestion extends RunQuestion { rank: number }
-
 /** The network of a run: layers, variables, connections. Followed: comes anew where it has changed. */
 export interface NetSceneQuestion extends NetQuestion { type: "net_scene" }
-
 /** The moments of which there are values. Followed: later answers bring new ones, or all anew. */
 export interface NetMomentsQuestion extends NetQuestion { type: "net_moments" }
 
@@ -214,7 +204,6 @@ export interface NetItemChoice {
 
 /** About what layers responded to some items. */
 export interface NetAnalysisQuestion extends NetQuestion { choice: NetItemChoice }
-
 /** The items of a choice, their labels, and which labels there are to choose from. */
 export interface NetItemsQuestion extends NetAnalysisQuestion { type: "net_items" }
 
@@ -261,7 +250,6 @@ export interface NetFieldQuestion extends NetAnalysisQuestion {
 
 /** About the rows of a table over some runs, in their order. */
 export interface RowsQuestion extends QuestionBase { run_ids: string[]; name: string; only_last: boolean }
-
 /** The rows of a table. Followed: later answers bring what is new. */
 export interface TableQuestion extends RowsQuestion { type: "table" }
 
@@ -284,32 +272,22 @@ export interface TableStatisticsQuestion extends QuestionBase {
 
 /** The whole table as CSV, tensors cell by cell: `Output[0]`, `Output[1]`… */
 export interface TableTextQuestion extends RowsQuestion { type: "table_text" }
-
 /** Which trainings can be controlled, and how do they go? Followed. */
 export interface ControlsQuestion extends QuestionBase { type: "controls" }
-
 /** All about one of them. Followed: each answer is whole. The first question brings it to life. */
 export interface ControlQuestion extends QuestionBase { type: "control"; control_id: string }
-
 /** Begin anew, with these parameters over those of the code. */
 export interface Init { type: "init"; values: Record<string, boolean | number | string | null>; seed: number }
-
 /** Go on to the end of all runs. */
 export interface RunOn { type: "run" }
-
 export interface Step { type: "step"; level: StepLevel; count: number }
-
 /** End what is under way after this trial. */
 export interface Stop { type: "stop" }
-
 export interface TestItem { type: "test_item"; item: number }
-
 /** Test every item of the test set. */
 export interface TestAll { type: "test_all" }
-
 /** New values of live parameters, and of what is shown. */
 export interface SetLive { type: "set_live"; values: Record<string, boolean | number | string | null> }
-
 /** End the process, whatever it is doing: what is in memory only is lost, the run stays. */
 export interface Abort { type: "abort" }
 
@@ -322,10 +300,8 @@ export interface ControlDoQuestion extends QuestionBase {
 
 /** Which examples and exercises are there, and how far has the student come? */
 export interface LessonsQuestion extends QuestionBase { type: "lessons" }
-
 /** Take this apart, please. It is read, never run as a program. */
 export interface LessonQuestion extends QuestionBase { type: "lesson"; source: string }
-
 /** What do torch and differences say of its gradients? */
 export interface LessonChecksQuestion extends QuestionBase { type: "lesson_checks"; source: string }
 
@@ -338,16 +314,12 @@ export interface ExerciseQuestion extends QuestionBase {
 
 /** Forget what was solved. Answered with all exercises, as after `lessons`. */
 export interface ProgressResetQuestion extends QuestionBase { type: "progress_reset" }
-
 /** Which sets of features are there? Followed: comes anew when something changes. */
 export interface FeatureSetsQuestion extends QuestionBase { type: "feature_sets" }
-
 /** About one set. */
 export interface FeatureQuestion extends QuestionBase { set_id: string }
-
 /** All about one set but its values. Followed: comes anew while it grows. */
 export interface FeatureSetQuestion extends FeatureQuestion { type: "feature_set" }
-
 /** About one of its layers. */
 export interface FeatureLayerQuestion extends FeatureQuestion { layer: number }
 
@@ -425,10 +397,8 @@ export interface Hello {
 
 /** What the server says to a question, with the number of that question. */
 export interface AnswerBase { id: number }
-
 /** The passes that are there now. */
 export interface PassesAnswer extends AnswerBase { type: "passes"; passes: PassListing[] }
-
 /** One tensor that an op was given: which op made it, and which argument it was. */
 export type Link = [op: number, argument: string];
 
@@ -532,7 +502,6 @@ export interface PassDocument {
 
 /** A pass but for its tensors. */
 export interface DocumentAnswer extends AnswerBase { type: "document"; document: PassDocument }
-
 /** One figure of every op, in their order; null where it is not known. */
 export interface FiguresAnswer extends AnswerBase { type: "figures"; values: (number | null)[] }
 
@@ -558,7 +527,6 @@ export interface TensorView {
 
 /** The head of a binary frame; the values follow it. */
 export interface TensorAnswer extends AnswerBase { type: "tensor"; view: TensorView }
-
 /** Why there is no answer, in a sentence for people. The id is -1 where the question could not be read. */
 export interface Refusal extends AnswerBase { type: "refusal"; message: string }
 
@@ -619,7 +587,6 @@ export interface SeriesListing {
 
 /** Series of a run that are new or have changed; in the first answer, and when `is_all`, all of them. */
 export interface RunIndex { run_id: string; is_all: boolean; series: SeriesListing[] }
-
 /** The series of runs. A run that is not there has no index. */
 export interface IndexAnswer extends AnswerBase { type: "index"; runs: RunIndex[] }
 
@@ -715,7 +682,6 @@ export interface EmbeddingHead {
 
 /** Bytes: true and false positives, true and false negatives, precision and recall, in rows of float64. */
 export interface PrCurveHead { kind: "pr_curve"; num_thresholds: number }
-
 /** Bytes: counts as float64, a row for each true class, a column for each that was said. */
 export interface ConfusionHead { kind: "confusion"; labels: string[] }
 
@@ -746,10 +712,8 @@ export interface ShownLayoutChart {
 
 /** Charts under one heading, as a run asks for them. */
 export interface ShownLayoutGroup { title: string; charts: ShownLayoutChart[] }
-
 /** The layout that holds, with nothing in it where there is none. */
 export interface LayoutAnswer extends AnswerBase { type: "layout"; groups: ShownLayoutGroup[] }
-
 /** The head of a binary frame; the bytes of the record follow it. */
 export interface RecordAnswer extends AnswerBase { type: "record"; entry: RecordListing }
 
@@ -1170,7 +1134,6 @@ export interface FormField {
 
 /** A scalar of the run, and what it is called in the plot. */
 export interface PlotLine { name: string; label: string }
-
 export interface Plot { title: string; lines: PlotLine[] }
 
 /** What the training says of itself before anything is initialised. */
@@ -1207,7 +1170,6 @@ export interface ControlAnswer extends AnswerBase {
 }
 
 export interface ControlDoneAnswer extends AnswerBase { type: "control_done" }
-
 export interface Example { id: string; title: string; about: string; source: string }
 
 /** One gradient to be found. */
@@ -1334,7 +1296,6 @@ export interface Lesson {
 }
 
 export interface LessonAnswer extends AnswerBase { type: "lesson"; lesson: Lesson }
-
 export interface LessonChecksAnswer extends AnswerBase { type: "lesson_checks"; checks: LearnCheck[] }
 
 /** What is said of one answer. */
@@ -1444,7 +1405,6 @@ export interface FeatureSampleAnswer extends AnswerBase {
 
 /** How far an analysis is. */
 export interface FeatureProgressAnswer extends AnswerBase { progress: number; is_done: boolean; note: string }
-
 /** Pairs of samples with the same label against pairs with different ones. */
 export interface FeatureContrast { within: number | null; between: number | null; contrast: number | null }
 

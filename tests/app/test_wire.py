@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -147,8 +146,8 @@ def test_every_message_and_field_is_among_the_types() -> None:
     for struct in (DocumentAnswer, TensorAnswer, TensorQuestion, Refusal, Window):
         start = text.index(f"export interface {struct.__name__} ")
         declared = text[start : text.index("}", start)]
-        own = [name for name in struct.__struct_fields__ if name not in struct.__base__.__struct_fields__]
-        assert all(re.search(rf"[ {{] {name}: ", declared) for name in own)
+        own = [name for name in struct.__struct_fields__ if name not in ("id", "pass_id")]
+        assert all(f" {name}: " in declared for name in own)
     assert 'export interface DocumentQuestion extends PassQuestion { type: "open" }' in text
     assert "export interface PassQuestion extends QuestionBase { pass_id: string }" in text
     assert "export interface QuestionBase { id: number }" in text

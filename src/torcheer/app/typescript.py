@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final, get_args
 
 from msgspec import Struct
@@ -57,7 +58,14 @@ def typescript() -> str:
     messages = [struct for union in _UNIONS.values() for struct in union]
     types = [_declaration(struct) for struct in _with_those_inside(messages)]
     unions = [_alias(name, [struct.__name__ for struct in union]) for name, union in _UNIONS.items()]
-    return "\n".join((_HEAD, "".join(aliases), *types, *unions))
+    text = _HEAD
+    for before, one in pairwise(("", *aliases, *types, *unions)):
+        text += one if _is_line(before) and _is_line(one) else f"\n{one}"
+    return text
+
+
+def _is_line(declaration: str) -> bool:
+    return len(declaration.splitlines()) == 1 + declaration.startswith("/**")
 
 
 def _with_those_inside(structs: Iterable[type[Struct]]) -> Iterator[type[Struct]]:
@@ -115,8 +123,8 @@ def _declaration(struct: type[Struct]) -> str:
     about = inspect.cleandoc(struct.__doc__ or "").partition("\n")[0]
     head = f"/** {about} */\n" if about else ""
     if shape.array_like:
-        members = ", ".join(f"{field.encode_name}: {_type(field.type)}" for field in shape.fields)
-        return f"{head}export type {struct.__name__} = [{members}];\n"
+        items = ", ".join(f"{name}: {kind}" for name, kind in _members(shape).items())
+        return f"{head}export type {struct.__name__} = [{items}];\n"
     base = _base(struct)
     head += f"export interface {_name(struct)}" + (f" extends {_name(base)}" if base is not None else "")
     members = _members(shape, () if base is None else base.__struct_fields__)
@@ -128,7 +136,7 @@ def _declaration(struct: type[Struct]) -> str:
     return "\n".join((f"{head} {{", *lines, "}\n"))
 
 
-def _members(shape: shapes.StructType, inherited: Sequence[str]) -> dict[str, str]:
+def _members(shape: shapes.StructType, inherited: Sequence[str] = ()) -> dict[str, str]:
     """The tag, which only those have that are sent, and the fields."""
     is_sent = shape.tag_field is not None and shape.tag != shape.cls.__name__
     tag = {str(shape.tag_field): json.dumps(shape.tag)} if is_sent else {}

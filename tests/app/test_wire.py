@@ -65,7 +65,7 @@ def test_figures_arrive_in_the_order_of_the_ops() -> None:
     with serve() as running, Page(running) as page:
         answer = page.ask(type="figures", id=11, pass_id="pass-1", name="zeros")
 
-    assert answer == {"type": "figures", "id": 11, "name": "zeros", "values": [0.25, None]}
+    assert answer == {"type": "figures", "id": 11, "values": [0.25, None]}
 
 
 def test_what_is_not_a_number_arrives_as_null() -> None:

@@ -151,13 +151,7 @@ function PassPicker() {
   const current = passes.find((pass) => pass.id === store.passId.value);
   const name = current?.name ?? store.document.value?.model_name;
   if (name === undefined && passes.length === 0) return null;
-  const detail = current === undefined ? "" : detailOf(current);
-  const said = (
-    <>
-      <span class="clip">{name ?? "Choose a pass"}</span>
-      {detail !== "" && <span class="muted clip">{detail}</span>}
-    </>
-  );
+  const said = <Said name={name ?? "Choose a pass"} detail={current === undefined ? "" : detailOf(current)} />;
   if (passes.length < 2 && name !== undefined) return <span class="subject">{said}</span>;
   return (
     <Picker
@@ -169,6 +163,15 @@ function PassPicker() {
     >
       {said}
     </Picker>
+  );
+}
+
+function Said({ name, detail }: { name: string; detail: string }) {
+  return (
+    <>
+      <span class="clip">{name}</span>
+      {detail !== "" && <span class="muted clip">{detail}</span>}
+    </>
   );
 }
 

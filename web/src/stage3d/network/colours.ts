@@ -1,6 +1,6 @@
 /** The colours of the theme: maps from values to colours, and the inks of all that is no value. */
 import type { MapName } from "../../data/network/store";
-import { parseHex, rampBytes, type Rgb } from "../../ui/colour-scale";
+import { rampBytes, type Rgb, themeColours } from "../../ui/colour-scale";
 
 export interface Inks {
   readonly canvas: Rgb;
@@ -13,15 +13,8 @@ export interface Inks {
   readonly quiet: Rgb;
 }
 
-type Reader = (token: string) => Rgb;
-
-function reader(): Reader {
-  const style = getComputedStyle(window.document.documentElement);
-  return (token) => parseHex(style.getPropertyValue(token));
-}
-
 export function readInks(): Inks {
-  const colour = reader();
+  const colour = themeColours();
   return {
     canvas: colour("--sunken"),
     surface: colour("--surface"),
@@ -45,7 +38,7 @@ const HOT: readonly Rgb[] = [
   [255, 225, 0],
 ];
 
-const STOPS: Record<MapName, (colour: Reader) => readonly Rgb[]> = {
+const STOPS: Record<MapName, (colour: (token: string) => Rgb) => readonly Rgb[]> = {
   diverging: (colour) => Array.from({ length: 11 }, (_, step) => colour(`--div-${step}`)),
   sequential: (colour) => Array.from({ length: 10 }, (_, step) => colour(`--seq-${step}`)),
   coldhot: (colour) => [...COLD, colour("--div-5"), ...HOT],
@@ -54,7 +47,7 @@ const STOPS: Record<MapName, (colour: Reader) => readonly Rgb[]> = {
 
 /** From the lowest value to the highest. */
 export function mapStops(map: MapName): readonly Rgb[] {
-  return STOPS[map](reader());
+  return STOPS[map](themeColours());
 }
 
 /** 256 colours, four bytes each. */

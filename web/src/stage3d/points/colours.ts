@@ -1,5 +1,5 @@
 /** What a column of labels says about the points: which kinds there are, or a number for each. */
-import { parseHex, rampBytes, type Rgb } from "../../ui/colour-scale";
+import { rampBytes, type Rgb, themeColours } from "../../ui/colour-scale";
 
 export type Colouring =
   | { readonly kind: "none" }
@@ -76,8 +76,7 @@ export interface Inks {
 
 /** The colours of the theme that is on. After the eight of the theme come the same, halfway to the background. */
 export function readInks(): Inks {
-  const style = getComputedStyle(window.document.documentElement);
-  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
+  const colour = themeColours();
   const text = colour("--text");
   const first = Array.from({ length: 8 }, (_, at) => colour(`--cat-${at + 1}`));
   const surface = colour("--sunken");

@@ -151,7 +151,7 @@ function PassPicker() {
   const current = passes.find((pass) => pass.id === store.passId.value);
   const name = current?.name ?? store.document.value?.model_name;
   if (name === undefined && passes.length === 0) return null;
-  const said = <Said name={name ?? "Choose a pass"} detail={current === undefined ? "" : detailOf(current)} />;
+  const said = <Said name={name ?? "Choose a pass"} detail={detailOf(current)} />;
   if (passes.length < 2 && name !== undefined) return <span class="subject">{said}</span>;
   return (
     <Picker
@@ -181,7 +181,8 @@ function choose(passes: readonly PassListing[], id: string): void {
 }
 
 /** `resnet18-cifar, step 1100`, or the file that it was saved to. */
-function detailOf(pass: PassListing): string {
+function detailOf(pass: PassListing | undefined): string {
+  if (pass === undefined) return "";
   const name = runsById.value.get(pass.run_id)?.name ?? "";
   return name === "" ? stepOf(pass) : `${name}, ${stepOf(pass)}`;
 }

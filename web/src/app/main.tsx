@@ -25,17 +25,9 @@ import { ChartsPage } from "../pages/charts/ChartsPage";
 import { LayersPage } from "../pages/layers/LayersPage";
 import "../ui/theme/runs.css";
 
-function RunsStart() {
-  return <RunsPage ControlsPart={ControlsPart} FeatureSetsPart={FeatureSetsPart} />;
-}
-
-function GraphStart() {
-  return <GraphPage OverRun={OverRun} />;
-}
-
 const PAGES = {
-  runs: RunsStart,
-  graph: GraphStart,
+  runs: () => <RunsPage ControlsPart={ControlsPart} FeatureSetsPart={FeatureSetsPart} />,
+  graph: () => <GraphPage OverRun={OverRun} />,
   netview: NetPage,
   control: ControlPage,
   training: ChartsPage,

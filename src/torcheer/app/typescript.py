@@ -7,8 +7,8 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import Any, Final, get_args
 
 from msgspec import Struct
@@ -132,7 +132,7 @@ def _declaration(struct: type[Struct]) -> str:
     inside = f"{head} {{ {'; '.join(f'{name}: {kind}' for name, kind in members.items())} }}"
     if not comments.keys() & members and len(inside.splitlines()[-1]) <= _WIDTH:
         return f"{inside}\n"
-    lines = [_field(name, kind, comments.get(name, "")) for name, kind in members.items()]
+    lines = _fields(members, comments)
     return "\n".join((f"{head} {{", *lines, "}\n"))
 
 
@@ -144,13 +144,25 @@ def _members(shape: shapes.StructType, inherited: Sequence[str] = ()) -> dict[st
     return tag | {field.encode_name: _type(field.type) for field in fields}
 
 
-def _field(name: str, kind: str, comment: str) -> str:
-    line = f"  {name}: {kind};"
-    if not comment:
-        return line
+def _fields(members: Mapping[str, str], comments: Mapping[str, str]) -> Iterator[str]:
+    """Those without a comment stand beside each other."""
+    for is_noted, names in groupby(members, comments.__contains__):
+        if is_noted:
+            yield from (_noted(f"  {name}: {members[name]};", comments[name]) for name in names)
+        else:
+            yield from _wrapped(f"{name}: {members[name]};" for name in names)
+
+
+def _noted(line: str, comment: str) -> str:
     comment = comment.replace("None", "null")
     noted = f"{line} // {comment}"
     return noted if len(noted) <= _WIDTH else f"  // {comment}\n{line}"
+
+
+def _wrapped(parts: Iterable[str]) -> list[str]:
+    # Spaces at which no line ends keep each part whole.
+    lines = textwrap.wrap(" ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts), _WIDTH - 2)
+    return [f"  {line}".replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def _type(shape: shapes.Type) -> str:
@@ -182,9 +194,7 @@ def _alias(name: str, members: Sequence[str]) -> str:
     text = f"export type {name} = {' | '.join(members)};\n"
     if len(text) <= _WIDTH + 1:
         return text
-    # Spaces at which no line ends keep each bar with what follows it.
-    lines = textwrap.wrap(" ".join(f"|\N{NO-BREAK SPACE}{one}" for one in members), _WIDTH - 2)
-    return f"export type {name} =\n  " + "\n  ".join(lines).replace("\N{NO-BREAK SPACE}", " ") + ";\n"
+    return "\n".join((f"export type {name} =", *_wrapped(f"| {one}" for one in members))) + ";\n"
 
 
 if __name__ == "__main__":

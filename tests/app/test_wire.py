@@ -151,12 +151,12 @@ def test_every_message_and_field_is_among_the_types() -> None:
     assert 'export interface DocumentQuestion extends PassQuestion { type: "open" }' in text
     assert "export interface PassQuestion extends QuestionBase { pass_id: string }" in text
     assert "export interface QuestionBase { id: number }" in text
-    assert "  window: Window | null;" in text
-    assert "  parents: Link[];" in text
+    assert " window: Window | null;" in text
+    assert " parents: Link[];" in text
     assert "export type Link = [op: number, argument: string];" in text
-    assert "  kind: OpKind;" in text
+    assert " kind: OpKind;" in text
     assert "values: (number | null)[] }" in text
-    assert "  head: ShownHead;" in text
+    assert " head: ShownHead;" in text
 
 
 def test_no_line_of_the_types_is_too_long() -> None:

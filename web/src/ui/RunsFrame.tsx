@@ -9,7 +9,7 @@ import { Blank, Failed, Skeletons } from "./Blank";
 import { FilterField } from "./FilterField";
 import { Icon } from "./Icon";
 import { HidePanel, PanelPlace } from "./PanelPlace";
-import { Snippet } from "./Snippet";
+import { NoRuns } from "./Snippet";
 import { StateBadge } from "./StateBadge";
 import { panels, panelWidth } from "./panels";
 import { parseFilter } from "./run-filter";
@@ -104,16 +104,19 @@ function standIn(isForAll: boolean): ComponentChildren {
       </Blank>
     );
   }
-  if (listing.state === "waiting") return <Waiting />;
+  if (listing.state === "waiting") {
+    return (
+      <div class="frame-waiting late" aria-hidden="true">
+        {[0, 1, 2, 3].map((at) => (
+          <i key={at} class="skeleton block" />
+        ))}
+      </div>
+    );
+  }
   if (listing.state === "failed") {
     return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
-  return (
-    <Blank icon="search" title="No runs yet">
-      <span>Start one from Python; it shows up here by itself.</span>
-      <Snippet />
-    </Blank>
-  );
+  return <NoRuns />;
 }
 
 /** What charts show nothing of. */
@@ -133,16 +136,6 @@ function layersOnly(): ComponentChildren {
         Show it in NetView
       </a>
     </Blank>
-  );
-}
-
-function Waiting() {
-  return (
-    <div class="frame-waiting late" aria-hidden="true">
-      {[0, 1, 2, 3].map((at) => (
-        <i key={at} class="skeleton block" />
-      ))}
-    </div>
   );
 }
 

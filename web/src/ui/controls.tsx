@@ -61,6 +61,25 @@ function OneOf<Word extends string>({ label, words, chosen, choose, style, panel
   );
 }
 
+// --- A box to tick, and what it means.
+
+interface CheckProps {
+  hint?: string;
+  isOn: boolean;
+  isOff?: boolean;
+  set: (isOn: boolean) => void;
+  children: ComponentChildren;
+}
+
+export function Check({ hint, isOn, isOff = false, set, children }: CheckProps) {
+  return (
+    <label class="check" title={hint}>
+      <input type="checkbox" checked={isOn} disabled={isOff} onChange={(event) => set(event.currentTarget.checked)} />
+      {children}
+    </label>
+  );
+}
+
 // --- All of a graph in view.
 
 export function FitButton({ fit }: { fit: () => void }) {

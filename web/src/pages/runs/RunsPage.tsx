@@ -4,21 +4,22 @@ import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { addressOf } from "../../data/route";
 import * as runs from "../../data/runs";
-import { Blank } from "../../ui/Blank";
+import { Blank, Failed } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
 import { Icon } from "../../ui/Icon";
-import { PanelPlace } from "../../ui/PanelPlace";
+import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
 import { Popover } from "../../ui/Picker";
-import { Snippet } from "../../ui/Snippet";
+import { NoRuns, Snippet } from "../../ui/Snippet";
+import { ColumnBoxes } from "../../ui/Table";
 import { Segments } from "../../ui/controls";
-import { panels, panelWidth, setPanel } from "../../ui/panels";
+import { panels, panelWidth } from "../../ui/panels";
 import { CompareChart } from "./CompareChart";
 import { PassesPart } from "./PassesPart";
 import { RunsTable } from "./RunsTable";
+import { FIXED } from "./columns";
 import {
   filter,
   filterText,
-  FIXED,
   metricNames,
   numFiltered,
   resetColumns,
@@ -79,29 +80,24 @@ function Foot() {
         </span>
       )}
       <span class="grow" />
-      {shown > 0 && <FootKeys />}
+      {shown > 0 && (
+        <span class="foot-keys" aria-hidden="true">
+          <span>
+            <kbd>↑</kbd> <kbd>↓</kbd> move
+          </span>
+          <span>
+            <kbd>x</kbd> compare
+          </span>
+          <span>
+            <kbd>↵</kbd> open
+          </span>
+        </span>
+      )}
     </footer>
   );
 }
 
-function FootKeys() {
-  return (
-    <span class="foot-keys" aria-hidden="true">
-      <span>
-        <kbd>↑</kbd> <kbd>↓</kbd> move
-      </span>
-      <span>
-        <kbd>x</kbd> compare
-      </span>
-      <span>
-        <kbd>↵</kbd> open
-      </span>
-    </span>
-  );
-}
-
-// --- Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a
-//   run.
+// --- Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a run.
 
 function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
   const count = runs.chosen.value.length;
@@ -118,11 +114,7 @@ function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
             Open in Training
           </a>
         )}
-        {panels.value.width !== "wide" && (
-          <button class="btn quiet square" aria-label="Hide compare" onClick={() => setPanel("right", false)}>
-            <Icon name="close" />
-          </button>
-        )}
+        <HidePanel side="right" label="Hide compare" />
       </div>
       <div class="panel-body">
         {hasRuns && <CompareChart />}
@@ -200,14 +192,10 @@ function ColumnChooser() {
     >
       <div class="column-list">
         <h3>Columns</h3>
-        {FIXED.map(({ id, title }) => (
-          <Box
-            key={id}
-            name={title}
-            isShown={shownFixed.value.has(id)}
-            onChange={(is) => showFixed(id, is)}
-          />
-        ))}
+        <ColumnBoxes
+          columns={FIXED.map(({ key, title }) => ({ key, title, isShown: shownFixed.value.has(key) }))}
+          show={showFixed}
+        />
         <Metrics />
         <button class="link fs-1" onClick={resetColumns}>
           As at first
@@ -234,14 +222,10 @@ function Metrics() {
           onInput={(event) => setText(event.currentTarget.value)}
         />
       )}
-      {found.slice(0, MOST).map((name) => (
-        <Box
-          key={name}
-          name={name}
-          isShown={shownMetrics.value.includes(name)}
-          onChange={(is) => showMetric(name, is)}
-        />
-      ))}
+      <ColumnBoxes
+        columns={found.slice(0, MOST).map((name) => ({ key: name, title: name, isShown: shownMetrics.value.includes(name) }))}
+        show={showMetric}
+      />
       {found.length > MOST && (
         <span class="muted fs-1">and {found.length - MOST} more: type a part of a name</span>
       )}
@@ -249,28 +233,13 @@ function Metrics() {
   );
 }
 
-function Box({
-  name,
-  isShown,
-  onChange,
-}: {
-  name: string;
-  isShown: boolean;
-  onChange: (is: boolean) => void;
-}) {
-  return (
-    <label class="check" title={name}>
-      <input type="checkbox" checked={isShown} onChange={(event) => onChange(event.currentTarget.checked)} />
-      <span class="clip">{name}</span>
-    </label>
-  );
-}
-
 // --- The table of runs, or what stands there while there is none.
 
 function RunsBody() {
   const listing = runs.listing.value;
-  if (runs.runs.value.length === 0) return <Nothing />;
+  if (runs.runs.value.length === 0) {
+    return listing.state === "waiting" ? <Waiting /> : <div class="panel-body">{whyNone(listing)}</div>;
+  }
   return (
     <>
       {listing.state === "failed" && <Trouble reason={listing.reason} />}
@@ -279,29 +248,12 @@ function RunsBody() {
   );
 }
 
-function Nothing() {
-  const listing = runs.listing.value;
-  if (listing.state === "waiting") return <Skeletons />;
-  return <div class="panel-body">{whyNone(listing)}</div>;
-}
-
 function whyNone(listing: typeof runs.listing.value) {
   if (listing.state === "failed") {
-    return (
-      <Blank icon="warning" title="The folder cannot be read" isError>
-        <span>{listing.reason}</span>
-        <button class="btn" onClick={runs.retry.value}>
-          Try again
-        </button>
-      </Blank>
-    );
+    return <Failed title="The folder cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
-  return runs.folderNote.value === "" ? (
-    <Blank icon="search" title="No runs yet">
-      <span>Start one from Python; it shows up here by itself.</span>
-      <Snippet />
-    </Blank>
-  ) : (
+  if (runs.folderNote.value === "") return <NoRuns />;
+  return (
     <Blank icon="warning" title="No run can be read here" isError>
       <span>{runs.folderNote.value}</span>
       <span>Runs that are started in this folder show up by themselves.</span>
@@ -340,7 +292,7 @@ function NoMatch() {
   );
 }
 
-function Skeletons() {
+function Waiting() {
   return (
     <div class="panel-body run-skeletons late" aria-busy="true" aria-label="Reading the runs">
       {[128, 100, 144, 88, 116, 96].map((width) => (

@@ -1,7 +1,9 @@
 /** What many parts of the page have to press: choices, tabs, zoom, limits. */
-import type { ComponentChildren, RefObject } from "preact";
+import type { ComponentChildren, JSX, RefObject } from "preact";
+import { formatValue } from "../data/format";
 import { Icon } from "./Icon";
-import { type MapName, STEPS } from "./colour-scale";
+import { type MapName, type Scale, STEPS } from "./colour-scale";
+import { actOn } from "./keys";
 
 interface Props<Word extends string> {
   label: string;
@@ -58,6 +60,28 @@ function OneOf<Word extends string>({ label, words, chosen, choose, style, panel
         </button>
       ))}
     </div>
+  );
+}
+
+// --- A line to type, which says when what is typed cannot be.
+
+type TextFieldProps = JSX.IntrinsicElements["input"] & {
+  look?: string;
+  isBad: boolean;
+  set: (text: string) => void;
+  /** What keys do there. */
+  keys: Readonly<Record<string, (() => void) | undefined>>;
+};
+
+export function TextField({ look = "input", isBad, set, keys, ...attributes }: TextFieldProps) {
+  return (
+    <input
+      {...attributes}
+      class={isBad ? `${look} bad` : look}
+      aria-invalid={isBad}
+      onInput={(event) => set(event.currentTarget.value)}
+      onKeyDown={(event) => actOn(event, keys)}
+    />
   );
 }
 
@@ -146,5 +170,23 @@ export function Ramp({ map }: { map: MapName }) {
         <i key={step} class={`${map === "div" ? "d" : "q"}${step}`} />
       ))}
     </div>
+  );
+}
+
+interface ScaleLineProps {
+  scale: Scale;
+  style: string;
+  /** Are the values red, green and blue? */
+  isColour?: boolean;
+}
+
+/** The same between its limits, on one line. */
+export function ScaleLine({ scale: { map, low, high }, style, isColour = false }: ScaleLineProps) {
+  return (
+    <span class={style} role="img" aria-label={`Colours from ${formatValue(low)} to ${formatValue(high)}`}>
+      <span aria-hidden="true">{formatValue(low, 2)}</span>
+      <i class={isColour ? "ramp rgb" : `ramp smooth ${map}`} />
+      <span aria-hidden="true">{formatValue(high, 2)}</span>
+    </span>
   );
 }

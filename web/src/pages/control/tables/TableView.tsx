@@ -13,40 +13,14 @@ import { fileName, save } from "../../../data/save-file";
 import { Blank, Skeletons } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
 import { Popover } from "../../../ui/Picker";
+import { ColumnBoxes } from "../../../ui/Table";
 import { Segments } from "../../../ui/controls";
+import type { Order } from "../../../ui/sorting";
 import { itemText, reasonAgainst, testItem } from "../commands";
 import { DataTable, StatisticsTable } from "./DataTable";
-import {
-  choicesFor,
-  chooseColumn,
-  forgetChoices,
-  inOrder,
-  nextOrder,
-  type Order,
-  type ShownColumn,
-  shownColumns,
-} from "./columns";
-import {
-  announceTable,
-  cellOf,
-  currentRun,
-  ERROR,
-  isWrong,
-  numberIn,
-  type Row,
-  rowKey,
-  RUNS,
-  type TableData,
-  tableOf,
-  tableTitle,
-  type TableWish,
-  TEST_EPOCHS,
-  TEST_ITEMS,
-  TEST_TRIALS,
-  TRAIN_EPOCHS,
-  useTable,
-  wishFor,
-} from "./table-data";
+import { choicesFor, chooseColumn, forgetChoices, inOrder, nextOrder, type ShownColumn, shownColumns } from "./columns";
+import * as tables from "./table-data";
+import { cellOf, isWrong, numberIn, type Row, RUNS, type TableData, tableTitle, type TableWish, TEST_TRIALS } from "./table-data";
 
 interface Props {
   name: string;
@@ -56,9 +30,9 @@ interface Props {
 }
 
 export function TableView({ name, title, isTab = false }: Props) {
-  const wish = wishFor(name);
-  const { data: all, isAnswered, note } = useTable(wish).value;
-  const data = useMemo(() => (wish.isOnlyLast ? tableOf(all.parts.slice(-1)) : all), [all]);
+  const wish = tables.wishFor(name);
+  const { data: all, isAnswered, note } = tables.useTable(wish).value;
+  const data = useMemo(() => (wish.isOnlyLast ? tables.tableOf(all.parts.slice(-1)) : all), [all]);
   const choices = choicesFor(name);
   const fields = about.value?.fields;
   const columns = useMemo(() => {
@@ -69,10 +43,30 @@ export function TableView({ name, title, isTab = false }: Props) {
   const [isStatistics, setIsStatistics] = useState(false);
   const head = (
     <>
-      {name === RUNS && <FormSwitch isStatistics={isStatistics} choose={setIsStatistics} />}
+      {name === RUNS && (
+        <Segments
+          label="Rows or statistics"
+          words={[
+            ["rows", "Rows"],
+            ["statistics", "Statistics"],
+          ]}
+          chosen={isStatistics ? "statistics" : "rows"}
+          choose={(word) => setIsStatistics(word === "statistics")}
+        />
+      )}
       {!isStatistics && <ColumnChooser table={name} columns={columns} />}
       <SaveButton wish={shownOf(wish, data)} />
-      <ErrorFilter rows={rows} numAll={data.rows.length} />
+      {rows.numWrong !== null && (
+        <Segments
+          label="Filter trials"
+          words={[
+            ["all", `All ${formatCount(data.rows.length)}`],
+            ["errors", `Errors ${formatCount(rows.numWrong)}`],
+          ]}
+          chosen={rows.isOnlyWrong ? "errors" : "all"}
+          choose={(word) => rows.showOnlyWrong(word === "errors")}
+        />
+      )}
     </>
   );
   const body = isStatistics ? (
@@ -84,8 +78,10 @@ export function TableView({ name, title, isTab = false }: Props) {
       parts={data.parts}
       rows={rows.rows}
       order={rows.order}
-      onSort={rows.sort}
-      {...(name === TEST_TRIALS ? picked() : marked(data))}
+      sort={rows.sort}
+      // Of a test rows can be picked; of other tables the row that was written last is marked.
+      picking={name === TEST_TRIALS ? { press: pick, isPicked, hint: pickHint.value } : null}
+      currentKey={name === TEST_TRIALS ? "" : lastKey(data)}
     >
       {rows.rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
     </DataTable>
@@ -98,63 +94,16 @@ export function TableView({ name, title, isTab = false }: Props) {
         <span class="grow" />
         {hasRows && head}
       </div>
-      <Body panelName={isTab ? tableTitle(name) : undefined} note={note}>
+      {/* Under tabs it is the panel of one of them. */}
+      <div class="table-body" role={isTab ? "tabpanel" : undefined} aria-label={isTab ? tableTitle(name) : undefined}>
+        {note !== "" && (
+          <p class="fs-1 dim pad-s" role="status">
+            {note}
+          </p>
+        )}
         {hasRows ? body : <NoRows name={name} isAnswered={isAnswered} />}
-      </Body>
+      </div>
     </>
-  );
-}
-
-/** Under tabs it is the panel of one of them. */
-function Body({ panelName, note, children }: { panelName: string | undefined; note: string; children: ComponentChildren }) {
-  return (
-    <div class="table-body" role={panelName === undefined ? undefined : "tabpanel"} aria-label={panelName}>
-      {note !== "" && (
-        <p class="fs-1 dim pad-s" role="status">
-          {note}
-        </p>
-      )}
-      {children}
-    </div>
-  );
-}
-
-/** Of a test, rows can be picked. */
-function picked() {
-  return { pick, isPicked, pickHint: pickHint.value, currentKey: "" };
-}
-
-/** Of other tables, the row that was written last is marked. */
-function marked(data: TableData) {
-  return { pick: null, isPicked: () => false, pickHint: "", currentKey: lastKey(data) };
-}
-
-function FormSwitch({ isStatistics, choose }: { isStatistics: boolean; choose: (isStatistics: boolean) => void }) {
-  return (
-    <Segments
-      label="Rows or statistics"
-      words={[
-        ["rows", "Rows"],
-        ["statistics", "Statistics"],
-      ]}
-      chosen={isStatistics ? "statistics" : "rows"}
-      choose={(word) => choose(word === "statistics")}
-    />
-  );
-}
-
-function ErrorFilter({ rows: { numWrong, isOnlyWrong, showOnlyWrong }, numAll }: { rows: Rows; numAll: number }) {
-  if (numWrong === null) return null;
-  return (
-    <Segments
-      label="Filter trials"
-      words={[
-        ["all", `All ${formatCount(numAll)}`],
-        ["errors", `Errors ${formatCount(numWrong)}`],
-      ]}
-      chosen={isOnlyWrong ? "errors" : "all"}
-      choose={(word) => showOnlyWrong(word === "errors")}
-    />
   );
 }
 
@@ -171,22 +120,22 @@ function countWords(name: string, { rows }: TableData): string {
   const [run, epoch] = [numberIn(cellOf(first, "run")), numberIn(cellOf(first, "epoch"))];
   const when = epoch === null ? `trial ${formatCount(step)}` : `epoch ${formatCount(epoch)}`;
   // That of the run before, until this one is tested.
-  return run === null || id === currentRun.value ? when : `run ${formatCount(run)} · ${when}`;
+  return run === null || id === tables.currentRun.value ? when : `run ${formatCount(run)} · ${when}`;
 }
 
 /** The row that was written last, where it is of the run that is written now. */
 function lastKey({ rows }: TableData): string {
   const last = rows.at(-1);
-  return last?.part.run_id === currentRun.value ? rowKey(last) : "";
+  return last?.part.run_id === tables.currentRun.value ? tables.rowKey(last) : "";
 }
 
 // --- What stands in the place of a table that has no rows.
 
 const WHEN: Readonly<Record<string, string>> = {
-  [TRAIN_EPOCHS]: "There is a row for each epoch, as soon as it is over.",
+  [tables.TRAIN_EPOCHS]: "There is a row for each epoch, as soon as it is over.",
   [TEST_TRIALS]: "“Test all” tests every item, and so does the training, as often as its parameters say.",
-  [TEST_ITEMS]: "There is a row for each item that “Test item” has tested.",
-  [TEST_EPOCHS]: "There is a row for each test of all items.",
+  [tables.TEST_ITEMS]: "There is a row for each item that “Test item” has tested.",
+  [tables.TEST_EPOCHS]: "There is a row for each test of all items.",
   [RUNS]: "There is a row for each run, as soon as it is over.",
 };
 
@@ -217,7 +166,7 @@ function pick(row: Row): void {
   itemText.value = String(item);
   // It is the only one of its batch there.
   net.item.value = 0;
-  if (reasonAgainst("test") === "") announceTable(TEST_ITEMS);
+  if (reasonAgainst("test") === "") tables.announceTable(tables.TEST_ITEMS);
   testItem(item);
 }
 
@@ -237,14 +186,14 @@ interface Rows {
   readonly isOnlyWrong: boolean;
   readonly showOnlyWrong: (isWanted: boolean) => void;
   readonly order: Order | null;
-  readonly sort: (column: ShownColumn) => void;
+  readonly sort: (column: string) => void;
 }
 
 /** `isGrowing`: what is added row by row is read from its end. */
 function useRows(data: TableData, isGrowing: boolean): Rows {
   const [isWanted, showOnlyWrong] = useState(false);
   const [order, setOrder] = useState<Order | null>(null);
-  const hasErrors = data.columns.some(({ name }) => name === ERROR);
+  const hasErrors = data.columns.some(({ name }) => name === tables.ERROR);
   const isOnlyWrong = isWanted && hasErrors;
   const wrong = useMemo(() => (hasErrors ? data.rows.filter(isWrong) : []), [data]);
   const rows = useMemo(() => {
@@ -257,20 +206,16 @@ function useRows(data: TableData, isGrowing: boolean): Rows {
     isOnlyWrong,
     showOnlyWrong,
     order,
-    sort: ({ key, form }) => setOrder(nextOrder(order, key, form !== "text")),
+    sort: (key) => setOrder(nextOrder(order, key, data.columns.find(({ name }) => name === key)?.form !== "text")),
   };
 }
 
 // --- Which columns of a table are shown.
 
-interface ColumnChooserProps {
-  table: string;
-  columns: readonly ShownColumn[];
-}
-
-function ColumnChooser({ table, columns }: ColumnChooserProps) {
+function ColumnChooser({ table, columns }: { table: string; columns: readonly ShownColumn[] }) {
   const tensors = columns.filter(({ form }) => form === "tensor");
   const others = columns.filter(({ form }) => form !== "tensor");
+  const show = (key: string, isShown: boolean): void => chooseColumn(table, key, isShown);
   return (
     <div class="column-chooser">
       <Popover
@@ -284,9 +229,9 @@ function ColumnChooser({ table, columns }: ColumnChooserProps) {
       >
         <div class="column-list">
           {tensors.length > 0 && <h3>Tensors</h3>}
-          <Boxes table={table} columns={tensors} />
+          <ColumnBoxes columns={tensors} show={show} />
           <h3>Columns</h3>
-          <Boxes table={table} columns={others} />
+          <ColumnBoxes columns={others} show={show} />
           <button class="link fs-1" onClick={() => forgetChoices(table)}>
             As at first
           </button>
@@ -294,15 +239,6 @@ function ColumnChooser({ table, columns }: ColumnChooserProps) {
       </Popover>
     </div>
   );
-}
-
-function Boxes({ table, columns }: ColumnChooserProps) {
-  return columns.map(({ key, title, isShown }) => (
-    <label key={key} class="check" title={title}>
-      <input type="checkbox" checked={isShown} onChange={(event) => chooseColumn(table, key, event.currentTarget.checked)} />
-      <span class="clip">{title}</span>
-    </label>
-  ));
 }
 
 // --- A table as a file: all of its rows, with the numbers of its tensors.

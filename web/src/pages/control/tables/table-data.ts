@@ -52,6 +52,11 @@ export function tableOf(parts: readonly TableRows[]): TableData {
 
 const placesOf = new WeakMap<TableRows["columns"], ReadonlyMap<string, number>>();
 
+/** How many numbers a tensor has. */
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}
+
 /** Null where the row has no such cell, and where it is a tensor. */
 export function cellOf({ part, at }: Row, name: string): Cell {
   const places = obtain(placesOf, part.columns, () => new Map(part.columns.map((column, place) => [column.name, place])));

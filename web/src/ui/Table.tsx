@@ -1,6 +1,6 @@
 /** Rows under heads that sort them; of many rows, only those in view are in the page. Which columns are shown. */
 import type { ComponentChildren, JSX } from "preact";
-import { Check } from "./controls";
+import { Check } from "./Check";
 import type { Order } from "./sorting";
 import type { Rows } from "./visible-rows";
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { formatValue } from "../data/format";
 import { Icon } from "./Icon";
-import { type MapName, type Scale, STEPS } from "./colour-scale";
+import { type MapName, STEPS } from "./colour-scale";
 import { actOn } from "./keys";
 
 interface Props<Word extends string> {
@@ -85,25 +85,6 @@ export function TextField({ look = "input", isBad, set, keys, ...attributes }: T
   );
 }
 
-// --- A box to tick, and what it means.
-
-interface CheckProps {
-  hint?: string;
-  isOn: boolean;
-  isOff?: boolean;
-  set: (isOn: boolean) => void;
-  children: ComponentChildren;
-}
-
-export function Check({ hint, isOn, isOff = false, set, children }: CheckProps) {
-  return (
-    <label class="check" title={hint}>
-      <input type="checkbox" checked={isOn} disabled={isOff} onChange={(event) => set(event.currentTarget.checked)} />
-      {children}
-    </label>
-  );
-}
-
 // --- All of a graph in view.
 
 export function FitButton({ fit }: { fit: () => void }) {
@@ -174,18 +155,19 @@ export function Ramp({ map }: { map: MapName }) {
 }
 
 interface ScaleLineProps {
-  scale: Scale;
   style: string;
-  /** Are the values red, green and blue? */
-  isColour?: boolean;
+  low: number;
+  high: number;
+  /** Its colours. */
+  children: ComponentChildren;
 }
 
-/** The same between its limits, on one line. */
-export function ScaleLine({ scale: { map, low, high }, style, isColour = false }: ScaleLineProps) {
+/** A scale between its limits, on one line. */
+export function ScaleLine({ style, low, high, children }: ScaleLineProps) {
   return (
     <span class={style} role="img" aria-label={`Colours from ${formatValue(low)} to ${formatValue(high)}`}>
       <span aria-hidden="true">{formatValue(low, 2)}</span>
-      <i class={isColour ? "ramp rgb" : `ramp smooth ${map}`} />
+      {children}
       <span aria-hidden="true">{formatValue(high, 2)}</span>
     </span>
   );

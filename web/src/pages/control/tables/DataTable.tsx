@@ -67,14 +67,19 @@ export function DataTable({ label, columns, parts, rows, order, sort, currentKey
   };
   const headOf = (column: ShownColumn) => {
     const { key, title, form, names } = column;
+    if (form !== "tensor") return { key, title, style: form === "text" ? "text" : "num" };
     const [scale, grid] = [cells.scales.get(names[0]!), rows[0] && gridOfCell(rows[0], column)];
-    const head = form === "tensor" && (
+    const head = (
       <>
         <span class="clip">{title}</span>
-        {scale && <ScaleLine style="column-scale" scale={scale} isColour={grid?.is_colour === true} />}
+        {scale && (
+          <ScaleLine style="column-scale" low={scale.low} high={scale.high}>
+            <i class={grid?.is_colour === true ? "ramp rgb" : `ramp smooth ${scale.map}`} />
+          </ScaleLine>
+        )}
       </>
     );
-    return { key, title, style: form === "text" || form === "tensor" ? "text" : "num", head: head || undefined };
+    return { key, title, style: "text", head };
   };
   const idOf = (at: number): string => `${label.replaceAll(/\W+/g, "-")}-row-${at}`;
   const styleOf = (row: Row, at: number): string =>

@@ -1,0 +1,19 @@
+/** A box to tick, with what it means beside it. */
+import type { ComponentChildren } from "preact";
+
+interface Props {
+  hint?: string;
+  isOn: boolean;
+  isOff?: boolean;
+  set: (isOn: boolean) => void;
+  children: ComponentChildren;
+}
+
+export function Check({ hint, isOn, isOff = false, set, children }: Props) {
+  return (
+    <label class="check" title={hint}>
+      <input type="checkbox" checked={isOn} disabled={isOff} onChange={(event) => set(event.currentTarget.checked)} />
+      {children}
+    </label>
+  );
+}

@@ -7,7 +7,7 @@ import * as runs from "../data/runs";
 import type { RecordKind, RunListing } from "../wire";
 import { Blank, Failed, Skeletons } from "./Blank";
 import { FilterField } from "./FilterField";
-import { Icon } from "./Icon";
+import { IconButton } from "./IconButton";
 import { HidePanel, PanelPlace } from "./PanelPlace";
 import { NoRuns } from "./Snippet";
 import { StateBadge } from "./StateBadge";
@@ -217,7 +217,7 @@ function moveFocus(event: KeyboardEvent): void {
 // --- One run of the list: its box, its colour, its name, and how it stands where that matters.
 
 function RunListRow({ run }: { run: RunListing }) {
-  const isChosen = runs.isChosen(run.id);
+  const { style, word } = shownState(run);
   const only = (): void => runs.chooseAll([run.id]);
   const onClick = (event: MouseEvent): void => {
     if (!event.altKey) return;
@@ -225,33 +225,31 @@ function RunListRow({ run }: { run: RunListing }) {
     only();
   };
   return (
-    <li class={isChosen ? "chosen" : undefined}>
+    <li class={runs.isChosen(run.id) ? "chosen" : undefined}>
       <label onClick={onClick} title={run.comment === "" ? run.name : `${run.name}\n${run.comment}`}>
-        <input
-          type="checkbox"
-          aria-label={`Show ${run.name}`}
-          checked={isChosen}
-          onChange={(event) => runs.choose(run.id, event.currentTarget.checked)}
-        />
-        <i class={isChosen ? "sw" : "sw none"} style={{ "--c": runs.colourOf(run.id) }} />
+        <RunBox run={run} label={`Show ${run.name}`} />
         <span class="clip">{run.name}</span>
       </label>
-      <Badge run={run} />
-      <button
-        class="btn quiet only"
-        aria-label={`Show only ${run.name}`}
-        title="Show only this run"
-        onClick={only}
-      >
-        <Icon name="only" />
-      </button>
+      {/* Only what is out of the ordinary: a run that has ended as it should needs no word. */}
+      {style !== "" && <StateBadge run={run} word={style === "live" ? "live" : word} />}
+      <IconButton icon="only" label={`Show only ${run.name}`} look="btn quiet only" title="Show only this run" onClick={only} />
     </li>
   );
 }
 
-/** Only what is out of the ordinary: a run that has ended as it should needs no word. */
-function Badge({ run }: { run: RunListing }) {
-  const { style, word } = shownState(run);
-  if (style === "") return null;
-  return <StateBadge run={run} word={style === "live" ? "live" : word} />;
+/** Chooses a run; beside it is the colour that it has then. */
+export function RunBox({ run, label, tabIndex }: { run: RunListing; label: string; tabIndex?: number }) {
+  const isChosen = runs.isChosen(run.id);
+  return (
+    <>
+      <input
+        type="checkbox"
+        tabIndex={tabIndex}
+        aria-label={label}
+        checked={isChosen}
+        onChange={(event) => runs.choose(run.id, event.currentTarget.checked)}
+      />
+      <i class={isChosen ? "sw" : "sw none"} style={{ "--c": runs.colourOf(run.id) }} />
+    </>
+  );
 }

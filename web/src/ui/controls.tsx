@@ -1,7 +1,7 @@
 /** What many parts of the page have to press: choices, tabs, zoom, limits. */
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { formatValue } from "../data/format";
-import { Icon } from "./Icon";
+import { IconButton } from "./IconButton";
 import { type MapName, STEPS } from "./colour-scale";
 import { actOn } from "./keys";
 
@@ -88,26 +88,20 @@ export function TextField({ look = "input", isBad, set, keys, ...attributes }: T
 // --- All of a graph in view.
 
 export function FitButton({ fit }: { fit: () => void }) {
-  return (
-    <button class="btn quiet square" aria-label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()}>
-      <Icon name="frame" />
-    </button>
-  );
+  return <IconButton icon="frame" look={SQUARE} label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()} />;
 }
+
+const SQUARE = "btn quiet square";
 
 /** In and out of a drawing, and how near one is. */
 export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor: number) => void }) {
   return (
     <>
-      <button class="btn quiet square" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
-        <Icon name="minus" />
-      </button>
+      <IconButton icon="minus" look={SQUARE} label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)} />
       <span class="zoom-percent" aria-label="Zoom">
         {Math.round(scale * 100)} %
       </span>
-      <button class="btn quiet square" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
-        <Icon name="plus" />
-      </button>
+      <IconButton icon="plus" look={SQUARE} label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)} />
     </>
   );
 }

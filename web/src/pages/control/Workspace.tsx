@@ -167,7 +167,7 @@ const TWO = 800;
 
 export function TablesPanel() {
   const [box, width] = useWidth<HTMLElement>(1200);
-  const others = tables.useOtherTables().value;
+  const others = tables.useOtherTables();
   const isWide = width >= TWO;
   const left = [TRAIN_EPOCHS, ...(isWide ? [] : [TEST_TRIALS]), tables.TEST_EPOCHS, tables.RUNS, ...others];
   const chosen = tables.chosenTable.value;

@@ -2,9 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { formatBytes, formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { addressOf } from "../../data/route";
-import * as runs from "../../data/runs";
 import { linePath } from "../../plot/lines";
 import { Icon } from "../../ui/Icon";
+import { RunBox } from "../../ui/RunsFrame";
 import { StateBadge } from "../../ui/StateBadge";
 import { isLive } from "../../ui/run-states";
 import { formatAgo, formatDuration, formatMoment, now } from "../../ui/times";
@@ -112,17 +112,9 @@ function metricOf(run: RunListing, name: string): number | null | undefined {
 }
 
 function NameCell({ run }: { run: RunListing }) {
-  const isChosen = runs.isChosen(run.id);
   return (
     <span class="row">
-      <input
-        type="checkbox"
-        tabIndex={-1}
-        aria-label={`Compare ${run.name}`}
-        checked={isChosen}
-        onChange={(event) => runs.choose(run.id, event.currentTarget.checked)}
-      />
-      <i class={isChosen ? "sw" : "sw none"} style={{ "--c": runs.colourOf(run.id) }} />
+      <RunBox run={run} label={`Compare ${run.name}`} tabIndex={-1} />
       <a class="run-name" href={addressOf("training", { runs: run.id })} tabIndex={-1} title={run.name}>
         <b class="clip">{run.name}</b>
         <Under run={run} />

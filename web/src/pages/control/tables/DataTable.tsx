@@ -10,7 +10,7 @@ import { ScaleLine } from "../../../ui/controls";
 import { actOn } from "../../../ui/keys";
 import { useRowsInView } from "../../../ui/scroll";
 import type { Order } from "../../../ui/sorting";
-import type { TableFigures, TableGroup, TableRows, TableStatisticsAnswer } from "../../../wire";
+import type { TableGroup, TableRows, TableStatisticsAnswer } from "../../../wire";
 import { ANSWER, columnFormat, type ShownColumn } from "./columns";
 import { type Cell, cellOf, isUntested, isWrong, numberIn, type Row, rowKey, RUNS, type TableData } from "./table-data";
 import { gridOfCell, PictureCell, useCells } from "./tensor-cells";
@@ -155,8 +155,9 @@ const NO_FIGURES = ["run", "seed", "step"];
 
 export function StatisticsTable({ data, runIds }: StatisticsTableProps) {
   const by = parametersIn(data);
-  const key = JSON.stringify([runIds, by]);
-  const asked = useAsked({ key, version: String(data.rows.length), ask: () => askStatistics(runIds, by) });
+  const ask = async (): Promise<TableStatisticsAnswer> =>
+    (await askOf({ type: "table_statistics", run_ids: [...runIds], name: RUNS, by }, "table_statistics")).answer;
+  const asked = useAsked({ key: [...runIds, ...by].join("\n"), version: String(data.rows.length), ask });
   const found = asked.value;
   if (found === null) {
     return (
@@ -178,7 +179,7 @@ export function StatisticsTable({ data, runIds }: StatisticsTableProps) {
           </tr>
         </thead>
         {found.groups.map((group, at) => (
-          <GroupRows key={at} group={group} words={groupWords(found, at)} />
+          <GroupRows key={at} group={group} words={groupWords(found, group)} />
         ))}
       </table>
     </div>
@@ -192,16 +193,12 @@ function parametersIn({ columns }: TableData): string[] {
   return fields.filter(({ name, section }) => section !== VIEW && names.has(name)).map(({ name }) => name);
 }
 
-async function askStatistics(runIds: readonly string[], by: readonly string[]): Promise<TableStatisticsAnswer> {
-  return (await askOf({ type: "table_statistics", run_ids: [...runIds], name: RUNS, by: [...by] }, "table_statistics")).answer;
-}
-
 /** The parameters in which it differs from another set; of one set alone, all of them. */
-function groupWords({ by, groups }: TableStatisticsAnswer, at: number): string {
-  const { cells } = groups[at]!;
-  const differs = (place: number): boolean => groups.some((other) => other.cells[place] !== cells[place]);
-  const isTold = (place: number): boolean => groups.length === 1 || differs(place);
-  return by.flatMap((name, place) => (isTold(place) ? [`${labelOf(name)} ${cellText(cells[place] ?? null)}`] : [])).join(", ");
+function groupWords({ by, groups }: TableStatisticsAnswer, { cells }: TableGroup): string {
+  const isTold = (place: number): boolean =>
+    groups.length === 1 || groups.some((other) => other.cells[place] !== cells[place]);
+  const words = by.map((name, place) => `${labelOf(name)} ${cellText(cells[place] ?? null)}`);
+  return words.filter((_, place) => isTold(place)).join(", ");
 }
 
 function labelOf(name: string): string {
@@ -223,27 +220,23 @@ function GroupRows({ group, words }: { group: TableGroup; words: string }) {
           {words !== "" && <span class="muted"> · {words}</span>}
         </th>
       </tr>
-      {shown.map((figures) => (
-        <FigureRow key={figures.column} figures={figures} />
-      ))}
+      {shown.map(({ column, count, mean, std, low, high }) => {
+        const numbers = [mean, std, low, high];
+        const format = columnFormat(numbers.filter((value) => value !== null));
+        return (
+          <tr key={column}>
+            <th scope="row" class="text">
+              {column}
+            </th>
+            <td class="num">{count}</td>
+            {numbers.map((value, at) => (
+              <td key={at} class="num" title={value === null ? undefined : String(value)}>
+                {value === null ? "" : format(value)}
+              </td>
+            ))}
+          </tr>
+        );
+      })}
     </tbody>
-  );
-}
-
-function FigureRow({ figures: { column, count, mean, std, low, high } }: { figures: TableFigures }) {
-  const numbers = [mean, std, low, high];
-  const format = columnFormat(numbers.filter((value) => value !== null));
-  return (
-    <tr>
-      <th scope="row" class="text">
-        {column}
-      </th>
-      <td class="num">{count}</td>
-      {numbers.map((value, at) => (
-        <td key={at} class="num" title={value === null ? undefined : String(value)}>
-          {value === null ? "" : format(value)}
-        </td>
-      ))}
-    </tr>
   );
 }

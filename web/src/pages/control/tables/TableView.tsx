@@ -31,7 +31,7 @@ interface Props {
 
 export function TableView({ name, title, isTab = false }: Props) {
   const wish = tables.wishFor(name);
-  const { data: all, isAnswered, note } = tables.useTable(wish).value;
+  const { data: all, isAnswered, note } = tables.useTable(wish);
   const data = useMemo(() => (wish.isOnlyLast ? tables.tableOf(all.parts.slice(-1)) : all), [all]);
   const choices = choicesFor(name);
   const fields = about.value?.fields;

@@ -140,8 +140,8 @@ function blockRows(shape: readonly number[]): number {
 }
 
 /** Of a block or, without its place, of the column. */
-function keyOf({ runId, record, name }: CellColumn, at?: number): string {
-  return JSON.stringify([runId, record, name, at]);
+function keyOf({ runId, record, name }: CellColumn, at = -1): string {
+  return [runId, record, name, at].join("\n");
 }
 
 // --- The tensors of the rows in view, and between which limits each column of them is coloured.

@@ -22,8 +22,7 @@ export function PanelPlace({ side, children }: Props) {
         style={`resizer ${side}`}
         label={`Width of ${panelName(side)?.phrase ?? "the panel"}`}
         size={panelWidth.value[side]}
-        least={WIDTH_LIMITS.min}
-        most={WIDTH_LIMITS.max}
+        {...WIDTH_LIMITS}
         perPixel={() => (side === "left" ? 1 : -1)}
         keyStep={KEY_STEP}
         resize={(size) => resizePanel(side, size)}

@@ -1,6 +1,8 @@
 /** Rows under heads that sort them; of many rows, only those in view are in the page. Which columns are shown. */
 import type { ComponentChildren, JSX } from "preact";
 import { Check } from "./Check";
+import { Icon } from "./Icon";
+import { Popover } from "./Picker";
 import type { Order } from "./sorting";
 import type { Rows } from "./visible-rows";
 
@@ -84,4 +86,32 @@ export function ColumnBoxes({ columns, show }: ColumnBoxesProps) {
       <span class="clip">{title}</span>
     </Check>
   ));
+}
+
+interface ChooserProps {
+  label: string;
+  /** Has its button no word on it? */
+  isSmall?: boolean;
+  reset: () => void;
+  children: ComponentChildren;
+}
+
+/** A button, and under it the boxes of all columns. */
+export function ColumnChooser({ label, isSmall = false, reset, children }: ChooserProps) {
+  const button = (
+    <>
+      <Icon name="columns" />
+      <span class={isSmall ? "sr" : undefined}>Columns</span>
+    </>
+  );
+  return (
+    <Popover label={label} button={button}>
+      <div class="column-list">
+        {children}
+        <button class="link fs-1" onClick={reset}>
+          As at first
+        </button>
+      </div>
+    </Popover>
+  );
 }

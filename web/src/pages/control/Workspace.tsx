@@ -1,9 +1,7 @@
 /** The network beside the plots, and the tables below them. */
-import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { about, control } from "../../data/control";
-import { recall, remember } from "../../data/remembered";
 import { options, settleOptions } from "../../plot/scalars/options";
 import { startEscape } from "../../plot/scalars/plot-keys";
 import { followOptions } from "../../plot/scalars/series-feed";
@@ -11,6 +9,7 @@ import { cursor, spoken } from "../../plot/scalars/state";
 import { Blank, Busy } from "../../ui/Blank";
 import { Separator } from "../../ui/Separator";
 import { Tabs } from "../../ui/controls";
+import { rememberedSize } from "../../ui/panels";
 import { useWidth } from "../../ui/useWidth";
 import { ofAll } from "./listings";
 import { NetworkPanel } from "./network/NetworkPanel";
@@ -101,17 +100,6 @@ const KEY_STEP = 24;
 /** How wide the network is, in pixels, and how high the upper row, in hundredths of the height. */
 const network = rememberedSize("control-network", 240, 720, 368);
 const upper = rememberedSize("control-upper", 25, 80, 49);
-
-function rememberedSize(name: string, least: number, most: number, first: number) {
-  const within = (wanted: number): number => Math.max(least, Math.min(most, Math.round(wanted)));
-  const known = Number(recall(name));
-  const size = signal(known > 0 ? within(known) : first);
-  const resize = (wanted: number): void => {
-    size.value = within(wanted);
-    remember(name, String(size.value));
-  };
-  return { size, least, most, resize };
-}
 
 // --- The plots that a training wants, as its numbers come: a few at a glance, more by scrolling.
 

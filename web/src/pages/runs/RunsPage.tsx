@@ -6,34 +6,16 @@ import { addressOf } from "../../data/route";
 import * as runs from "../../data/runs";
 import { Blank, Failed } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
-import { Icon } from "../../ui/Icon";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
-import { Popover } from "../../ui/Picker";
 import { NoRuns, Snippet } from "../../ui/Snippet";
-import { ColumnBoxes } from "../../ui/Table";
+import { ColumnBoxes, ColumnChooser } from "../../ui/Table";
 import { Segments } from "../../ui/controls";
 import { panels, panelWidth } from "../../ui/panels";
 import { CompareChart } from "./CompareChart";
 import { PassesPart } from "./PassesPart";
 import { RunsTable } from "./RunsTable";
 import { FIXED } from "./columns";
-import {
-  filter,
-  filterText,
-  metricNames,
-  numFiltered,
-  resetColumns,
-  rows,
-  setFilter,
-  showFixed,
-  showMetric,
-  shownFixed,
-  shownMetrics,
-  showState,
-  stateCounts,
-  STATES,
-  stateShown,
-} from "./run-table";
+import * as table from "./run-table";
 
 /** What other pages have to show on this one. */
 interface Props {
@@ -60,7 +42,7 @@ export function RunsPage({ ControlsPart, FeatureSetsPart }: Props) {
 }
 
 function Foot() {
-  const [all, shown] = [runs.runs.value.length, rows.value.length];
+  const [all, shown] = [runs.runs.value.length, table.rows.value.length];
   return (
     <footer class="foot">
       <span class="clip" role="status">
@@ -72,7 +54,7 @@ function Foot() {
             <span class="mono">{runs.folder.value}</span>
           </>
         )}
-        {numFiltered.value < all && `, ${formatCount(all - numFiltered.value)} filtered out`}
+        {table.numFiltered.value < all && `, ${formatCount(all - table.numFiltered.value)} filtered out`}
       </span>
       {runs.folderNote.value !== "" && (
         <span class="noted clip" title={runs.folderNote.value}>
@@ -133,9 +115,12 @@ function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
 // --- Over the table of runs: the filter, the states, the columns.
 
 function RunsToolbar() {
-  const counts = stateCounts.value;
+  const counts = table.stateCounts.value;
   // Runs of which nothing is known are rare: no place is kept for them.
-  const states = STATES.filter(([state]) => state !== "unknown" || hasUnknown());
+  const hasUnknown = table.stateShown.value === "unknown" || runs.runs.value.some((run) => run.state === "unknown");
+  const states = table.STATES.filter(([state]) => state !== "unknown" || hasUnknown).map(
+    ([state, title]) => [state, counted(title, counts.get(state) ?? 0)] as const,
+  );
   return (
     <div class="toolbar">
       <h1 id="runs-title">Runs</h1>
@@ -143,26 +128,22 @@ function RunsToolbar() {
         <FilterField
           label="Filter runs"
           placeholder="Filter by name, tag or metric > value"
-          value={filterText.value}
-          problem={filter.value.problem}
-          onChange={setFilter}
+          value={table.filterText.value}
+          problem={table.filter.value.problem}
+          onChange={table.setFilter}
           onLeave={() => document.querySelector<HTMLElement>(".runs-table tr[aria-rowindex='2']")?.focus()}
         />
       </div>
       <Segments
         label="State"
-        words={[["all", counted("All", numFiltered.value)], ...states.map(([state, title]) => [state, counted(title, counts.get(state) ?? 0)] as const)]}
-        chosen={stateShown.value ?? "all"}
-        choose={(state) => showState(state === "all" ? null : state)}
+        words={[["all", counted("All", table.numFiltered.value)], ...states]}
+        chosen={table.stateShown.value ?? "all"}
+        choose={(state) => table.showState(state === "all" ? null : state)}
       />
       <span class="grow" />
-      <ColumnChooser />
+      <Chooser />
     </div>
   );
-}
-
-function hasUnknown(): boolean {
-  return stateShown.value === "unknown" || runs.runs.value.some((run) => run.state === "unknown");
 }
 
 function counted(title: string, count: number): ComponentChildren {
@@ -179,35 +160,22 @@ function counted(title: string, count: number): ComponentChildren {
 const MANY = 12;
 const MOST = 60;
 
-function ColumnChooser() {
+function Chooser() {
   return (
-    <Popover
-      label="Columns"
-      button={
-        <>
-          <Icon name="columns" />
-          Columns
-        </>
-      }
-    >
-      <div class="column-list">
-        <h3>Columns</h3>
-        <ColumnBoxes
-          columns={FIXED.map(({ key, title }) => ({ key, title, isShown: shownFixed.value.has(key) }))}
-          show={showFixed}
-        />
-        <Metrics />
-        <button class="link fs-1" onClick={resetColumns}>
-          As at first
-        </button>
-      </div>
-    </Popover>
+    <ColumnChooser label="Columns" reset={table.resetColumns}>
+      <h3>Columns</h3>
+      <ColumnBoxes
+        columns={FIXED.map(({ key, title }) => ({ key, title, isShown: table.shownFixed.value.has(key) }))}
+        show={table.showFixed}
+      />
+      <Metrics />
+    </ColumnChooser>
   );
 }
 
 function Metrics() {
   const [text, setText] = useState("");
-  const names = metricNames.value;
+  const names = table.metricNames.value;
   const found = names.filter((name) => name.toLowerCase().includes(text.toLowerCase()));
   return (
     <>
@@ -223,8 +191,8 @@ function Metrics() {
         />
       )}
       <ColumnBoxes
-        columns={found.slice(0, MOST).map((name) => ({ key: name, title: name, isShown: shownMetrics.value.includes(name) }))}
-        show={showMetric}
+        columns={found.slice(0, MOST).map((name) => ({ key: name, title: name, isShown: table.shownMetrics.value.includes(name) }))}
+        show={table.showMetric}
       />
       {found.length > MOST && (
         <span class="muted fs-1">and {found.length - MOST} more: type a part of a name</span>
@@ -243,7 +211,7 @@ function RunsBody() {
   return (
     <>
       {listing.state === "failed" && <Trouble reason={listing.reason} />}
-      {rows.value.length === 0 ? <NoMatch /> : <RunsTable />}
+      {table.rows.value.length === 0 ? <NoMatch /> : <RunsTable />}
     </>
   );
 }
@@ -281,8 +249,8 @@ function NoMatch() {
         <button
           class="btn"
           onClick={() => {
-            setFilter("");
-            showState(null);
+            table.setFilter("");
+            table.showState(null);
           }}
         >
           Show all runs

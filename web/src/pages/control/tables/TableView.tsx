@@ -11,9 +11,7 @@ import { askOf } from "../../../data/requests";
 import * as runs from "../../../data/runs";
 import { fileName, save } from "../../../data/save-file";
 import { Blank, Skeletons } from "../../../ui/Blank";
-import { Icon } from "../../../ui/Icon";
-import { Popover } from "../../../ui/Picker";
-import { ColumnBoxes } from "../../../ui/Table";
+import { ColumnBoxes, ColumnChooser } from "../../../ui/Table";
 import { Segments } from "../../../ui/controls";
 import type { Order } from "../../../ui/sorting";
 import { itemText, reasonAgainst, testItem } from "../commands";
@@ -54,7 +52,7 @@ export function TableView({ name, title, isTab = false }: Props) {
           choose={(word) => setIsStatistics(word === "statistics")}
         />
       )}
-      {!isStatistics && <ColumnChooser table={name} columns={columns} />}
+      {!isStatistics && <Chooser table={name} columns={columns} />}
       <SaveButton wish={shownOf(wish, data)} />
       {rows.numWrong !== null && (
         <Segments
@@ -212,31 +210,18 @@ function useRows(data: TableData, isGrowing: boolean): Rows {
 
 // --- Which columns of a table are shown.
 
-function ColumnChooser({ table, columns }: { table: string; columns: readonly ShownColumn[] }) {
+function Chooser({ table, columns }: { table: string; columns: readonly ShownColumn[] }) {
   const tensors = columns.filter(({ form }) => form === "tensor");
   const others = columns.filter(({ form }) => form !== "tensor");
   const show = (key: string, isShown: boolean): void => chooseColumn(table, key, isShown);
   return (
     <div class="column-chooser">
-      <Popover
-        label={`Columns of ${table}`}
-        button={
-          <>
-            <Icon name="columns" />
-            <span class="sr">Columns</span>
-          </>
-        }
-      >
-        <div class="column-list">
-          {tensors.length > 0 && <h3>Tensors</h3>}
-          <ColumnBoxes columns={tensors} show={show} />
-          <h3>Columns</h3>
-          <ColumnBoxes columns={others} show={show} />
-          <button class="link fs-1" onClick={() => forgetChoices(table)}>
-            As at first
-          </button>
-        </div>
-      </Popover>
+      <ColumnChooser label={`Columns of ${table}`} isSmall reset={() => forgetChoices(table)}>
+        {tensors.length > 0 && <h3>Tensors</h3>}
+        <ColumnBoxes columns={tensors} show={show} />
+        <h3>Columns</h3>
+        <ColumnBoxes columns={others} show={show} />
+      </ColumnChooser>
     </div>
   );
 }

@@ -27,24 +27,13 @@ export function ControlPage() {
     return () => stops.forEach((end) => end());
   }, [source]);
   usePageKeys(actOnKey);
-  if (controls.value?.length === 0) {
+  const instead = insteadOfAny();
+  if (instead !== null) {
     return (
-      <Instead>
-        <Blank icon="play" title="Nothing to control here">
-          <span>A training that can be stepped is named when the server is started:</span>
-          <pre>torcheer control examples/etra25.py:loop</pre>
-        </Blank>
-      </Instead>
-    );
-  }
-  if (failure.value !== "") {
-    return (
-      <Instead>
-        <Blank icon="warning" title="The training of this address is not here" isError>
-          <span>{failure.value}</span>
-          <span>Choose another one at the top.</span>
-        </Blank>
-      </Instead>
+      <main class="main control-nothing">
+        <h1 class="sr">Control</h1>
+        {instead}
+      </main>
     );
   }
   return (
@@ -65,13 +54,22 @@ export function ControlPage() {
   );
 }
 
-/** What stands there where there is no training. */
-function Instead({ children }: { children: ComponentChildren }) {
+/** What stands there where there is no training; null where there is one. */
+function insteadOfAny(): ComponentChildren {
+  if (controls.value?.length === 0) {
+    return (
+      <Blank icon="play" title="Nothing to control here">
+        <span>A training that can be stepped is named when the server is started:</span>
+        <pre>torcheer control examples/etra25.py:loop</pre>
+      </Blank>
+    );
+  }
+  if (failure.value === "") return null;
   return (
-    <main class="main control-nothing">
-      <h1 class="sr">Control</h1>
-      {children}
-    </main>
+    <Blank icon="warning" title="The training of this address is not here" isError>
+      <span>{failure.value}</span>
+      <span>Choose another one at the top.</span>
+    </Blank>
   );
 }
 

@@ -60,25 +60,19 @@ export function faultTitle(state: ControlState, fault: Fault | null): string {
   return fault === null || fault.error === "" ? "Training stopped" : `Training stopped: ${fault.error}`;
 }
 
+const SENTENCES: Partial<Record<ControlState, string>> = {
+  starting: "The training is starting.",
+  new: "Not initialised. Init builds the network and the data.",
+  ready: "Ready.",
+  stopping: "Stopping after this trial. Stop again ends the process.",
+  done: "All runs are done.",
+};
+
 /** What is said aloud when the state changes. */
 export function sentenceOf({ state, doing }: ControlListing, fault: Fault | null): string {
-  switch (state) {
-    case "starting":
-      return "The training is starting.";
-    case "new":
-      return "Not initialised. Init builds the network and the data.";
-    case "ready":
-      return "Ready.";
-    case "busy":
-      return `${doing || "Training"} is under way.`;
-    case "stopping":
-      return "Stopping after this trial. Stop again ends the process.";
-    case "done":
-      return "All runs are done.";
-    case "failed":
-    case "died":
-      return `${faultTitle(state, fault)}${fault === null || fault.message === "" ? "" : `: ${fault.message}`}`;
-  }
+  if (state === "busy") return `${doing || "Training"} is under way.`;
+  const message = fault === null || fault.message === "" ? "" : `: ${fault.message}`;
+  return SENTENCES[state] ?? `${faultTitle(state, fault)}${message}`;
 }
 
 // --- In the top bar: which training is shown, with its seed, and a list to choose another from where there are several.

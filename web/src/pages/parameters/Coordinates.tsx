@@ -6,7 +6,7 @@ import { Group } from "../../plot/Figure";
 import { Select } from "../../ui/Select";
 import { followDrag } from "../../ui/drag";
 import { useWidth } from "../../ui/useWidth";
-import type { Axis } from "./columns";
+import { type Axis, clipped } from "./columns";
 import * as sheet from "./sheet";
 
 const HEIGHT = 300;
@@ -275,7 +275,7 @@ function AxisView({ axis, x }: { axis: Axis; x: number }) {
         <g key={`${place} ${text}`}>
           <path class="par-axis" d={`M${x - 3} ${yOf(place)}H${x}`} />
           <text class="e par-tick" x={x - 6} y={yOf(place) + 4}>
-            {text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text}
+            {clipped(text, MAX_TEXT)}
           </text>
         </g>
       ))}

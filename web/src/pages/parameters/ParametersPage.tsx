@@ -17,7 +17,7 @@ import { ColumnBoxes, Table } from "../../ui/Table";
 import { Segments } from "../../ui/controls";
 import type { HparamsRow, RunListing } from "../../wire";
 import { Coordinates } from "./Coordinates";
-import type { Axis, Column, Family, Value } from "./columns";
+import { type Axis, clipped, type Column, type Family, type Value } from "./columns";
 import * as sheet from "./sheet";
 import "../../plot/figures.css";
 import "./parameters.css";
@@ -175,11 +175,7 @@ function Row({ run, shown }: { run: RunListing; shown: readonly Column[] }) {
         </a>
       </th>
       {shown.map(({ key, values, isNumeric }) => (
-        <td
-          key={key}
-          class={isNumeric ? undefined : "word"}
-          title={String(values.get(run.id) ?? "not known")}
-        >
+        <td key={key} class={isNumeric ? undefined : "word"} title={String(values.get(run.id) ?? "not known")}>
           {valueText(values.get(run.id))}
         </td>
       ))}
@@ -245,7 +241,7 @@ function Points({ across, up }: { across: Axis; up: Axis }) {
     }
     sheet.hoveredRun.value = found;
   };
-  const ticked = (ticks: readonly Tick[]) => ({ low: 0, high: 1, ticks: ticks.map(({ value, label }) => ({ value, label: clipped(label) })) });
+  const ticked = (ticks: readonly Tick[]) => ({ low: 0, high: 1, ticks: ticks.map(({ value, label }) => ({ value, label: clipped(label, MAX_TEXT) })) });
   return (
     <>
       <SmallChart
@@ -280,19 +276,11 @@ function spaced(ticks: readonly Tick[], least: number): readonly Tick[] {
     });
 }
 
-function clipped(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
-}
-
 /** The column that was chosen, or the first of its family that can show something. */
 function columnFor(key: string, family: Column["family"]): Column | null {
   const all = sheet.columns.value;
-  return (
-    all.find((one) => one.key === key) ??
-    all.find((one) => one.family === family && one.isNumeric) ??
-    all.find((one) => one.family === family) ??
-    null
-  );
+  const its = all.filter((one) => one.family === family);
+  return all.find((one) => one.key === key) ?? its.find(({ isNumeric }) => isNumeric) ?? its[0] ?? null;
 }
 
 function Choice({ label, side, chosen }: { label: string; side: "x" | "y"; chosen: Column | null }) {

@@ -125,3 +125,8 @@ function wordAxis(column: Column, values: readonly Value[]): Axis {
     placeOfUnit: (unit) => unit,
   };
 }
+
+/** The text of a tick, of so many characters at most. */
+export function clipped(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

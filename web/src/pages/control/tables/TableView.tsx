@@ -1,5 +1,5 @@
 /** One table: its head with what can be done with it, and its rows. */
-import { computed, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { messageOf } from "../../../data/message-of";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -78,7 +78,7 @@ export function TableView({ name, title, isTab = false }: Props) {
       order={rows.order}
       sort={rows.sort}
       // Of a test rows can be picked; of other tables the row that was written last is marked.
-      picking={name === TEST_TRIALS ? { press: pick, isPicked, hint: pickHint.value } : null}
+      picking={name === TEST_TRIALS ? picking() : null}
       currentKey={name === TEST_TRIALS ? "" : lastKey(data)}
     >
       {rows.rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
@@ -157,6 +157,11 @@ function itemOf(row: Row): number {
   return numberIn(cellOf(row, "trial")) ?? row.at;
 }
 
+function picking() {
+  const isPicked = (row: Row): boolean => itemOf(row) === pickedItem.value;
+  return { press: pick, isPicked, hint: reasonAgainst("test") || "Test this item, and see it in the network" };
+}
+
 /** Show the item in the network, by testing it there. While something else is under way it is only marked. */
 function pick(row: Row): void {
   const item = itemOf(row);
@@ -166,13 +171,6 @@ function pick(row: Row): void {
   net.item.value = 0;
   if (reasonAgainst("test") === "") tables.announceTable(tables.TEST_ITEMS);
   testItem(item);
-}
-
-/** What pressing a row does, or why it only marks it. */
-const pickHint = computed(() => reasonAgainst("test") || "Test this item, and see it in the network");
-
-function isPicked(row: Row): boolean {
-  return itemOf(row) === pickedItem.value;
 }
 
 // --- The rows of a table in the order and with the filter that somebody chose.

@@ -158,14 +158,7 @@ export function FaultPanel() {
     <section class="fault" aria-label="What went wrong">
       <div class="fault-head">
         <Icon name="warning" />
-        <div class="grow">
-          <b>{faultTitle(state, fault)}</b>
-          {fault.message !== "" && <p class="fault-message">{fault.message}</p>}
-          <p class="dim">
-            {fault.place !== "" && <span class="mono">{fault.place}. </span>}
-            Tables and plots keep their last state; Init begins anew, with the file as it is then.
-          </p>
-        </div>
+        <Said title={faultTitle(state, fault)} fault={fault} />
         {fault.trace !== "" && (
           <>
             <CopyButton text={fault.trace} what={what} />
@@ -177,6 +170,19 @@ export function FaultPanel() {
       </div>
       {isOpen && fault.trace !== "" && <Trace fault={fault} isOutput={state === "died"} />}
     </section>
+  );
+}
+
+function Said({ title, fault: { message, place } }: { title: string; fault: Fault }) {
+  return (
+    <div class="grow">
+      <b>{title}</b>
+      {message !== "" && <p class="fault-message">{message}</p>}
+      <p class="dim">
+        {place !== "" && <span class="mono">{place}. </span>}
+        Tables and plots keep their last state; Init begins anew, with the file as it is then.
+      </p>
+    </div>
   );
 }
 

@@ -54,19 +54,10 @@ export function TableView({ name, title, isTab = false }: Props) {
       )}
       {!isStatistics && <Chooser table={name} columns={columns} />}
       <SaveButton wish={shownOf(wish, data)} />
-      {rows.numWrong !== null && (
-        <Segments
-          label="Filter trials"
-          words={[
-            ["all", `All ${formatCount(data.rows.length)}`],
-            ["errors", `Errors ${formatCount(rows.numWrong)}`],
-          ]}
-          chosen={rows.isOnlyWrong ? "errors" : "all"}
-          choose={(word) => rows.showOnlyWrong(word === "errors")}
-        />
-      )}
+      <ErrorFilter rows={rows} numAll={data.rows.length} />
     </>
   );
+  const isOfTest = name === TEST_TRIALS;
   const body = isStatistics ? (
     <StatisticsTable data={data} runIds={wish.runIds} />
   ) : (
@@ -78,8 +69,8 @@ export function TableView({ name, title, isTab = false }: Props) {
       order={rows.order}
       sort={rows.sort}
       // Of a test rows can be picked; of other tables the row that was written last is marked.
-      picking={name === TEST_TRIALS ? picking() : null}
-      currentKey={name === TEST_TRIALS ? "" : lastKey(data)}
+      picking={isOfTest ? picking() : null}
+      currentKey={isOfTest ? "" : lastKey(data)}
     >
       {rows.rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
     </DataTable>
@@ -102,6 +93,21 @@ export function TableView({ name, title, isTab = false }: Props) {
         {hasRows ? body : <NoRows name={name} isAnswered={isAnswered} />}
       </div>
     </>
+  );
+}
+
+function ErrorFilter({ rows: { numWrong, isOnlyWrong, showOnlyWrong }, numAll }: { rows: Rows; numAll: number }) {
+  if (numWrong === null) return null;
+  return (
+    <Segments
+      label="Filter trials"
+      words={[
+        ["all", `All ${formatCount(numAll)}`],
+        ["errors", `Errors ${formatCount(numWrong)}`],
+      ]}
+      chosen={isOnlyWrong ? "errors" : "all"}
+      choose={(word) => showOnlyWrong(word === "errors")}
+    />
   );
 }
 

@@ -1,6 +1,5 @@
 /** Times of runs as people say them: how long, how long ago. */
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { formatClock, formatCount } from "../data/format";
 
 const THIN = "\u202f";
@@ -62,27 +61,17 @@ function daysBetween(when: number, now: number): number {
 
 const STEP_MS = 10_000;
 
-/** Seconds since 1970, as of a few seconds ago. */
-export const now = signal(Date.now() / 1000);
-
-let lookers = 0;
 let timer: ReturnType<typeof setInterval> | undefined;
 
-const tick = (): void => {
+function tick(): void {
   now.value = Date.now() / 1000;
-};
-
-/** Keep the clock going for as long as a part of the page is there. */
-export function useClock(): void {
-  useEffect(() => {
-    if (lookers === 0) {
-      tick();
-      timer = setInterval(tick, STEP_MS);
-    }
-    lookers += 1;
-    return () => {
-      lookers -= 1;
-      if (lookers === 0) clearInterval(timer);
-    };
-  }, []);
 }
+
+/** Seconds since 1970, as of a few seconds ago. */
+export const now = signal(Date.now() / 1000, {
+  watched: () => {
+    queueMicrotask(tick);
+    timer = setInterval(tick, STEP_MS);
+  },
+  unwatched: () => clearInterval(timer),
+});

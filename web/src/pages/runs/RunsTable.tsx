@@ -5,7 +5,6 @@ import * as runs from "../../data/runs";
 import { rowKeys, Table } from "../../ui/Table";
 import { usePageKeys } from "../../ui/keys";
 import { useRowsInView, useScrollMemory } from "../../ui/scroll";
-import { useClock } from "../../ui/times";
 import type { RunListing } from "../../wire";
 import { columnsWith, type RunColumn } from "./columns";
 import { cursor, cursorRow, order, pressHead, rows, shownFixed, shownMetrics } from "./run-table";
@@ -13,7 +12,6 @@ import { cursor, cursorRow, order, pressHead, rows, shownFixed, shownMetrics } f
 const [ROW_HEIGHT, HEAD_HEIGHT] = [48, 28];
 
 export function RunsTable() {
-  useClock();
   const box = useRef<HTMLDivElement>(null);
   const all = rows.value;
   const view = useRowsInView(box, all.length, ROW_HEIGHT, HEAD_HEIGHT);

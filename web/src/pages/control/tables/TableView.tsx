@@ -57,7 +57,6 @@ export function TableView({ name, title, isTab = false }: Props) {
       <ErrorFilter rows={rows} numAll={data.rows.length} />
     </>
   );
-  const isOfTest = name === TEST_TRIALS;
   const body = isStatistics ? (
     <StatisticsTable data={data} runIds={wish.runIds} />
   ) : (
@@ -69,8 +68,7 @@ export function TableView({ name, title, isTab = false }: Props) {
       order={rows.order}
       sort={rows.sort}
       // Of a test rows can be picked; of other tables the row that was written last is marked.
-      picking={isOfTest ? picking() : null}
-      currentKey={isOfTest ? "" : lastKey(data)}
+      {...(name === TEST_TRIALS ? { picking: picking(), currentKey: "" } : { picking: null, currentKey: lastKey(data) })}
     >
       {rows.rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
     </DataTable>
@@ -83,16 +81,24 @@ export function TableView({ name, title, isTab = false }: Props) {
         <span class="grow" />
         {hasRows && head}
       </div>
-      {/* Under tabs it is the panel of one of them. */}
-      <div class="table-body" role={isTab ? "tabpanel" : undefined} aria-label={isTab ? tableTitle(name) : undefined}>
-        {note !== "" && (
-          <p class="fs-1 dim pad-s" role="status">
-            {note}
-          </p>
-        )}
+      <Body panelName={isTab ? tableTitle(name) : undefined} note={note}>
         {hasRows ? body : <NoRows name={name} isAnswered={isAnswered} />}
-      </div>
+      </Body>
     </>
+  );
+}
+
+/** Under tabs it is the panel of one of them. */
+function Body({ panelName, note, children }: { panelName: string | undefined; note: string; children: ComponentChildren }) {
+  return (
+    <div class="table-body" role={panelName === undefined ? undefined : "tabpanel"} aria-label={panelName}>
+      {note !== "" && (
+        <p class="fs-1 dim pad-s" role="status">
+          {note}
+        </p>
+      )}
+      {children}
+    </div>
   );
 }
 

@@ -150,8 +150,11 @@ export function actOnKey(event: KeyboardEvent): boolean {
 export function FaultPanel() {
   /** The next one is open again. */
   const [folded, setFolded] = useState<Fault | null>(null);
-  const [state, fault] = [control.value?.listing.state, control.value?.fault ?? null];
-  if (fault === null || (state !== "failed" && state !== "died")) return null;
+  const now = control.value;
+  if (now === null || now.fault === null) return null;
+  const { fault, listing } = now;
+  const { state } = listing;
+  if (state !== "failed" && state !== "died") return null;
   const what = state === "died" ? "output" : "traceback";
   const isOpen = folded !== fault;
   return (
@@ -162,14 +165,20 @@ export function FaultPanel() {
         {fault.trace !== "" && (
           <>
             <CopyButton text={fault.trace} what={what} />
-            <button class="btn sm" aria-expanded={isOpen} onClick={() => setFolded(isOpen ? fault : null)}>
-              {isOpen ? "Hide" : "Show"} {what}
-            </button>
+            <FoldButton what={what} isOpen={isOpen} fold={() => setFolded(isOpen ? fault : null)} />
           </>
         )}
       </div>
       {isOpen && fault.trace !== "" && <Trace fault={fault} isOutput={state === "died"} />}
     </section>
+  );
+}
+
+function FoldButton({ what, isOpen, fold }: { what: string; isOpen: boolean; fold: () => void }) {
+  return (
+    <button class="btn sm" aria-expanded={isOpen} onClick={fold}>
+      {isOpen ? "Hide" : "Show"} {what}
+    </button>
   );
 }
 

@@ -31,27 +31,12 @@ export function TableView({ name, title, isTab = false }: Props) {
   const wish = tables.wishFor(name);
   const { data: all, isAnswered, note } = tables.useTable(wish);
   const data = useMemo(() => (wish.isOnlyLast ? tables.tableOf(all.parts.slice(-1)) : all), [all]);
-  const choices = choicesFor(name);
-  const fields = about.value?.fields;
-  const columns = useMemo(() => {
-    const settings = name === RUNS ? new Set(fields?.map((field) => field.name)) : undefined;
-    return shownColumns(data, choices, settings);
-  }, [data, choices, fields]);
+  const columns = useColumns(name, data);
   const rows = useRows(data, !wish.isOnlyLast);
   const [isStatistics, setIsStatistics] = useState(false);
   const head = (
     <>
-      {name === RUNS && (
-        <Segments
-          label="Rows or statistics"
-          words={[
-            ["rows", "Rows"],
-            ["statistics", "Statistics"],
-          ]}
-          chosen={isStatistics ? "statistics" : "rows"}
-          choose={(word) => setIsStatistics(word === "statistics")}
-        />
-      )}
+      {name === RUNS && <FormSwitch isStatistics={isStatistics} choose={setIsStatistics} />}
       {!isStatistics && <Chooser table={name} columns={columns} />}
       <SaveButton wish={shownOf(wish, data)} />
       <ErrorFilter rows={rows} numAll={data.rows.length} />
@@ -99,6 +84,20 @@ function Body({ panelName, note, children }: { panelName: string | undefined; no
       )}
       {children}
     </div>
+  );
+}
+
+function FormSwitch({ isStatistics, choose }: { isStatistics: boolean; choose: (isStatistics: boolean) => void }) {
+  return (
+    <Segments
+      label="Rows or statistics"
+      words={[
+        ["rows", "Rows"],
+        ["statistics", "Statistics"],
+      ]}
+      chosen={isStatistics ? "statistics" : "rows"}
+      choose={(word) => choose(word === "statistics")}
+    />
   );
 }
 
@@ -219,6 +218,15 @@ function useRows(data: TableData, isGrowing: boolean): Rows {
 }
 
 // --- Which columns of a table are shown.
+
+function useColumns(name: string, data: TableData): readonly ShownColumn[] {
+  const choices = choicesFor(name);
+  const fields = about.value?.fields;
+  return useMemo(() => {
+    const settings = name === RUNS ? new Set(fields?.map((field) => field.name)) : undefined;
+    return shownColumns(data, choices, settings);
+  }, [data, choices, fields]);
+}
 
 function Chooser({ table, columns }: { table: string; columns: readonly ShownColumn[] }) {
   const tensors = columns.filter(({ form }) => form === "tensor");

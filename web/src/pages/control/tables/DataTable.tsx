@@ -1,5 +1,4 @@
 /** Rows under heads that sort them. Of many, only those in view are in the page. */
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { about } from "../../../data/control";
 import { formatExact, formatNumberOf } from "../../../data/format";
@@ -38,11 +37,9 @@ interface Props {
   /** Of the row that was written last; empty for none. */
   currentKey: string;
   picking: Picking | null;
-  /** Under the rows. */
-  children?: ComponentChildren;
 }
 
-export function DataTable({ label, columns, parts, rows, order, sort, currentKey, picking, children }: Props) {
+export function DataTable({ label, columns, parts, rows, order, sort, currentKey, picking }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(-1);
   const hasPictures = columns.some(({ form }) => form === "tensor");
@@ -120,7 +117,8 @@ export function DataTable({ label, columns, parts, rows, order, sort, currentKey
           </tr>
         )}
       />
-      {children}
+      {/* Only the filter of errors leaves none. */}
+      {rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
     </div>
   );
 }

@@ -54,9 +54,7 @@ export function TableView({ name, title, isTab = false }: Props) {
       sort={rows.sort}
       // Of a test rows can be picked; of other tables the row that was written last is marked.
       {...(name === TEST_TRIALS ? { picking: picking(), currentKey: "" } : { picking: null, currentKey: lastKey(data) })}
-    >
-      {rows.rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
-    </DataTable>
+    />
   );
   const hasRows = data.rows.length > 0;
   return (

@@ -151,9 +151,8 @@ export function FaultPanel() {
   /** The next one is open again. */
   const [folded, setFolded] = useState<Fault | null>(null);
   const now = control.value;
-  if (now === null || now.fault === null) return null;
-  const { fault, listing } = now;
-  const { state } = listing;
+  if (!now?.fault) return null;
+  const [fault, state] = [now.fault, now.listing.state];
   if (state !== "failed" && state !== "died") return null;
   const what = state === "died" ? "output" : "traceback";
   const isOpen = folded !== fault;

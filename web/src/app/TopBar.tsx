@@ -13,7 +13,7 @@ import type { PassListing } from "../data/source";
 import * as store from "../data/store";
 import { type Area, areas, shownArea, shownView, TITLES } from "../data/views";
 import { FeaturePicker } from "../pages/analysis/FeatureSets";
-import { ControlPicker } from "../pages/control/ControlPicker";
+import { ControlPicker } from "../pages/control/listings";
 import { LessonPicker } from "../pages/learn/LessonPicker";
 import { RunPicker } from "../pages/netview/RunPicker";
 import { Icon } from "../ui/Icon";

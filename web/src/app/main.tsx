@@ -4,7 +4,7 @@
  * The order of these imports is that in which styles follow each other.
  */
 import { ControlPage } from "../pages/control/ControlPage";
-import { ControlsPart } from "../pages/control/ControlsPart";
+import { ControlsPart } from "../pages/control/listings";
 import { FeaturesPage } from "../pages/analysis/FeaturesPage";
 import { startFeatures } from "../pages/analysis/features";
 import { LearnPage } from "../pages/learn/LearnPage";

@@ -1,6 +1,8 @@
 /** One of several words to choose from a list. */
+import type { AriaAttributes } from "preact";
 
-interface Props {
+interface Props extends AriaAttributes {
+  id?: string;
   /** Where no label stands around it. */
   label?: string;
   title?: string;
@@ -10,9 +12,9 @@ interface Props {
   set: (value: string) => void;
 }
 
-export function Select({ label, title, look = "input", value, options, set }: Props) {
+export function Select({ label, look = "input", value, options, set, ...attributes }: Props) {
   return (
-    <select class={look} aria-label={label} title={title} value={value} onChange={(event) => set(event.currentTarget.value)}>
+    <select {...attributes} class={look} aria-label={label} value={value} onChange={(event) => set(event.currentTarget.value)}>
       {options.map(([key, name]) => (
         <option key={key} value={key}>
           {name}

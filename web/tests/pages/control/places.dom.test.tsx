@@ -8,8 +8,7 @@ import { readRoute, route } from "../../../src/data/route";
 import * as runs from "../../../src/data/runs";
 import * as page from "../../../src/data/store";
 import { shownArea, shownView } from "../../../src/data/views";
-import { ControlPicker } from "../../../src/pages/control/ControlPicker";
-import { ControlsPart } from "../../../src/pages/control/ControlsPart";
+import { ControlPicker, ControlsPart } from "../../../src/pages/control/listings";
 import { runsAnswer } from "../../run-listings";
 import { FakeControl, listingWith } from "./answers";
 

@@ -1,4 +1,6 @@
 /** One of several words to choose from a list. */
+import { colourOf } from "../data/runs";
+import type { RunListing } from "../wire";
 
 interface Props {
   /** Where no label stands around it. */
@@ -19,5 +21,15 @@ export function Select({ label, title, look = "input", value, options, set }: Pr
         </option>
       ))}
     </select>
+  );
+}
+
+/** One of some runs, in its colour. */
+export function RunSelect({ value, runs, look = "input", set }: Pick<Props, "value" | "look" | "set"> & { runs: readonly RunListing[] }) {
+  return (
+    <label class="run-select">
+      <i class="sw" style={{ background: colourOf(value) }} />
+      <Select label="Run" look={look} value={value} options={runs.map(({ id, name }) => [id, name])} set={set} />
+    </label>
   );
 }

@@ -1,12 +1,12 @@
-/** Ask the source for a tensor and hand back what there is, at once where it is known already. */
+/** Ask for a tensor and hand back what there is. What was known stays until the next has come: nothing is ever blanked. */
 import { useEffect, useState } from "preact/hooks";
+import { messageOf } from "../../data/message-of";
 import type { TensorAnswer, TensorValues } from "../../data/source";
 import * as store from "../../data/store";
 import { crop } from "../../data/tensor-window";
+import { useAsked } from "../../data/useAsked";
 import type { Window } from "../../wire";
 import type { AnyTensor, AskableTensor } from "./subjects";
-
-// --- A tensor that stays on screen until the next one has come: what was known is never blanked.
 
 export interface Latest<Tensor extends AnyTensor = AskableTensor> {
   /** With the tensor that it belongs to; null until the first one came. */
@@ -16,32 +16,24 @@ export interface Latest<Tensor extends AnyTensor = AskableTensor> {
 
 /** Asks with the window, with null for a first look, or with undefined for nothing. */
 export function useLatest<Tensor extends AnyTensor>(subject: Tensor | null, window: Window | null | undefined): Latest<Tensor> {
-  const question = subject === null || window === undefined ? "" : JSON.stringify([keyOf(subject), window]);
-  const [held, setHeld] = useState<{ question: string; subject: Tensor; answer: TensorAnswer } | null>(null);
-  useEffect(() => {
-    const answering = subject === null || window === undefined ? null : ask(subject, window);
-    if (answering === null) return undefined;
-    let isWanted = true;
-    const hold = (answer: TensorAnswer): void => {
-      if (isWanted) setHeld({ question, subject: subject!, answer });
-    };
-    answering.then(hold, (reason: unknown) => hold({ missing: String(reason) }));
-    return () => {
-      isWanted = false;
-    };
-  }, [question]);
-  return { held, isPending: question !== "" && held?.question !== question };
+  const key = subject === null || window === undefined ? "" : JSON.stringify([keyOf(subject), window]);
+  const ask = async () => ({ subject: subject!, answer: await askFor(subject!, window!) });
+  const { value: held, key: heldKey } = useAsked(key === "" ? null : { key, version: "", ask });
+  return { held, isPending: key !== "" && heldKey !== key };
 }
 
 function keyOf(subject: AnyTensor): string {
   return "ask" in subject ? subject.key : `${store.passId.value ?? ""} ${subject.kind} ${subject.index}`;
 }
 
-/** A tensor of the pass that is open, or one that knows where it is from. Null where there is nobody to ask. */
-function ask(subject: AnyTensor, window: Window | null): Promise<TensorAnswer> | null {
-  if ("ask" in subject) return subject.ask(window);
-  const [source, pass] = [store.source.peek(), store.passId.peek()];
-  return source === null || pass === null ? null : source.tensor(pass, subject.kind, subject.index, window);
+/** A tensor of the pass that is open, or one that knows where it is from. */
+async function askFor(subject: AnyTensor, window: Window | null): Promise<TensorAnswer> {
+  try {
+    if ("ask" in subject) return await subject.ask(window);
+    return await store.source.peek()!.tensor(store.passId.peek()!, subject.kind, subject.index, window);
+  } catch (reason) {
+    return { missing: messageOf(reason) };
+  }
 }
 
 /** The answer to one question; null while it is under way. Ask with undefined to ask nothing. */

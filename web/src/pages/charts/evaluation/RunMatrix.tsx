@@ -220,20 +220,21 @@ function countIn({ labels, counts }: Matrix, { row, column }: Place): number {
   return counts[row * labels.length + column] ?? 0;
 }
 
-/** The share of a true class that was read as another, in per cent; 0 where there is nothing of the class. */
-export function percentIn(matrix: Matrix, place: Place): number {
-  const size = matrix.labels.length;
-  const its = matrix.counts.subarray(place.row * size, (place.row + 1) * size);
+/** What a true class was read as, in per cent; all 0 where there is nothing of the class. */
+function percentsOf({ labels: { length: size }, counts }: Matrix, row: number): Float64Array {
+  const its = counts.subarray(row * size, (row + 1) * size);
   const sum = its.reduce((one, other) => one + other, 0);
-  return sum > 0 ? (100 * countIn(matrix, place)) / sum : 0;
+  return its.map((count) => (sum > 0 ? (100 * count) / sum : 0));
+}
+
+export function percentIn(matrix: Matrix, { row, column }: Place): number {
+  return percentsOf(matrix, row)[column] ?? 0;
 }
 
 /** The numbers that are shown, and the highest of them. */
-export function shownNumbers(matrix: Matrix, isShare: boolean): { numbers: Float64Array; most: number } {
-  const size = matrix.labels.length;
-  if (!isShare) return { numbers: matrix.counts, most: Math.max(0, ...matrix.counts) };
-  const percent = (_: number, at: number): number => percentIn(matrix, { row: Math.floor(at / size), column: at % size });
-  return { numbers: matrix.counts.map(percent), most: 100 };
+export function shownNumbers(matrix: Matrix, isShare: boolean): { numbers: readonly number[]; most: number } {
+  if (isShare) return { numbers: matrix.labels.flatMap((_, row) => [...percentsOf(matrix, row)]), most: 100 };
+  return { numbers: [...matrix.counts], most: matrix.counts.reduce((most, one) => (one > most ? one : most), 0) };
 }
 
 /** The step of the sequential map. What is not nought never has the colour of nought. */

@@ -6,12 +6,11 @@ import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, f
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import type { TensorAnswer, TensorValues } from "../../../data/source";
 import * as store from "../../../data/store";
-import { gridOf, type Start, stepItem } from "../../../data/tensor-window";
-import { Facts, Head, Section, TensorFigures, TensorSkeleton } from "../../../plot/tensor/Facts";
-import { Histogram } from "../../../plot/tensor/Histogram";
+import { gridOf, stepItem } from "../../../data/tensor-window";
+import { Facts, Head, Section, TensorSkeleton } from "../../../plot/tensor/Facts";
 import { ItemStepper } from "../../../plot/tensor/ItemStepper";
-import { Numbers } from "../../../plot/tensor/Numbers";
-import { Picture } from "../../../plot/tensor/Picture";
+import { FIRST } from "../../../plot/tensor/Picture";
+import { TensorColumn } from "../../../plot/tensor/TensorColumn";
 import { type Subject, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
 import { useTensor } from "../../../plot/tensor/useTensor";
 import { Blank } from "../../../ui/Blank";
@@ -288,74 +287,29 @@ function TensorParts({ subject, first }: { subject: Subject; first: TensorValues
   const { view } = first;
   const [item, setItem] = useState<readonly number[]>(view.window.item);
   const [fixed, setFixed] = useState<Scale | null>(null);
+  const [start, setStart] = useState(FIRST);
   const base = useItem(subject, first, item);
   const scale = fixed ?? autoScale(view);
   const canMove = store.source.value?.canMove ?? false;
-  const itemShape = gridOf(view.shape).itemShape;
   // From the newest item, not the one on screen: quick steps are all taken.
-  const step = (by: number): void => setItem((now) => stepItem(itemShape, now, by) ?? now);
-  const hasItems = first.values.length > 0 && itemShape.some((size) => size > 1);
+  const step = (by: number): void => {
+    setItem((now) => stepItem(gridOf(view.shape).itemShape, now, by) ?? now);
+    setStart(FIRST);
+  };
   return (
     <>
-      {hasItems && <ItemStepper shape={itemShape} item={item} canMove={canMove} onStep={step} />}
+      <ItemStepper view={view} item={item} canMove={canMove} onStep={step} />
       {base === null ? (
         <TensorSkeleton />
       ) : "missing" in base ? (
         <NotThere title="No values to show" reason={base.missing} />
       ) : (
-        <ItemParts
-          subject={subject}
-          base={base}
-          scale={scale}
-          fixed={fixed}
-          onScale={setFixed}
-          canMove={canMove}
-        />
-      )}
-    </>
-  );
-}
-
-interface ItemProps {
-  subject: Subject;
-  base: TensorValues;
-  scale: Scale;
-  fixed: Scale | null;
-  onScale: (scale: Scale | null) => void;
-  canMove: boolean;
-}
-
-function ItemParts({ subject, base, scale, fixed, onScale, canMove }: ItemProps) {
-  const [start, setStart] = useState<Start>({ tiles: 0, rows: 0, columns: 0 });
-  const { view } = base;
-  const hasValues = base.values.length > 0;
-  const tile = start.tiles + (canMove ? 0 : view.window.first_tile);
-  return (
-    <>
-      {hasValues ? (
-        <Picture
-          subject={subject}
-          base={base}
-          scale={scale}
+        <TensorColumn
+          {...{ subject, base, scale, start, canMove }}
           isAuto={fixed === null}
-          onScale={onScale}
-          tile={tile}
-          onChoose={setStart}
-          canMove={canMove}
-        />
-      ) : (
-        <NoValues view={view} />
-      )}
-      <Histogram view={view} scale={scale} />
-      <TensorFigures view={view} />
-      {hasValues && (
-        <Numbers
-          subject={subject}
-          base={base}
-          scale={scale}
-          start={start}
-          onMove={setStart}
-          canMove={canMove}
+          onScale={setFixed}
+          onStart={setStart}
+          empty={<NoValues view={base.view} />}
         />
       )}
     </>

@@ -93,8 +93,9 @@ describe("differenceOf", () => {
 });
 
 describe("nameRows", () => {
+  const listed = (names: readonly string[]) => names.map((name) => ({ kind: "tensor", name, numBad: 0 }) as const);
   const rows = (names: readonly string[], closed: readonly string[] = []) =>
-    nameRows(names, (name) => name, new Set(closed)).map(({ title, level, leaf }) => [title, level, leaf !== null]);
+    nameRows(listed(names), new Set(closed)).map(({ title, level, leaf }) => [title, level, leaf !== null]);
 
   it("puts names under what they begin with, and writes lonely groups together with what is in them", () => {
     expect(rows(["layer1.0.conv.weight", "layer1.0.conv.bias", "fc.weight"])).toEqual([
@@ -114,7 +115,7 @@ describe("nameRows", () => {
 
   it("keeps every name, however odd", () => {
     const odd = ["", ".", "a..b", "/a/", "a.b", "a.b.c", "<img>"];
-    const leaves = nameRows(odd, (name) => name, new Set()).flatMap(({ leaf }) => (leaf === null ? [] : [leaf]));
+    const leaves = nameRows(listed(odd), new Set()).flatMap(({ leaf }) => (leaf === null ? [] : [leaf.name]));
     expect([...leaves].sort()).toEqual([...odd].sort());
   });
 });

@@ -98,7 +98,13 @@ export function HeatMap() {
     if (Math.abs(drawn[1] - drawn[0]) >= MIN_DRAG) {
       const ends = drawn.map((x) => stepUnder(axis, Math.max(0, Math.min(axis.width, x))));
       state.setZoom({ low: Math.min(...ends), high: Math.max(...ends) });
-    } else chooseAt(...spot(event));
+      return;
+    }
+    pointAt(event);
+    const at = state.pointed.peek();
+    if (at === null || at.row === null) return;
+    const bucket = bucketAt(state.spans.peek(), at.step);
+    state.chooseRow(at.row, state.grid.peek()?.last_steps[bucket] ?? Math.round(at.step));
   };
   return (
     <div class="heat-place">
@@ -143,14 +149,6 @@ export function HeatMap() {
       <StepAxis />
     </div>
   );
-}
-
-function chooseAt(x: number, y: number): void {
-  const under = rowAt(state.lines.peek().rows, y);
-  const grid = state.grid.peek();
-  if (under === undefined || grid === null) return;
-  const step = stepUnder(state.axis.peek(), x);
-  state.chooseRow(under.row.name, grid.last_steps[bucketAt(state.spans.peek(), step)] ?? Math.round(step));
 }
 
 function bringIntoView(view: HTMLElement | null, line: RowLine | undefined): void {
@@ -279,15 +277,21 @@ function Group({ group }: { group: GroupLine }) {
 // --- Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn.
 
 function HeatMarks({ scrollTop, drag }: { scrollTop: number; drag: readonly [number, number] | null }) {
-  const selected = state.lines.value.byName.get(state.rowName.value);
-  const [step, axis] = [state.step.value, state.axis.value];
+  const { byName } = state.lines.value;
+  const [step, axis, spans, at] = [state.step.value, state.axis.value, state.spans.value, state.pointed.value];
+  const rowPlace = ({ top, height }: RowLine) => ({ top: `${top - scrollTop}px`, height: `${height}px` });
+  const selected = byName.get(state.rowName.value);
+  const pointed = byName.get(at?.row ?? "");
+  const span = at === null || pointed === undefined ? undefined : spans[bucketAt(spans, at.step)];
+  const [left, right] = [placeOf(axis, span?.low ?? at?.step ?? 0), placeOf(axis, span?.high ?? at?.step ?? 0)];
   return (
     <div class="heat-marks" aria-hidden="true">
-      {selected !== undefined && (
-        <i class="heat-row-mark" style={{ top: `${selected.top - scrollTop}px`, height: `${selected.height}px` }} />
-      )}
+      {selected !== undefined && <i class="heat-row-mark" style={rowPlace(selected)} />}
       {step !== null && step >= axis.low && step <= axis.high && <i class="heat-step-mark" style={{ left: `${placeOf(axis, step)}px` }} />}
-      <CellMark scrollTop={scrollTop} />
+      {at !== null && <i class="heat-cross" style={{ left: `${(left + right) / 2}px` }} />}
+      {pointed !== undefined && span !== undefined && (
+        <i class="heat-cell-mark" style={{ left: `${left}px`, width: `${Math.max(3, right - left)}px`, ...rowPlace(pointed) }} />
+      )}
       {drag !== null && (
         <i
           class="heat-range"
@@ -295,28 +299,6 @@ function HeatMarks({ scrollTop, drag }: { scrollTop: number; drag: readonly [num
         />
       )}
     </div>
-  );
-}
-
-function CellMark({ scrollTop }: { scrollTop: number }) {
-  const [at, axis, spans] = [state.pointed.value, state.axis.value, state.spans.value];
-  if (at === null) return null;
-  const line = state.lines.value.byName.get(at.row ?? "");
-  const span = spans[bucketAt(spans, at.step)];
-  if (line === undefined || span === undefined)
-    return <i class="heat-cross" style={{ left: `${placeOf(axis, at.step)}px` }} />;
-  const [left, right] = [placeOf(axis, span.low), placeOf(axis, span.high)];
-  return (
-    <>
-      <i class="heat-cross" style={{ left: `${(left + right) / 2}px` }} />
-      <i
-        class="heat-cell-mark"
-        style={{
-          ...{ left: `${left}px`, width: `${Math.max(3, right - left)}px` },
-          ...{ top: `${line.top - scrollTop}px`, height: `${line.height}px` },
-        }}
-      />
-    </>
   );
 }
 

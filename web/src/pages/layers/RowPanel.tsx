@@ -31,7 +31,10 @@ import "../../plot/figures.css";
 export function RowPanel() {
   const [isTable, setIsTable] = useState(false);
   const figures = state.figures.value;
-  const name = state.rowName.value;
+  const [name, step, at] = [state.rowName.value, state.step.value, state.shownBucket.value];
+  const [first, last] = [figures?.first_steps[at], figures?.last_steps[at]];
+  const tensor = figures?.tensor_name ?? "";
+  const place = { tensor, run: state.runId.value, kind: null, with: null, step: step === null ? null : String(step) };
   return (
     <section class="panel row-panel" aria-label="Selected row">
       <div class="panel-head row-head">
@@ -39,9 +42,16 @@ export function RowPanel() {
           {name}
         </h2>
         <span class="muted fs-1 clip row-facts">{factsOf(figures)}</span>
-        {!isTable && <StepOfValues figures={figures} />}
+        {/* Which steps the numbers above the charts are of. */}
+        {!isTable && first !== undefined && last !== undefined && (
+          <span class="muted fs-1 row-step">values at {stepsText(first, last)}</span>
+        )}
         <span class="grow" />
-        <TensorLink figures={figures} />
+        {tensor !== "" && (
+          <a class="link fs-2" href={addressOf("tensors", place)}>
+            Open in Tensors
+          </a>
+        )}
         <button class="link quiet fs-2" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
           {isTable ? "show as charts" : "show as table"}
         </button>
@@ -52,8 +62,17 @@ export function RowPanel() {
           <div class="section late" aria-busy="true" aria-label="Loading the figures of the row">
             <i class="skeleton block low" />
           </div>
+        ) : figures.row === null ? (
+          <Blank icon="search" title="There is no such row">
+            <span>
+              “{name}” is not watched in this run on rank {state.rank.value}.
+            </span>
+          </Blank>
         ) : (
-          <Body figures={figures} isTable={isTable} />
+          <>
+            {isTable ? <RowTable figures={figures} /> : <RowCharts figures={figures} />}
+            <Histograms figures={figures} />
+          </>
         )}
       </div>
     </section>
@@ -65,41 +84,6 @@ function factsOf(figures: RowFigures | null): string {
   if (row === null) return "";
   const shape = row.shape === null ? "not seen yet" : formatShape(row.shape);
   return [row.module, roleTitle(row.role).toLowerCase(), shape].filter((part) => part !== "").join(" \u00b7 ");
-}
-
-/** Which steps the numbers above the charts are of. */
-function StepOfValues({ figures }: { figures: RowFigures | null }) {
-  const at = state.shownBucket.value;
-  const [first, last] = [figures?.first_steps[at], figures?.last_steps[at]];
-  if (first === undefined || last === undefined) return null;
-  return <span class="muted fs-1 row-step">values at {stepsText(first, last)}</span>;
-}
-
-function TensorLink({ figures }: { figures: RowFigures | null }) {
-  const tensor = figures?.tensor_name ?? "";
-  if (tensor === "") return null;
-  const step = state.step.value;
-  const place = { tensor, run: state.runId.value, kind: null, with: null, step: step === null ? null : String(step) };
-  return (
-    <a class="link fs-2" href={addressOf("tensors", place)}>
-      Open in Tensors
-    </a>
-  );
-}
-
-function Body({ figures, isTable }: { figures: RowFigures; isTable: boolean }) {
-  if (figures.row === null)
-    return (
-      <Blank icon="search" title="There is no such row">
-        <span>“{state.rowName.value}” is not watched in this run on rank {state.rank.value}.</span>
-      </Blank>
-    );
-  return (
-    <>
-      {isTable ? <RowTable figures={figures} /> : <RowCharts figures={figures} />}
-      <Histograms figures={figures} />
-    </>
-  );
 }
 
 function Histograms({ figures: { histogram_name: histogram, tensor_name: tensor } }: { figures: RowFigures }) {
@@ -180,11 +164,11 @@ interface ChartPlan {
 }
 
 function RowCharts({ figures }: { figures: RowFigures }) {
+  const sizes = [sizeOf(figures, "norm", "Norm"), sizeOf(figures, "ratio", "Update ratio")];
+  const plans = [fanOf(figures), spreadOf(figures), ...sizes, sharesOf(figures)];
   return (
     <div class="row-charts">
-      {[fanOf(figures), spreadOf(figures), sizeOf(figures, "norm", "Norm"), sizeOf(figures, "ratio", "Update ratio"), sharesOf(figures)].map(
-        (plan) => plan !== null && <RowChart key={plan.title} figures={figures} plan={plan} />,
-      )}
+      {plans.map((plan) => plan !== null && <RowChart key={plan.title} figures={figures} plan={plan} />)}
     </div>
   );
 }

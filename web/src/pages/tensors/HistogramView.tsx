@@ -58,22 +58,17 @@ interface StepProps {
 function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
   const { bars, isEven } = barsOf(drawn, span);
   const figure = figureOf(record);
-  const take = (): void =>
-    save(
-      fileName([store.chosen.value?.name ?? "histogram", "step", record.step], "csv"),
-      toCsv([
-        ["from", "to", "count"],
-        ...Array.from(logged.counts, (count, at) => [logged.edges[at]!, logged.edges[at + 1]!, count]),
-      ]),
-      "text/csv",
-    );
+  const asDrawn = isEven ? `, drawn as ${bars.length} of one width` : "";
+  const take = (): void => {
+    const rows = Array.from(logged.counts, (count, at) => [logged.edges[at]!, logged.edges[at + 1]!, count]);
+    const name = fileName([store.chosen.value?.name ?? "histogram", "step", record.step], "csv");
+    save(name, toCsv([["from", "to", "count"], ...rows]), "text/csv");
+  };
   return (
     <div>
       <Section
         title={name === "" ? "Histogram" : `Histogram ${name}`}
-        remark={`step ${formatCount(record.step)} · ${formatNumberOf(logged.counts.length, "bin")}${
-          isEven ? `, drawn as ${bars.length} of one width` : ""
-        }`}
+        remark={`step ${formatCount(record.step)} · ${formatNumberOf(logged.counts.length, "bin")}${asDrawn}`}
       >
         <Bars
           bars={bars}

@@ -7,18 +7,17 @@ import { askOf, ByteCache } from "../../data/requests";
 import { setParams } from "../../data/route";
 import { valuesOf } from "../../data/socket";
 import { bytesOf, type TensorAnswer, type TensorValues } from "../../data/source";
-import { gridOf, stepItem } from "../../data/tensor-window";
 import { Head, TensorFigures, TensorSkeleton } from "../../plot/tensor/Facts";
 import { Histogram } from "../../plot/tensor/Histogram";
 import { ItemStepper } from "../../plot/tensor/ItemStepper";
 import { Numbers } from "../../plot/tensor/Numbers";
 import { FIRST, Picture } from "../../plot/tensor/Picture";
 import type { AskableTensor } from "../../plot/tensor/subjects";
-import { type Latest, useLatest } from "../../plot/tensor/useTensor";
+import { missingIn, useItem, useItemOf, useLatest, valuesIn } from "../../plot/tensor/useTensor";
 import { Blank } from "../../ui/Blank";
 import { RunSelect } from "../../ui/Select";
 import { TimeBar, useKey } from "../../ui/TimeBar";
-import type { RecordListing, TensorView, Window } from "../../wire";
+import type { RecordListing, Window } from "../../wire";
 import { CompareColumns } from "./CompareColumns";
 import { Downloads } from "./Downloads";
 import { HistogramView } from "./HistogramView";
@@ -138,27 +137,16 @@ function TensorAtSteps({ a, b }: { a: RecordListing; b: RecordListing }) {
 // --- One tensor at one step: picture, numbers, histogram, figures.
 
 function TensorAtStep({ record }: { record: RecordListing }) {
-  const subject = runTensor(record.record);
-  const choice = useItem();
-  const first = useLatest(subject, null);
-  const whole = valuesIn(first);
-  const other = whole === null ? undefined : otherItem(whole.view, choice.itemOf(whole.view));
-  const moved = useLatest(subject, other);
-  const reason = missingIn(first) ?? missingIn(moved);
+  const { first, whole, item, shown, step } = useItemOf(runTensor(record.record));
+  const reason = missingIn(first) ?? missingIn(shown);
   if (reason !== null) return <Missing title="No values to show" reason={reason} />;
   if (whole === null || first.held === null) return <TensorSkeleton />;
-  const base = other === undefined ? whole : (valuesIn(moved) ?? whole);
   return (
-    <div class="tensor-parts" aria-busy={first.isPending || moved.isPending}>
-      <ItemStepper view={whole.view} item={choice.itemOf(whole.view)} canMove onStep={(by) => choice.step(whole.view, by)} />
-      <Parts subject={first.held.subject} base={base} />
+    <div class="tensor-parts" aria-busy={first.isPending || shown.isPending}>
+      <ItemStepper view={whole.view} item={item} canMove onStep={step} />
+      <Parts subject={first.held.subject} base={valuesIn(shown) ?? whole} />
     </div>
   );
-}
-
-/** The window of the item that is wanted; undefined where it is the first look itself. */
-function otherItem({ window }: TensorView, item: readonly number[]): Window | undefined {
-  return item.join() === window.item.join() ? undefined : { ...window, item: [...item] };
 }
 
 function Parts({ subject, base }: { subject: AskableTensor; base: TensorValues }) {
@@ -191,26 +179,7 @@ function Parts({ subject, base }: { subject: AskableTensor; base: TensorValues }
   );
 }
 
-// --- Which item of a batch is looked at. It stays while steps change, as long as the tensor has it.
-
-function useItem() {
-  const [item, setItem] = useState<readonly number[] | null>(null);
-  return {
-    itemOf: (view: TensorView) => fitting(item, view),
-    // From the newest item, not the one on screen: quick steps are all taken.
-    step: (view: TensorView, by: number) =>
-      setItem((before) => stepItem(gridOf(view.shape).itemShape, fitting(before, view), by) ?? before),
-  };
-}
-
-/** The item that is wanted, or the one of the first look where the tensor has no such item. */
-export function fitting(item: readonly number[] | null, { shape, window }: TensorView): readonly number[] {
-  const { itemShape } = gridOf(shape);
-  const fits = item?.length === itemShape.length && item.every((at, dim) => at < itemShape[dim]!);
-  return item !== null && fits ? item : window.item;
-}
-
-// --- A tensor of a run, asked for by its record, and what came of it.
+// --- A tensor of a run, asked for by its record.
 
 const cache = new ByteCache<TensorAnswer>(64_000_000);
 
@@ -228,13 +197,4 @@ function runTensor(record: string): AskableTensor {
         .fetched(JSON.stringify([key, window]), () => askFor(window), bytesOf)
         .catch((reason: unknown) => ({ missing: messageOf(reason) })),
   };
-}
-
-function valuesIn({ held }: Latest): TensorValues | null {
-  return held !== null && "values" in held.answer ? held.answer : null;
-}
-
-/** Why there are no values; null where there are some, or may still come. */
-function missingIn({ held }: Latest): string | null {
-  return held !== null && "missing" in held.answer ? held.answer.missing : null;
 }

@@ -3,9 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { messageOf } from "../../data/message-of";
 import type { TensorAnswer, TensorValues } from "../../data/source";
 import * as store from "../../data/store";
-import { crop } from "../../data/tensor-window";
+import { crop, gridOf, stepItem } from "../../data/tensor-window";
 import { useAsked } from "../../data/useAsked";
-import type { Window } from "../../wire";
+import type { TensorView, Window } from "../../wire";
 import type { AnyTensor, AskableTensor } from "./subjects";
 
 export interface Latest<Tensor extends AnyTensor = AskableTensor> {
@@ -36,11 +36,50 @@ async function askFor(subject: AnyTensor, window: Window | null): Promise<Tensor
   }
 }
 
-/** The answer to one question; null while it is under way. Ask with undefined to ask nothing. */
-export function useTensor(subject: AnyTensor, window: Window | null | undefined): TensorAnswer | null {
-  const { held, isPending } = useLatest(subject, window);
-  return window === undefined || isPending ? null : (held?.answer ?? null);
+/** The values that came last. */
+export function valuesIn({ held }: Latest<AnyTensor>): TensorValues | null {
+  return held !== null && "values" in held.answer ? held.answer : null;
 }
+
+/** Why there are no values; null where there are some, or may still come. */
+export function missingIn({ held }: Latest<AnyTensor>): string | null {
+  return held !== null && "missing" in held.answer ? held.answer.missing : null;
+}
+
+// --- Item by item: which one of a batch is looked at stays while steps change, as long as the tensor has it.
+
+export function useItem() {
+  const [item, setItem] = useState<readonly number[] | null>(null);
+  return {
+    itemOf: (view: TensorView) => fitting(item, view),
+    // From the newest item, not the one on screen: quick steps are all taken.
+    step: (view: TensorView, by: number) =>
+      setItem((before) => stepItem(gridOf(view.shape).itemShape, fitting(before, view), by) ?? before),
+  };
+}
+
+/** The item that is wanted, or the one of the first look where the tensor has no such item. */
+export function fitting(item: readonly number[] | null, { shape, window }: TensorView): readonly number[] {
+  const { itemShape } = gridOf(shape);
+  const fits = item?.length === itemShape.length && item.every((at, dim) => at < itemShape[dim]!);
+  return item !== null && fits ? item : window.item;
+}
+
+/** A tensor as it comes first, and one of its items in the same window. */
+export function useItemOf<Tensor extends AnyTensor>(subject: Tensor | null) {
+  const choice = useItem();
+  const first = useLatest(subject, null);
+  const whole = valuesIn(first);
+  const item = whole === null ? [] : choice.itemOf(whole.view);
+  const isFirst = whole === null || item.join() === whole.view.window.item.join();
+  const moved = useLatest(subject, isFirst ? undefined : { ...whole.view.window, item: [...item] });
+  const step = (by: number): void => {
+    if (whole !== null) choice.step(whole.view, by);
+  };
+  return { first, whole, item, shown: isFirst ? first : moved, step };
+}
+
+// --- A part of an item, of which some may be there already.
 
 export interface Shown {
   /** The newest values of this tensor that came, of the window asked for or, while that is under way, of the one before. */
@@ -52,7 +91,8 @@ export interface Shown {
 /** A window of a tensor of which a part is there already. */
 export function useWindow(subject: AnyTensor, base: TensorValues, window: Window): Shown {
   const local = crop(base, window);
-  const answer = useTensor(subject, local === null ? window : undefined);
+  const asked = useLatest(subject, local === null ? window : undefined);
+  const answer = local !== null || asked.isPending ? null : (asked.held?.answer ?? null);
   const [last, setLast] = useState<TensorValues | null>(null);
   const now = local ?? (answer !== null && "values" in answer ? answer : null);
   useEffect(() => {

@@ -3,10 +3,10 @@ import type { TensorValues } from "../../../src/data/source";
 import { keyStep, moved, nearestAt } from "../../../src/data/time-steps";
 import { differenceOf } from "../../../src/pages/tensors/CompareColumns";
 import { npyOf } from "../../../src/pages/tensors/Downloads";
-import { fitting } from "../../../src/pages/tensors/TensorStage";
 import { nameRows } from "../../../src/pages/tensors/TensorsPage";
 import { largestWindow, windowCsv, windowShape } from "../../../src/pages/tensors/store";
 import { figureOf, withSign } from "../../../src/plot/over-time";
+import { fitting } from "../../../src/plot/tensor/useTensor";
 import type { RecordListing, TensorView, Window } from "../../../src/wire";
 
 function windowOf(rows: number, columns: number, tiles = 1): Window {

@@ -4,15 +4,13 @@ import type { ComponentType } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
-import type { TensorAnswer, TensorValues } from "../../../data/source";
 import * as store from "../../../data/store";
-import { gridOf, stepItem } from "../../../data/tensor-window";
 import { Facts, Head, Section, TensorSkeleton } from "../../../plot/tensor/Facts";
 import { ItemStepper } from "../../../plot/tensor/ItemStepper";
 import { FIRST } from "../../../plot/tensor/Picture";
 import { TensorColumn } from "../../../plot/tensor/TensorColumn";
 import { type Subject, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
-import { useTensor } from "../../../plot/tensor/useTensor";
+import { missingIn, useItemOf, valuesIn } from "../../../plot/tensor/useTensor";
 import { Blank } from "../../../ui/Blank";
 import { Stepper } from "../../../ui/Stepper";
 import { HidePanel } from "../../../ui/PanelPlace";
@@ -258,11 +256,36 @@ interface TensorPanelProps {
 }
 
 function TensorPanel({ document, subject }: TensorPanelProps) {
-  const first = useTensor(subject, subject.isThere ? null : undefined);
+  const { first, whole, item, shown, step } = useItemOf(subject.isThere ? subject : null);
+  const [fixed, setFixed] = useState<Scale | null>(null);
+  const [start, setStart] = useState(FIRST);
+  const canMove = store.source.value?.canMove ?? false;
   if (!subject.isThere) return <NotThere title="Not saved" reason={whyNotSaved(document, subject, isOfRun())} />;
-  if (first === null) return <TensorSkeleton />;
-  if ("missing" in first) return <NotThere title="No values to show" reason={first.missing} />;
-  return <TensorParts subject={subject} first={first} />;
+  const base = shown.isPending ? null : valuesIn(shown);
+  const reason = missingIn(first) ?? (shown.isPending ? null : missingIn(shown));
+  const onStep = (by: number): void => {
+    step(by);
+    setStart(FIRST);
+  };
+  return (
+    <>
+      {whole !== null && <ItemStepper view={whole.view} item={item} canMove={canMove} onStep={onStep} />}
+      {reason !== null ? (
+        <NotThere title="No values to show" reason={reason} />
+      ) : base === null || whole === null ? (
+        <TensorSkeleton />
+      ) : (
+        <TensorColumn
+          {...{ subject, base, start, canMove }}
+          scale={fixed ?? autoScale(whole.view)}
+          isAuto={fixed === null}
+          onScale={setFixed}
+          onStart={setStart}
+          empty={<NoValues view={base.view} />}
+        />
+      )}
+    </>
+  );
 }
 
 function NotThere({ title, reason }: { title: string; reason: string }) {
@@ -272,47 +295,6 @@ function NotThere({ title, reason }: { title: string; reason: string }) {
         <span>{reason}</span>
       </Blank>
     </div>
-  );
-}
-
-/** One item of the tensor as its base window shows it; null while it is on its way. */
-function useItem(subject: Subject, first: TensorValues, item: readonly number[]): TensorAnswer | null {
-  const { window } = first.view;
-  const isFirst = item.join() === window.item.join();
-  const other = useTensor(subject, isFirst ? undefined : { ...window, item: [...item] });
-  return isFirst ? first : other;
-}
-
-function TensorParts({ subject, first }: { subject: Subject; first: TensorValues }) {
-  const { view } = first;
-  const [item, setItem] = useState<readonly number[]>(view.window.item);
-  const [fixed, setFixed] = useState<Scale | null>(null);
-  const [start, setStart] = useState(FIRST);
-  const base = useItem(subject, first, item);
-  const scale = fixed ?? autoScale(view);
-  const canMove = store.source.value?.canMove ?? false;
-  // From the newest item, not the one on screen: quick steps are all taken.
-  const step = (by: number): void => {
-    setItem((now) => stepItem(gridOf(view.shape).itemShape, now, by) ?? now);
-    setStart(FIRST);
-  };
-  return (
-    <>
-      <ItemStepper view={view} item={item} canMove={canMove} onStep={step} />
-      {base === null ? (
-        <TensorSkeleton />
-      ) : "missing" in base ? (
-        <NotThere title="No values to show" reason={base.missing} />
-      ) : (
-        <TensorColumn
-          {...{ subject, base, scale, start, canMove }}
-          isAuto={fixed === null}
-          onScale={setFixed}
-          onStart={setStart}
-          empty={<NoValues view={base.view} />}
-        />
-      )}
-    </>
   );
 }
 

@@ -129,7 +129,9 @@ function placeOn({ first, step, count }: Axis, index: number): number {
 /** The start of the page that holds an index of the tensor, or null where the reach does not have it. */
 export function startFor(reach: Reach, shape: readonly number[], index: readonly number[]): Start | null {
   if (index.length !== shape.length || index.some((at, dim) => at < 0 || at >= shape[dim]!)) return null;
-  const [tiles, rows, columns] = AXES.map((name, nth) => placeOn(reach[name], index.at(nth - 3) ?? 0)) as [number, number, number];
+  const tiles = placeOn(reach.tiles, index.at(-3) ?? 0);
+  const rows = placeOn(reach.rows, index.at(-2) ?? 0);
+  const columns = placeOn(reach.columns, index.at(-1) ?? 0);
   return Math.min(tiles, rows, columns) < 0 ? null : { tiles, rows, columns };
 }
 

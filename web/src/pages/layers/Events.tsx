@@ -17,14 +17,15 @@ export function EventLines() {
   const { alarms, gaps } = state.events.value;
   const axis = state.axis.value;
   const byKind = groupBy(alarms, ({ alarm }) => alarm);
-  const missing = gaps.reduce((sum, { num_missing }) => sum + num_missing, 0);
+  const missing = `${formatCount(gaps.reduce((sum, { num_missing }) => sum + num_missing, 0))} records are missing`;
+  const gapsInView = gaps.filter((gap) => gap.last_step >= axis.low && gap.first_step <= axis.high);
   return (
     <section class="event-lines" aria-label="Alarms and gaps over steps">
       {inOrder(byKind.keys()).map((id) => {
         const { title, severity } = alarmKind(id);
-        const its = byKind.get(id)!;
+        const [its, look] = [byKind.get(id)!, `alarm-sign ${severity}`];
         return (
-          <EventLine key={id} name={title} label={title} count={its.length} sign={`alarm-sign ${severity}`} look={`alarm-sign ${severity}`}>
+          <EventLine key={id} name={title} label={title} count={its.length} sign={look} look={look}>
             {marksOf(its, axis, MARK).map((mark) => ({
               ...{ key: mark.first, text: describeAlarms(mark), left: mark.place },
               go: () => goToAlarm(mark.alarms[0]!),
@@ -33,8 +34,8 @@ export function EventLines() {
         );
       })}
       {gaps.length > 0 && (
-        <EventLine name="gaps" label="Gaps" title={`${formatCount(missing)} records are missing`} count={gaps.length} sign="heat-sign none" look="gap-mark">
-          {gaps.filter((gap) => gap.last_step >= axis.low && gap.first_step <= axis.high).map((gap) => gapMark(gap, axis))}
+        <EventLine name="gaps" label="Gaps" title={missing} count={gaps.length} sign="heat-sign none" look="gap-mark">
+          {gapsInView.map((gap) => gapMark(gap, axis))}
         </EventLine>
       )}
     </section>

@@ -216,7 +216,10 @@ function viewOf(values: Float64Array, like: TensorView): TensorView {
   };
 }
 
-function histogramOf(values: Float64Array, span: Span | null): Pick<TensorView, "histogram" | "histogram_low" | "histogram_high"> {
+function histogramOf(
+  values: Float64Array,
+  span: Span | null,
+): Pick<TensorView, "histogram" | "histogram_low" | "histogram_high"> {
   if (span === null) return { histogram: [], histogram_low: 0, histogram_high: 0 };
   const [low, high] = span.low < span.high ? [span.low, span.high] : [span.low - 0.5, span.low + 0.5];
   const histogram = new Array<number>(NUM_BINS).fill(0);

@@ -284,7 +284,14 @@ function underRidges(grid: HistogramGrid, { x, y, width }: Spot): Under | null {
   return { row, bin: binUnder(grid.numBins, (x - RIDGES_LEFT) / (width - RIDGES_LEFT - RIDGES_RIGHT)) };
 }
 
-function paintRidges(context: CanvasRenderingContext2D, width: number, grid: HistogramGrid, isLog: boolean, marked: number, ink: Ink): void {
+function paintRidges(
+  context: CanvasRenderingContext2D,
+  width: number,
+  grid: HistogramGrid,
+  isLog: boolean,
+  marked: number,
+  ink: Ink,
+): void {
   const { rows, amplitude, baseline } = placing(grid);
   const scale = heightScale(grid, isLog);
   const across = width - RIDGES_LEFT - RIDGES_RIGHT;

@@ -1,6 +1,7 @@
 /** The confusion matrix of one run, as a drawing or as a table. */
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../../data/format";
+import { messageOf } from "../../../data/message-of";
 import { floatsOf, type FullRecord } from "../../../data/requests";
 import { type Cell as CsvCell, fileName, save, toCsv } from "../../../data/save-file";
 import { Refusal } from "../../../data/source";
@@ -29,6 +30,8 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
   const isShare = cellNumbers.value === "share";
   const shown = marked !== null && marked.row < size && marked.column < size ? marked : null;
   const label = `${name} of ${run.name}`;
+  const take = (): void =>
+    save(fileName([run.name, name, record.entry.step], "csv"), toCsv(matrixRows(matrix)), "text/csv");
   return (
     <div class="sec-one">
       <div class="sec-one-head">
@@ -51,7 +54,7 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
           <ToolButton
             glyph="save"
             name={`Save ${label} as CSV`}
-            press={() => save(fileName([run.name, name, record.entry.step], "csv"), toCsv(matrixRows(matrix)), "text/csv")}
+            press={take}
           />
         </span>
       </div>
@@ -78,7 +81,7 @@ function matrixOf(record: FullRecord): { matrix: Matrix | null; damage: string }
   try {
     return { matrix: readMatrix(record), damage: "" };
   } catch (reason) {
-    return { matrix: null, damage: reason instanceof Error ? reason.message : String(reason) };
+    return { matrix: null, damage: messageOf(reason) };
   }
 }
 
@@ -173,7 +176,12 @@ function cellText(number: number): string {
   return number < 10 && !Number.isInteger(number) ? number.toFixed(1) : shortNumber(Math.round(number));
 }
 
-function paintLabels(context: CanvasRenderingContext2D, { left, cell }: Frame, labels: readonly string[], ink: Ink): void {
+function paintLabels(
+  context: CanvasRenderingContext2D,
+  { left, cell }: Frame,
+  labels: readonly string[],
+  ink: Ink,
+): void {
   context.fillStyle = ink.caption;
   context.textAlign = "right";
   context.fillText("true \\ said", left - 6, TOP - 10);

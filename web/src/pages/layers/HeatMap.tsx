@@ -6,7 +6,7 @@ import { alarmKind, type Severity } from "../../data/run-events";
 import { themeTick } from "../../data/store";
 import { type Cell, movedCell } from "../../plot/Matrix";
 import { type Band, paintCells, readInks } from "../../plot/cells";
-import { Blank } from "../../ui/Blank";
+import { Blank, Skeletons } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { actOn } from "../../ui/keys";
 import { followSize } from "../../ui/useSize";
@@ -206,11 +206,7 @@ function Cells({ scrollTop, viewHeight }: View) {
 function Nothing() {
   const grid = state.grid.value;
   if (grid === null && state.failure.value === "")
-    return (
-      <div class="section late" aria-busy="true" aria-label="Loading the map">
-        <i class="skeleton block" />
-      </div>
-    );
+    return <Skeletons widths={["block"]} style="section late" label="Loading the map" />;
   if (grid === null)
     return (
       <Blank icon="broken" title="The watched layers cannot be read" isError>

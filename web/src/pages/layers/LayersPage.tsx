@@ -7,7 +7,7 @@ import { followEvents } from "../../data/run-events";
 import * as runs from "../../data/runs";
 import type { Source } from "../../data/source";
 import * as page from "../../data/store";
-import { Blank } from "../../ui/Blank";
+import { Blank, Skeletons } from "../../ui/Blank";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { EventLines, EventList } from "./Events";
 import { HeatMap } from "./HeatMap";
@@ -59,13 +59,7 @@ function Layers() {
 
 function NoneYet() {
   if (!runs.isIndexed.value)
-    return (
-      <div class="section late" aria-busy="true" aria-label="Loading the watched layers">
-        <i class="skeleton" style={{ width: "120px" }} />
-        <i class="skeleton block low" />
-        <i class="skeleton block" />
-      </div>
-    );
+    return <Skeletons widths={[120, "block low", "block"]} style="section late" label="Loading the watched layers" />;
   // As somebody would type it, from beside the folder.
   const folder = runs.folder.value.split(/[/\\]/).filter(Boolean).at(-1) ?? "runs";
   const name = runs.chosen.value[0]?.name ?? "first";

@@ -10,7 +10,7 @@ import { Distribution } from "../../plot/distribution/Distribution";
 import type { Line } from "../../plot/lines";
 import { axisOf, extentOf, roomy, type Scale, shareAxis } from "../../plot/scale";
 import { niceSpan } from "../../plot/ticks";
-import { Blank } from "../../ui/Blank";
+import { Blank, Skeletons } from "../../ui/Blank";
 import { IconButton } from "../../ui/IconButton";
 import { roleTitle } from "./rows";
 import * as state from "./state";
@@ -59,9 +59,7 @@ export function RowPanel() {
       </div>
       <div class="panel-body">
         {figures === null ? (
-          <div class="section late" aria-busy="true" aria-label="Loading the figures of the row">
-            <i class="skeleton block low" />
-          </div>
+          <Skeletons widths={["block low"]} style="section late" label="Loading the figures of the row" />
         ) : figures.row === null ? (
           <Blank icon="search" title="There is no such row">
             <span>

@@ -8,7 +8,7 @@ import { askOf } from "../../data/requests";
 import { param } from "../../data/route";
 import * as runs from "../../data/runs";
 import * as page from "../../data/store";
-import { Blank } from "../../ui/Blank";
+import { Blank, Skeletons } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { VirtualList } from "../../ui/VirtualList";
@@ -54,13 +54,7 @@ export function TensorsPage() {
 function NoneYet() {
   const isWaiting = runs.chosen.value.some((run) => !runs.index.value.has(run.id));
   if (isWaiting)
-    return (
-      <div class="section late" aria-busy="true" aria-label="Loading the list of tensors">
-        <i class="skeleton" style={{ width: "120px" }} />
-        <i class="skeleton block" />
-        <i class="skeleton block low" />
-      </div>
-    );
+    return <Skeletons widths={[120, "block", "block low"]} style="section late" label="Loading the list of tensors" />;
   return (
     <Blank icon="frame" title="No tensors in these runs">
       <span>Any tensor can be logged, at any step:</span>

@@ -114,15 +114,14 @@ const RIGHT = 10;
 const TOP = 6;
 const BOTTOM = 20;
 
-interface HeatProps {
+interface PictureProps {
   grid: HistogramGrid;
   isLog: boolean;
-  /** The step under the pointer, here or in another picture. */
-  step: number | null;
   point: (under: Under | null) => void;
 }
 
-function Heat({ grid, isLog, step, point }: HeatProps) {
+/** `step` is the one under the pointer, here or in another picture. */
+function Heat({ grid, isLog, step, point }: PictureProps & { step: number | null }) {
   const paint = useCallback(
     (context: CanvasRenderingContext2D, width: number, height: number, ink: Ink) => {
       const size = { width: width - LEFT - RIGHT, height: height - TOP - BOTTOM };
@@ -237,15 +236,8 @@ interface Under {
   readonly bin: number;
 }
 
-interface RidgesProps {
-  grid: HistogramGrid;
-  isLog: boolean;
-  /** The row that is pointed at; -1 for none. */
-  marked: number;
-  point: (under: Under | null) => void;
-}
-
-function Ridges({ grid, isLog, marked, point }: RidgesProps) {
+/** `marked` is the row that is pointed at; -1 for none. */
+function Ridges({ grid, isLog, marked, point }: PictureProps & { marked: number }) {
   const paint = useCallback(
     (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) =>
       paintRidges(context, width, grid, isLog, marked, ink),

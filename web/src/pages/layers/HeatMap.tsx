@@ -141,7 +141,9 @@ export function HeatMap() {
             <HeatMarks scrollTop={scrollTop.value} drag={drag.value} />
           </div>
           <div class="heat-groups">
-            {lines.all.map((group) => group.kind === "group" && <Group key={group.role} group={group} />)}
+            {lines.groups.map((group) => (
+              <Group key={group.role} group={group} />
+            ))}
           </div>
         </div>
         <Nothing />

@@ -55,6 +55,7 @@ export type Line = GroupLine | RowLine;
 
 export interface Lines {
   readonly all: readonly Line[];
+  readonly groups: readonly GroupLine[];
   readonly rows: readonly RowLine[];
   /** By the name of the row. */
   readonly byName: ReadonlyMap<string, RowLine>;
@@ -124,8 +125,9 @@ export function linesOf(rows: readonly WatchedRow[], choice: Choice, sizes: type
     for (const { row, index } of isOpen ? its : [])
       place({ kind: "row", row, index, label: role === UNSEEN ? row.name : labelOf(row), top, height: sizes.row });
   }
+  const groups = all.filter((line) => line.kind === "group");
   const shown = all.filter((line) => line.kind === "row");
-  return { all, rows: shown, byName: new Map(shown.map((line) => [line.row.name, line])), height: top };
+  return { all, groups, rows: shown, byName: new Map(shown.map((line) => [line.row.name, line])), height: top };
 }
 
 function headOf(role: string, count: number): Pick<GroupLine, "title" | "hint"> {

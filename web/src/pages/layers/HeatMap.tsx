@@ -102,7 +102,7 @@ export function HeatMap() {
     }
     pointAt(event);
     const at = state.pointed.peek();
-    if (at === null || at.row === null) return;
+    if (at === null) return;
     const bucket = bucketAt(state.spans.peek(), at.step);
     state.chooseRow(at.row, state.grid.peek()?.last_steps[bucket] ?? Math.round(at.step));
   };
@@ -275,21 +275,13 @@ function Group({ group }: { group: GroupLine }) {
 // --- Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn.
 
 function HeatMarks({ scrollTop, drag }: { scrollTop: number; drag: readonly [number, number] | null }) {
-  const { byName } = state.lines.value;
-  const [step, axis, spans, at] = [state.step.value, state.axis.value, state.spans.value, state.pointed.value];
-  const rowPlace = ({ top, height }: RowLine) => ({ top: `${top - scrollTop}px`, height: `${height}px` });
-  const selected = byName.get(state.rowName.value);
-  const pointed = byName.get(at?.row ?? "");
-  const span = at === null || pointed === undefined ? undefined : spans[bucketAt(spans, at.step)];
-  const [left, right] = [placeOf(axis, span?.low ?? at?.step ?? 0), placeOf(axis, span?.high ?? at?.step ?? 0)];
+  const selected = state.lines.value.byName.get(state.rowName.value);
+  const [step, axis] = [state.step.value, state.axis.value];
   return (
     <div class="heat-marks" aria-hidden="true">
-      {selected !== undefined && <i class="heat-row-mark" style={rowPlace(selected)} />}
+      {selected !== undefined && <i class="heat-row-mark" style={rowPlace(selected, scrollTop)} />}
       {step !== null && step >= axis.low && step <= axis.high && <i class="heat-step-mark" style={{ left: `${placeOf(axis, step)}px` }} />}
-      {at !== null && <i class="heat-cross" style={{ left: `${(left + right) / 2}px` }} />}
-      {pointed !== undefined && span !== undefined && (
-        <i class="heat-cell-mark" style={{ left: `${left}px`, width: `${Math.max(3, right - left)}px`, ...rowPlace(pointed) }} />
-      )}
+      <CellMark scrollTop={scrollTop} />
       {drag !== null && (
         <i
           class="heat-range"
@@ -297,6 +289,27 @@ function HeatMarks({ scrollTop, drag }: { scrollTop: number; drag: readonly [num
         />
       )}
     </div>
+  );
+}
+
+function rowPlace({ top, height }: RowLine, scrollTop: number) {
+  return { top: `${top - scrollTop}px`, height: `${height}px` };
+}
+
+function CellMark({ scrollTop }: { scrollTop: number }) {
+  const [at, axis, spans] = [state.pointed.value, state.axis.value, state.spans.value];
+  if (at === null) return null;
+  const line = state.lines.value.byName.get(at.row ?? "");
+  const span = spans[bucketAt(spans, at.step)];
+  if (line === undefined || span === undefined)
+    return <i class="heat-cross" style={{ left: `${placeOf(axis, at.step)}px` }} />;
+  const [left, right] = [placeOf(axis, span.low), placeOf(axis, span.high)];
+  const cell = { left: `${left}px`, width: `${Math.max(3, right - left)}px`, ...rowPlace(line, scrollTop) };
+  return (
+    <>
+      <i class="heat-cross" style={{ left: `${(left + right) / 2}px` }} />
+      <i class="heat-cell-mark" style={cell} />
+    </>
   );
 }
 

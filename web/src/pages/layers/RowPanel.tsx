@@ -32,8 +32,7 @@ export function RowPanel() {
   const [isTable, setIsTable] = useState(false);
   const figures = state.figures.value;
   const [name, step, at] = [state.rowName.value, state.step.value, state.shownBucket.value];
-  const [first, last] = [figures?.first_steps[at], figures?.last_steps[at]];
-  const tensor = figures?.tensor_name ?? "";
+  const { first_steps: firsts = [], last_steps: lasts = [], tensor_name: tensor = "" } = figures ?? {};
   const place = { tensor, run: state.runId.value, kind: null, with: null, step: step === null ? null : String(step) };
   return (
     <section class="panel row-panel" aria-label="Selected row">
@@ -43,8 +42,8 @@ export function RowPanel() {
         </h2>
         <span class="muted fs-1 clip row-facts">{factsOf(figures)}</span>
         {/* Which steps the numbers above the charts are of. */}
-        {!isTable && first !== undefined && last !== undefined && (
-          <span class="muted fs-1 row-step">values at {stepsText(first, last)}</span>
+        {!isTable && at in firsts && (
+          <span class="muted fs-1 row-step">values at {stepsText(firsts[at]!, lasts[at]!)}</span>
         )}
         <span class="grow" />
         {tensor !== "" && (
@@ -60,20 +59,28 @@ export function RowPanel() {
       <div class="panel-body">
         {figures === null ? (
           <Skeletons widths={["block low"]} style="section late" label="Loading the figures of the row" />
-        ) : figures.row === null ? (
-          <Blank icon="search" title="There is no such row">
-            <span>
-              “{name}” is not watched in this run on rank {state.rank.value}.
-            </span>
-          </Blank>
         ) : (
-          <>
-            {isTable ? <RowTable figures={figures} /> : <RowCharts figures={figures} />}
-            <Histograms figures={figures} />
-          </>
+          <Body figures={figures} isTable={isTable} />
         )}
       </div>
     </section>
+  );
+}
+
+function Body({ figures, isTable }: { figures: RowFigures; isTable: boolean }) {
+  if (figures.row === null)
+    return (
+      <Blank icon="search" title="There is no such row">
+        <span>
+          “{state.rowName.value}” is not watched in this run on rank {state.rank.value}.
+        </span>
+      </Blank>
+    );
+  return (
+    <>
+      {isTable ? <RowTable figures={figures} /> : <RowCharts figures={figures} />}
+      <Histograms figures={figures} />
+    </>
   );
 }
 

@@ -203,8 +203,7 @@ function viewOf(values: Float64Array, like: TensorView): TensorView {
   return {
     ...like,
     num_elements: values.length,
-    mean: count === 0 ? null : mean,
-    std: count === 0 ? null : Math.sqrt(squares / count),
+    ...(span === null ? { mean: null, std: null } : { mean, std: Math.sqrt(squares / count) }),
     min: span?.low ?? null,
     max: span?.high ?? null,
     num_zeros: numZeros,

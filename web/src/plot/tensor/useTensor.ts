@@ -65,7 +65,7 @@ export function fitting(item: readonly number[] | null, { shape, window }: Tenso
   return item !== null && fits ? item : window.item;
 }
 
-/** A tensor as it comes first, and one of its items in the same window. */
+/** A tensor as it comes first, and one of its items in the same window: what came last, and the answer if it is there. */
 export function useItemOf<Tensor extends AnyTensor>(subject: Tensor | null) {
   const choice = useItem();
   const first = useLatest(subject, null);
@@ -76,7 +76,8 @@ export function useItemOf<Tensor extends AnyTensor>(subject: Tensor | null) {
   const step = (by: number): void => {
     if (whole !== null) choice.step(whole.view, by);
   };
-  return { first, whole, item, shown: isFirst ? first : moved, step };
+  const shown = isFirst ? first : moved;
+  return { first, whole, item, shown, answer: shown.isPending ? null : (shown.held?.answer ?? null), step };
 }
 
 // --- A part of an item, of which some may be there already.
@@ -92,12 +93,12 @@ export interface Shown {
 export function useWindow(subject: AnyTensor, base: TensorValues, window: Window): Shown {
   const local = crop(base, window);
   const asked = useLatest(subject, local === null ? window : undefined);
-  const answer = local !== null || asked.isPending ? null : (asked.held?.answer ?? null);
+  const isAnswered = local === null && !asked.isPending;
   const [last, setLast] = useState<TensorValues | null>(null);
-  const now = local ?? (answer !== null && "values" in answer ? answer : null);
+  const now = isAnswered ? valuesIn(asked) : local;
   useEffect(() => {
     if (now !== null) setLast(now);
   }, [JSON.stringify(now?.view.window)]);
-  const missing = answer !== null && "missing" in answer ? answer.missing : null;
+  const missing = isAnswered ? missingIn(asked) : null;
   return { values: now ?? last, missing, isPending: now === null && missing === null };
 }

@@ -10,7 +10,7 @@ import { ItemStepper } from "../../../plot/tensor/ItemStepper";
 import { FIRST } from "../../../plot/tensor/Picture";
 import { TensorColumn } from "../../../plot/tensor/TensorColumn";
 import { type Subject, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
-import { missingIn, useItemOf, valuesIn } from "../../../plot/tensor/useTensor";
+import { useItemOf } from "../../../plot/tensor/useTensor";
 import { Blank } from "../../../ui/Blank";
 import { Stepper } from "../../../ui/Stepper";
 import { HidePanel } from "../../../ui/PanelPlace";
@@ -256,13 +256,11 @@ interface TensorPanelProps {
 }
 
 function TensorPanel({ document, subject }: TensorPanelProps) {
-  const { first, whole, item, shown, step } = useItemOf(subject.isThere ? subject : null);
+  const { whole, item, answer, step } = useItemOf(subject.isThere ? subject : null);
   const [fixed, setFixed] = useState<Scale | null>(null);
   const [start, setStart] = useState(FIRST);
   const canMove = store.source.value?.canMove ?? false;
   if (!subject.isThere) return <NotThere title="Not saved" reason={whyNotSaved(document, subject, isOfRun())} />;
-  const base = shown.isPending ? null : valuesIn(shown);
-  const reason = missingIn(first) ?? (shown.isPending ? null : missingIn(shown));
   const onStep = (by: number): void => {
     step(by);
     setStart(FIRST);
@@ -270,18 +268,18 @@ function TensorPanel({ document, subject }: TensorPanelProps) {
   return (
     <>
       {whole !== null && <ItemStepper view={whole.view} item={item} canMove={canMove} onStep={onStep} />}
-      {reason !== null ? (
-        <NotThere title="No values to show" reason={reason} />
-      ) : base === null || whole === null ? (
+      {answer === null ? (
         <TensorSkeleton />
+      ) : "missing" in answer ? (
+        <NotThere title="No values to show" reason={answer.missing} />
       ) : (
         <TensorColumn
-          {...{ subject, base, start, canMove }}
-          scale={fixed ?? autoScale(whole.view)}
+          {...{ subject, base: answer, start, canMove }}
+          scale={fixed ?? autoScale(whole?.view ?? answer.view)}
           isAuto={fixed === null}
           onScale={setFixed}
           onStart={setStart}
-          empty={<NoValues view={base.view} />}
+          empty={<NoValues view={answer.view} />}
         />
       )}
     </>

@@ -74,7 +74,7 @@ export function ShareBar({ label, share }: { label: string; share: number }) {
 }
 
 interface SkeletonsProps {
-  /** In pixels, or as CSS has them. */
+  /** In pixels, or as CSS has them; `block` and `block low` stand for what is as wide as its place. */
   widths: readonly (number | string)[];
   style?: string;
   /** What is on its way, where that is not said elsewhere. */
@@ -85,9 +85,13 @@ interface SkeletonsProps {
 export function Skeletons({ widths, style = "skeletons late", label }: SkeletonsProps) {
   return (
     <div class={style} aria-busy={label !== undefined} aria-hidden={label === undefined} aria-label={label}>
-      {widths.map((width, at) => (
-        <i key={at} class="skeleton" style={{ width: typeof width === "number" ? `${width}px` : width }} />
-      ))}
+      {widths.map((width, at) =>
+        String(width).startsWith("block") ? (
+          <i key={at} class={`skeleton ${width}`} />
+        ) : (
+          <i key={at} class="skeleton" style={{ width: typeof width === "number" ? `${width}px` : width }} />
+        ),
+      )}
     </div>
   );
 }

@@ -1,5 +1,7 @@
 /** One of several words to choose from a list. */
 import type { AriaAttributes } from "preact";
+import { colourOf } from "../data/runs";
+import type { RunListing } from "../wire";
 
 interface Props extends AriaAttributes {
   id?: string;
@@ -21,5 +23,15 @@ export function Select({ label, look = "input", value, options, set, ...attribut
         </option>
       ))}
     </select>
+  );
+}
+
+/** One of some runs, in its colour. */
+export function RunSelect({ value, runs, look = "input", set }: Pick<Props, "value" | "look" | "set"> & { runs: readonly RunListing[] }) {
+  return (
+    <label class="run-select">
+      <i class="sw" style={{ background: colourOf(value) }} />
+      <Select label="Run" look={look} value={value} options={runs.map(({ id, name }) => [id, name])} set={set} />
+    </label>
   );
 }

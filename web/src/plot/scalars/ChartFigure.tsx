@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../../data/format";
 import { LimitField } from "../../ui/controls";
 import { useNear, useWidth } from "../../ui/useWidth";
-import { textWidth } from "../tensor/ItemStepper";
+import { textWidth } from "../tensor/Numbers";
 import { ChartTable } from "./ChartTable";
 import { Plot } from "./Plot";
 import { useChartModel } from "./chart-follow";

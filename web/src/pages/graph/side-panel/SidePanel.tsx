@@ -4,16 +4,13 @@ import type { ComponentType } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
-import type { TensorAnswer, TensorValues } from "../../../data/source";
 import * as store from "../../../data/store";
-import { gridOf, type Start, stepItem } from "../../../data/tensor-window";
-import { Facts, Head, Section, TensorFigures, TensorSkeleton } from "../../../plot/tensor/Facts";
-import { Histogram } from "../../../plot/tensor/Histogram";
+import { Facts, Head, Section, TensorSkeleton } from "../../../plot/tensor/Facts";
 import { ItemStepper } from "../../../plot/tensor/ItemStepper";
-import { Numbers } from "../../../plot/tensor/Numbers";
-import { Picture } from "../../../plot/tensor/Picture";
+import { FIRST } from "../../../plot/tensor/Picture";
+import { TensorColumn } from "../../../plot/tensor/TensorColumn";
 import { type Subject, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
-import { useTensor } from "../../../plot/tensor/useTensor";
+import { useItemOf } from "../../../plot/tensor/useTensor";
 import { Blank } from "../../../ui/Blank";
 import { Stepper } from "../../../ui/Stepper";
 import { HidePanel } from "../../../ui/PanelPlace";
@@ -259,11 +256,34 @@ interface TensorPanelProps {
 }
 
 function TensorPanel({ document, subject }: TensorPanelProps) {
-  const first = useTensor(subject, subject.isThere ? null : undefined);
+  const { whole, item, answer, step } = useItemOf(subject.isThere ? subject : null);
+  const [fixed, setFixed] = useState<Scale | null>(null);
+  const [start, setStart] = useState(FIRST);
+  const canMove = store.source.value?.canMove ?? false;
   if (!subject.isThere) return <NotThere title="Not saved" reason={whyNotSaved(document, subject, isOfRun())} />;
-  if (first === null) return <TensorSkeleton />;
-  if ("missing" in first) return <NotThere title="No values to show" reason={first.missing} />;
-  return <TensorParts subject={subject} first={first} />;
+  const onStep = (by: number): void => {
+    step(by);
+    setStart(FIRST);
+  };
+  return (
+    <>
+      {whole !== null && <ItemStepper view={whole.view} item={item} canMove={canMove} onStep={onStep} />}
+      {answer === null ? (
+        <TensorSkeleton />
+      ) : "missing" in answer ? (
+        <NotThere title="No values to show" reason={answer.missing} />
+      ) : (
+        <TensorColumn
+          {...{ subject, base: answer, start, canMove }}
+          scale={fixed ?? autoScale(whole?.view ?? answer.view)}
+          isAuto={fixed === null}
+          onScale={setFixed}
+          onStart={setStart}
+          empty={<NoValues view={answer.view} />}
+        />
+      )}
+    </>
+  );
 }
 
 function NotThere({ title, reason }: { title: string; reason: string }) {
@@ -273,92 +293,6 @@ function NotThere({ title, reason }: { title: string; reason: string }) {
         <span>{reason}</span>
       </Blank>
     </div>
-  );
-}
-
-/** One item of the tensor as its base window shows it; null while it is on its way. */
-function useItem(subject: Subject, first: TensorValues, item: readonly number[]): TensorAnswer | null {
-  const { window } = first.view;
-  const isFirst = item.join() === window.item.join();
-  const other = useTensor(subject, isFirst ? undefined : { ...window, item: [...item] });
-  return isFirst ? first : other;
-}
-
-function TensorParts({ subject, first }: { subject: Subject; first: TensorValues }) {
-  const { view } = first;
-  const [item, setItem] = useState<readonly number[]>(view.window.item);
-  const [fixed, setFixed] = useState<Scale | null>(null);
-  const base = useItem(subject, first, item);
-  const scale = fixed ?? autoScale(view);
-  const canMove = store.source.value?.canMove ?? false;
-  const itemShape = gridOf(view.shape).itemShape;
-  // From the newest item, not the one on screen: quick steps are all taken.
-  const step = (by: number): void => setItem((now) => stepItem(itemShape, now, by) ?? now);
-  const hasItems = first.values.length > 0 && itemShape.some((size) => size > 1);
-  return (
-    <>
-      {hasItems && <ItemStepper shape={itemShape} item={item} canMove={canMove} onStep={step} />}
-      {base === null ? (
-        <TensorSkeleton />
-      ) : "missing" in base ? (
-        <NotThere title="No values to show" reason={base.missing} />
-      ) : (
-        <ItemParts
-          subject={subject}
-          base={base}
-          scale={scale}
-          fixed={fixed}
-          onScale={setFixed}
-          canMove={canMove}
-        />
-      )}
-    </>
-  );
-}
-
-interface ItemProps {
-  subject: Subject;
-  base: TensorValues;
-  scale: Scale;
-  fixed: Scale | null;
-  onScale: (scale: Scale | null) => void;
-  canMove: boolean;
-}
-
-function ItemParts({ subject, base, scale, fixed, onScale, canMove }: ItemProps) {
-  const [start, setStart] = useState<Start>({ tiles: 0, rows: 0, columns: 0 });
-  const { view } = base;
-  const hasValues = base.values.length > 0;
-  const tile = start.tiles + (canMove ? 0 : view.window.first_tile);
-  return (
-    <>
-      {hasValues ? (
-        <Picture
-          subject={subject}
-          base={base}
-          scale={scale}
-          isAuto={fixed === null}
-          onScale={onScale}
-          tile={tile}
-          onChoose={setStart}
-          canMove={canMove}
-        />
-      ) : (
-        <NoValues view={view} />
-      )}
-      <Histogram view={view} scale={scale} />
-      <TensorFigures view={view} />
-      {hasValues && (
-        <Numbers
-          subject={subject}
-          base={base}
-          scale={scale}
-          start={start}
-          onMove={setStart}
-          canMove={canMove}
-        />
-      )}
-    </>
   );
 }
 

@@ -2,45 +2,6 @@
 import type { OpEntry, PassDocument } from "../../wire";
 import type { GraphNode } from "./model";
 
-type Given = Pick<
-  GraphNode,
-  | "key" | "kind" | "parent" | "host" | "ops" | "scopes" | "scope" | "title" | "label" | "subtitle" | "times" | "marks" | "className" | "opKind"
-  | "type" | "order"
->;
-
-/** A node whose figures are still to be summed. Written out, since there are many and spreading is slow. */
-export function newNode(given: Given): GraphNode {
-  return {
-    key: given.key,
-    kind: given.kind,
-    parent: given.parent,
-    host: given.host,
-    ops: given.ops,
-    scopes: given.scopes,
-    scope: given.scope,
-    title: given.title,
-    label: given.label,
-    subtitle: given.subtitle,
-    times: given.times,
-    marks: given.marks,
-    className: given.className,
-    opKind: given.opKind,
-    type: given.type,
-    order: given.order,
-    children: [],
-    depth: 0,
-    chips: [],
-    numOps: 0,
-    seconds: 0,
-    backwardSeconds: null,
-    numBytes: 0,
-    flops: null,
-    numParams: 0,
-    hasGradient: false,
-    isFailed: false,
-  };
-}
-
 /** Sum up every node, from the inside out. */
 export function sumFigures(document: PassDocument, nodes: ReadonlyMap<string, GraphNode>, root: string): void {
   for (const node of nodes.values()) if (node.kind === "op") sumOps(document, node);

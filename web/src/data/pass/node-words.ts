@@ -1,10 +1,6 @@
 /** The words on a box: titles, subtitles and the few arguments that matter. */
 import type { OpEntry, PassDocument, ScopeEntry } from "../../wire";
-
-/** `1×64×56×56`; a single number is `scalar`. */
-export function shapeText(shape: readonly number[]): string {
-  return shape.length === 0 ? "scalar" : shape.join("×");
-}
+import { formatShape } from "../format";
 
 /** Of several passes, the shapes of the first and the last. */
 export function shapeRange(first: string, last: string): string {
@@ -47,7 +43,7 @@ export function marksOf(ops: readonly OpEntry[]): string[] {
 
 /** `Conv2d 3×3 s2` for a module with one op, `reshape · 4, 49, −1` for an op that is by itself. */
 export function opSubtitle(op: OpEntry, className: string, document: PassDocument): string {
-  if (op.kind !== "op") return op.kind === "input" || op.kind === "output" ? shapeText(op.shape) : op.kind;
+  if (op.kind !== "op") return op.kind === "input" || op.kind === "output" ? formatShape(op.shape) : op.kind;
   const brief = briefArguments(op, document);
   if (className !== "") return joined([className, brief], " ");
   return joined([op.function, brief === "" ? op.arguments : brief], " · ");
@@ -58,7 +54,12 @@ export function groupSubtitle(scope: ScopeEntry | undefined, className: string):
   return scope?.address === null ? "function" : className;
 }
 
-function joined(parts: readonly string[], by: string): string {
+/** Each once, and none that is empty. */
+export function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)].filter((text) => text !== "");
+}
+
+export function joined(parts: readonly string[], by: string): string {
   return parts.filter((part) => part !== "").join(by);
 }
 

@@ -1,20 +1,18 @@
 /** Build the tree of a pass: which ops and module calls are boxes, what is inside what, what is a chip. */
 import type { OpEntry, PassDocument } from "../../wire";
+import { groupBy, obtain } from "../collections";
+import { formatShape } from "../format";
 import { linkNodes } from "./edges";
-import type { Chip, Form, GraphNode, Hierarchy } from "./model";
-import { newNode, sumFigures } from "./node-figures";
-import {
-  callNames,
-  groupSubtitle,
-  marksOf,
-  opLabel,
-  opSubtitle,
-  opTitle,
-  shapeText,
-  timesText,
-} from "./node-words";
+import { type Chip, type Form, GraphNode, type Hierarchy } from "./model";
+import { sumFigures } from "./node-figures";
+import { callNames, groupSubtitle, marksOf, opLabel, opSubtitle, opTitle, timesText } from "./node-words";
 
-export class TreeBuilder {
+/** Build the tree of a pass: every op by itself, or one node for all passes of a layer. */
+export function buildHierarchy(document: PassDocument, form: Form): Hierarchy {
+  return new TreeBuilder(document, form).build();
+}
+
+class TreeBuilder {
   private readonly nodes = new Map<string, GraphNode>();
   private readonly roles: OpRole[];
   private readonly scopeOf: readonly number[];
@@ -23,7 +21,7 @@ export class TreeBuilder {
   /** Members of each merged scope, in order: negative numbers are scopes (-1 - scope), others layers' first ops. */
   private readonly members: number[][];
   private readonly opsOfNode = new Map<number, number[]>();
-  private readonly callsOfScope = new Map<number, number[]>();
+  private readonly callsOfScope: ReadonlyMap<number, number[]>;
   private readonly names: readonly string[];
 
   constructor(
@@ -32,6 +30,7 @@ export class TreeBuilder {
   ) {
     this.roles = opRoles(document.ops);
     this.scopeOf = mergedScopes(document, form);
+    this.callsOfScope = groupBy(this.scopeOf.keys(), (scope) => this.scopeOf[scope]!);
     this.names = callNames(document, form === "unrolled");
     this.nodeOfOp = new Array<string>(document.ops.length).fill("");
     this.nodeOfScope = new Array<string | null>(document.scopes.length).fill(null);
@@ -67,12 +66,10 @@ export class TreeBuilder {
     const firstOfLayer = new Map<number, number>();
     const placed = new Uint8Array(this.members.length);
     placed[0] = 1;
-    for (const [scope, rep] of this.scopeOf.entries()) append(this.callsOfScope, rep, scope);
     for (const [index, op] of this.document.ops.entries()) {
       if (this.roles[index] !== "box") continue;
-      const first = this.form === "rolled" ? (firstOfLayer.get(op.layer) ?? index) : index;
-      firstOfLayer.set(op.layer, first);
-      append(this.opsOfNode, first, index);
+      const first = this.form === "rolled" ? obtain(firstOfLayer, op.layer, () => index) : index;
+      obtain(this.opsOfNode, first, () => []).push(index);
       this.nodeOfOp[index] = `o${first}`;
       if (first !== index) continue;
       let scope = this.mergedScope(op.scope);
@@ -137,12 +134,10 @@ export class TreeBuilder {
   private group(scope: number, title: string, className: string, parent: string | null): GraphNode {
     const calls = this.callsOfScope.get(scope) ?? [];
     const [first] = this.members[scope]!;
-    return newNode({
+    return new GraphNode({
       key: `s${scope}`,
       kind: "group",
       parent,
-      host: null,
-      ops: [],
       scopes: calls,
       scope: calls.length === 0 ? -1 : scope,
       title,
@@ -150,7 +145,6 @@ export class TreeBuilder {
       className,
       subtitle: groupSubtitle(this.document.scopes[scope], className),
       times: timesText(calls.length),
-      marks: [],
       opKind: "group",
       type: className,
       order: first === undefined ? 0 : this.firstOp(first),
@@ -170,11 +164,10 @@ export class TreeBuilder {
     const isModule = (scope: number): boolean => this.document.scopes[scope]!.address !== null;
     const inner = folded.findLast(isModule) ?? folded.at(-1);
     const className = inner !== undefined && isModule(inner) ? this.document.scopes[inner]!.name : "";
-    const node = newNode({
+    const node = new GraphNode({
       key: `o${index}`,
       kind: "op",
       parent,
-      host: null,
       ops,
       scopes: folded.flatMap((scope) => this.callsOfScope.get(scope) ?? []),
       scope: op.scope,
@@ -187,8 +180,8 @@ export class TreeBuilder {
       opKind: op.kind,
       type: op.type,
       order: index,
+      chips: paramChips(op, this.document),
     });
-    node.chips = paramChips(op, this.document);
     this.nodes.set(node.key, node);
     return node.key;
   }
@@ -217,27 +210,22 @@ export class TreeBuilder {
     }
     if (this.nodes.has(key)) return;
     this.nodeOfOp[index] = key;
-    this.nodes.set(
+    const node = new GraphNode({
       key,
-      newNode({
-        key,
-        kind: "op",
-        parent: box.parent,
-        host,
-        ops: [index],
-        scopes: [],
-        scope: op.scope,
-        title: text,
-        label: text,
-        className: "",
-        subtitle: op.kind === "op" ? opSubtitle(op, "", this.document) : op.kind,
-        times: "",
-        marks: marksOf([op]),
-        opKind: op.kind,
-        type: op.type,
-        order: index,
-      }),
-    );
+      kind: "op",
+      parent: box.parent,
+      host,
+      ops: [index],
+      scope: op.scope,
+      title: text,
+      label: text,
+      subtitle: opSubtitle(op, "", this.document),
+      marks: marksOf([op]),
+      opKind: op.kind,
+      type: op.type,
+      order: index,
+    });
+    this.nodes.set(key, node);
   }
 
   /** The box that a chip without readers stands beside: the next one in the same call, else the nearest. */
@@ -279,14 +267,8 @@ export class TreeBuilder {
   }
 }
 
-function append<Key>(lists: Map<Key, number[]>, key: Key, value: number): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}
-
 function paramChips(op: OpEntry, document: PassDocument): Chip[] {
-  const shapes = op.params.map((param) => shapeText(document.params[param]?.shape ?? []));
+  const shapes = op.params.map((param) => formatShape(document.params[param]?.shape ?? []));
   if (shapes.length === 0) return [];
   const rest = shapes.length > 2 ? ` +${shapes.length - 2}` : "";
   return [{ kind: "param", text: shapes.slice(0, 2).join(" · ") + rest, key: null, isRead: true }];
@@ -386,8 +368,11 @@ function isSameThing(document: PassDocument, one: number, other: number): boolea
 
 const MOST_CHILDREN = 400;
 
-/** Such a group is the call of no module. */
-const NO_CALL = { scopes: [], scope: -1, className: "", type: "", times: "", marks: [], chips: [] };
+/** A group that is the call of no module. */
+function groupOf(key: string, parent: string, title: string, subtitle: string, children: string[], order: number): GraphNode {
+  const nothing = { scope: -1, type: "", kind: "group", opKind: "group" } as const;
+  return new GraphNode({ key, parent, title, label: title, subtitle, order, children, ...nothing });
+}
 
 /** More inputs or outputs of the model than this stand in a group of their own. */
 const MOST_ENDS = 5;
@@ -399,9 +384,7 @@ function gatherEnds(nodes: Map<string, GraphNode>, root: string): void {
     const ends = model.children.filter((key) => nodes.get(key)!.opKind === kind);
     if (ends.length <= MOST_ENDS) continue;
     const key = `${root}.${kind}s`;
-    const first = nodes.get(ends[0]!)!;
-    const group = { ...model, key, parent: root, ...NO_CALL };
-    nodes.set(key, { ...group, title: `${kind}s`, label: `${kind}s`, subtitle: "of the model", order: first.order, children: ends });
+    nodes.set(key, groupOf(key, root, `${kind}s`, "of the model", ends, nodes.get(ends[0]!)!.order));
     for (const end of ends) nodes.get(end)!.parent = key;
     const rest = model.children.filter((child) => nodes.get(child)!.parent !== key);
     model.children = kind === "input" ? [key, ...rest] : [...rest, key];
@@ -430,17 +413,7 @@ function stretchesOf(node: GraphNode, level: number, nodes: Map<string, GraphNod
     const [first, last] = [nodes.get(inside[0]!)!, nodes.get(inside.at(-1)!)!];
     const next = nodes.get(children[start + size] ?? "");
     const title = next === undefined ? `ops from ${first.order + 1}` : `ops ${first.order + 1}–${next.order}`;
-    nodes.set(key, {
-      ...node,
-      key,
-      parent: node.key,
-      ...NO_CALL,
-      title,
-      label: title,
-      subtitle: `${first.label} … ${last.label}`,
-      order: first.order,
-      children: inside,
-    });
+    nodes.set(key, groupOf(key, node.key, title, `${first.label} … ${last.label}`, inside, first.order));
     for (const child of inside) nodes.get(child)!.parent = key;
     keys.push(key);
   }

@@ -1,29 +1,13 @@
 /** What every painter is given, and what it leaves out at which scale. */
-import type { GraphNode, Hierarchy } from "../../../data/pass/model";
-import type { Camera, Size } from "../../../ui/pan-zoom";
-import { figureText, type Measure, type Scale } from "./box-figures";
-import type { Highlight } from "./highlight";
-import type { Scene } from "./scene";
+import { computed } from "@preact/signals";
+import type { GraphNode } from "../../../data/pass/model";
+import { themeTick } from "../../../data/store";
+import { figureText } from "./box-figures";
 import type { TextFitter } from "./text-fitter";
+import type { picture } from "./view-state";
 
 /** All that a picture depends on. */
-export interface PaintState {
-  readonly scene: Scene;
-  readonly hierarchy: Hierarchy;
-  readonly camera: Camera;
-  readonly view: Size;
-  readonly pixelRatio: number;
-  readonly palette: Palette;
-  readonly highlight: Highlight;
-  readonly hovered: string | null;
-  readonly hits: ReadonlySet<string>;
-  readonly measure: Measure | null;
-  readonly scale: Scale;
-  /** The types that have a colour of their own, when nodes are coloured by type. */
-  readonly types: readonly string[] | null;
-  readonly isBackward: boolean;
-  readonly showBuffers: boolean;
-}
+export type PaintState = NonNullable<typeof picture.value>;
 
 /** What is painted on, what is painted, and how text is written: what every painter is given. */
 export interface Painting {
@@ -41,47 +25,27 @@ export function figureOf({ measure, scale }: PaintState, node: GraphNode): strin
   return value === null ? "" : figureText(value, scale.unit);
 }
 
-// --- The colours of the page, read from its custom properties so that the canvas follows the theme.
+export type Palette = ReturnType<typeof readPalette>;
 
-export interface Palette {
-  readonly background: string;
-  readonly surface: string;
-  readonly raised: string;
-  readonly hover: string;
-  readonly line: string;
-  readonly line2: string;
-  readonly text: string;
-  readonly text2: string;
-  readonly text3: string;
-  readonly accent: string;
-  readonly accentWeak: string;
-  readonly danger: string;
-  readonly warn: string;
-  readonly condition: string;
-  readonly input: string;
-  readonly output: string;
-  readonly up: string;
-  readonly down: string;
-  readonly steps: readonly string[];
-  readonly categories: readonly string[];
-  readonly font: string;
-}
+/** The colours of the page, so that the canvas follows the theme. */
+export const palette = computed(() => {
+  themeTick.value;
+  return readPalette();
+});
 
-export function readPalette(element: Element): Palette {
-  const style = getComputedStyle(element);
+function readPalette() {
+  const style = getComputedStyle(document.documentElement);
   const read = (name: string): string => style.getPropertyValue(name).trim();
   return {
     background: read("--sunken"),
     surface: read("--surface"),
     raised: read("--raised"),
-    hover: read("--hover"),
     line: read("--line"),
     line2: read("--line-2"),
     text: read("--text"),
     text2: read("--text-2"),
     text3: read("--text-3"),
     accent: read("--accent"),
-    accentWeak: read("--accent-weak"),
     danger: read("--danger"),
     warn: read("--warn"),
     condition: read("--cat-2"),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { buildHierarchy } from "../../../../src/data/pass/model";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
 import { counterparts } from "../../../../src/pages/graph/drawing/ZoomBar";
 import { loop } from "../../../pass-documents";
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { buildHierarchy } from "../../../../src/data/pass/model";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
 import { startLayoutWorker } from "../../../../src/pages/graph/drawing/layout-flow";
 import type { LayoutQuestion, LayoutReply } from "../../../../src/ui/graph-layout/layout";
 import { toLayoutGraph } from "../../../../src/ui/graph-layout/layout-graph";

@@ -3,9 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { StepButtons, usePlaying } from "../../ui/TimeBar";
 import { Segments } from "../../ui/controls";
 import { returnFocus } from "../../ui/focus";
-import { stepRows } from "./steps";
 import * as store from "./store";
-import { lossSaid, togglePlaying } from "./store";
+import { togglePlaying } from "./store";
 
 /** Slowly enough to be read. */
 const STEP_MS = 1200;
@@ -19,7 +18,7 @@ export function StepBar() {
   const isPlaying = store.isPlaying.value;
   usePlaying(isPlaying, () => (now < count ? store.setStep(now + 1) : (store.isPlaying.value = false)), STEP_MS);
   useEffect(() => () => void (store.isPlaying.value = false), []);
-  const loss = lossSaid();
+  const loss = store.lossText.value;
   return (
     <div class="timebar step-bar" role="toolbar" aria-label="Steps" onClick={returnFocus}>
       <Segments
@@ -108,6 +107,6 @@ function StepTrack({ onGo }: { onGo: (to: number) => void }) {
 }
 
 function valueText(now: number): string {
-  const row = store.lesson.value === null ? undefined : stepRows(store.lesson.value, store.direction.value)[now - 1];
-  return row === undefined ? "no steps" : `step ${now}: ${row.target}, ${row.title}`;
+  const step = store.steps.value[now - 1];
+  return step === undefined ? "no steps" : `step ${now}: ${step.target}, ${step.title}`;
 }

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { param, route, setParams } from "../../data/route";
 import { chooseExercise, exerciseId } from "./exercises/state";
-import { closeLesson, openExample, type Place, runOwn } from "./lessons";
+import { closeLesson, openExample, runOwn } from "./lessons";
 import * as store from "./store";
 
 const NAMES = ["example", "source", "show", "exercise", "way", "step"] as const;
@@ -31,7 +31,7 @@ function readAddress(): void {
   void openNamed(placeNamed());
 }
 
-async function openNamed(place: Place): Promise<void> {
+async function openNamed(place: store.Place): Promise<void> {
   const [id, signs] = [param("example"), param("source")];
   if (isShown(id, signs)) {
     store.setDirection(place.direction ?? store.direction.peek());
@@ -59,7 +59,7 @@ function isShown(id: string, signs: string): boolean {
   return store.lesson.peek() !== null && id === store.exampleId.peek() && signs === own;
 }
 
-function placeNamed(): Place {
+function placeNamed(): store.Place {
   const [way, number] = [param("way"), Number(param("step"))];
   return {
     ...(way === "forward" || way === "backward" ? { direction: way } : {}),

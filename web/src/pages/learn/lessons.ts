@@ -1,10 +1,10 @@
 /** Ask for examples, lessons and checks. Of what was asked in between, only the newest answer is shown. */
 import { batch, effect } from "@preact/signals";
 import { messageOf } from "../../data/message-of";
+import { askOf } from "../../data/requests";
 import type { Source } from "../../data/source";
 import * as page from "../../data/store";
-import type { Example, LearnCheck } from "../../wire";
-import type { Direction } from "./steps";
+import type { Example } from "../../wire";
 import {
   catalogue,
   catalogueFailure,
@@ -18,6 +18,7 @@ import {
   lesson,
   opening,
   pageMode,
+  type Place,
   showLesson,
   sourceText,
 } from "./store";
@@ -37,25 +38,15 @@ export function startLessons(source: Source): () => void {
 
 async function askCatalogue(source: Source): Promise<void> {
   try {
-    const { answer } = await source.ask({ type: "lessons" });
-    if (answer.type !== "lessons") return;
-    batch(() => {
-      catalogue.value = answer;
-      catalogueFailure.value = "";
-    });
+    catalogue.value = (await askOf({ type: "lessons" }, "lessons", source)).answer;
+    catalogueFailure.value = "";
   } catch (reason) {
     catalogueFailure.value = messageOf(reason);
   }
 }
 
 export function tryCatalogueAgain(): void {
-  const source = page.source.peek();
-  if (source !== null) void askCatalogue(source);
-}
-
-export interface Place {
-  readonly direction?: Direction;
-  readonly step?: number;
+  void askCatalogue(page.source.peek()!);
 }
 
 /** Leave the exercises for an example. */
@@ -83,8 +74,6 @@ export function runOwn(text: string, place: Place = {}): Promise<boolean> {
 
 /** Is there an answer, and is it still wanted? */
 async function openLesson(text: string, title: string, place: Place): Promise<boolean> {
-  const source = page.source.peek();
-  if (source === null) return false;
   asked += 1;
   const mine = asked;
   batch(() => {
@@ -94,11 +83,11 @@ async function openLesson(text: string, title: string, place: Place): Promise<bo
     opening.value = { state: "loading", title };
   });
   try {
-    const { answer } = await source.ask({ type: "lesson", source: text });
-    if (mine !== asked || answer.type !== "lesson") return false;
+    const { lesson } = (await askOf({ type: "lesson", source: text }, "lesson")).answer;
+    if (mine !== asked) return false;
     shownFrom = { text, exampleId: exampleId.peek(), isOwn: isOwn.peek() };
-    showLesson({ ...answer.lesson, title: answer.lesson.title || title }, place);
-    void askChecks(source, text, mine);
+    showLesson({ ...lesson, title: lesson.title || title }, place);
+    void askChecks(text, mine);
     return true;
   } catch (reason) {
     if (mine === asked) opening.value = { state: "failed", reason: messageOf(reason) };
@@ -106,27 +95,23 @@ async function openLesson(text: string, title: string, place: Place): Promise<bo
   }
 }
 
-async function askChecks(source: Source, text: string, mine: number): Promise<void> {
+async function askChecks(text: string, mine: number): Promise<void> {
   if ((lesson.peek()?.backward.length ?? 0) === 0 || checks.peek().size > 0) return;
   checking.value = { state: "waiting" };
   try {
-    const { answer } = await source.ask({ type: "lesson_checks", source: text });
-    if (mine === asked && answer.type === "lesson_checks") takeChecks(answer.checks);
+    const { answer } = await askOf({ type: "lesson_checks", source: text }, "lesson_checks");
+    if (mine !== asked) return;
+    batch(() => {
+      checks.value = new Map(answer.checks.map((check) => [check.node, check]));
+      checking.value = { state: "shown" };
+    });
   } catch (reason) {
     if (mine === asked) checking.value = { state: "failed", reason: messageOf(reason) };
   }
 }
 
 export function tryChecksAgain(): void {
-  const source = page.source.peek();
-  if (source !== null) void askChecks(source, sourceText.peek(), asked);
-}
-
-function takeChecks(all: readonly LearnCheck[]): void {
-  batch(() => {
-    checks.value = new Map(all.map((check) => [check.node, check]));
-    checking.value = { state: "shown" };
-  });
+  void askChecks(sourceText.peek(), asked);
 }
 
 /** Wait no longer for a lesson: the one before is still there, or the examples are. */

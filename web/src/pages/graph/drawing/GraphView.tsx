@@ -97,24 +97,17 @@ function LegendBox() {
   const hasConditions = scene.value?.hierarchy.edges.at(-1)?.kind === "condition";
   return (
     <div class="float legend graph-legend" role="group" aria-label="Selection">
-      <span>
-        <i class="graph-stroke selected" />
-        selected tensor
-      </span>
-      <span>
-        <i class="graph-stroke up" />
-        {formatNumberOf(lit.up.size, "ancestor")}
-      </span>
-      <span>
-        <i class="graph-stroke down" />
-        {formatNumberOf(lit.down.size, "descendant")}
-      </span>
-      {hasConditions && (
-        <span>
-          <i class="graph-stroke condition" />
-          decided what ran
+      {[
+        ["selected", "selected tensor"],
+        ["up", formatNumberOf(lit.up.size, "ancestor")],
+        ["down", formatNumberOf(lit.down.size, "descendant")],
+        ...(hasConditions ? [["condition", "decided what ran"]] : []),
+      ].map(([look, words]) => (
+        <span key={look}>
+          <i class={`graph-stroke ${look}`} />
+          {words}
         </span>
-      )}
+      ))}
     </div>
   );
 }

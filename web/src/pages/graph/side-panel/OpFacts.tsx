@@ -1,19 +1,12 @@
 /** Everything else that is known of an op, and links to the ops around it. */
-import { groupBy, obtain } from "../../../data/collections";
+import { obtain } from "../../../data/collections";
 import { formatBytes, formatCount, formatLarge, formatSeconds, formatShape } from "../../../data/format";
-import type { GraphNode, Hierarchy } from "../../../data/pass/model";
+import * as store from "../../../data/store";
 import { type Fact, Facts, Links, Section } from "../../../plot/tensor/Facts";
 import type { BranchEntry, OpEntry, PassDocument } from "../../../wire";
 import { OpLink, OpLinks, ScopeLink } from "./OpLink";
 
-interface Props {
-  document: PassDocument;
-  hierarchy: Hierarchy;
-  node: GraphNode;
-  index: number;
-}
-
-export function OpFacts({ document, hierarchy, index }: Props) {
+export function OpFacts({ document, index }: { document: PassDocument; index: number }) {
   const op = document.ops[index]!;
   return (
     <>
@@ -21,7 +14,7 @@ export function OpFacts({ document, hierarchy, index }: Props) {
         <Facts facts={[...tensorFacts(op), ...costFacts(op), ...callFacts(document, op)]} />
       </Section>
       <Section title="Around it">
-        <Facts facts={linkFacts(document, hierarchy, index)} />
+        <Facts facts={linkFacts(document, index)} />
       </Section>
     </>
   );
@@ -65,37 +58,32 @@ function callFacts(document: PassDocument, op: OpEntry): (Fact | false)[] {
   ];
 }
 
-function linkFacts(document: PassDocument, hierarchy: Hierarchy, index: number): (Fact | false)[] {
+function linkFacts(document: PassDocument, index: number): (Fact | false)[] {
   const op = document.ops[index]!;
-  const children = childrenOf(document, index);
-  const passes = passesOf(document, index);
-  const asking = branchesAsking(document, index);
-  const before = branchesBefore(document, index);
+  const { children, passes, asking, before } = around(document, index);
   return [
     ["module", <ScopeLink index={op.scope} />],
     op.parents.length > 0 && [
       "parents",
-      <Links items={op.parents.map(([from, argument]) => parentLink(op, from, argument))} />,
+      <Links
+        items={op.parents.map(([from, argument]) => (
+          <>
+            {op.argument_order_matters && <span class="muted">{argument}: </span>}
+            <OpLink index={from} />
+          </>
+        ))}
+      />,
     ],
     children.length > 0 && ["children", <OpLinks indices={children} />],
     op.num_passes > 1 && ["pass", `${formatCount(op.pass_num)} of ${formatCount(op.num_passes)}`],
     passes.length > 1 &&
-      hierarchy.form === "unrolled" && [
+      store.form.value === "unrolled" && [
         "other passes",
         <OpLinks indices={passes.filter((at) => at !== index)} />,
       ],
     asking.length > 0 && ["Python asked", <Branches all={asking} />],
     before.length > 0 && ["ran after", <Branches all={before} />],
   ];
-}
-
-function parentLink(op: OpEntry, from: number, argument: string) {
-  return (
-    <>
-      {op.argument_order_matters && <span class="muted">{argument}: </span>}
-      <OpLink index={from} />
-    </>
-  );
 }
 
 function Branches({ all }: { all: readonly BranchEntry[] }) {
@@ -112,47 +100,27 @@ function Branches({ all }: { all: readonly BranchEntry[] }) {
   return <Links items={items} />;
 }
 
-// --- Who reads an op's output, and which branches asked for its value. Found once for each document.
+// --- Who reads an op's output, its layer in other passes, and the branches before and after it.
 
-interface Relations {
-  readonly children: readonly (readonly number[])[];
-  readonly passes: ReadonlyMap<number, readonly number[]>;
+/** For each op the indices of those that were given its output. Found once for each document. */
+const readers = new WeakMap<PassDocument, readonly Set<number>[]>();
+
+function readersIn(document: PassDocument): readonly Set<number>[] {
+  return obtain(readers, document, () => {
+    const found = document.ops.map(() => new Set<number>());
+    for (const [index, op] of document.ops.entries()) for (const [parent] of op.parents) found[parent]?.add(index);
+    return found;
+  });
 }
 
-const known = new WeakMap<PassDocument, Relations>();
-
-function relationsOf(document: PassDocument): Relations {
-  return obtain(known, document, () => findRelations(document));
-}
-
-function findRelations(document: PassDocument): Relations {
-  const children: number[][] = document.ops.map(() => []);
-  for (const [index, op] of document.ops.entries()) {
-    for (const [parent] of op.parents) {
-      const list = children[parent];
-      if (list !== undefined && list.at(-1) !== index) list.push(index);
-    }
-  }
-  return { children, passes: groupBy(document.ops.keys(), (index) => document.ops[index]!.layer) };
-}
-
-/** Indices of the ops that were given this one's output. */
-export function childrenOf(document: PassDocument, index: number): readonly number[] {
-  return relationsOf(document).children[index] ?? [];
-}
-
-/** Indices of all passes of an op's layer, itself among them. */
-export function passesOf(document: PassDocument, index: number): readonly number[] {
-  const layer = document.ops[index]?.layer;
-  return layer === undefined ? [] : (relationsOf(document).passes.get(layer) ?? []);
-}
-
-/** Where Python asked for the value of this op's output. */
-export function branchesAsking(document: PassDocument, index: number): BranchEntry[] {
-  return document.branches.filter((branch) => branch.op === index);
-}
-
-/** The branches after which this op ran. */
-export function branchesBefore(document: PassDocument, index: number): BranchEntry[] {
-  return document.branches.filter((branch) => branch.followed_by.includes(index));
+export function around(document: PassDocument, index: number) {
+  const { ops, branches } = document;
+  return {
+    children: [...readersIn(document)[index]!],
+    /** All of its layer, itself among them. */
+    passes: [...ops.keys()].filter((at) => ops[at]!.layer === ops[index]!.layer),
+    /** Where Python asked for the value of its output, and what was asked before it ran. */
+    asking: branches.filter((branch) => branch.op === index),
+    before: branches.filter((branch) => branch.followed_by.includes(index)),
+  };
 }

@@ -1,8 +1,8 @@
 /** The exercises: which one, what is typed, what was said of it, and how many hints were taken. */
 import { batch, computed, signal } from "@preact/signals";
 import { messageOf } from "../../../data/message-of";
-import * as page from "../../../data/store";
-import type { Exercise, Verdict } from "../../../wire";
+import { askOf } from "../../../data/requests";
+import type { Exercise, Hole, Verdict } from "../../../wire";
 import { catalogue, pageMode } from "../store";
 
 export const exerciseId = signal("");
@@ -58,10 +58,13 @@ function note(key: string, news: Partial<Work>): void {
   works.value = new Map(works.peek()).set(key, { ...(works.peek().get(key) ?? UNTOUCHED), ...news });
 }
 
+function holeOf(symbol: string): Hole | undefined {
+  return exercise.value?.holes.find((one) => one.symbol === symbol);
+}
+
 /** What stands in the field: what is typed now, or what was the last time. */
 export function answerOf(symbol: string): string {
-  const hole = exercise.value?.holes.find((one) => one.symbol === symbol);
-  return workOn(symbol).typed ?? hole?.answer ?? "";
+  return workOn(symbol).typed ?? holeOf(symbol)?.answer ?? "";
 }
 
 export function verdictOf(symbol: string): Verdict | null {
@@ -70,7 +73,7 @@ export function verdictOf(symbol: string): Verdict | null {
 
 /** Is it right as it stands there? What is typed anew is not known to be. */
 export function isRight(symbol: string): boolean {
-  const hole = exercise.value?.holes.find((one) => one.symbol === symbol);
+  const hole = holeOf(symbol);
   return hole?.is_right === true && answerOf(symbol) === hole.answer;
 }
 
@@ -89,9 +92,9 @@ export function takeHint(symbol: string): void {
 
 /** Ask whether an answer is right. */
 export async function checkAnswer(symbol: string): Promise<void> {
-  const [source, now] = [page.source.peek(), exercise.peek()];
+  const now = exercise.peek();
   const answer = answerOf(symbol).trim();
-  if (source === null || now === null || answer === "" || checkingHole.peek() !== "") return;
+  if (now === null || answer === "" || checkingHole.peek() !== "") return;
   const key = keyOf(symbol);
   batch(() => {
     // Solved, it stays in view: else the next that is not solved would come by itself.
@@ -100,8 +103,13 @@ export async function checkAnswer(symbol: string): Promise<void> {
     complaint.value = "";
   });
   try {
-    const reply = await source.ask({ type: "exercise", exercise_id: now.id, answers: { [symbol]: answer } });
-    if (reply.answer.type === "exercise") takeVerdicts(reply.answer.exercise, reply.answer.verdicts, key);
+    const { answer: said } = await askOf({ type: "exercise", exercise_id: now.id, answers: { [symbol]: answer } }, "exercise");
+    batch(() => {
+      takeExercises(exercises.peek().map((one) => (one.id === said.exercise.id ? said.exercise : one)));
+      for (const verdict of said.verdicts) note(`${said.exercise.id} ${verdict.symbol}`, { verdict });
+      // The field shows what the server has: the same, but for spaces.
+      note(key, { typed: null });
+    });
   } catch (reason) {
     complaint.value = messageOf(reason);
   } finally {
@@ -109,27 +117,15 @@ export async function checkAnswer(symbol: string): Promise<void> {
   }
 }
 
-function takeVerdicts(changed: Exercise, said: readonly Verdict[], key: string): void {
-  batch(() => {
-    takeExercises(exercises.peek().map((one) => (one.id === changed.id ? changed : one)));
-    for (const verdict of said) note(`${changed.id} ${verdict.symbol}`, { verdict });
-    // The field shows what the server has: the same, but for spaces.
-    note(key, { typed: null });
-  });
-}
-
-function takeExercises(all: readonly Exercise[]): void {
+function takeExercises(all: Exercise[]): void {
   const known = catalogue.peek();
   if (known !== null) catalogue.value = { ...known, exercises: all };
 }
 
 /** Forget what was solved, typed and hinted. */
 export async function resetProgress(): Promise<void> {
-  const source = page.source.peek();
-  if (source === null) return;
   try {
-    const { answer } = await source.ask({ type: "progress_reset" });
-    if (answer.type !== "lessons") return;
+    const { answer } = await askOf({ type: "progress_reset" }, "lessons");
     batch(() => {
       takeExercises(answer.exercises);
       works.value = new Map();

@@ -6,7 +6,6 @@ import type { Lesson } from "../../../wire";
 import { ReferenceLines } from "../ReferenceLines";
 import { RowList } from "../RowList";
 import { beginEditing, chooseExample, runDraft } from "../lessons";
-import { type StepRow, stepRows } from "../steps";
 import * as store from "../store";
 
 export function ExpressionPanel() {
@@ -32,7 +31,7 @@ export function ExpressionPanel() {
       {store.isOneFile.value && (
         <p class="learn-quiet">One file: the numbers are in it. Editing and exercises need the server: torcheer learn.</p>
       )}
-      {lesson !== null && <StepList lesson={lesson} />}
+      {lesson !== null && <StepList />}
     </>
   );
 }
@@ -78,7 +77,7 @@ function Nothing() {
 
 function CodeLines({ lesson }: { lesson: Lesson }) {
   const box = useRef<HTMLDivElement>(null);
-  const now = store.currentLine.value;
+  const now = store.currentNode.value?.line ?? 0;
   useLayoutEffect(() => {
     box.current?.querySelector(".on")?.scrollIntoView({ block: "nearest" });
   }, [now]);
@@ -117,13 +116,8 @@ function FaultText({ message }: { message: string }) {
 
 // --- All steps of the way, with those that are done; the arrow keys go through them.
 
-/** As wide as the longest name, within reason. */
-function nameWidth(rows: readonly StepRow[]): number {
-  return Math.min(11, Math.max(5, ...rows.map(({ target }) => target.length)));
-}
-
-function StepList({ lesson }: { lesson: Lesson }) {
-  const rows = stepRows(lesson, store.direction.value);
+function StepList() {
+  const rows = store.steps.value;
   const now = store.step.value;
   const title = store.direction.value === "backward" ? "Backward steps" : "Forward steps";
   const choose = (at: number): void => {
@@ -142,20 +136,21 @@ function StepList({ lesson }: { lesson: Lesson }) {
         label={title}
         name="learn-step"
         style=""
-        rows={rows.map((row) => ({
-          title: row.title,
+        rows={rows.map(({ title, target }, at) => ({
+          title,
           words: (
             <>
-              <span class="mono clip target">{row.target}</span>
-              <span class="grow clip">{row.title}</span>
+              <span class="mono clip target">{target}</span>
+              <span class="grow clip">{title}</span>
             </>
           ),
-          done: row.number < now ? "done" : "",
-          isLater: row.number > now,
+          done: at + 1 < now ? "done" : "",
+          isLater: at + 1 > now,
         }))}
         now={now - 1}
         choose={choose}
-        nameWidth={`${nameWidth(rows)}ch`}
+        // As wide as the longest name, within reason.
+        nameWidth={`${Math.min(11, Math.max(5, ...rows.map(({ target }) => target.length)))}ch`}
       />
     </>
   );

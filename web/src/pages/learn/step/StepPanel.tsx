@@ -9,7 +9,7 @@ import type { BackwardStep, LearnNode } from "../../../wire";
 import { forwardOf, resultFor, type Worked } from "../arithmetic";
 import { cellFormat, elementName, factorText, numbersOf, scaleFor } from "../cells";
 import { FormulaView } from "../formula/FormulaView";
-import { hasValue, written } from "../steps";
+import { written } from "../steps";
 import * as store from "../store";
 import { fixedLimits, isScaleShared, limits } from "../store";
 import { CheckSection } from "./CheckSection";
@@ -79,7 +79,6 @@ function NodeSection() {
   const id = store.lookedAt.value;
   const node = id === null ? undefined : store.lesson.value?.nodes[id];
   if (node === undefined) return null;
-  const isMade = hasValue(store.lesson.value!, store.direction.value, store.step.value, node.id);
   const gradient = store.shownGradient(node.id);
   return (
     <section class="section node-part" aria-label={`Numbers of ${node.name}`}>
@@ -103,7 +102,7 @@ function NodeSection() {
         </button>
       </div>
       <div class="stack">
-        {isMade ? <NumberTable cells={node.value} ink="value" label="value" /> : <p class="muted fs-1">Its value is not computed yet.</p>}
+        {store.isMade(node.id) ? <NumberTable cells={node.value} ink="value" label="value" /> : <p class="muted fs-1">Its value is not computed yet.</p>}
         {gradient.state === "arrived" ? (
           <NumberTable
             cells={gradient.cells}

@@ -1,12 +1,8 @@
 /** Drag a flat drawing, zoom it with the wheel or with two fingers. A press that does not move is a click. */
+import type { Point } from "./pan-zoom";
 
 /** A press that moves less than this is a click. */
 const SLACK = 4;
-
-interface Point {
-  readonly x: number;
-  readonly y: number;
-}
 
 interface Moves {
   readonly panBy: (dx: number, dy: number) => void;

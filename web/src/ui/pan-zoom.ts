@@ -1,36 +1,31 @@
 /** The view of a flat drawing: which point of the picture is at its top left, and how large a pixel is. */
 
-export interface Camera {
-  readonly x: number;
-  readonly y: number;
-  readonly scale: number;
-}
-
 export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
-export interface Rect {
+export interface Point {
   readonly x: number;
   readonly y: number;
-  readonly width: number;
-  readonly height: number;
 }
 
-export const SMALLEST_SCALE = 0.02;
-export const LARGEST_SCALE = 4;
+export interface Rect extends Point, Size {}
 
-export function clampScale(scale: number): number {
-  return Math.min(LARGEST_SCALE, Math.max(SMALLEST_SCALE, scale));
+export interface Camera extends Point {
+  readonly scale: number;
+}
+
+function clampScale(scale: number): number {
+  return Math.min(4, Math.max(0.02, scale));
 }
 
 /** A place on screen, as a place in the picture. */
-export function toPicture(camera: Camera, x: number, y: number): { x: number; y: number } {
+export function toPicture(camera: Camera, x: number, y: number): Point {
   return { x: camera.x + x / camera.scale, y: camera.y + y / camera.scale };
 }
 
-export function toScreen(camera: Camera, x: number, y: number): { x: number; y: number } {
+export function toScreen(camera: Camera, x: number, y: number): Point {
   return { x: (x - camera.x) * camera.scale, y: (y - camera.y) * camera.scale };
 }
 

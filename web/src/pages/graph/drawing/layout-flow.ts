@@ -5,7 +5,7 @@ import type { Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
 import { shownPart } from "../../../ui/pan-zoom";
 import { LayoutDesk, type LayoutQuestion, type LayoutReply } from "../../../ui/graph-layout/layout";
-import { type GroupLayout, toLayoutGraph } from "../../../ui/graph-layout/layout-graph";
+import { type GroupLayout, type LayoutGraph, toLayoutGraph } from "../../../ui/graph-layout/layout-graph";
 import { anchored, firstView, glideTo, jumpTo, revealed } from "./camera";
 import { endOp } from "./highlight";
 import { initialOpen, Scene } from "./scene";
@@ -32,10 +32,12 @@ export function startLayouts(): () => void {
 class LayoutFlow {
   private readonly worker = startLayoutWorker((reply) => this.hear(reply));
   private layouts = new Map<number, GroupLayout>();
-  private graphId = 0;
-  private askedGraphId = 0;
   private tree: Hierarchy | null = null;
+  /** Until it was handed over. */
+  private graph: LayoutGraph | undefined;
   private lastId = 0;
+  /** Of the questions about this graph. */
+  private firstId = 0;
   private shownOpen: ReadonlySet<string> = new Set();
   private askedOpen: ReadonlySet<string> = new Set();
   private document: unknown = null;
@@ -48,13 +50,13 @@ class LayoutFlow {
     const tree = store.hierarchy.value;
     const showBuffers = store.showBuffers.value;
     if (tree === null) return;
-    this.graphId += 1;
     // The rolled form is another picture: where the view stood says nothing about it.
     if (this.tree !== null && this.tree.form !== tree.form) this.isFirst = true;
     this.tree = tree;
     // Not cleared: the picture on screen still draws from the old ones.
     this.layouts = new Map();
-    this.worker.ask({ type: "graph", graphId: this.graphId, graph: toLayoutGraph(tree, showBuffers) });
+    this.graph = toLayoutGraph(tree, showBuffers);
+    this.firstId = this.lastId + 1;
     untracked(() => {
       if (store.document.value !== this.document) {
         this.document = store.document.value;
@@ -69,16 +71,15 @@ class LayoutFlow {
 
   takeOpen(): void {
     watch(store.openGroups);
-    if (this.graphId > 0) untracked(() => this.ask());
+    if (this.tree !== null) untracked(() => this.ask());
   }
 
   private ask(): void {
     const tree = store.hierarchy.value;
     if (tree === null) return;
     const open = store.openGroups.value;
-    if (open === this.askedOpen && this.graphId === this.askedGraphId) return;
+    if (open === this.askedOpen && this.graph === undefined) return;
     this.askedOpen = open;
-    this.askedGraphId = this.graphId;
     this.lastId += 1;
     const id = this.lastId;
     clearTimeout(this.timer);
@@ -86,11 +87,12 @@ class LayoutFlow {
       if (id !== this.lastId) return;
       layoutWait.value = { numOps: shownKeys(tree, open).length, numPlaced: 0 };
     }, PATIENCE_MS);
-    this.worker.ask({ type: "open", graphId: this.graphId, id, open: [...open] });
+    this.worker.ask({ id, open: [...open], graph: this.graph });
+    this.graph = undefined;
   }
 
   private hear(reply: LayoutReply): void {
-    if (reply.graphId !== this.graphId) return;
+    if (reply.id < this.firstId) return;
     // Also an answer that is no longer asked for brings layouts that the worker will not send again.
     if (reply.type === "laid-out") for (const layout of reply.answer.fresh) this.layouts.set(layout.id, layout);
     if (reply.id !== this.lastId) return;

@@ -1,7 +1,7 @@
 /** Pan, zoom, hover and click with a mouse, a finger or two. */
 import * as store from "../../../data/store";
 import { followPointer, placeIn } from "../../../ui/pan-pointing";
-import { type Camera, centred, kept, panned, toPicture, zoomedAt } from "../../../ui/pan-zoom";
+import { type Camera, centred, kept, panned, type Point, toPicture, zoomedAt } from "../../../ui/pan-zoom";
 import { SIZES } from "../../../ui/graph-layout/layout-graph";
 import { fit, glideTo, jumpTo, zoomBy } from "./camera";
 import { type Direction, endOp, neighbour } from "./highlight";
@@ -48,7 +48,7 @@ interface Hit {
   readonly part: "box" | "chevron" | "inside";
 }
 
-function hitAt(at: { readonly x: number; readonly y: number }): Hit | null {
+function hitAt(at: Point): Hit | null {
   const point = toPicture(camera.peek(), at.x, at.y);
   const key = scene.peek()?.at(point.x, point.y, store.showBuffers.peek()) ?? null;
   if (key === null) return null;

@@ -1,7 +1,7 @@
 /** A formula set as mathematics. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { type Formula, parseFormula, spoken } from "./parse";
+import { type Formula, type Kind, type Of, parseFormula, spoken } from "./parse";
 
 interface Props {
   latex: string;
@@ -21,9 +21,6 @@ export function FormulaView({ latex, isInline = false }: Props) {
 }
 
 // --- A part of a formula as MathML.
-
-type Kind = Formula["kind"];
-type Of<One extends Kind> = Formula & { kind: One };
 
 function MathNode({ of }: { of: Formula }): JSX.Element {
   const draw = DRAWN[of.kind] as (of: Formula) => JSX.Element;
@@ -98,20 +95,9 @@ function over(inner: Formula, sign: JSX.Element): JSX.Element {
 
 function Script({ of: { base, sub, sup } }: { of: Of<"script"> }) {
   const isBig = base.kind === "big";
-  const inner = <MathNode of={base} />;
-  if (sub !== null && sup !== null) {
-    const parts = [inner, <MathNode key="sub" of={sub} />, <MathNode key="sup" of={sup} />];
-    return isBig ? <munderover>{parts}</munderover> : <msubsup>{parts}</msubsup>;
-  }
-  if (sup !== null) {
-    return (
-      <msup>
-        {inner}
-        <MathNode of={sup} />
-      </msup>
-    );
-  }
-  const parts = [inner, <MathNode key="sub" of={sub ?? { kind: "row", items: [] }} />];
+  const parts = [base, sub, sup].filter((one) => one !== null).map((one, at) => <MathNode key={at} of={one} />);
+  if (sub !== null && sup !== null) return isBig ? <munderover>{parts}</munderover> : <msubsup>{parts}</msubsup>;
+  if (sup !== null) return <msup>{parts}</msup>;
   return isBig ? <munder>{parts}</munder> : <msub>{parts}</msub>;
 }
 

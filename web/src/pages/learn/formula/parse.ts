@@ -167,35 +167,22 @@ class Parser {
     if (FENCES[token] !== undefined) return this.#fence(token, FENCES[token]);
     const kind = TEXTS[token];
     if (kind !== undefined) return { kind, text: this.#text() };
+    const around = AROUND[token];
+    if (around !== undefined) return { kind: around, inner: this.#argument() };
     return this.#command(token) ?? plain(token);
   }
 
   #command(token: string): Formula | null {
-    const around = AROUND[token];
-    if (around !== undefined) return { kind: around, inner: this.#argument() };
-    switch (token) {
-      case "\\frac":
-        return { kind: "fraction", above: this.#argument(), below: this.#argument() };
-      case "\\left":
-        return this.#wide(this.#next());
-      case "\\bigl":
-      case "\\bigr":
-        return this.#one();
-      default:
-        return null;
-    }
+    if (token === "\\frac") return { kind: "fraction", above: this.#argument(), below: this.#argument() };
+    if (token === "\\left") return this.#fence(this.#next(), "\\right");
+    return token === "\\bigl" || token === "\\bigr" ? this.#one() : null;
   }
 
-  #fence(open: string, close: string): Formula {
-    const inner = this.row((token) => token === close);
+  /** Up to its end; after `\right` stands which it is. */
+  #fence(open: string, end: string): Formula {
+    const inner = this.row((token) => token === end);
     this.#at += 1;
-    return { kind: "fence", open: bare(open), close: bare(close), inner };
-  }
-
-  #wide(open: string): Formula {
-    const inner = this.row((token) => token === "\\right");
-    this.#at += 1;
-    return { kind: "fence", open: bare(open), close: bare(this.#next()), inner };
+    return { kind: "fence", open: bare(open), close: bare(end === "\\right" ? this.#next() : end), inner };
   }
 }
 
@@ -229,24 +216,11 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
   sign: "the sign of",
 };
 
-/** What can be multiplied with what follows. */
-const OPERANDS: ReadonlySet<Formula["kind"]> = new Set([
-  "letter",
-  "number",
-  "bold",
-  "name",
-  "gradient",
-  "bar",
-  "mean",
-  "tilde",
-  "root",
-  "fraction",
-  "script",
-  "fence",
-]);
+/** All but these can be multiplied with what follows. */
+const NO_OPERANDS: ReadonlySet<Kind> = new Set(["row", "space", "sign", "big", "function"]);
 
-type Kind = Formula["kind"];
-type Of<One extends Kind> = Formula & { kind: One };
+export type Kind = Formula["kind"];
+export type Of<One extends Kind> = Formula & { kind: One };
 
 export function spoken(formula: Formula): string {
   const say = SAID[formula.kind] as (of: Formula) => string;
@@ -289,12 +263,12 @@ function rowSpoken(items: readonly Formula[]): string {
 
 function isOperand(formula: Formula): boolean {
   if (formula.kind === "script" && (formula.base.kind === "big" || formula.base.kind === "sign")) return false;
-  return OPERANDS.has(formula.kind);
+  return !NO_OPERANDS.has(formula.kind);
 }
 
 function isFactor(formula: Formula): boolean {
   const base = formula.kind === "script" ? formula.base : formula;
-  return OPERANDS.has(base.kind) || base.kind === "function" || base.kind === "big";
+  return !NO_OPERANDS.has(base.kind) || base.kind === "function" || base.kind === "big";
 }
 
 function scriptSpoken({ base, sub, sup }: Of<"script">): string {

@@ -14,18 +14,7 @@ import type { Cells, LearnNode } from "../../../wire";
 import { cellFormat, numbersOf, scaleFor, sizeOf } from "../cells";
 import * as store from "../store";
 import { CELL, type EdgePath, type GraphLayout, gridSize, isPicture, PITCH, sideText } from "./layout";
-import {
-  around,
-  begin,
-  camera,
-  fit,
-  isHeld,
-  layout,
-  panBy,
-  show,
-  viewSize,
-  zoomBy,
-} from "./view";
+import { begin, camera, currentPart, fit, isHeld, layout, panBy, show, viewSize, zoomBy } from "./view";
 
 export function LessonGraph() {
   const stage = useRef<HTMLDivElement>(null);
@@ -95,19 +84,12 @@ function useFollowing(): void {
   useSignalEffect(() => {
     const [drawn, size] = [layout.value, viewSize.value];
     if (drawn === null || size.width === 0) return;
-    begin(currentPart(), seen.current !== drawn);
+    begin(seen.current !== drawn);
     seen.current = drawn;
   });
   useSignalEffect(() => {
-    const part = currentPart();
-    if (part !== null && layout.peek() !== null) show(part);
+    if (currentPart.value !== null) show(currentPart.value);
   });
-}
-
-function currentPart(): ReturnType<typeof around> {
-  const boxes = layout.peek()?.boxes ?? [];
-  const ids = [store.currentTarget.value, store.currentNode.value?.id ?? null];
-  return around(ids.flatMap((id) => (id === null || boxes[id] === undefined ? [] : [boxes[id]])));
 }
 
 // --- Zoom and fit of the drawing.

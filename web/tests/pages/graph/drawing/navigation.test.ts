@@ -85,18 +85,20 @@ describe("asking for layouts", () => {
   test("answers come for the graph that was given last", () => {
     const replies: LayoutReply[] = [];
     const desk = new LayoutDesk((reply) => replies.push(reply));
-    desk.ask({ type: "open", graphId: 1, id: 1, open: [] });
-    desk.ask({ type: "graph", graphId: 2, graph: toLayoutGraph(tree, false) });
-    desk.ask({ type: "open", graphId: 1, id: 2, open: [] });
-    desk.ask({ type: "open", graphId: 2, id: 3, open: ["s1"] });
-    expect(replies.map((reply) => [reply.type, reply.id])).toEqual([["laid-out", 3]]);
+    desk.ask({ id: 1, open: [], graph: toLayoutGraph(buildHierarchy(pass([]), "unrolled"), false) });
+    desk.ask({ id: 2, open: [], graph: toLayoutGraph(tree, false) });
+    desk.ask({ id: 3, open: ["s1"] });
+    expect(replies.map((reply) => [reply.type, reply.id])).toEqual([["laid-out", 1], ["laid-out", 2], ["laid-out", 3]]);
+    const keys = replies.map((reply) => (reply.type === "laid-out" ? reply.answer.fresh.flatMap(({ boxes }) => boxes.map(({ key }) => key)) : []));
+    expect(keys[0]).toEqual([]);
+    expect(keys[1]).toContain("s1");
+    expect(keys[2]).toContain("o5");
   });
 
   test("a layout that fails says why", () => {
     const replies: LayoutReply[] = [];
     const desk = new LayoutDesk((reply) => replies.push(reply));
-    desk.ask({ type: "graph", graphId: 1, graph: { nodes: [], edges: [0, 1], firstCondition: 1, slots: [-1], words: [0] } });
-    desk.ask({ type: "open", graphId: 1, id: 1, open: [] });
+    desk.ask({ id: 1, open: [], graph: { nodes: [], edges: [0, 1], firstCondition: 1, slots: [-1], words: [0] } });
     expect(replies[0]).toMatchObject({ type: "failed", id: 1 });
   });
 });

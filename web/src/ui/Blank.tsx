@@ -64,6 +64,32 @@ export function MovingBar({ label, style = "" }: { label: string; style?: string
   );
 }
 
+interface ShareProps {
+  label: string;
+  now: number;
+  most: number;
+  style?: string;
+}
+
+/** How far something is that takes its time, or is done in parts. */
+export function ShareBar({ label, now, most, style = "" }: ShareProps) {
+  return (
+    <div class={`bar ${style}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={most} aria-valuenow={now}>
+      <i style={{ width: `${(100 * now) / Math.max(1, most)}%` }} />
+    </div>
+  );
+}
+
+/** What is wrong with what was typed; nothing where it is empty. */
+export function Hint({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <p class="hint" role="alert">
+      {text}
+    </p>
+  );
+}
+
 interface SkeletonsProps {
   /** In pixels, or as CSS has them. */
   widths: readonly (number | string)[];

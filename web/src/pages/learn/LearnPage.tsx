@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import * as page from "../../data/store";
 import { ActButton } from "../../ui/ActButton";
-import { Blank, Busy } from "../../ui/Blank";
+import { Blank, Busy, Hint, ShareBar } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
 import { Segments } from "../../ui/controls";
@@ -15,21 +15,18 @@ import { RowList } from "./RowList";
 import { StepBar } from "./StepBar";
 import { followLearnAddress } from "./address";
 import {
-  answerOf,
   checkAnswer,
   checkingHole,
   chooseExercise,
   complaint,
   exercise,
   exercises,
-  isRight,
   nextExercise,
-  numHints,
   numSolved,
   resetProgress,
   takeHint,
   typeAnswer,
-  verdictOf,
+  workOn,
 } from "./exercises/state";
 import { ExpressionPanel } from "./expression/ExpressionPanel";
 import { FormulaView } from "./formula/FormulaView";
@@ -195,11 +192,7 @@ function ExerciseSheet() {
         {now.holes.map((hole) => (
           <HoleField key={hole.symbol} hole={hole} />
         ))}
-        {complaint.value !== "" && (
-          <p class="hint" role="alert">
-            {complaint.value}
-          </p>
-        )}
+        <Hint text={complaint.value} />
         <Next isSolved={now.is_solved} />
       </div>
     </section>
@@ -231,16 +224,7 @@ function ExerciseList() {
       <div class="panel-head ruled">
         <h2>Exercises</h2>
         <span class="grow" />
-        <div
-          class="bar exercise-bar"
-          role="progressbar"
-          aria-label="Exercises solved"
-          aria-valuemin={0}
-          aria-valuemax={all.length}
-          aria-valuenow={numSolved.value}
-        >
-          <i style={{ width: `${(100 * numSolved.value) / Math.max(1, all.length)}%` }} />
-        </div>
+        <ShareBar label="Exercises solved" now={numSolved.value} most={all.length} style="exercise-bar" />
         <span class="muted fs-1" data-testid="progress">
           {numSolved.value} of {all.length}
         </span>
@@ -299,14 +283,11 @@ function Reset() {
 
 function HoleField({ hole }: { hole: Hole }) {
   const { symbol } = hole;
-  const text = answerOf(symbol);
-  const verdict = verdictOf(symbol);
-  const [right, against] = [isRight(symbol), whyNotAsk()];
-  // What is typed anew was not looked at yet.
-  const isJudged = verdict !== null && text === hole.answer;
+  const { text, verdict, isRight } = workOn(hole);
+  const against = whyNotAsk();
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (against === "") void checkAnswer(symbol);
+    if (against === "") void checkAnswer(hole);
   };
   return (
     <form class="hole" aria-label={`Gradient of ${symbol}`} onSubmit={submit}>
@@ -316,13 +297,13 @@ function HoleField({ hole }: { hole: Hole }) {
           =
         </span>
         <input
-          class={isJudged && !verdict.is_right ? "input mono bad" : "input mono"}
+          class={verdict?.is_right === false ? "input mono bad" : "input mono"}
           aria-label={`Gradient of ${symbol}`}
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
           value={text}
-          onInput={(event) => typeAnswer(symbol, event.currentTarget.value)}
+          onInput={(event) => typeAnswer(hole, event.currentTarget.value)}
         />
         <ActButton
           against={against !== "" ? against : text.trim() === "" ? "Type an expression first." : ""}
@@ -335,20 +316,14 @@ function HoleField({ hole }: { hole: Hole }) {
       </div>
       <div class="hole-said" role="status">
         {checkingHole.value === symbol && <span class="muted fs-2">Checking</span>}
-        {right && (
-          <p class="verdict right">
-            <Icon name="check" />
-            {isJudged ? verdict.message : "Right."}
-          </p>
-        )}
-        {!right && isJudged && (
-          <p class="verdict wrong">
-            <Icon name="close" />
-            {verdict.message}
+        {(isRight || verdict !== null) && (
+          <p class={isRight ? "verdict right" : "verdict wrong"}>
+            <Icon name={isRight ? "check" : "close"} />
+            {verdict?.message ?? "Right."}
           </p>
         )}
       </div>
-      {isJudged && <VerdictCells verdict={verdict} />}
+      {verdict !== null && <VerdictCells verdict={verdict} />}
       <Hints hole={hole} />
     </form>
   );
@@ -369,9 +344,10 @@ function VerdictCells({ verdict: { got, wanted, is_right } }: { verdict: Verdict
 // --- Hints, one more with each press; after the last of them the solution.
 
 function Hints({ hole }: { hole: Hole }) {
-  const taken = numHints(hole.symbol);
+  const { numHints: taken, isRight } = workOn(hole);
   const isAll = taken >= hole.hints.length;
   const isSolution = taken > hole.hints.length;
+  const next = `Hint ${taken + 1} of ${hole.hints.length}`;
   return (
     <div class="hints">
       <ol aria-live="polite">
@@ -384,17 +360,11 @@ function Hints({ hole }: { hole: Hole }) {
           </li>
         )}
       </ol>
-      {!isSolution && !isRight(hole.symbol) && (
-        <button class="link" type="button" aria-label={labelOf(hole, taken)} onClick={() => takeHint(hole.symbol)}>
-          {isAll ? "Show the solution" : taken === 0 ? "Hint" : `Hint ${taken + 1} of ${hole.hints.length}`}
+      {!isSolution && !isRight && (
+        <button class="link" type="button" aria-label={`${isAll ? "Show the solution" : next} for the gradient of ${hole.symbol}`} onClick={() => takeHint(hole)}>
+          {isAll ? "Show the solution" : taken === 0 ? "Hint" : next}
         </button>
       )}
     </div>
   );
-}
-
-function labelOf({ symbol, hints }: Hole, taken: number): string {
-  return taken >= hints.length
-    ? `Show the solution for the gradient of ${symbol}`
-    : `Hint ${taken + 1} of ${hints.length} for the gradient of ${symbol}`;
 }

@@ -1,6 +1,5 @@
 /** In the top bar: which expression is shown, and a list to choose another example from. */
-import { type Option, Picker } from "../../ui/Picker";
-import type { Example } from "../../wire";
+import { Picker } from "../../ui/Picker";
 import { exercise, exercises } from "./exercises/state";
 import { chooseExample } from "./lessons";
 import { catalogue, exampleId, isOwn, lesson, pageMode, whyNotAsk } from "./store";
@@ -17,7 +16,7 @@ export function LessonPicker() {
   return (
     <Picker
       label="Examples"
-      options={() => examples.map(optionOf)}
+      options={() => examples.map(({ id, title, about }, at) => ({ id, name: title, detail: String(at + 1), title: about }))}
       chosen={isOwn.value ? "" : exampleId.value}
       from={exampleId.value}
       choose={(id) => {
@@ -30,26 +29,17 @@ export function LessonPicker() {
   );
 }
 
-function optionOf({ id, title, about }: Example, at: number): Option {
-  return { id, name: title, detail: String(at + 1), title: about };
-}
-
 function Said() {
-  const [name, detail] = subject();
+  const isExercises = pageMode.value === "exercises";
+  const [all, id] = isExercises ? [exercises.value, exercise.value?.id] : [catalogue.value?.examples ?? [], exampleId.value];
+  const at = (all as readonly { id: string }[]).findIndex((one) => one.id === id) + 1;
+  const shown = lesson.value;
+  const name = isExercises ? (exercise.value?.title ?? "Exercises") : shown === null ? "Choose an example" : shown.title || "Your expression";
+  const isNumbered = at > 0 && (isExercises || (shown !== null && !isOwn.value));
   return (
     <>
       <span class="clip">{name}</span>
-      {detail !== "" && <span class="muted">{detail}</span>}
+      {isNumbered && <span class="muted">{isExercises ? `exercise ${at}` : `lesson ${at}`}</span>}
     </>
   );
-}
-
-function subject(): readonly [name: string, detail: string] {
-  const isExercises = pageMode.value === "exercises";
-  const at = isExercises
-    ? exercises.value.findIndex(({ id }) => id === exercise.value?.id)
-    : (catalogue.value?.examples ?? []).findIndex(({ id }) => id === exampleId.value);
-  if (isExercises) return [exercise.value?.title ?? "Exercises", at < 0 ? "" : `exercise ${at + 1}`];
-  if (lesson.value === null) return ["Choose an example", ""];
-  return [lesson.value.title || "Your expression", at < 0 || isOwn.value ? "" : `lesson ${at + 1}`];
 }

@@ -51,15 +51,10 @@ function LoadingOver({ title }: { title: string }) {
 
 /** A fault in the first line: nothing to draw. */
 function NoNodes() {
-  const fault = store.lesson.value?.fault ?? null;
+  const text = store.faultText.value;
   return (
-    <Blank icon="warning" title={fault === null ? "There is nothing to compute here" : "Nothing could be computed"} isError={fault !== null}>
-      {fault !== null && (
-        <span>
-          {fault.line > 0 && `Line ${fault.line}: `}
-          {fault.message}
-        </span>
-      )}
+    <Blank icon="warning" title={text === "" ? "There is nothing to compute here" : "Nothing could be computed"} isError={text !== ""}>
+      {text !== "" && <span>{text}</span>}
       <button class="btn" onClick={beginEditing}>
         Edit
       </button>

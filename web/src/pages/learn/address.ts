@@ -109,9 +109,8 @@ function write(address: Address): void {
 /** Longer addresses are cut off by what they are sent with. */
 const MAX_SIGNS = 1800;
 
-/** Null where it is too long for an address, or the browser cannot. */
+/** Null where it is too long for an address. */
 export async function pack(text: string): Promise<string | null> {
-  if (typeof CompressionStream === "undefined") return null;
   const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
   const packed = btoa(String.fromCharCode(...bytes.slice(0, MAX_SIGNS)))
     .replaceAll("+", "-")
@@ -122,13 +121,10 @@ export async function pack(text: string): Promise<string | null> {
 
 /** Null where it is no text that was packed so. */
 export async function unpack(packed: string): Promise<string | null> {
-  if (typeof DecompressionStream === "undefined") return null;
   try {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(binary, (sign) => sign.charCodeAt(0));
-    return new TextDecoder("utf-8", { fatal: true }).decode(
-      await through(bytes, new DecompressionStream("deflate-raw")),
-    );
+    return new TextDecoder("utf-8", { fatal: true }).decode(await through(bytes, new DecompressionStream("deflate-raw")));
   } catch {
     return null;
   }

@@ -91,6 +91,13 @@ export const limits = computed(() => {
   };
 });
 
+/** What is wrong with the expression; empty where nothing is. */
+export const faultText = computed(() => {
+  const fault = lesson.value?.fault ?? null;
+  if (fault === null) return "";
+  return fault.line > 0 ? `Line ${fault.line}: ${fault.message}` : fault.message;
+});
+
 /** The loss as the time bar says it; empty where there is none. */
 export const lossText = computed(() => {
   const cells = lesson.value?.nodes[lesson.value.loss ?? -1]?.value;

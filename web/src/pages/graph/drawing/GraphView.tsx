@@ -9,6 +9,7 @@ import { type Rect, shownPart, toScreen } from "../../../ui/pan-zoom";
 import { type PlacedChip, shownChips, SIZES } from "../../../ui/graph-layout/layout-graph";
 import { followSize } from "../../../ui/useSize";
 import { startMeasuring } from "../../../ui/text-width";
+import { ShareBar } from "../../../ui/Blank";
 import { ColourBy } from "./ColourBy";
 import { Minimap } from "./Minimap";
 import { ZoomBar } from "./ZoomBar";
@@ -125,20 +126,10 @@ function LayoutBar() {
     );
   }
   if (wait === null) return null;
-  const percent = Math.round((100 * wait.numPlaced) / Math.max(1, wait.numOps));
   return (
     <div class="float graph-wait" role="status">
       <span>Laying out {formatCount(wait.numOps)} boxes</span>
-      <div
-        class="bar"
-        role="progressbar"
-        aria-label="Layout"
-        aria-valuemin={0}
-        aria-valuemax={100}
-        aria-valuenow={percent}
-      >
-        <i style={{ width: `${percent}%` }} />
-      </div>
+      <ShareBar label="Layout" now={Math.round((100 * wait.numPlaced) / Math.max(1, wait.numOps))} most={100} />
     </div>
   );
 }

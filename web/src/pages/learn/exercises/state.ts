@@ -50,50 +50,32 @@ function keyOf(symbol: string): string {
   return `${exercise.value?.id ?? ""} ${symbol}`;
 }
 
-function workOn(symbol: string): Work {
-  return works.value.get(keyOf(symbol)) ?? UNTOUCHED;
+/** How far the work on a gradient of the exercise that is shown is. */
+export function workOn({ symbol, answer, is_right }: Hole) {
+  const { typed, verdict, numHints } = works.value.get(keyOf(symbol)) ?? UNTOUCHED;
+  // What stands in the field: what is typed now, or what was the last time.
+  const text = typed ?? answer;
+  // What is typed anew is not known to be right, and was not looked at yet.
+  return { text, numHints, isRight: is_right && text === answer, verdict: text === answer ? verdict : null };
 }
 
 function note(key: string, news: Partial<Work>): void {
   works.value = new Map(works.peek()).set(key, { ...(works.peek().get(key) ?? UNTOUCHED), ...news });
 }
 
-function holeOf(symbol: string): Hole | undefined {
-  return exercise.value?.holes.find((one) => one.symbol === symbol);
-}
-
-/** What stands in the field: what is typed now, or what was the last time. */
-export function answerOf(symbol: string): string {
-  return workOn(symbol).typed ?? holeOf(symbol)?.answer ?? "";
-}
-
-export function verdictOf(symbol: string): Verdict | null {
-  return workOn(symbol).verdict;
-}
-
-/** Is it right as it stands there? What is typed anew is not known to be. */
-export function isRight(symbol: string): boolean {
-  const hole = holeOf(symbol);
-  return hole?.is_right === true && answerOf(symbol) === hole.answer;
-}
-
-export function typeAnswer(symbol: string, text: string): void {
+export function typeAnswer({ symbol }: Hole, text: string): void {
   note(keyOf(symbol), { typed: text });
 }
 
-export function numHints(symbol: string): number {
-  return workOn(symbol).numHints;
-}
-
 /** One more; after the last comes the solution. */
-export function takeHint(symbol: string): void {
-  note(keyOf(symbol), { numHints: numHints(symbol) + 1 });
+export function takeHint(hole: Hole): void {
+  note(keyOf(hole.symbol), { numHints: workOn(hole).numHints + 1 });
 }
 
 /** Ask whether an answer is right. */
-export async function checkAnswer(symbol: string): Promise<void> {
-  const now = exercise.peek();
-  const answer = answerOf(symbol).trim();
+export async function checkAnswer(hole: Hole): Promise<void> {
+  const [{ symbol }, now] = [hole, exercise.peek()];
+  const answer = workOn(hole).text.trim();
   if (now === null || answer === "" || checkingHole.peek() !== "") return;
   const key = keyOf(symbol);
   batch(() => {

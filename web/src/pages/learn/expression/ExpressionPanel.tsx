@@ -1,7 +1,7 @@
 /** The left panel where an expression is gone through: its lines, and below them its steps. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ActButton } from "../../../ui/ActButton";
-import { Skeletons } from "../../../ui/Blank";
+import { Hint, Skeletons } from "../../../ui/Blank";
 import type { Lesson } from "../../../wire";
 import { ReferenceLines } from "../ReferenceLines";
 import { RowList } from "../RowList";
@@ -175,31 +175,21 @@ function Editor() {
     event.preventDefault();
     event.stopPropagation();
   };
-  const fault = store.lesson.value?.fault ?? null;
   const isSame = store.draft.value === store.sourceText.value;
   return (
     <div class="editor" onKeyDown={onKeyDown}>
       <textarea
         ref={field}
         aria-label="Expression"
-        aria-invalid={isSame && fault !== null}
+        aria-invalid={isSame && store.faultText.value !== ""}
         spellcheck={false}
         autocapitalize="off"
         rows={Math.max(8, Math.min(22, store.draft.value.split("\n").length + 1))}
         value={store.draft.value}
         onInput={(event) => (store.draft.value = event.currentTarget.value)}
       />
-      {isSame && fault !== null && (
-        <p class="hint" role="alert">
-          {fault.line > 0 && `Line ${fault.line}: `}
-          {fault.message}
-        </p>
-      )}
-      {store.opening.value.state === "failed" && (
-        <p class="hint" role="alert">
-          {store.opening.value.reason}
-        </p>
-      )}
+      <Hint text={isSame ? store.faultText.value : ""} />
+      <Hint text={store.opening.value.state === "failed" ? store.opening.value.reason : ""} />
       <div class="row">
         <ActButton style="primary sm" against={against} hint="Take it apart (Ctrl Enter)" act={run}>
           Run

@@ -40,42 +40,47 @@ export function CheckSection({ step }: { step: BackwardStep }) {
             <td class="num muted">–</td>
             <td />
           </tr>
-          {check === null ? <Waiting /> : <Rows check={check} ours={ours} nth={nth} />}
+          <Row name="torch" check={check} theirs={check?.torch} largest={check?.torch_error} tolerance={check?.tolerance} ours={ours} nth={nth} />
+          <Row
+            name="finite difference"
+            check={check}
+            theirs={check?.difference}
+            largest={check?.difference_error}
+            tolerance={check?.difference_tolerance}
+            ours={ours}
+            nth={nth}
+          />
         </tbody>
       </table>
       {rest > 0 && <p class="muted fs-1">Of the whole gradient, with all {step.num_all} contributions.</p>}
-      {check !== null && check.note !== "" && <p class="muted fs-1">{capital(check.note)}</p>}
+      {check !== null && check.note !== "" && <p class="muted fs-1">{check.note.charAt(0).toUpperCase() + check.note.slice(1)}</p>}
       <Trouble />
     </div>
   );
 }
 
-function Rows({ check, ours, nth }: { check: LearnCheck; ours: Cells; nth: number }) {
-  return (
-    <>
-      <Row name="torch" theirs={check.torch} largest={check.torch_error} tolerance={check.tolerance} ours={ours} nth={nth} />
-      <Row
-        name="finite difference"
-        theirs={check.difference}
-        largest={check.difference_error}
-        tolerance={check.difference_tolerance}
-        ours={ours}
-        nth={nth}
-      />
-    </>
-  );
-}
-
 interface RowProps {
   name: string;
-  theirs: Cells | null;
-  largest: number | null;
-  tolerance: number;
+  /** Where there is none yet, nothing else is known. */
+  check: LearnCheck | null;
+  theirs: Cells | null | undefined;
+  largest: number | null | undefined;
+  tolerance: number | undefined;
   ours: Cells;
   nth: number;
 }
 
-function Row({ name, theirs, largest, tolerance, ours, nth }: RowProps) {
+function Row({ name, check, theirs = null, largest = null, tolerance = 0, ours, nth }: RowProps) {
+  if (check === null) {
+    return (
+      <tr>
+        <td>{name}</td>
+        <td class="num muted" colSpan={4}>
+          {store.checking.value.state === "waiting" ? "on its way" : "–"}
+        </td>
+      </tr>
+    );
+  }
   const error = theirs === null ? NaN : Math.abs((numbersOf(theirs)[nth] ?? NaN) - (numbersOf(ours)[nth] ?? NaN));
   const isNear = largest !== null && largest <= tolerance;
   return (
@@ -93,22 +98,6 @@ function Row({ name, theirs, largest, tolerance, ours, nth }: RowProps) {
         )}
       </td>
     </tr>
-  );
-}
-
-function Waiting() {
-  const isWaiting = store.checking.value.state === "waiting";
-  return (
-    <>
-      {["torch", "finite difference"].map((name) => (
-        <tr key={name}>
-          <td>{name}</td>
-          <td class="num muted" colSpan={4}>
-            {isWaiting ? "on its way" : "–"}
-          </td>
-        </tr>
-      ))}
-    </>
   );
 }
 
@@ -132,8 +121,4 @@ function Trouble() {
 function textAt(cells: Cells, nth: number): string {
   const value = numbersOf(cells)[nth];
   return value === undefined ? "–" : checkText(value);
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -37,15 +37,29 @@ export function ProductSection({ step }: { step: BackwardStep }) {
   const point = (part: Part) => (at: number | null): void => {
     store.hoveredElement.value = at === null ? null : elementFor(step, part, at, store.element.peek());
   };
+  const upstreamLabel = `upstream ∂L/∂${from.name}`;
   const factor = (part: "left" | "right" | "upstream", cells: Cells, label: string) => (
     <NumberTable
       cells={cells}
       ink={part === "upstream" ? "gradient" : inkOf(step, cells)}
-      label={label}
+      label={label.replace(/^upstream/, upstreamLabel)}
       marked={working[part]}
       onHover={point(part)}
     />
   );
+  const factors = ({ form, left, right, left_label, right_label, upstream }: BackwardStep) => {
+    if (form === "seed") return null;
+    if (left !== null && right !== null) {
+      return (
+        <>
+          {factor("left", left, left_label)}
+          <Row sign={form === "matrix" ? "·" : "×"}>{factor("right", right, right_label)}</Row>
+        </>
+      );
+    }
+    const label = left_label || right_label;
+    return <Row sign="">{left !== null ? factor("left", left, label) : right !== null ? factor("right", right, label) : factor("upstream", upstream, "upstream")}</Row>;
+  };
   const isSummed = step.sums.length > 0;
   const result = (
     <NumberTable
@@ -63,7 +77,7 @@ export function ProductSection({ step }: { step: BackwardStep }) {
     <div class="section">
       <h3>{headOf(step)}</h3>
       <div class={isBeside(step) ? "product" : "product stacked"}>
-        <Factors step={step} factor={factor} upstreamLabel={`upstream ∂L/∂${from.name}`} />
+        {factors(step)}
         {isSummed && (
           <Row sign="=">
             <NumberTable cells={step.raw} ink="gradient" label="before the sum" marked={working.raw} isSecret={isSecret} onHover={point("raw")} />
@@ -80,28 +94,6 @@ export function ProductSection({ step }: { step: BackwardStep }) {
 
 function headOf({ form, rule }: BackwardStep): string {
   return (form === "moved" ? MOVED_HEADS[rule] : undefined) ?? HEADS[form];
-}
-
-interface FactorsProps {
-  step: BackwardStep;
-  factor: (part: "left" | "right" | "upstream", cells: Cells, label: string) => ComponentChildren;
-  upstreamLabel: string;
-}
-
-function Factors({ step, factor, upstreamLabel }: FactorsProps) {
-  const label = (text: string): string => text.replace(/^upstream/, upstreamLabel);
-  if (step.form === "seed") return null;
-  if (step.left === null || step.right === null) {
-    const only = step.left ?? step.right;
-    if (only !== null) return <Row sign="">{factor(step.left === null ? "right" : "left", only, label(step.left_label || step.right_label))}</Row>;
-    return <Row sign="">{factor("upstream", step.upstream, upstreamLabel)}</Row>;
-  }
-  return (
-    <>
-      {factor("left", step.left, label(step.left_label))}
-      <Row sign={step.form === "matrix" ? "·" : "×"}>{factor("right", step.right, label(step.right_label))}</Row>
-    </>
-  );
 }
 
 function Row({ sign, children }: { sign: string; children: ComponentChildren }) {

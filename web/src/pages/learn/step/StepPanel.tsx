@@ -1,6 +1,7 @@
 /** The right panel: the rule of the step, its numbers, what others say of them, and the colours. */
 import { useState } from "preact/hooks";
 import { formatShape, formatValue } from "../../../data/format";
+import { Hint } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
 import { HidePanel } from "../../../ui/PanelPlace";
 import { stepClass } from "../../../ui/colour-scale";
@@ -299,11 +300,7 @@ function ScaleEnd({ ink, name }: { ink: "value" | "gradient"; name: string }) {
           Auto
         </button>
       </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      <Hint text={error} />
     </div>
   );
 }

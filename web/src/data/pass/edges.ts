@@ -34,6 +34,13 @@ export function opsInside(hierarchy: Hierarchy, key: string): number[] {
   return ops.sort((a, b) => a - b);
 }
 
+/** The nodes of another form that stand for a node: of a rolled one there can be many. */
+export function counterparts(from: Hierarchy, to: Hierarchy, key: string): string[] {
+  const node = from.nodes.get(key);
+  const keys = node?.kind === "op" ? node.ops.map((op) => to.nodeOfOp[op]) : (node?.scopes ?? []).map((call) => to.nodeOfScope[call]);
+  return [...new Set(keys.filter((one) => one !== undefined && one !== null))];
+}
+
 /** Op nodes from which a value reaches this node, without those inside it. */
 export function ancestors(hierarchy: Hierarchy, key: string): Set<string> {
   return reachable(hierarchy, key, hierarchy.reaching, "from");

@@ -9,8 +9,8 @@ import { Segments } from "../../ui/controls";
 import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
 import type { Hole, Verdict } from "../../wire";
+import { FormulaView, parseFormula, spoken } from "./FormulaView";
 import { LessonStage } from "./LessonStage";
-import { ReferenceLines } from "./ReferenceLines";
 import { RowList } from "./RowList";
 import { StepBar } from "./StepBar";
 import { followLearnAddress } from "./address";
@@ -28,9 +28,7 @@ import {
   typeAnswer,
   workOn,
 } from "./exercises/state";
-import { ExpressionPanel } from "./expression/ExpressionPanel";
-import { FormulaView } from "./formula/FormulaView";
-import { parseFormula, spoken } from "./formula/parse";
+import { ExpressionPanel, ReferenceLines } from "./expression/ExpressionPanel";
 import { fit, zoomBy } from "./graph/view";
 import { startLessons } from "./lessons";
 import { NumberTable } from "./step/NumberTable";
@@ -40,8 +38,6 @@ import * as store from "./store";
 import { catalogue, isOneFile, pageMode, whyNotAsk } from "./store";
 import "../../ui/time-bar.css";
 import "./learn.css";
-import "./step/step.css";
-import "./exercises/exercises.css";
 
 export function LearnPage() {
   const source = page.source.value;

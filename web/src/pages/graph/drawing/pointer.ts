@@ -1,7 +1,6 @@
 /** Pan, zoom, hover and click with a mouse, a finger or two. */
 import * as store from "../../../data/store";
-import { followPointer, placeIn } from "../../../ui/pan-pointing";
-import { type Camera, centred, kept, panned, type Point, toPicture, zoomedAt } from "../../../ui/pan-zoom";
+import { type Camera, centred, followPointer, kept, panned, placeIn, type Point, toPicture, zoomedAt } from "../../../ui/pan-zoom";
 import { SIZES } from "../../../ui/graph-layout/layout-graph";
 import { fit, glideTo, jumpTo, zoomBy } from "./camera";
 import { type Direction, endOp, neighbour } from "./highlight";

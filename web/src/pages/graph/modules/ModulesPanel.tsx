@@ -1,6 +1,6 @@
 /** The left panel: search, the tree of modules or what was found, and the figures of the pass. */
 import { useMemo, useState } from "preact/hooks";
-import { formatCount, formatNumberOf, formatShape } from "../../../data/format";
+import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import { shownKeys } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
@@ -11,7 +11,6 @@ import { HidePanel } from "../../../ui/PanelPlace";
 import { VirtualList } from "../../../ui/VirtualList";
 import { actOn } from "../../../ui/keys";
 import type { PassDocument, ScopeEntry } from "../../../wire";
-import { numCalls, PassReadout } from "./PassReadout";
 import { current, goToHit, hits, query, search, step, wordsOf } from "./search";
 
 export function ModulesPanel() {
@@ -280,6 +279,39 @@ export function rowOf(rows: readonly GraphNode[], { nodes }: Hierarchy, key: str
   let wanted = key;
   while (wanted !== null && !at.has(wanted)) wanted = nodes.get(wanted)?.host ?? nodes.get(wanted)?.parent ?? null;
   return at.get(wanted ?? "") ?? -1;
+}
+
+// --- The pass in a few figures, at the foot of the panel.
+
+function PassReadout({ document }: { document: PassDocument }) {
+  return (
+    <div class="section">
+      <dl class="readout">
+        <dt>Parameters</dt>
+        <dd>{formatLarge(document.num_params)}</dd>
+        <dt>Forward</dt>
+        <dd>{document.is_shape_only ? "shapes only" : formatSeconds(document.elapsed_seconds)}</dd>
+        {document.num_backward_passes > 0 && (
+          <>
+            <dt>Backward</dt>
+            <dd>{formatSeconds(backwardSeconds(document))}</dd>
+          </>
+        )}
+        <dt>Activations</dt>
+        <dd>{formatBytes(document.num_bytes)}</dd>
+      </dl>
+    </div>
+  );
+}
+
+/** Of all ops, over all backward passes. */
+export function backwardSeconds(document: PassDocument): number {
+  return document.ops.reduce((sum, op) => sum + (op.backward_seconds ?? 0), 0);
+}
+
+/** Ops without inputs, outputs, buffers and other sources: what really ran. */
+export function numCalls(document: PassDocument): number {
+  return document.ops.filter((op) => op.kind === "op").length;
 }
 
 // --- What to call a node where its surroundings are not seen: its address, or its label.

@@ -6,8 +6,7 @@ import * as store from "../../../data/store";
 import { type Fact, Facts, Head, Links, Section } from "../../../plot/tensor/Facts";
 import type { PassDocument, ScopeEntry } from "../../../wire";
 import { placeOf } from "../modules/ModulesPanel";
-import { OpLink, ScopeLink } from "./OpLink";
-import { SourceLines } from "./SourceLines";
+import { OpLink, ScopeLink, SourceLines } from "./OpFacts";
 
 export function ModuleView({ node, hierarchy }: { node: GraphNode; hierarchy: Hierarchy }) {
   const { document } = hierarchy;

@@ -1,10 +1,9 @@
 /** Everything else that is known of an op, and links to the ops around it. */
 import { obtain } from "../../../data/collections";
-import { formatBytes, formatCount, formatLarge, formatSeconds, formatShape } from "../../../data/format";
+import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import * as store from "../../../data/store";
 import { type Fact, Facts, Links, Section } from "../../../plot/tensor/Facts";
-import type { BranchEntry, OpEntry, PassDocument } from "../../../wire";
-import { OpLink, OpLinks, ScopeLink } from "./OpLink";
+import type { BranchEntry, OpEntry, PassDocument, SourceEntry } from "../../../wire";
 
 export function OpFacts({ document, index }: { document: PassDocument; index: number }) {
   const op = document.ops[index]!;
@@ -98,6 +97,98 @@ function Branches({ all }: { all: readonly BranchEntry[] }) {
     </span>
   ));
   return <Links items={items} />;
+}
+
+// --- The names of ops and modules, which select them.
+
+function Link({ name, to }: { name: string; to: string }) {
+  return (
+    <button
+      class="link mono"
+      onClick={() => store.goTo(to)}
+      onMouseEnter={() => (store.hovered.value = to)}
+      onMouseLeave={() => (store.hovered.value = null)}
+    >
+      {name}
+    </button>
+  );
+}
+
+export function OpLink({ index, text }: { index: number; text?: string | undefined }) {
+  const op = store.document.value?.ops[index];
+  const key = store.hierarchy.value?.nodeOfOp[index];
+  return op === undefined || key === undefined ? null : <Link name={text ?? op.label} to={key} />;
+}
+
+export function OpLinks({ indices, textOf }: { indices: readonly number[]; textOf?: (index: number) => string }) {
+  return <Links items={indices.map((index) => <OpLink index={index} text={textOf?.(index)} />)} />;
+}
+
+export function ScopeLink({ index, text }: { index: number; text?: string }) {
+  const scope = store.document.value?.scopes[index];
+  const key = store.hierarchy.value?.nodeOfScope[index] ?? null;
+  if (scope === undefined) return null;
+  const place = scope.address ?? "";
+  const name = text ?? (place === "" ? scope.name : place);
+  return key === null ? <span class="mono">{name}</span> : <Link name={name} to={key} />;
+}
+
+// --- The line of source that made an op, among its neighbours, and the calls that led to it.
+
+interface Props {
+  document: PassDocument;
+  source: number;
+  stack: readonly number[];
+}
+
+export function SourceLines({ document, source, stack }: Props) {
+  const entry = document.sources[source];
+  if (entry === undefined) return null;
+  const calls = stack.map((at) => document.sources[at]).filter((call) => call !== undefined);
+  return (
+    <Section title="Source" remark={<span title={`${entry.file}:${entry.line}`}>{placeText(entry)}</span>}>
+      <Lines entry={entry} />
+      {calls.length > 1 && (
+        <details class="stack-calls">
+          <summary>{formatNumberOf(calls.length, "call")} to here, innermost first</summary>
+          <ol>
+            {calls.map((call, at) => (
+              <li key={at} class={call === entry ? "on" : ""}>
+                <span class="mono clip" title={`${call.file}:${call.line}`}>
+                  {placeText(call)}
+                </span>
+                <span class="muted clip">{call.function}</span>
+                <code class="clip" title={call.text}>
+                  {call.text.trim()}
+                </code>
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </Section>
+  );
+}
+
+function Lines({ entry }: { entry: SourceEntry }) {
+  const lines = entry.context.length > 0 ? entry.context : [entry.text];
+  const start = entry.context.length > 0 ? entry.context_start : entry.line;
+  const width = String(start + lines.length - 1).length;
+  return (
+    <div class="snippet source" role="group" aria-label={`Line ${entry.line}`} tabIndex={0}>
+      {lines.map((line, at) => (
+        <div key={at} class={start + at === entry.line ? "on" : ""} aria-current={start + at === entry.line}>
+          <span class="line-number">{String(start + at).padStart(width)}</span>
+          {line}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The last two parts of the path, and the line. */
+function placeText({ file, line }: SourceEntry): string {
+  return `${file.split(/[\\/]/).slice(-2).join("/")}:${line}`;
 }
 
 // --- Who reads an op's output, its layer in other passes, and the branches before and after it.

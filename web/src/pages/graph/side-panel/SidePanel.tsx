@@ -21,12 +21,9 @@ import { HidePanel } from "../../../ui/PanelPlace";
 import { Tabs } from "../../../ui/controls";
 import { autoScale, type Scale } from "../../../ui/colour-scale";
 import type { PassDocument, TensorView } from "../../../wire";
-import { placeOf } from "../modules/ModulesPanel";
-import { backwardSeconds, numCalls } from "../modules/PassReadout";
+import { backwardSeconds, numCalls, placeOf } from "../modules/ModulesPanel";
 import { ModuleView } from "./ModuleView";
-import { OpFacts } from "./OpFacts";
-import { OpLinks } from "./OpLink";
-import { SourceLines } from "./SourceLines";
+import { OpFacts, OpLinks, SourceLines } from "./OpFacts";
 
 /** An op of a pass. */
 export interface OpPlace {

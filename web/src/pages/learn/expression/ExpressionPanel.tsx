@@ -3,7 +3,6 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { ActButton } from "../../../ui/ActButton";
 import { Hint, Skeletons } from "../../../ui/Blank";
 import type { Lesson } from "../../../wire";
-import { ReferenceLines } from "../ReferenceLines";
 import { RowList } from "../RowList";
 import { beginEditing, chooseExample, runDraft } from "../lessons";
 import * as store from "../store";
@@ -214,5 +213,22 @@ function Functions() {
       <summary>What may be written</summary>
       <ReferenceLines lines={all} />
     </details>
+  );
+}
+
+/** Lines that say what something is: `shapes: reshape(x, sizes), …`, the word before the colon set apart. */
+export function ReferenceLines({ lines }: { lines: readonly string[] }) {
+  return (
+    <dl class="reference">
+      {lines.map((line) => {
+        const [, term, rest] = /^([^:]+):\s*([\s\S]*)$/.exec(line) ?? [undefined, "", line];
+        return (
+          <div key={line}>
+            <dt>{term}</dt>
+            <dd>{rest}</dd>
+          </div>
+        );
+      })}
+    </dl>
   );
 }

@@ -14,20 +14,7 @@ import { LessonStage } from "./LessonStage";
 import { RowList } from "./RowList";
 import { StepBar } from "./StepBar";
 import { followLearnAddress } from "./address";
-import {
-  checkAnswer,
-  checkingHole,
-  chooseExercise,
-  complaint,
-  exercise,
-  exercises,
-  nextExercise,
-  numSolved,
-  resetProgress,
-  takeHint,
-  typeAnswer,
-  workOn,
-} from "./exercises/state";
+import * as work from "./exercises/state";
 import { ExpressionPanel, ReferenceLines } from "./expression/ExpressionPanel";
 import { fit, zoomBy } from "./graph/view";
 import { startLessons } from "./lessons";
@@ -35,7 +22,6 @@ import { NumberTable } from "./step/NumberTable";
 import { StepPanel } from "./step/StepPanel";
 import { written } from "./steps";
 import * as store from "./store";
-import { catalogue, isOneFile, pageMode, whyNotAsk } from "./store";
 import "../../ui/time-bar.css";
 import "./learn.css";
 
@@ -47,13 +33,13 @@ export function LearnPage() {
   }, [source]);
   usePageKeys(actOnKey);
   const { left, right } = panelWidth.value;
-  const isExercises = pageMode.value === "exercises";
+  const isExercises = store.pageMode.value === "exercises";
   return (
     <main class={`main learn ${panels.value.width}`} style={{ "--left": `${left}px`, "--right": `${right}px` }}>
       <h1 class="sr">Learn</h1>
       <PanelPlace side="left">
         <aside class="panel" aria-label={isExercises ? "Exercises" : "Expression"}>
-          {!isOneFile.value && <Modes />}
+          {!store.isOneFile.value && <Modes />}
           {isExercises ? <ExerciseList /> : <ExpressionPanel />}
         </aside>
       </PanelPlace>
@@ -76,8 +62,8 @@ function Modes() {
           ["expressions", "Expressions", "Step through an expression"],
           ["exercises", "Exercises", "Find gradients yourself"],
         ]}
-        chosen={pageMode.value}
-        choose={(mode) => (pageMode.value = mode)}
+        chosen={store.pageMode.value}
+        choose={(mode) => (store.pageMode.value = mode)}
         isWide
       />
       <HidePanel side="left" label="Hide the left panel" />
@@ -100,7 +86,7 @@ function sentence(): string {
 
 function ReferencePanel() {
   // An answer is one expression.
-  const lines = (catalogue.value?.functions ?? []).filter((line) => !line.startsWith("statements:"));
+  const lines = (store.catalogue.value?.functions ?? []).filter((line) => !line.startsWith("statements:"));
   return (
     <aside class="panel" aria-label="What may be written">
       <div class="panel-head ruled">
@@ -157,7 +143,7 @@ function isTaken({ key, target }: KeyboardEvent): boolean {
 // --- One exercise: what is asked, what is given, and a field for each gradient.
 
 function ExerciseSheet() {
-  const now = exercise.value;
+  const now = work.exercise.value;
   if (now === null) {
     return (
       <section class="canvas" aria-label="Exercise">
@@ -188,7 +174,7 @@ function ExerciseSheet() {
         {now.holes.map((hole) => (
           <HoleField key={hole.symbol} hole={hole} />
         ))}
-        <Hint text={complaint.value} />
+        <Hint text={work.complaint.value} />
         <Next isSolved={now.is_solved} />
       </div>
     </section>
@@ -196,12 +182,12 @@ function ExerciseSheet() {
 }
 
 function Next({ isSolved }: { isSolved: boolean }) {
-  const next = nextExercise.value;
-  if (numSolved.value === exercises.value.length) return <p class="dim">All exercises are solved.</p>;
+  const next = work.nextExercise.value;
+  if (work.numSolved.value === work.exercises.value.length) return <p class="dim">All exercises are solved.</p>;
   if (next === null) return null;
   return (
     <div class="row">
-      <button class={isSolved ? "btn primary" : "btn"} onClick={() => chooseExercise(next.id)}>
+      <button class={isSolved ? "btn primary" : "btn"} onClick={() => work.chooseExercise(next.id)}>
         Next exercise
         <Icon name="right" />
       </button>
@@ -213,16 +199,16 @@ function Next({ isSolved }: { isSolved: boolean }) {
 // --- The left panel of the exercises: all of them, which are solved, and a way to begin anew.
 
 function ExerciseList() {
-  const all = exercises.value;
-  const now = all.findIndex(({ id }) => id === exercise.value?.id);
+  const all = work.exercises.value;
+  const now = all.findIndex(({ id }) => id === work.exercise.value?.id);
   return (
     <>
       <div class="panel-head ruled">
         <h2>Exercises</h2>
         <span class="grow" />
-        <ShareBar label="Exercises solved" now={numSolved.value} most={all.length} style="exercise-bar" />
+        <ShareBar label="Exercises solved" now={work.numSolved.value} most={all.length} style="exercise-bar" />
         <span class="muted fs-1" data-testid="progress">
-          {numSolved.value} of {all.length}
+          {work.numSolved.value} of {all.length}
         </span>
       </div>
       <RowList
@@ -235,9 +221,9 @@ function ExerciseList() {
           done: is_solved ? "solved" : "",
         }))}
         now={now}
-        choose={(at) => chooseExercise(all[at]!.id)}
+        choose={(at) => work.chooseExercise(all[at]!.id)}
       />
-      {numSolved.value > 0 && <Reset />}
+      {work.numSolved.value > 0 && <Reset />}
     </>
   );
 }
@@ -245,7 +231,7 @@ function ExerciseList() {
 /** Asked once more: what was solved is gone then. */
 function Reset() {
   const [isAsked, setIsAsked] = useState(false);
-  const against = whyNotAsk();
+  const against = store.whyNotAsk();
   if (!isAsked) {
     return (
       <div class="exercise-foot">
@@ -263,7 +249,7 @@ function Reset() {
         against={against}
         act={() => {
           setIsAsked(false);
-          void resetProgress();
+          void work.resetProgress();
         }}
       >
         Forget them
@@ -279,11 +265,11 @@ function Reset() {
 
 function HoleField({ hole }: { hole: Hole }) {
   const { symbol } = hole;
-  const { text, verdict, isRight } = workOn(hole);
-  const against = whyNotAsk();
+  const { text, verdict, isRight } = work.workOn(hole);
+  const against = store.whyNotAsk();
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (against === "") void checkAnswer(hole);
+    if (against === "") void work.checkAnswer(hole);
   };
   return (
     <form class="hole" aria-label={`Gradient of ${symbol}`} onSubmit={submit}>
@@ -299,7 +285,7 @@ function HoleField({ hole }: { hole: Hole }) {
           autocapitalize="off"
           spellcheck={false}
           value={text}
-          onInput={(event) => typeAnswer(hole, event.currentTarget.value)}
+          onInput={(event) => work.typeAnswer(hole, event.currentTarget.value)}
         />
         <ActButton
           against={against !== "" ? against : text.trim() === "" ? "Type an expression first." : ""}
@@ -311,7 +297,7 @@ function HoleField({ hole }: { hole: Hole }) {
         </ActButton>
       </div>
       <div class="hole-said" role="status">
-        {checkingHole.value === symbol && <span class="muted fs-2">Checking</span>}
+        {work.checkingHole.value === symbol && <span class="muted fs-2">Checking</span>}
         {(isRight || verdict !== null) && (
           <p class={isRight ? "verdict right" : "verdict wrong"}>
             <Icon name={isRight ? "check" : "close"} />
@@ -340,7 +326,7 @@ function VerdictCells({ verdict: { got, wanted, is_right } }: { verdict: Verdict
 // --- Hints, one more with each press; after the last of them the solution.
 
 function Hints({ hole }: { hole: Hole }) {
-  const { numHints: taken, isRight } = workOn(hole);
+  const { numHints: taken, isRight } = work.workOn(hole);
   const isAll = taken >= hole.hints.length;
   const isSolution = taken > hole.hints.length;
   const next = `Hint ${taken + 1} of ${hole.hints.length}`;
@@ -357,7 +343,7 @@ function Hints({ hole }: { hole: Hole }) {
         )}
       </ol>
       {!isSolution && !isRight && (
-        <button class="link" type="button" aria-label={`${isAll ? "Show the solution" : next} for the gradient of ${hole.symbol}`} onClick={() => takeHint(hole)}>
+        <button class="link" type="button" aria-label={`${isAll ? "Show the solution" : next} for the gradient of ${hole.symbol}`} onClick={() => work.takeHint(hole)}>
           {isAll ? "Show the solution" : taken === 0 ? "Hint" : next}
         </button>
       )}

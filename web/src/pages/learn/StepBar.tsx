@@ -4,7 +4,6 @@ import { StepButtons, usePlaying } from "../../ui/TimeBar";
 import { Segments } from "../../ui/controls";
 import { returnFocus } from "../../ui/focus";
 import * as store from "./store";
-import { togglePlaying } from "./store";
 
 /** Slowly enough to be read. */
 const STEP_MS = 1200;
@@ -30,7 +29,7 @@ export function StepBar() {
         chosen={store.direction.value}
         choose={store.setDirection}
       />
-      <StepButtons at={now - 1} count={count} isPlaying={isPlaying} go={(at) => go(at + 1)} play={togglePlaying} />
+      <StepButtons at={now - 1} count={count} isPlaying={isPlaying} go={(at) => go(at + 1)} play={store.togglePlaying} />
       <StepTrack onGo={go} />
       <label class="check" title="The numbers of each step are shown when you ask for them">
         <input

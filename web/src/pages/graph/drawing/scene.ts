@@ -208,24 +208,3 @@ export function initialOpen(hierarchy: Hierarchy): Set<string> {
   }
   return open;
 }
-
-// --- Boxes and batches: many shapes of one look in a single path.
-
-/** Add a box to a path; sharp corners are much faster than round ones. */
-export function addBox(path: Path2D, box: Rect, radius: number): void {
-  if (radius > 0) path.roundRect(box.x, box.y, box.width, box.height, radius);
-  else path.rect(box.x, box.y, box.width, box.height);
-}
-
-/** A path for each name, made when it is first asked for. */
-export class Paths {
-  private readonly paths = new Map<string, Path2D>();
-
-  get(name: string): Path2D {
-    return obtain(this.paths, name, () => new Path2D());
-  }
-
-  entries(): IterableIterator<[string, Path2D]> {
-    return this.paths.entries();
-  }
-}

@@ -25,13 +25,9 @@ const COLOUR_OF: Record<Mark, (palette: Palette) => string> = {
 type PlacedWires = Visible["wires"];
 
 /** The lines of one mark, by thickness, and their heads. */
-class Batch {
-  readonly lines: (Path2D | undefined)[] = Array.from({ length: NUM_WIDTHS });
-  readonly heads = new Path2D();
-
-  line(step: number): Path2D {
-    return (this.lines[step] ??= new Path2D());
-  }
+interface Batch {
+  readonly lines: Path2D[];
+  readonly heads: Path2D;
 }
 
 export function paintWires(painting: Painting, wires: PlacedWires): void {
@@ -41,8 +37,8 @@ export function paintWires(painting: Painting, wires: PlacedWires): void {
   for (const { wire, x, y } of wires) {
     const isDead = state.isBackward && !wire.isCondition && !carriesGradient(wire, state.hierarchy);
     const mark = isDead ? "off" : state.highlight.ofWire(wire);
-    const batch = obtain(wire.isCondition ? conditions : batches, mark, () => new Batch());
-    trace(batch.line(isFar ? 0 : widthStep(wire, state.hierarchy)), wire.path, x, y, isFar);
+    const batch = obtain(wire.isCondition ? conditions : batches, mark, (): Batch => ({ lines: [], heads: new Path2D() }));
+    trace((batch.lines[isFar ? 0 : widthStep(wire, state.hierarchy)] ??= new Path2D()), wire.path, x, y, isFar);
     // What was decided on the way forward has no way back.
     if (!isFar && !isDead) addHead(batch.heads, wire, x, y, state.isBackward && !wire.isCondition);
   }
@@ -60,12 +56,12 @@ function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mar
   const colour = COLOUR_OF[mark](palette);
   context.strokeStyle = colour;
   context.globalAlpha = mark === "plain" ? 0.65 : 1;
-  for (const [step, path] of batch.lines.entries()) {
-    if (path === undefined) continue;
+  // There are not lines of every thickness: forEach passes over holes.
+  batch.lines.forEach((path, step) => {
     const width = 1.1 + step * 0.45 + (mark === "selected" ? 0.6 : 0);
     context.lineWidth = Math.max(width, Math.min(2.2, 0.7 / camera.scale));
     context.stroke(path);
-  }
+  });
   context.globalAlpha = 1;
   // Heads are cut out first: where lines are translucent, the one under a head must not show through.
   context.fillStyle = palette.background;
@@ -84,7 +80,7 @@ function paintConditions({ context, state: { camera, palette } }: Painting, mark
   context.fillStyle = palette.condition;
   context.lineWidth = Math.max(mark === "selected" ? 2 : 1.4, Math.min(2.2, 0.7 / camera.scale));
   context.setLineDash(CONDITION_DASH);
-  for (const path of batch.lines) if (path !== undefined) context.stroke(path);
+  batch.lines.forEach((path) => context.stroke(path));
   context.setLineDash([]);
   context.fill(batch.heads);
   context.globalAlpha = 1;

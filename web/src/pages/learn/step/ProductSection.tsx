@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatNumberOf, formatShape } from "../../../data/format";
 import type { BackwardStep, Cells } from "../../../wire";
-import { elementFor, type Part, type Working, workingOf } from "../arithmetic";
+import { elementFor, type Part, workingOf } from "../arithmetic";
 import { elementName, factorText, inkOf, numbersOf, resultText } from "../cells";
 import { judged, type Judgement } from "../steps";
 import * as store from "../store";
@@ -47,19 +47,8 @@ export function ProductSection({ step }: { step: BackwardStep }) {
       onHover={point(part)}
     />
   );
-  const factors = ({ form, left, right, left_label, right_label, upstream }: BackwardStep) => {
-    if (form === "seed") return null;
-    if (left !== null && right !== null) {
-      return (
-        <>
-          {factor("left", left, left_label)}
-          <Row sign={form === "matrix" ? "·" : "×"}>{factor("right", right, right_label)}</Row>
-        </>
-      );
-    }
-    const label = left_label || right_label;
-    return <Row sign="">{left !== null ? factor("left", left, label) : right !== null ? factor("right", right, label) : factor("upstream", upstream, "upstream")}</Row>;
-  };
+  const { terms, total } = working;
+  const isPlain = step.form === "seed" || terms === null || (terms.length === 1 && terms[0]!.length === 1 && terms[0]![0] === total);
   const isSummed = step.sums.length > 0;
   const result = (
     <NumberTable
@@ -77,7 +66,14 @@ export function ProductSection({ step }: { step: BackwardStep }) {
     <div class="section">
       <h3>{headOf(step)}</h3>
       <div class={isBeside(step) ? "product" : "product stacked"}>
-        {factors(step)}
+        {step.left !== null && step.right !== null ? (
+          <>
+            {factor("left", step.left, step.left_label)}
+            <Row sign={step.form === "matrix" ? "·" : "×"}>{factor("right", step.right, step.right_label)}</Row>
+          </>
+        ) : (
+          step.form !== "seed" && <Row sign="">{factor("upstream", step.upstream, "upstream")}</Row>
+        )}
         {isSummed && (
           <Row sign="=">
             <NumberTable cells={step.raw} ink="gradient" label="before the sum" marked={working.raw} isSecret={isSecret} onHover={point("raw")} />
@@ -86,8 +82,16 @@ export function ProductSection({ step }: { step: BackwardStep }) {
         {step.form === "seed" ? result : <Row sign={isSummed ? "Σ" : "="}>{result}</Row>}
       </div>
       <SumNotes step={step} />
-      {isSecret ? <GuessBox key={store.step.value} step={step} /> : <ContributionLine working={working} step={step} nth={nth} />}
-      {!isSecret && <FanNote step={step} nth={nth} />}
+      {isSecret ? (
+        <GuessBox key={store.step.value} step={step} />
+      ) : (
+        <>
+          <ElementLine name={elementName(to.name, step.contribution, nth)} total={total}>
+            {isPlain ? null : <Terms terms={terms} />}
+          </ElementLine>
+          <FanNote step={step} nth={nth} />
+        </>
+      )}
     </div>
   );
 }
@@ -131,25 +135,6 @@ function SumNotes({ step: { sums, raw, contribution } }: { step: BackwardStep })
         ))}
       </ul>
     </div>
-  );
-}
-
-// --- How the element of a contribution that is looked at came about.
-
-interface Props {
-  working: Working;
-  step: BackwardStep;
-  nth: number;
-}
-
-function ContributionLine({ working, step, nth }: Props) {
-  const name = store.lesson.value!.nodes[step.to]!.name;
-  const { terms, total } = working;
-  const isPlain = step.form === "seed" || terms === null || (terms.length === 1 && terms[0]!.length === 1 && terms[0]![0] === total);
-  return (
-    <ElementLine name={elementName(name, step.contribution, nth)} total={total}>
-      {isPlain ? null : <Terms terms={terms} />}
-    </ElementLine>
   );
 }
 

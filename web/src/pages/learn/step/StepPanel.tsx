@@ -14,7 +14,6 @@ import { FormulaView } from "../FormulaView";
 import { tryChecksAgain } from "../lessons";
 import { written } from "../steps";
 import * as store from "../store";
-import { fixedLimits, isScaleShared, limits } from "../store";
 import { ElementLine, NumberTable, Terms } from "./NumberTable";
 import { ProductSection } from "./ProductSection";
 
@@ -373,12 +372,12 @@ function ColourSection() {
             ["shared", "All alike", "One scale for all values, one for all gradients"],
             ["own", "Each tensor", "Each tensor up to its own largest"],
           ]}
-          chosen={isScaleShared.value ? "shared" : "own"}
-          choose={(word) => (isScaleShared.value = word === "shared")}
+          chosen={store.isScaleShared.value ? "shared" : "own"}
+          choose={(word) => (store.isScaleShared.value = word === "shared")}
         />
       </div>
       <Ramp map="div" />
-      {isScaleShared.value ? (
+      {store.isScaleShared.value ? (
         <>
           <ScaleEnd ink="value" name="values" />
           <ScaleEnd ink="gradient" name="gradients" />
@@ -398,11 +397,11 @@ function ColourSection() {
 
 function ScaleEnd({ ink, name }: { ink: "value" | "gradient"; name: string }) {
   const [error, setError] = useState("");
-  const [limit, fixed] = [limits.value[ink], fixedLimits.value[ink]];
+  const [limit, fixed] = [store.limits.value[ink], store.fixedLimits.value[ink]];
   const set = (typed: number | null): void => {
     const isUsable = typed === null || (Number.isFinite(typed) && typed > 0);
     setError(isUsable ? "" : "A limit is a number over 0, or nothing for automatic.");
-    if (isUsable) fixedLimits.value = { ...fixedLimits.peek(), [ink]: typed };
+    if (isUsable) store.fixedLimits.value = { ...store.fixedLimits.peek(), [ink]: typed };
   };
   return (
     <div class="scale-end" role="group" aria-label={`Scale of ${name}`}>

@@ -19,68 +19,87 @@ export function FormulaView({ latex, isInline = false }: Props) {
   );
 }
 
-// --- A part of a formula as MathML.
+// --- A part of a formula as MathML, and as one would read it aloud.
 
 function MathNode({ of }: { of: Formula }): JSX.Element {
-  const draw = DRAWN[of.kind] as (of: Formula) => JSX.Element;
-  return draw(of);
+  return (PARTS[of.kind] as Part<Formula>).drawn(of);
 }
 
-/** One entry for each kind of part. */
-const DRAWN: { readonly [One in Kind]: (of: Of<One>) => JSX.Element } = {
-  row: ({ items }) => (
-    <mrow>
-      {items.map((item, at) => (
-        <MathNode key={at} of={item} />
-      ))}
-    </mrow>
-  ),
-  letter: ({ text }) => <mi>{text}</mi>,
-  number: ({ text }) => <mn>{text}</mn>,
-  function: ({ text }) => <mi mathvariant="normal">{text}</mi>,
-  bold: ({ text }) => (
-    <mi mathvariant="normal" class="bold">
-      {text}
-    </mi>
-  ),
-  name: ({ text }) => <Name text={text} />,
-  gradient: ({ text }) => (
-    <mfrac>
+export function spoken(of: Formula): string {
+  return (PARTS[of.kind] as Part<Formula>).said(of);
+}
+
+interface Part<One> {
+  readonly drawn: (of: One) => JSX.Element;
+  readonly said: (of: One) => string;
+}
+
+const PARTS: { readonly [One in Kind]: Part<Of<One>> } = {
+  row: {
+    drawn: ({ items }) => <mrow>{items.map((item, at) => <MathNode key={at} of={item} />)}</mrow>,
+    said: ({ items }) => rowSpoken(items),
+  },
+  letter: { drawn: ({ text }) => <mi>{text}</mi>, said: ({ text }) => text },
+  number: { drawn: ({ text }) => <mn>{text}</mn>, said: ({ text }) => text },
+  function: { drawn: ({ text }) => <mi mathvariant="normal">{text}</mi>, said: ({ text }) => FUNCTIONS[text] ?? `${text} of` },
+  bold: {
+    drawn: ({ text }) => (
+      <mi mathvariant="normal" class="bold">
+        {text}
+      </mi>
+    ),
+    said: ({ text }) => (text === "1" ? "ones" : text),
+  },
+  name: { drawn: ({ text }) => <Name text={text} />, said: ({ text }) => text },
+  gradient: {
+    drawn: ({ text }) => (
+      <mfrac>
+        <mrow>
+          <mi>∂</mi>
+          <mi>L</mi>
+        </mrow>
+        <mrow>
+          <mi>∂</mi>
+          <Name text={text} />
+        </mrow>
+      </mfrac>
+    ),
+    said: ({ text }) => `dL by d${text}`,
+  },
+  sign: { drawn: ({ text }) => <mo>{text}</mo>, said: (of) => of.spoken },
+  big: { drawn: ({ text }) => <mo>{text}</mo>, said: (of) => of.spoken },
+  space: { drawn: () => <mspace width="0.17em" />, said: () => "" },
+  bar: { drawn: ({ inner }) => over(inner, <mo stretchy={false}>‾</mo>), said: ({ inner }) => `${spoken(inner)} bar` },
+  mean: { drawn: ({ inner }) => over(inner, <mo>‾</mo>), said: ({ inner }) => `the mean of ${spoken(inner)}` },
+  tilde: { drawn: ({ inner }) => over(inner, <mo stretchy={false}>~</mo>), said: ({ inner }) => `${spoken(inner)} tilde` },
+  root: {
+    drawn: ({ inner }) => (
+      <msqrt>
+        <MathNode of={inner} />
+      </msqrt>
+    ),
+    said: ({ inner }) => `the root of ${spoken(inner)}`,
+  },
+  fraction: {
+    drawn: ({ above, below }) => (
+      <mfrac>
+        <MathNode of={above} />
+        <MathNode of={below} />
+      </mfrac>
+    ),
+    said: ({ above, below }) => `${spoken(above)} over ${spoken(below)}`,
+  },
+  script: { drawn: (of) => <Script of={of} />, said: (of) => scriptSpoken(of) },
+  fence: {
+    drawn: ({ open, close, inner }) => (
       <mrow>
-        <mi>∂</mi>
-        <mi>L</mi>
+        <mo>{open}</mo>
+        <MathNode of={inner} />
+        <mo>{close}</mo>
       </mrow>
-      <mrow>
-        <mi>∂</mi>
-        <Name text={text} />
-      </mrow>
-    </mfrac>
-  ),
-  sign: ({ text }) => <mo>{text}</mo>,
-  big: ({ text }) => <mo>{text}</mo>,
-  space: () => <mspace width="0.17em" />,
-  bar: ({ inner }) => over(inner, <mo stretchy={false}>‾</mo>),
-  mean: ({ inner }) => over(inner, <mo>‾</mo>),
-  tilde: ({ inner }) => over(inner, <mo stretchy={false}>~</mo>),
-  root: ({ inner }) => (
-    <msqrt>
-      <MathNode of={inner} />
-    </msqrt>
-  ),
-  fraction: ({ above, below }) => (
-    <mfrac>
-      <MathNode of={above} />
-      <MathNode of={below} />
-    </mfrac>
-  ),
-  script: (of) => <Script of={of} />,
-  fence: ({ open, close, inner }) => (
-    <mrow>
-      <mo>{open}</mo>
-      <MathNode of={inner} />
-      <mo>{close}</mo>
-    </mrow>
-  ),
+    ),
+    said: ({ open, inner }) => (open === "[" ? `1 where ${spoken(inner)}` : `open ${spoken(inner)} close`),
+  },
 };
 
 function over(inner: Formula, sign: JSX.Element): JSX.Element {
@@ -112,6 +131,54 @@ function Name({ text }: { text: string }) {
   );
 }
 
+const FUNCTIONS: Readonly<Record<string, string>> = {
+  ln: "the logarithm of",
+  log: "the logarithm of",
+  sin: "the sine of",
+  cos: "the cosine of",
+  exp: "e to the power of",
+  sign: "the sign of",
+};
+
+/** All but these can be multiplied with what follows. */
+const NO_OPERANDS: ReadonlySet<Kind> = new Set(["row", "space", "sign", "big", "function"]);
+
+function rowSpoken(items: readonly Formula[]): string {
+  const said: string[] = [];
+  let before: Formula | null = null;
+  for (const item of items) {
+    if (item.kind === "space") continue;
+    // Two of them side by side are a product; a sum stands before what is summed.
+    if (before !== null && isOperand(before) && isFactor(item)) said.push("times");
+    said.push(before?.kind === "function" && item.kind === "fence" ? spoken(item.inner) : spoken(item));
+    before = item;
+  }
+  return said.filter((word) => word !== "").join(" ");
+}
+
+function isOperand(formula: Formula): boolean {
+  if (formula.kind === "script" && (formula.base.kind === "big" || formula.base.kind === "sign")) return false;
+  return !NO_OPERANDS.has(formula.kind);
+}
+
+function isFactor(formula: Formula): boolean {
+  const base = formula.kind === "script" ? formula.base : formula;
+  return !NO_OPERANDS.has(base.kind) || base.kind === "function" || base.kind === "big";
+}
+
+function scriptSpoken({ base, sub, sup }: Of<"script">): string {
+  const parts = [spoken(base)];
+  if (sub !== null) parts.push(base.kind === "big" ? `over ${spoken(sub)} of` : `sub ${spoken(sub)}`);
+  if (sup !== null) parts.push(powerSpoken(sup));
+  return parts.join(" ");
+}
+
+function powerSpoken(sup: Formula): string {
+  if (sup.kind === "sign" && sup.spoken === "transposed") return "transposed";
+  if (sup.kind === "number" && sup.text === "2") return "squared";
+  return `to the power of ${spoken(sup)}`;
+}
+
 // --- A formula as a tree.
 
 type Formula =
@@ -123,6 +190,9 @@ type Formula =
   | { readonly kind: "fraction"; readonly above: Formula; readonly below: Formula }
   | { readonly kind: "script"; readonly base: Formula; readonly sub: Formula | null; readonly sup: Formula | null }
   | { readonly kind: "fence"; readonly open: string; readonly close: string; readonly inner: Formula };
+
+type Kind = Formula["kind"];
+type Of<One extends Kind> = Formula & { kind: One };
 
 type Sign = readonly [text: string, spoken: string];
 
@@ -317,83 +387,4 @@ function plain(token: string): Formula {
 
 function bare(token: string): string {
   return token.replace(/^\\/, "");
-}
-
-// --- A formula as one would read it aloud.
-
-const FUNCTIONS: Readonly<Record<string, string>> = {
-  ln: "the logarithm of",
-  log: "the logarithm of",
-  sin: "the sine of",
-  cos: "the cosine of",
-  exp: "e to the power of",
-  sign: "the sign of",
-};
-
-/** All but these can be multiplied with what follows. */
-const NO_OPERANDS: ReadonlySet<Kind> = new Set(["row", "space", "sign", "big", "function"]);
-
-type Kind = Formula["kind"];
-type Of<One extends Kind> = Formula & { kind: One };
-
-export function spoken(formula: Formula): string {
-  const say = SAID[formula.kind] as (of: Formula) => string;
-  return say(formula);
-}
-
-/** One entry for each kind of part. */
-const SAID: { readonly [One in Kind]: (of: Of<One>) => string } = {
-  row: ({ items }) => rowSpoken(items),
-  letter: ({ text }) => text,
-  number: ({ text }) => text,
-  name: ({ text }) => text,
-  bold: ({ text }) => (text === "1" ? "ones" : text),
-  function: ({ text }) => FUNCTIONS[text] ?? `${text} of`,
-  gradient: ({ text }) => `dL by d${text}`,
-  sign: (of) => of.spoken,
-  big: (of) => of.spoken,
-  space: () => "",
-  bar: ({ inner }) => `${spoken(inner)} bar`,
-  mean: ({ inner }) => `the mean of ${spoken(inner)}`,
-  tilde: ({ inner }) => `${spoken(inner)} tilde`,
-  root: ({ inner }) => `the root of ${spoken(inner)}`,
-  fraction: ({ above, below }) => `${spoken(above)} over ${spoken(below)}`,
-  script: (of) => scriptSpoken(of),
-  fence: ({ open, inner }) => (open === "[" ? `1 where ${spoken(inner)}` : `open ${spoken(inner)} close`),
-};
-
-function rowSpoken(items: readonly Formula[]): string {
-  const said: string[] = [];
-  let before: Formula | null = null;
-  for (const item of items) {
-    if (item.kind === "space") continue;
-    // Two of them side by side are a product; a sum stands before what is summed.
-    if (before !== null && isOperand(before) && isFactor(item)) said.push("times");
-    said.push(before?.kind === "function" && item.kind === "fence" ? spoken(item.inner) : spoken(item));
-    before = item;
-  }
-  return said.filter((word) => word !== "").join(" ");
-}
-
-function isOperand(formula: Formula): boolean {
-  if (formula.kind === "script" && (formula.base.kind === "big" || formula.base.kind === "sign")) return false;
-  return !NO_OPERANDS.has(formula.kind);
-}
-
-function isFactor(formula: Formula): boolean {
-  const base = formula.kind === "script" ? formula.base : formula;
-  return !NO_OPERANDS.has(base.kind) || base.kind === "function" || base.kind === "big";
-}
-
-function scriptSpoken({ base, sub, sup }: Of<"script">): string {
-  const parts = [spoken(base)];
-  if (sub !== null) parts.push(base.kind === "big" ? `over ${spoken(sub)} of` : `sub ${spoken(sub)}`);
-  if (sup !== null) parts.push(powerSpoken(sup));
-  return parts.join(" ");
-}
-
-function powerSpoken(sup: Formula): string {
-  if (sup.kind === "sign" && sup.spoken === "transposed") return "transposed";
-  if (sup.kind === "number" && sup.text === "2") return "squared";
-  return `to the power of ${spoken(sup)}`;
 }

@@ -103,5 +103,4 @@ export interface Hierarchy {
   /** Indices of the edges with tensors that leave and that reach an op node. */
   readonly leaving: ReadonlyMap<string, readonly number[]>;
   readonly reaching: ReadonlyMap<string, readonly number[]>;
-  readonly numOps: number;
 }

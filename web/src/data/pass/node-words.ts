@@ -8,13 +8,10 @@ export function shapeRange(first: string, last: string): string {
   return start === last ? first : `${start} … ${last}`;
 }
 
-/** The full name of each call: its address or function, with its pass where it ran more than once. */
-export function callNames(document: PassDocument, withPasses: boolean): string[] {
-  return document.scopes.map((scope) => {
-    const name = scope.address === null || scope.address === "" ? scope.name : scope.address;
-    const hasPass = withPasses && scope.address !== null && scope.num_passes > 1;
-    return hasPass ? `${name}:${scope.pass_num}` : name;
-  });
+/** The full name of a call: its address or function, with its pass where it ran more than once. */
+export function callName({ address, name, num_passes, pass_num }: ScopeEntry, withPass: boolean): string {
+  const hasPass = withPass && address !== null && num_passes > 1;
+  return `${address === null || address === "" ? name : address}${hasPass ? `:${pass_num}` : ""}`;
 }
 
 export function opTitle(op: OpEntry): string {
@@ -29,8 +26,8 @@ export function opLabel(op: OpEntry, numPasses: number): string {
 }
 
 /** `× 6` of something that ran more than once. */
-export function timesText(count: number): string {
-  return count > 1 ? `× ${count}` : "";
+export function timesText({ length }: readonly number[]): string {
+  return length > 1 ? `× ${length}` : "";
 }
 
 /** What was done to the tensor of an op, in any of its passes. */

@@ -4,7 +4,7 @@ import { groupBy, obtain } from "../collections";
 import { formatShape } from "../format";
 import { linkNodes } from "./edges";
 import { type Chip, type Form, GraphNode, type Hierarchy } from "./model";
-import { callNames, groupSubtitle, marksOf, opLabel, opSubtitle, opTitle, timesText } from "./node-words";
+import { callName, groupSubtitle, marksOf, opLabel, opSubtitle, opTitle, timesText } from "./node-words";
 
 /** Build the tree of a pass: every op by itself, or one node for all passes of a layer. */
 export function buildHierarchy(document: PassDocument, form: Form): Hierarchy {
@@ -21,7 +21,6 @@ class TreeBuilder {
   private readonly members: number[][];
   private readonly opsOfNode = new Map<number, number[]>();
   private readonly callsOfScope: ReadonlyMap<number, number[]>;
-  private readonly names: readonly string[];
 
   constructor(
     private readonly document: PassDocument,
@@ -30,7 +29,6 @@ class TreeBuilder {
     this.roles = opRoles(document.ops);
     this.scopeOf = mergedScopes(document, form);
     this.callsOfScope = groupBy(this.scopeOf.keys(), (scope) => this.scopeOf[scope]!);
-    this.names = callNames(document, form === "unrolled");
     this.nodeOfOp = new Array<string>(document.ops.length).fill("");
     this.nodeOfScope = new Array<string | null>(document.scopes.length).fill(null);
     this.members = document.scopes.map(() => []);
@@ -47,7 +45,6 @@ class TreeBuilder {
     this.markFailure();
     sumFigures(this.document, this.nodes, root);
     for (const [scope, rep] of this.scopeOf.entries()) this.nodeOfScope[scope] = this.nodeOfScope[rep] ?? null;
-    const links = linkNodes(this.document, this.nodes, this.nodeOfOp);
     return {
       form: this.form,
       document: this.document,
@@ -55,8 +52,7 @@ class TreeBuilder {
       nodes: this.nodes,
       nodeOfOp: this.nodeOfOp,
       nodeOfScope: this.nodeOfScope,
-      ...links,
-      numOps: this.document.ops.length,
+      ...linkNodes(this.document, this.nodes, this.nodeOfOp),
     };
   }
 
@@ -71,26 +67,20 @@ class TreeBuilder {
       obtain(this.opsOfNode, first, () => []).push(index);
       this.nodeOfOp[index] = `o${first}`;
       if (first !== index) continue;
-      let scope = this.mergedScope(op.scope);
+      let scope = this.scopeOf[op.scope] ?? 0;
       this.members[scope]!.push(index);
       while (placed[scope] === 0) {
         placed[scope] = 1;
-        const parent = this.mergedScope(this.document.scopes[scope]!.parent);
+        const parent = this.scopeOf[this.document.scopes[scope]!.parent] ?? 0;
         this.members[parent]!.push(-1 - scope);
         scope = parent;
       }
     }
   }
 
-  private mergedScope(scope: number): number {
-    return scope < 0 ? 0 : (this.scopeOf[scope] ?? 0);
-  }
-
   private addRoot(): string {
     const scope = this.document.scopes[0];
     const node = this.group(0, this.document.model_name, scope?.name ?? this.document.model_name, null);
-    this.nodes.set(node.key, node);
-    this.nodeOfScope[0] = node.key;
     node.children = this.childrenOf(0, node.key, "");
     return node.key;
   }
@@ -118,22 +108,20 @@ class TreeBuilder {
     }
     const entry = this.document.scopes[scope]!;
     const node = this.group(scope, this.relativeName(scope, around), entry.name, parent);
-    this.nodes.set(node.key, node);
-    this.nodeOfScope[scope] = node.key;
     node.children = this.childrenOf(scope, node.key, around);
     return node.key;
   }
 
   /** The address without that of the module around it. */
   private relativeName(scope: number, around: string): string {
-    const name = this.names[scope]!;
+    const name = callName(this.document.scopes[scope]!, this.form === "unrolled");
     return around !== "" && name.startsWith(`${around}.`) ? name.slice(around.length + 1) : name;
   }
 
   private group(scope: number, title: string, className: string, parent: string | null): GraphNode {
     const calls = this.callsOfScope.get(scope) ?? [];
     const [first] = this.members[scope]!;
-    return new GraphNode({
+    const node = new GraphNode({
       key: `s${scope}`,
       kind: "group",
       parent,
@@ -143,11 +131,14 @@ class TreeBuilder {
       label: title,
       className,
       subtitle: groupSubtitle(this.document.scopes[scope], className),
-      times: timesText(calls.length),
+      times: timesText(calls),
       opKind: "group",
       type: className,
       order: first === undefined ? 0 : this.firstOp(first),
     });
+    this.nodes.set(node.key, node);
+    this.nodeOfScope[scope] = node.key;
+    return node;
   }
 
   private firstOp(member: number): number {
@@ -163,26 +154,28 @@ class TreeBuilder {
     const isModule = (scope: number): boolean => this.document.scopes[scope]!.address !== null;
     const inner = folded.findLast(isModule) ?? folded.at(-1);
     const className = inner !== undefined && isModule(inner) ? this.document.scopes[inner]!.name : "";
+    const key = `o${index}`;
+    const name = inner === undefined ? null : this.relativeName(inner, around);
     const node = new GraphNode({
-      key: `o${index}`,
+      key,
       kind: "op",
       parent,
       ops,
       scopes: folded.flatMap((scope) => this.callsOfScope.get(scope) ?? []),
       scope: op.scope,
-      title: inner === undefined ? opTitle(op) : this.relativeName(inner, around),
-      label: inner === undefined ? opLabel(op, ops.length) : this.relativeName(inner, around),
+      title: name ?? opTitle(op),
+      label: name ?? opLabel(op, ops.length),
       className,
       subtitle: opSubtitle(op, className, this.document),
-      times: timesText(ops.length),
+      times: timesText(ops),
       marks: marksOf(ops.map((one) => this.document.ops[one]!)),
       opKind: op.kind,
       type: op.type,
       order: index,
       chips: paramChips(op, this.document),
     });
-    this.nodes.set(node.key, node);
-    return node.key;
+    this.nodes.set(key, node);
+    return key;
   }
 
   /** Buffers and tensors from outside stand beside each op that reads them. */

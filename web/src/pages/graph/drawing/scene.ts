@@ -199,7 +199,7 @@ export function deepest(hierarchy: Hierarchy): number {
 
 /** Open as deep as the picture stays one that can be read at a glance. */
 export function initialOpen(hierarchy: Hierarchy): Set<string> {
-  const most = hierarchy.numOps > MANY_OPS ? 48 : 60;
+  const most = hierarchy.document.ops.length > MANY_OPS ? 48 : 60;
   let open = groupsToDepth(hierarchy, 1);
   for (let depth = 2; depth <= deepest(hierarchy); depth += 1) {
     const next = modulesToDepth(hierarchy, depth);

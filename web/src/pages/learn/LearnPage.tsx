@@ -267,6 +267,7 @@ function HoleField({ hole }: { hole: Hole }) {
   const { symbol } = hole;
   const { text, verdict, isRight } = work.workOn(hole);
   const against = store.whyNotAsk();
+  const missing = text.trim() === "" ? "Type an expression first." : "";
   const submit = (event: Event): void => {
     event.preventDefault();
     if (against === "") void work.checkAnswer(hole);
@@ -288,7 +289,7 @@ function HoleField({ hole }: { hole: Hole }) {
           onInput={(event) => work.typeAnswer(hole, event.currentTarget.value)}
         />
         <ActButton
-          against={against !== "" ? against : text.trim() === "" ? "Type an expression first." : ""}
+          against={against || missing}
           hint="Is it right? (Enter)"
           label={`Check the gradient of ${symbol}`}
           act={submit}

@@ -30,16 +30,24 @@ export function LessonPicker() {
 }
 
 function Said() {
-  const isExercises = pageMode.value === "exercises";
-  const [all, id] = isExercises ? [exercises.value, exercise.value?.id] : [catalogue.value?.examples ?? [], exampleId.value];
-  const at = (all as readonly { id: string }[]).findIndex((one) => one.id === id) + 1;
-  const shown = lesson.value;
-  const name = isExercises ? (exercise.value?.title ?? "Exercises") : shown === null ? "Choose an example" : shown.title || "Your expression";
-  const isNumbered = at > 0 && (isExercises || (shown !== null && !isOwn.value));
+  const [name, detail] = pageMode.value === "exercises" ? exerciseSaid() : lessonSaid();
   return (
     <>
       <span class="clip">{name}</span>
-      {isNumbered && <span class="muted">{isExercises ? `exercise ${at}` : `lesson ${at}`}</span>}
+      {detail !== "" && <span class="muted">{detail}</span>}
     </>
   );
+}
+
+type Said = readonly [name: string, detail: string];
+
+function exerciseSaid(): Said {
+  const now = exercise.value;
+  return now === null ? ["Exercises", ""] : [now.title, `exercise ${exercises.value.indexOf(now) + 1}`];
+}
+
+function lessonSaid(): Said {
+  if (lesson.value === null) return ["Choose an example", ""];
+  const at = catalogue.value?.examples.findIndex(({ id }) => id === exampleId.value) ?? -1;
+  return [lesson.value.title || "Your expression", at < 0 || isOwn.value ? "" : `lesson ${at + 1}`];
 }

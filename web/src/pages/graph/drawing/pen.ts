@@ -29,7 +29,7 @@ export type Palette = ReturnType<typeof readPalette>;
 
 /** The colours of the page, so that the canvas follows the theme. */
 export const palette = computed(() => {
-  themeTick.value;
+  void themeTick.value;
   return readPalette();
 });
 

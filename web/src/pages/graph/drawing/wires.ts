@@ -30,6 +30,10 @@ interface Batch {
   readonly heads: Path2D;
 }
 
+function lineOf({ lines }: Batch, step: number): Path2D {
+  return (lines[step] ??= new Path2D());
+}
+
 export function paintWires(painting: Painting, wires: PlacedWires): void {
   const { state } = painting;
   const [batches, conditions] = [new Map<Mark, Batch>(), new Map<Mark, Batch>()];
@@ -38,7 +42,7 @@ export function paintWires(painting: Painting, wires: PlacedWires): void {
     const isDead = state.isBackward && !wire.isCondition && !carriesGradient(wire, state.hierarchy);
     const mark = isDead ? "off" : state.highlight.ofWire(wire);
     const batch = obtain(wire.isCondition ? conditions : batches, mark, (): Batch => ({ lines: [], heads: new Path2D() }));
-    trace((batch.lines[isFar ? 0 : widthStep(wire, state.hierarchy)] ??= new Path2D()), wire.path, x, y, isFar);
+    trace(lineOf(batch, isFar ? 0 : widthStep(wire, state.hierarchy)), wire.path, x, y, isFar);
     // What was decided on the way forward has no way back.
     if (!isFar && !isDead) addHead(batch.heads, wire, x, y, state.isBackward && !wire.isCondition);
   }

@@ -34,7 +34,7 @@ export function LessonGraph() {
   const roving = focused !== null && focused < all.nodes.length ? focused : (store.currentTarget.value ?? 0);
   const onKeyDown = (event: KeyboardEvent): void => {
     const card = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-node]") : null;
-    if (card === null || !/^Arrow/.test(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (card === null || !event.key.startsWith("Arrow") || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const to = walked(all.nodes, drawn, Number(card.dataset.node), event.key);
     if (to === null) return;

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatNumberOf, formatShape } from "../../../data/format";
 import type { BackwardStep, Cells } from "../../../wire";
-import { elementFor, type Part, workingOf } from "../arithmetic";
+import { elementFor, type Part, type Working, workingOf } from "../arithmetic";
 import { elementName, factorText, inkOf, numbersOf, resultText } from "../cells";
 import { judged, type Judgement } from "../steps";
 import * as store from "../store";
@@ -47,8 +47,16 @@ export function ProductSection({ step }: { step: BackwardStep }) {
       onHover={point(part)}
     />
   );
-  const { terms, total } = working;
-  const isPlain = step.form === "seed" || terms === null || (terms.length === 1 && terms[0]!.length === 1 && terms[0]![0] === total);
+  const terms = step.form === "seed" ? null : termsToTell(working);
+  const factors = ({ form, left, right, left_label, right_label, upstream }: BackwardStep) => {
+    if (left === null || right === null) return form !== "seed" && <Row sign="">{factor("upstream", upstream, "upstream")}</Row>;
+    return (
+      <>
+        {factor("left", left, left_label)}
+        <Row sign={form === "matrix" ? "·" : "×"}>{factor("right", right, right_label)}</Row>
+      </>
+    );
+  };
   const isSummed = step.sums.length > 0;
   const result = (
     <NumberTable
@@ -66,14 +74,7 @@ export function ProductSection({ step }: { step: BackwardStep }) {
     <div class="section">
       <h3>{headOf(step)}</h3>
       <div class={isBeside(step) ? "product" : "product stacked"}>
-        {step.left !== null && step.right !== null ? (
-          <>
-            {factor("left", step.left, step.left_label)}
-            <Row sign={step.form === "matrix" ? "·" : "×"}>{factor("right", step.right, step.right_label)}</Row>
-          </>
-        ) : (
-          step.form !== "seed" && <Row sign="">{factor("upstream", step.upstream, "upstream")}</Row>
-        )}
+        {factors(step)}
         {isSummed && (
           <Row sign="=">
             <NumberTable cells={step.raw} ink="gradient" label="before the sum" marked={working.raw} isSecret={isSecret} onHover={point("raw")} />
@@ -86,14 +87,19 @@ export function ProductSection({ step }: { step: BackwardStep }) {
         <GuessBox key={store.step.value} step={step} />
       ) : (
         <>
-          <ElementLine name={elementName(to.name, step.contribution, nth)} total={total}>
-            {isPlain ? null : <Terms terms={terms} />}
+          <ElementLine name={elementName(to.name, step.contribution, nth)} total={working.total}>
+            {terms === null ? null : <Terms terms={terms} />}
           </ElementLine>
           <FanNote step={step} nth={nth} />
         </>
       )}
     </div>
   );
+}
+
+/** Not where all that would be written is the number itself. */
+function termsToTell({ terms, total }: Working): Working["terms"] {
+  return terms?.length === 1 && terms[0]!.length === 1 && terms[0]![0] === total ? null : terms;
 }
 
 function headOf({ form, rule }: BackwardStep): string {

@@ -204,16 +204,9 @@ function CheckSection({ step }: { step: BackwardStep }) {
             <td class="num muted">–</td>
             <td />
           </tr>
-          <CheckRow name="torch" check={check} theirs={check?.torch} largest={check?.torch_error} tolerance={check?.tolerance} ours={ours} nth={nth} />
-          <CheckRow
-            name="finite difference"
-            check={check}
-            theirs={check?.difference}
-            largest={check?.difference_error}
-            tolerance={check?.difference_tolerance}
-            ours={ours}
-            nth={nth}
-          />
+          {(["torch", "finite difference"] as const).map((name) =>
+            check === null ? <WaitingRow key={name} name={name} /> : <CheckRow key={name} name={name} check={check} ours={ours} nth={nth} />,
+          )}
         </tbody>
       </table>
       {rest > 0 && <p class="muted fs-1">Of the whole gradient, with all {step.num_all} contributions.</p>}
@@ -223,28 +216,29 @@ function CheckSection({ step }: { step: BackwardStep }) {
   );
 }
 
+function WaitingRow({ name }: { name: string }) {
+  return (
+    <tr>
+      <td>{name}</td>
+      <td class="num muted" colSpan={4}>
+        {store.checking.value.state === "waiting" ? "on its way" : "–"}
+      </td>
+    </tr>
+  );
+}
+
 interface CheckProps {
-  name: string;
-  /** Where there is none yet, nothing else is known. */
-  check: LearnCheck | null;
-  theirs: Cells | null | undefined;
-  largest: number | null | undefined;
-  tolerance: number | undefined;
+  name: "torch" | "finite difference";
+  check: LearnCheck;
   ours: Cells;
   nth: number;
 }
 
-function CheckRow({ name, check, theirs = null, largest = null, tolerance = 0, ours, nth }: CheckProps) {
-  if (check === null) {
-    return (
-      <tr>
-        <td>{name}</td>
-        <td class="num muted" colSpan={4}>
-          {store.checking.value.state === "waiting" ? "on its way" : "–"}
-        </td>
-      </tr>
-    );
-  }
+function CheckRow({ name, check, ours, nth }: CheckProps) {
+  const [theirs, largest, tolerance] =
+    name === "torch"
+      ? [check.torch, check.torch_error, check.tolerance]
+      : [check.difference, check.difference_error, check.difference_tolerance];
   const error = theirs === null ? NaN : Math.abs((numbersOf(theirs)[nth] ?? NaN) - (numbersOf(ours)[nth] ?? NaN));
   const isNear = largest !== null && largest <= tolerance;
   return (

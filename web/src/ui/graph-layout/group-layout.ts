@@ -156,11 +156,7 @@ class Draft {
   /** Whether a shape is worth writing: it is new, or what it comes from is not seen. */
   private isTelling(from: Vertex, to: Vertex, source: number): boolean {
     if (from.child < 0 || to.child < 0) return false;
-    return this.isGroup(from) || this.isGroup(to) || this.nodes[source]!.isReshaping;
-  }
-
-  private isGroup(vertex: Vertex): boolean {
-    return this.nodes[vertex.child]!.isGroup;
+    return this.nodes[from.child]!.isGroup || this.nodes[to.child]!.isGroup || this.nodes[source]!.isReshaping;
   }
 
   private addChip(order: number, names: "sources" | "readers"): Vertex {

@@ -57,7 +57,7 @@ function Switches() {
   const pass = store.document.value;
   if (pass === null) return null;
   const [isRolled, isBackward, showsBuffers] = [store.form.value === "rolled", store.flow.value === "backward", store.showBuffers.value];
-  const all: readonly SwitchProps[] = [
+  const all = [
     {
       name: "Rolled", hint: "One box for all passes of a layer", isOn: isRolled, flip: switchForm,
       isOffered: pass.ops.some((op) => op.num_passes > 1),
@@ -67,7 +67,7 @@ function Switches() {
       flip: () => (store.flow.value = isBackward ? "forward" : "backward"),
     },
     {
-      name: "Buffers", isOn: showsBuffers, isOffered: pass.ops.some((op) => op.kind === "buffer"),
+      name: "Buffers", hint: undefined, isOn: showsBuffers, isOffered: pass.ops.some((op) => op.kind === "buffer"),
       flip: () => (store.showBuffers.value = !showsBuffers),
     },
   ];
@@ -76,14 +76,6 @@ function Switches() {
       {name}
     </button>
   ));
-}
-
-interface SwitchProps {
-  readonly name: string;
-  readonly hint?: string;
-  readonly isOn: boolean;
-  readonly isOffered: boolean;
-  readonly flip: () => void;
 }
 
 // --- Switch between the rolled and the unrolled form and keep what is open. (The session keeps what is

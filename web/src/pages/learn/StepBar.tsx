@@ -17,6 +17,7 @@ export function StepBar() {
   const isPlaying = store.isPlaying.value;
   usePlaying(isPlaying, () => (now < count ? store.setStep(now + 1) : (store.isPlaying.value = false)), STEP_MS);
   useEffect(() => () => void (store.isPlaying.value = false), []);
+  const hasBackward = (store.lesson.value?.backward.length ?? 0) > 0;
   const loss = store.lossText.value;
   return (
     <div class="timebar step-bar" role="toolbar" aria-label="Steps" onClick={returnFocus}>
@@ -24,7 +25,7 @@ export function StepBar() {
         label="Direction"
         words={[
           ["forward", "Forward", "How the values are computed"],
-          ["backward", "Backward", hasBackward() ? "How the gradients come back (b)" : "There is no loss to begin at"],
+          ["backward", "Backward", hasBackward ? "How the gradients come back (b)" : "There is no loss to begin at"],
         ]}
         chosen={store.direction.value}
         choose={store.setDirection}
@@ -55,10 +56,6 @@ export function StepBar() {
       </div>
     </div>
   );
-}
-
-function hasBackward(): boolean {
-  return (store.lesson.value?.backward.length ?? 0) > 0;
 }
 
 // --- The track of the steps, with a tick for each: pressed or dragged, it goes there.

@@ -284,23 +284,14 @@ function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps)
   }
   const columns = Math.max(1, cells.num_columns);
   const numbers = numbersOf(cells);
+  const square = (at: number, look: string, inset = 0) => {
+    const [x, y, side] = [(at % columns) * PITCH + inset, Math.floor(at / columns) * PITCH + inset, CELL - 2 * inset];
+    return <rect key={look === "marked" ? look : at} class={look} x={x} y={y} width={side} height={side} rx={2} />;
+  };
   return (
     <svg class="mini" width={width} height={height} aria-hidden="true">
-      {numbers.map((value, at) => {
-        const [x, y] = [(at % columns) * PITCH, Math.floor(at / columns) * PITCH];
-        if (isGhost) return <rect key={at} class="ghost" x={x + 0.5} y={y + 0.5} width={CELL - 1} height={CELL - 1} rx={2} />;
-        return <rect key={at} class={stepClass(scale, value)} x={x} y={y} width={CELL} height={CELL} rx={2} />;
-      })}
-      {marked >= 0 && !isGhost && marked < numbers.length && (
-        <rect
-          class="marked"
-          x={(marked % columns) * PITCH}
-          y={Math.floor(marked / columns) * PITCH}
-          width={CELL}
-          height={CELL}
-          rx={2}
-        />
-      )}
+      {numbers.map((value, at) => (isGhost ? square(at, "ghost", 0.5) : square(at, stepClass(scale, value))))}
+      {marked >= 0 && !isGhost && marked < numbers.length && square(marked, "marked")}
     </svg>
   );
 }

@@ -299,16 +299,20 @@ function HoleField({ hole }: { hole: Hole }) {
       </div>
       <div class="hole-said" role="status">
         {work.checkingHole.value === symbol && <span class="muted fs-2">Checking</span>}
-        {(isRight || verdict !== null) && (
-          <p class={isRight ? "verdict right" : "verdict wrong"}>
-            <Icon name={isRight ? "check" : "close"} />
-            {verdict?.message ?? "Right."}
-          </p>
-        )}
+        {(isRight || verdict !== null) && <Said isRight={isRight} message={verdict?.message ?? "Right."} />}
       </div>
       {verdict !== null && <VerdictCells verdict={verdict} />}
       <Hints hole={hole} />
     </form>
+  );
+}
+
+function Said({ isRight, message }: { isRight: boolean; message: string }) {
+  return (
+    <p class={isRight ? "verdict right" : "verdict wrong"}>
+      <Icon name={isRight ? "check" : "close"} />
+      {message}
+    </p>
   );
 }
 

@@ -240,7 +240,6 @@ function CheckRow({ name, check, ours, nth }: CheckProps) {
       ? [check.torch, check.torch_error, check.tolerance]
       : [check.difference, check.difference_error, check.difference_tolerance];
   const error = theirs === null ? NaN : Math.abs((numbersOf(theirs)[nth] ?? NaN) - (numbersOf(ours)[nth] ?? NaN));
-  const isNear = largest !== null && largest <= tolerance;
   return (
     <tr>
       <td>{name}</td>
@@ -248,14 +247,18 @@ function CheckRow({ name, check, ours, nth }: CheckProps) {
       <td class="num">{Number.isNaN(error) ? "–" : errorText(error)}</td>
       <td class="num">{largest === null ? "–" : errorText(largest)}</td>
       <td class="num">
-        {largest !== null && (
-          <span class={isNear ? "verdict right" : "verdict wrong"}>
-            <Icon name={isNear ? "check" : "close"} />
-            {isNear ? "within" : "over"} {toleranceText(tolerance)}
-          </span>
-        )}
+        {largest !== null && <Within isNear={largest <= tolerance} tolerance={tolerance} />}
       </td>
     </tr>
+  );
+}
+
+function Within({ isNear, tolerance }: { isNear: boolean; tolerance: number }) {
+  return (
+    <span class={isNear ? "verdict right" : "verdict wrong"}>
+      <Icon name={isNear ? "check" : "close"} />
+      {isNear ? "within" : "over"} {toleranceText(tolerance)}
+    </span>
   );
 }
 

@@ -46,16 +46,12 @@ function useSelectionOpensSheet(): void {
 function Stage() {
   const opening = store.opening.value;
   const hasGraph = store.document.value !== null;
-  // After those of the drawing, which has then opened its first groups.
-  useEffect(() => {
-    setDrawn(hasGraph);
-    return () => setDrawn(false);
-  }, [hasGraph]);
   return (
     <section class="canvas" aria-label="Graph" aria-busy={opening.state === "loading"}>
       {hasGraph && (
         <>
           <GraphView />
+          <GraphPlace />
           <RaisedBanner />
         </>
       )}
@@ -137,6 +133,16 @@ function FailedWay({ name }: { name: string }) {
       Open {first.name}
     </button>
   );
+}
+
+// --- Stands beside the drawing, and tells that it is there: it has then opened its first groups.
+
+function GraphPlace() {
+  useEffect(() => {
+    setDrawn(true);
+    return () => setDrawn(false);
+  }, []);
+  return null;
 }
 
 // --- Over the graph of a pass that raised: where it ended, with a way there.

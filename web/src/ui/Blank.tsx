@@ -64,12 +64,29 @@ export function MovingBar({ label, style = "" }: { label: string; style?: string
   );
 }
 
-/** How much of something is done, from 0 to 1: a little of it from the start, so that it is seen to have begun. */
-export function ShareBar({ label, share }: { label: string; share: number }) {
+interface ShareProps {
+  label: string;
+  now: number;
+  most: number;
+  style?: string;
+}
+
+/** How far something is that takes its time, or is done in parts. */
+export function ShareBar({ label, now, most, style = "" }: ShareProps) {
   return (
-    <div class="bar" role="progressbar" aria-label={label} aria-valuenow={Math.round(share * 100)}>
-      <i style={{ width: `${Math.max(2, share * 100)}%` }} />
+    <div class={`bar ${style}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={most} aria-valuenow={now}>
+      <i style={{ width: `${(100 * now) / Math.max(1, most)}%` }} />
     </div>
+  );
+}
+
+/** What is wrong with what was typed; nothing where it is empty. */
+export function Hint({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <p class="hint" role="alert">
+      {text}
+    </p>
   );
 }
 

@@ -17,7 +17,7 @@ import { VirtualList } from "../../ui/VirtualList";
 import { Segments } from "../../ui/controls";
 import { panels, panelWidth, setPanel } from "../../ui/panels";
 import { useRowsInView } from "../../ui/scroll";
-import { formatAgo, now, useClock } from "../../ui/times";
+import { formatAgo, now } from "../../ui/times";
 import type { FeatureLayer, FeatureSetAnswer, FeatureSetListing } from "../../wire";
 import { ProbesView } from "./ProbesView";
 import { ProjectorView } from "./ProjectorView";
@@ -242,7 +242,6 @@ function SetFacts() {
 
 /** Live: an extraction that goes on, or one that was left. */
 function Progress({ listing }: { listing: FeatureSetListing }) {
-  useClock();
   const { num_done: done, num_samples: all, updated } = listing;
   const share = all === null || all === 0 ? null : done / all;
   const when = isConnected.value ? now.value : (lastHeard.value ?? now.value);

@@ -1,4 +1,4 @@
-/** Tables that are sorted by a column: the order as it stands in the address, what comes first, the heads to press. */
+/** The order of rows by a column: as it stands in the address, and what comes first. */
 
 export interface Order {
   readonly column: string;
@@ -15,8 +15,8 @@ export function orderText({ column, isDown }: Order): string {
 }
 
 /** What a press on a head asks for: names from A, numbers from the largest; pressed again, the other way. */
-export function nextOrder(now: Order, column: string, isWords: boolean): Order {
-  return { column, isDown: now.column === column ? !now.isDown : !isWords };
+export function nextOrder(now: Order | null, column: string, isWords: boolean): Order {
+  return { column, isDown: now?.column === column ? !now.isDown : !isWords };
 }
 
 export const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
@@ -28,27 +28,10 @@ export function sortedBy<Row>(rows: readonly Row[], keyOf: (row: Row) => Key, is
   const keyed = rows.map((row) => ({ row, key: keyOf(row) }));
   keyed.sort(({ key: a }, { key: b }) => {
     if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-    const order = typeof a === "number" && typeof b === "number" ? a - b : byName.compare(String(a), String(b));
+    const isText = typeof a !== "number" || typeof b !== "number";
+    // Not the difference: of two infinities it is no number.
+    const order = isText ? byName.compare(String(a), String(b)) : Number(a > b) - Number(a < b);
     return isDown ? -order : order;
   });
   return keyed.map(({ row }) => row);
-}
-
-interface HeadProps {
-  title: string;
-  style: string;
-  /** Null where it is sorted by another one. */
-  isDown: boolean | null;
-  press: () => void;
-}
-
-export function SortHead({ title, style, isDown, press }: HeadProps) {
-  return (
-    <th class={style} scope="col" aria-sort={isDown === null ? undefined : isDown ? "descending" : "ascending"}>
-      <button title={`Sort by ${title}`} onClick={press}>
-        <span class="clip">{title}</span>
-        {isDown !== null && <span aria-hidden="true">{isDown ? "\u2193" : "\u2191"}</span>}
-      </button>
-    </th>
-  );
 }

@@ -68,8 +68,6 @@ export function NetViewPage({ analysis }: Props) {
   const { left, right } = panelWidth.value;
   // Without a network there is nothing to analyse, and what is said instead is said by the drawing.
   const isOfItems = analysis.isShown.value && phase.value === "shown";
-  // Where there is nothing to see, there is nothing to colour.
-  const isThere = phase.value === "shown" || isReading();
   return (
     <main class={`main netview ${width}`} style={{ "--left": `${left}px`, "--right": `${right}px` }} onClick={returnFocus}>
       <h1 class="sr">NetView</h1>
@@ -104,17 +102,26 @@ export function NetViewPage({ analysis }: Props) {
         <aside class="panel" aria-label={isOfItems ? "Layers compared and unit" : "Colour, unit and item"}>
           <HidePanel side="right" label="Hide the right panel" style="hide" />
           <div class="panel-body">
-            {isOfItems && <analysis.LikenessPanel />}
-            {isOfItems && <analysis.ItemSection />}
-            {isThere && !isOfItems && <ColourPanel />}
-            {isThere && <UnitPanel />}
-            {isThere && (!isOfItems || analysis.scope.value === "moments") && <ItemPanel />}
+            <Beside analysis={analysis} isOfItems={isOfItems} />
           </div>
         </aside>
       </PanelPlace>
       <NetTimeBar />
       <PictureDialog />
     </main>
+  );
+}
+
+function Beside({ analysis, isOfItems }: Props & { isOfItems: boolean }) {
+  // Where there is nothing to see, there is nothing to colour.
+  if (phase.value !== "shown" && !isReading()) return null;
+  return (
+    <>
+      {isOfItems && <analysis.LikenessPanel />}
+      {isOfItems ? <analysis.ItemSection /> : <ColourPanel />}
+      <UnitPanel />
+      {(!isOfItems || analysis.scope.value === "moments") && <ItemPanel />}
+    </>
   );
 }
 

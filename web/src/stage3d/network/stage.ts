@@ -125,7 +125,10 @@ function followStore(drawing: Drawing): (() => void)[] {
     return arrange(store.shownLayers.value, connections, store.isFlat.value, isRaster ? untracked(() => rasters.value) : null);
   });
   const reach = computed(() => reachOf(plates.value));
-  const values = computed(() => fullBlocks(plates.value, store.raster.value ?? store.values.value));
+  const values = computed(() => {
+    const [names, all] = [new Set(plates.value.map(({ layer }) => layer.name)), store.raster.value ?? store.values.value];
+    return new Map<string, store.PlateValues>([...all].filter(([name]) => names.has(name)));
+  });
   const rays = computed(() => {
     const isWanted = isOfWeights.value && store.raster.value === null && store.hasRays.value && store.selected.value !== null;
     const shown = new Set(store.shownLayers.value.map(({ name }) => name));
@@ -183,32 +186,4 @@ function showingAlone(drawing: Drawing): (alone: string | null, show: () => void
     else if (alone !== null && chosen !== null) drawing.glideTo(drawing.fittedCamera());
     else drawing.glideTo(drawing.fittedCamera(true), () => drawing.release());
   };
-}
-
-const padded = new WeakMap<Uint16Array, Uint16Array>();
-
-/** A plate has a level for each of its cells: what is missing is not there. */
-function fullBlocks(
-  plates: readonly Plate[],
-  values: ReadonlyMap<string, store.PlateValues>,
-): ReadonlyMap<string, store.PlateValues> {
-  const blocks = new Map<string, store.PlateValues>();
-  for (const { layer, cells } of plates) {
-    const block = values.get(layer.name);
-    if (block === undefined) continue;
-    const needed = cells.colourStride > 0 ? cells.colourStride * 3 : cells.count;
-    const { levels } = block;
-    if (levels.length === 0 || levels.length >= needed) {
-      blocks.set(layer.name, block);
-      continue;
-    }
-    let full = padded.get(levels);
-    if (full?.length !== needed) {
-      full = new Uint16Array(needed).fill(store.NOT_THERE);
-      full.set(levels);
-      padded.set(levels, full);
-    }
-    blocks.set(layer.name, { ...block, levels: full });
-  }
-  return blocks;
 }

@@ -11,7 +11,7 @@ import type {
   RunsAnswer,
 } from "../wire";
 import { groupBy } from "./collections";
-import { type EmbeddedPiece, FileSource, type Levels, levelsOf, numberAt, type Numbers, Pieces } from "./embedded";
+import { type EmbeddedPiece, FileSource, type Levels, levelsOf, numberAt, type Numbers, pieceReader } from "./embedded";
 import { formatExact } from "./format";
 import { messageOf } from "./message-of";
 import { LEVELS } from "./network/store";
@@ -65,7 +65,7 @@ export class EmbeddedNetSource extends FileSource {
   readonly hasRuns = signal<boolean | null>(true);
   readonly hasLessons = signal<boolean | null>(false);
   readonly #net: EmbeddedNet;
-  readonly #pieces: Pieces;
+  readonly #piece: (number: number) => Promise<Numbers>;
   readonly #layers: ReadonlyMap<string, NetLayer>;
   readonly #ofLayers: FindPiece;
   readonly #ofWeights: FindPiece;
@@ -78,7 +78,7 @@ export class EmbeddedNetSource extends FileSource {
       throw new Refusal("This is no network that torcheer wrote: it names no layers and values.");
     }
     this.#net = net;
-    this.#pieces = new Pieces(net.pieces);
+    this.#piece = pieceReader(net.pieces);
     this.#layers = new Map(net.scene.scene.layers.map((layer) => [layer.name, layer]));
     this.#ofLayers = piecesBy([...this.#layers.keys()], net.frames);
     this.#ofWeights = piecesBy(net.weights, net.weight_frames);
@@ -132,7 +132,7 @@ export class EmbeddedNetSource extends FileSource {
 
   /** What was found, or why it was not. */
   async #read(piece: number | string): Promise<Numbers | string> {
-    return typeof piece === "number" ? this.#pieces.read(piece) : piece;
+    return typeof piece === "number" ? this.#piece(piece) : piece;
   }
 
   async #answerValues({ layers, variable, step, item }: Question<"net_values">): Promise<Reply> {
@@ -168,7 +168,7 @@ export class EmbeddedNetSource extends FileSource {
       const pieces = this.#net.moments.steps.map((step) => this.#find(layer, variable, { step, item }));
       const found = new Map<number, number>();
       for (const piece of evenly([...new Set(pieces.filter((one) => typeof one === "number"))], most)) {
-        const numbers = await this.#pieces.read(piece);
+        const numbers = await this.#piece(piece);
         const value = numberAt(numbers, unit);
         if (value !== null) found.set(numbers.step, value);
       }

@@ -145,7 +145,8 @@ export class EmbeddedSource extends FileSource {
   #values(key: string): TensorValues | null {
     const tensor = this.#tensors.get(key);
     if (tensor === undefined) return null;
-    return obtain(this.#read, key, () => ({ view: tensor.view, values: valuesOf(tensor.view, fromBase64(tensor.data), 0) }));
+    const { view, data } = tensor;
+    return obtain(this.#read, key, () => ({ view, values: valuesOf(view, fromBase64(data), 0) }));
   }
 }
 
@@ -217,23 +218,18 @@ export interface Numbers extends Levels {
 
 const MAX_KEPT_BYTES = 128_000_000;
 
-export class Pieces {
-  readonly #pieces: readonly EmbeddedPiece[];
-  readonly #kept = new ByteCache<Promise<Numbers>>(MAX_KEPT_BYTES);
-
-  constructor(pieces: readonly EmbeddedPiece[]) {
-    this.#pieces = pieces;
-  }
-
-  read(number: number): Promise<Numbers> {
-    const known = this.#kept.get(String(number));
+/** Reads a piece by its number. */
+export function pieceReader(pieces: readonly EmbeddedPiece[]): (number: number) => Promise<Numbers> {
+  const kept = new ByteCache<Promise<Numbers>>(MAX_KEPT_BYTES);
+  return (number) => {
+    const known = kept.get(String(number));
     if (known !== undefined) return known;
-    const piece = this.#pieces[number];
+    const piece = pieces[number];
     if (piece === undefined) return Promise.reject(new Error("a part of this file is missing"));
     const numbers = readPiece(piece);
-    this.#kept.set(String(number), numbers, 6 * piece.count + 200);
+    kept.set(String(number), numbers, 6 * piece.count + 200);
     return numbers;
-  }
+  };
 }
 
 async function readPiece(piece: EmbeddedPiece): Promise<Numbers> {

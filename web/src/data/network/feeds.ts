@@ -32,7 +32,7 @@ const NUM_AHEAD = 4;
 
 /** Call what it returns to stop. */
 export function followNet(source: Source): () => void {
-  const desk = new ValueDesk(source, showValues, (reason) => (state.valueFailure.value = reason));
+  const desk = valueDesk(source, showValues, (reason) => (state.valueFailure.value = reason));
   const stops = [
     followAnswers(source, "net_scene", state.sceneFailure, takeScene, forgetScene),
     keepWithinNet(),
@@ -298,107 +298,92 @@ export interface Fetched {
 type Answered = Fetched & { readonly of: Wanted };
 type Show = (wanted: Wanted, fetched: Fetched) => void;
 
-export class ValueDesk {
-  readonly #source: Source;
-  readonly #show: Show;
-  readonly #fail: (reason: string) => void;
-  readonly #maxBytes: number;
-  readonly #desk = new Desk<Answered>((held) => this.#hear(held));
-  #cache: ByteCache<Fetched>;
-  #wanted: Wanted | null = null;
-  #ahead: readonly Wanted[] = [];
-  #isShown = false;
-  #numWishes = 0;
-  #lastBytes = 0;
+type ValueDesk = ReturnType<typeof valueDesk>;
 
-  constructor(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
-    this.#source = source;
-    this.#show = show;
-    this.#fail = fail;
-    this.#maxBytes = maxBytes;
-    this.#cache = new ByteCache(maxBytes);
-  }
+export function valueDesk(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
+  const desk = new Desk<Answered>(hear);
+  let cache = new ByteCache<Fetched>(maxBytes);
+  let wanted: Wanted | null = null;
+  let ahead: readonly Wanted[] = [];
+  let isShown = false;
+  let numWishes = 0;
+  let lastBytes = 0;
 
-  /** Show this as soon as possible, and have the others ready, the first of them first. */
-  want(wanted: Wanted | null, ahead: readonly Wanted[] = []): void {
-    this.#wanted = wanted;
-    this.#ahead = ahead;
-    this.#isShown = false;
-    this.#numWishes += 1;
-    this.#advance();
-  }
-
-  /** What was kept holds no longer. What is on its way is kept where nobody looks any more. */
-  forget(): void {
-    this.#cache = new ByteCache(this.#maxBytes);
-  }
-
-  stop(): void {
-    this.#wanted = null;
-    this.#desk.close();
-  }
-
-  #advance(): void {
-    const wanted = this.#wanted;
-    if (wanted !== null && !this.#isShown && this.#missing(wanted) === null) {
-      this.#isShown = true;
-      this.#show(wanted, this.#cache.get(keyOf(wanted)) ?? NOTHING);
+  function advance(): void {
+    if (wanted !== null && !isShown && missing(wanted) === null) {
+      isShown = true;
+      show(wanted, cache.get(keyOf(wanted)) ?? NOTHING);
     }
-    const next = wanted === null || !this.#isShown ? wanted : this.#nextAhead();
+    const next = wanted === null || !isShown ? wanted : nextAhead();
     // A wish that is made once more is asked once more: there may be a record by now.
-    const key = `${this.#numWishes} ${next?.asked.step}`;
-    this.#desk.want(next === null ? null : { key, version: "", ask: () => this.#fetch(next) });
+    const key = `${numWishes} ${next?.asked.step}`;
+    desk.want(next === null ? null : { key, version: "", ask: () => fetch(next) });
   }
 
-  #nextAhead(): Wanted | null {
-    const room = Math.floor((AHEAD_SHARE * this.#maxBytes) / Math.max(1, this.#lastBytes));
-    return this.#ahead.slice(0, room).find((one) => one.isFinal && this.#missing(one) !== null) ?? null;
+  function nextAhead(): Wanted | null {
+    const room = Math.floor((AHEAD_SHARE * maxBytes) / Math.max(1, lastBytes));
+    return ahead.slice(0, room).find((one) => one.isFinal && missing(one) !== null) ?? null;
   }
 
-  #hear({ value, problem }: Held<Answered>): void {
-    const wanted = this.#wanted;
+  function hear({ value, problem }: Held<Answered>): void {
     if (problem !== "") {
-      this.#ahead = [];
-      if (!this.#isShown) this.#fail(problem);
+      ahead = [];
+      if (!isShown) fail(problem);
       // It is not asked again and again: the next wish does.
-      this.#isShown = true;
-    } else if (value !== null && wanted !== null && !this.#isShown && keyOf(value.of, 0) === keyOf(wanted, 0)) {
+      isShown = true;
+    } else if (value !== null && wanted !== null && !isShown && keyOf(value.of, 0) === keyOf(wanted, 0)) {
       // While somebody scrubs, what has come is shown although another moment is wanted by now.
-      this.#isShown = JSON.stringify(value.of) === JSON.stringify(wanted);
-      this.#show(value.of, value);
+      isShown = JSON.stringify(value.of) === JSON.stringify(wanted);
+      show(value.of, value);
     }
-    this.#advance();
+    advance();
   }
 
   /** With what is kept of it; kept itself, but for what may still come: the record of this very moment. */
-  async #fetch(of: Wanted): Promise<Answered> {
-    const [cache, key] = [this.#cache, keyOf(of)];
-    const fetched = await fetchBlocks(this.#source, this.#missing(of) ?? of.asked);
-    this.#lastBytes = bytesOf(fetched);
+  async function fetch(of: Wanted): Promise<Answered> {
+    const [into, key] = [cache, keyOf(of)];
+    const fetched = await fetchBlocks(source, missing(of) ?? of.asked);
+    lastBytes = bytesOf(fetched);
     const final = [...fetched.blocks].filter(([, block]) => of.isFinal || block.step === of.asked.step);
-    const before = cache.get(key)?.blocks ?? [];
+    const before = into.get(key)?.blocks ?? [];
     // Weights are those of the unit all together.
     if (of.asked.type === "net_values" || final.length === fetched.blocks.size) {
       const kept = { ...fetched, blocks: new Map([...before, ...final]) };
-      cache.set(key, kept, bytesOf(kept));
+      into.set(key, kept, bytesOf(kept));
     }
     return { ...fetched, of, blocks: new Map([...before, ...fetched.blocks]) };
   }
 
   /** What is still to be asked for; null where all of it is here. */
-  #missing(wanted: Wanted): ValuesQuestion | null {
-    const { asked } = wanted;
-    const kept = this.#cache.get(keyOf(wanted));
+  function missing({ asked }: Wanted): ValuesQuestion | null {
+    const kept = cache.get(keyOf({ asked }));
     if (asked.type === "net_weights") return kept === undefined ? asked : null;
     const layers = asked.layers.filter((layer) => kept?.blocks.has(layer) !== true);
     return layers.length === 0 ? null : { ...asked, layers };
   }
+
+  return {
+    /** Show this as soon as possible, and have the others ready, the first of them first. */
+    want(next: Wanted | null, after: readonly Wanted[] = []): void {
+      [wanted, ahead, isShown] = [next, after, false];
+      numWishes += 1;
+      advance();
+    },
+    /** What was kept holds no longer. What is on its way is kept where nobody looks any more. */
+    forget(): void {
+      cache = new ByteCache(maxBytes);
+    },
+    stop(): void {
+      wanted = null;
+      desk.close();
+    },
+  };
 }
 
 const NOTHING: Fetched = { blocks: new Map(), bias: null, numWeights: null };
 
 /** Of all that is seen but which layers are. */
-function keyOf({ asked }: Wanted, step = asked.step): string {
+function keyOf({ asked }: Pick<Wanted, "asked">, step = asked.step): string {
   return JSON.stringify({ ...asked, step, layers: [] });
 }
 

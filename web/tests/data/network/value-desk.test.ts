@@ -1,15 +1,15 @@
 import { beforeEach, expect, test } from "vitest";
-import { type Fetched, ValueDesk, type Wanted } from "../../../src/data/network/feeds";
+import { type Fetched, valueDesk, type Wanted } from "../../../src/data/network/feeds";
 import { blockWith, FakeNet, framed, soon } from "../../network-samples";
 
 let source: FakeNet;
 let shown: { wanted: Wanted; fetched: Fetched }[];
 let failures: string[];
-let desk: ValueDesk;
+let desk: ReturnType<typeof deskOf>;
 
-function deskOf(maxBytes?: number): ValueDesk {
+function deskOf(maxBytes?: number) {
   const show = (wanted: Wanted, fetched: Fetched): unknown => shown.push({ wanted, fetched });
-  return new ValueDesk(source, show, (reason) => failures.push(reason), maxBytes);
+  return valueDesk(source, show, (reason) => failures.push(reason), maxBytes);
 }
 
 beforeEach(() => {

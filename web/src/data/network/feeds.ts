@@ -220,14 +220,9 @@ export function rasterPlan(all: readonly NetLayer[]): { readonly layers: string[
 
 type RasterQuestion = Extract<Asked, { type: "net_raster" }>;
 
-interface Raster {
-  readonly question: RasterQuestion;
-  readonly found: ReadonlyMap<string, store.RasterValues>;
-}
-
 /** Call what it returns to stop. */
 function followRaster(source: Source): () => void {
-  const wanted = (): WantedNow<Raster> | null => {
+  const wanted = (): WantedNow<ReadonlyMap<string, store.RasterValues>> | null => {
     const now = step.value;
     const isWanted = state.isRaster.value && state.isKnown.value && !state.isOfWeights.value;
     const plan = isWanted && now !== null ? rasterPlan(store.shownLayers.value) : null;
@@ -244,11 +239,12 @@ function followRaster(source: Source): () => void {
       layers: plan.layers,
       num_moments: plan.numMoments,
     };
-    return { key: JSON.stringify(question), version: "", ask: () => askRaster(source, question) };
+    return { key: rasterSubject() + JSON.stringify(question), version: "", ask: () => askRaster(source, question) };
   };
-  const stop = followAsked(wanted, ({ value, problem }) => {
+  const stop = followAsked(wanted, ({ value, key, problem }) => {
     if (problem !== "") state.valueFailure.value = problem;
-    else if (value !== null && isWantedRaster(value.question)) store.raster.value = value.found;
+    // While somebody scrubs, a raster of another moment of the same run and variable is better than none.
+    else if (state.isRaster.peek() && key.startsWith(rasterSubject())) store.raster.value = value;
   });
   return () => {
     stop();
@@ -256,16 +252,14 @@ function followRaster(source: Source): () => void {
   };
 }
 
-/** While somebody scrubs, a raster of another moment of the same run and variable is better than none. */
-function isWantedRaster({ run_id: asked, variable }: RasterQuestion): boolean {
-  return state.isRaster.peek() && asked === runId.peek() && variable === store.variable.peek();
+function rasterSubject(): string {
+  return [runId.value, store.variable.value, ""].join("\n");
 }
 
-async function askRaster(source: Source, question: RasterQuestion): Promise<Raster> {
+async function askRaster(source: Source, question: RasterQuestion): Promise<ReadonlyMap<string, store.RasterValues>> {
   const reply = await askOf(question, "net_raster", source);
   const { steps, blocks } = reply.answer;
-  const found = [...blocksOf(reply, blocks, steps.length)].map(([layer, block]) => [layer, { ...block, steps }] as const);
-  return { question, found: new Map(found) };
+  return new Map([...blocksOf(reply, blocks, steps.length)].map(([layer, block]) => [layer, { ...block, steps }] as const));
 }
 
 // --- Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to

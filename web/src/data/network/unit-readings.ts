@@ -1,8 +1,8 @@
 /** The exact values of one unit: of the selected one, at the moment and over time, and of the one under the pointer. */
-import { computed, signal } from "@preact/signals";
+import { computed, type Signal, signal } from "@preact/signals";
 import type { NetLayer } from "../../wire";
 import { groupBy } from "../collections";
-import { askOf, floatsOf, type ReplyOf, type Wanted } from "../requests";
+import { askOf, floatsOf, type Held, type ReplyOf, type Wanted } from "../requests";
 import type { Source } from "../source";
 import { followAsked } from "../useAsked";
 import { moments, rank, runId, step } from "./moments";
@@ -11,13 +11,7 @@ import * as store from "./store";
 import type { UnitPlace } from "./store";
 import { exactText } from "./words";
 
-interface OfUnit {
-  /** Of which network, item and unit it is. */
-  readonly of: string;
-  readonly place: UnitPlace;
-}
-
-export interface Reading extends OfUnit {
+export interface Reading {
   readonly step: number;
   /** Each variable with its value; of a place in a colour picture red, green and blue. */
   readonly values: readonly (readonly [variable: string, text: string])[];
@@ -31,18 +25,14 @@ export interface Line {
   readonly values: Float64Array;
 }
 
-export interface UnitSeries extends OfUnit {
-  readonly lines: readonly Line[];
-}
-
 const MOST_POINTS = 1024;
 
-const lastReading = signal<Reading | null>(null);
-const lastHovered = signal<Reading | null>(null);
-const lastSeries = signal<UnitSeries | null>(null);
+const lastReading = signal<Held<Reading> | null>(null);
+const lastHovered = signal<Held<Reading> | null>(null);
+const lastSeries = signal<Held<Line[]> | null>(null);
 /** Why the selected unit has no values, and why none over time; empty where it has. */
-export const readingFailure = signal("");
-export const seriesFailure = signal("");
+export const readingFailure = computed(() => lastReading.value?.problem ?? "");
+export const seriesFailure = computed(() => lastSeries.value?.problem ?? "");
 
 /** The step of what is under the pointer: where time runs along a plate, that of the column. */
 export const pointedStep = computed<number | null>(() => {
@@ -52,23 +42,25 @@ export const pointedStep = computed<number | null>(() => {
 });
 
 /** Of the selected unit. Those of the moment before stay until the next have come. */
-export const selectedReading = computed<Reading | null>(() => its(lastReading.value, store.selected.value));
-export const hoveredReading = computed<Reading | null>(() => {
-  const reading = its(lastHovered.value, store.hovered.value);
+export const selectedReading = computed(() => ofUnit(lastReading.value, store.selected.value));
+export const hoveredReading = computed(() => {
+  const reading = ofUnit(lastHovered.value, store.hovered.value);
   // Under the pointer stands what is drawn: a value of another moment would be a wrong one.
   return reading?.step === pointedStep.value ? reading : null;
 });
-export const unitSeries = computed<UnitSeries | null>(() => its(lastSeries.value, store.selected.value));
+export const unitSeries = computed(() => ofUnit(lastSeries.value, store.selected.value));
 
-function its<One extends OfUnit>(one: One | null, place: UnitPlace | null): One | null {
-  return place !== null && one?.of === nameOf(place) ? one : null;
+/** Null where it is of another unit, item or network. */
+function ofUnit<One>(held: Held<One> | null, place: UnitPlace | null): One | null {
+  return held !== null && place !== null && held.key.startsWith(nameOf(place)) ? held.value : null;
 }
 
 function nameOf({ layer, unit }: UnitPlace): string {
-  return [runId.value, rank.value, store.item.value, unit, layer].join(" ");
+  return [runId.value, rank.value, store.item.value, unit, layer, ""].join("\n");
 }
 
-interface Wish extends OfUnit {
+interface Wish {
+  readonly key: string;
   /** A question for each of its units: three where it is a place of a colour picture. */
   readonly asked: readonly { run_id: string; rank: number; layer: string; item: number; unit: number }[];
   readonly step: number;
@@ -80,9 +72,9 @@ interface Wish extends OfUnit {
 export function followUnits(source: Source): () => void {
   const read = (wish: Wish): Promise<Reading> => askReading(source, wish);
   const stops = [
-    followWish(() => wishOf(store.selected.value, step.value), read, lastReading, readingFailure),
-    followWish(() => wishOf(store.hovered.value, pointedStep.value), read, lastHovered, signal("")),
-    followWish(wishOfSeries, (wish) => askSeries(source, wish), lastSeries, seriesFailure),
+    followWish(() => wishOf(store.selected.value, step.value), read, lastReading),
+    followWish(() => wishOf(store.hovered.value, pointedStep.value), read, lastHovered),
+    followWish(wishOfSeries, (wish) => askSeries(source, wish), lastSeries),
   ];
   return () => stops.forEach((stop) => stop());
 }
@@ -92,7 +84,7 @@ function wishOf(place: UnitPlace | null, now: number | null, version = ""): Wish
   if (place === null || layer === null || now === null || place.unit >= layer.grid.num_units) return null;
   const net = { run_id: runId.value, rank: rank.value, layer: layer.name, item: store.item.value };
   const asked = unitsOf(layer, place.unit).map((unit) => ({ ...net, unit }));
-  return { of: nameOf(place), place, asked, step: now, version };
+  return { key: nameOf(place) + now, asked, step: now, version };
 }
 
 /** Not with every step of the slider: the line has all of them. While a training runs, it is fetched with a pause between. */
@@ -107,20 +99,12 @@ export function unitsOf({ grid }: Pick<NetLayer, "grid">, unit: number): number[
   return [0, 1, 2].map((map) => map * size + (unit % size));
 }
 
-function followWish<One>(
-  wish: () => Wish | null,
-  ask: (wish: Wish) => Promise<One>,
-  into: { value: One | null },
-  failure: { value: string },
-): () => void {
+function followWish<One>(wish: () => Wish | null, ask: (wish: Wish) => Promise<One>, into: Signal<Held<One> | null>): () => void {
   const wanted = (): Wanted<One> | null => {
     const now = wish();
-    return now === null ? null : { key: `${now.step} ${now.of}`, version: now.version, ask: () => ask(now) };
+    return now === null ? null : { ...now, ask: () => ask(now) };
   };
-  const stop = followAsked(wanted, ({ value, problem }) => {
-    failure.value = problem;
-    if (problem === "") into.value = value;
-  });
+  const stop = followAsked(wanted, (held) => (into.value = held));
   return () => {
     stop();
     into.value = null;
@@ -128,20 +112,19 @@ function followWish<One>(
 }
 
 async function askReading(source: Source, wish: Wish): Promise<Reading> {
-  const { of, place, step: now } = wish;
-  const questions = wish.asked.map((one) => ({ ...one, type: "net_unit", step: now }) as const);
+  const questions = wish.asked.map((one) => ({ ...one, type: "net_unit", step: wish.step }) as const);
   const replies = await Promise.all(questions.map((one) => askOf(one, "net_unit", source)));
   const all = groupBy(replies.flatMap(({ answer }) => Object.entries(answer.values)), ([name]) => name);
   const values = [...all].map(([name, its]) => [name, its.map(([, value]) => exactText(value)).join(", ")] as const);
-  return { of, place, step: now, values, steps: new Map(replies.flatMap(({ answer }) => Object.entries(answer.steps))) };
+  return { step: wish.step, values, steps: new Map(replies.flatMap(({ answer }) => Object.entries(answer.steps))) };
 }
 
 const COLOURS = [" red", " green", " blue"];
 
-async function askSeries(source: Source, { of, place, asked }: Wish): Promise<UnitSeries> {
+async function askSeries(source: Source, { asked }: Wish): Promise<Line[]> {
   const whole = { type: "net_unit_series", low: null, high: null, most: MOST_POINTS } as const;
   const replies = await Promise.all(asked.map((one) => askOf({ ...one, ...whole }, "net_unit_series", source)));
-  return { of, place, lines: replies.flatMap((reply, at) => linesOf(reply, asked.length > 1 ? COLOURS[at]! : "")) };
+  return replies.flatMap((reply, at) => linesOf(reply, asked.length > 1 ? COLOURS[at]! : ""));
 }
 
 /** Numbers of eight bytes: for each variable its steps, then its values. */

@@ -232,14 +232,10 @@ export function pieceReader(pieces: readonly EmbeddedPiece[]): (number: number) 
   };
 }
 
-async function readPiece(piece: EmbeddedPiece): Promise<Numbers> {
-  const { step, count, encoding, deflated, data } = piece;
-  const packed = fromBase64(data);
-  const bytes = deflated === true ? await inflated(packed) : packed;
+async function readPiece({ step, count, encoding, deflated, data, low = 0, high = 0 }: EmbeddedPiece): Promise<Numbers> {
+  const bytes = deflated === true ? await inflated(fromBase64(data)) : fromBase64(data);
   if (bytes.byteLength !== count * Number(encoding.slice(1))) throw new Error("a part of this file is damaged");
-  if (encoding === "u2") {
-    return { step, levels: new Uint16Array(bytes), low: piece.low ?? 0, high: piece.high ?? 0, exact: null };
-  }
+  if (encoding === "u2") return { step, levels: new Uint16Array(bytes), low, high, exact: null };
   const exact = encoding === "f4" ? new Float32Array(bytes) : new Float64Array(bytes);
   return { step, ...levelsOf(exact), exact };
 }

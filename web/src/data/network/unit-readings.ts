@@ -84,7 +84,7 @@ function wishOf(place: UnitPlace | null, now: number | null, version = ""): Wish
   if (place === null || layer === null || now === null || place.unit >= layer.grid.num_units) return null;
   const net = { run_id: runId.value, rank: rank.value, layer: layer.name, item: store.item.value };
   const asked = unitsOf(layer, place.unit).map((unit) => ({ ...net, unit }));
-  return { key: nameOf(place) + now, asked, step: now, version };
+  return { key: `${nameOf(place)}${now}`, asked, step: now, version };
 }
 
 /** Not with every step of the slider: the line has all of them. While a training runs, it is fetched with a pause between. */

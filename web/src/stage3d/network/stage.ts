@@ -26,63 +26,55 @@ const LAST = 0;
 export function useStage(runKey: string, isBare: boolean): Orbit<Drawing> {
   const make = (canvas: HTMLCanvasElement, overlay: HTMLCanvasElement): Drawing => new Drawing(canvas, overlay, isBare);
   const begin = (drawing: Drawing): (() => void)[] => {
-    stage.value = new Stage(drawing, `netview.cameras.${runKey}`);
+    stage.value = makeStage(drawing, `netview.cameras.${runKey}`);
     return [() => (stage.value = null), ...followStore(drawing)];
   };
   return useOrbit(make, begin, runKey);
 }
 
+export type Stage = ReturnType<typeof makeStage>;
+
 /** What the page may do with the drawing. */
-export class Stage {
-  readonly drawing: Drawing;
-  readonly #memory: string;
-
-  constructor(drawing: Drawing, memory: string) {
-    this.drawing = drawing;
-    this.#memory = memory;
-    usedCamera.value = null;
-    savedCameras.value = recallCameras(memory);
-    const last = savedCameras.peek().get(LAST);
-    // It was kept of the whole: a layer alone fits itself.
-    if (last?.isFlat === store.isFlat.peek() && store.isolated.peek() === null) drawing.look(last);
-    drawing.onRest = (camera) => {
-      if (drawing.hasMoved && store.isolated.peek() === null) this.#keep(LAST, camera);
-    };
-  }
-
-  fit(): void {
-    usedCamera.value = null;
-    this.#keep(LAST, null);
-    this.drawing.glideTo(this.drawing.fittedCamera(true), () => this.drawing.release());
-  }
-
-  zoomBy(factor: number): void {
-    usedCamera.value = null;
-    const { camera, size } = this.drawing;
-    this.drawing.glideTo(zoomedTo(camera, factor, this.drawing.placeAt(size.width / 2, size.height / 2)));
-  }
-
-  /** Nothing happens where none was saved. */
-  useCamera(slot: number): void {
-    const camera = savedCameras.peek().get(slot);
-    if (camera === undefined) return;
-    store.isFlat.value = camera.isFlat;
-    this.drawing.glideTo(camera, () => (usedCamera.value = slot));
-  }
-
-  saveCamera(slot: number): void {
-    this.#keep(slot, this.drawing.camera);
-    usedCamera.value = slot;
-  }
-
-  #keep(slot: number, camera: Camera | null): void {
+function makeStage(drawing: Drawing, memory: string) {
+  const keep = (slot: number, camera: Camera | null): void => {
     const next = new Map(savedCameras.peek());
     if (camera === null) next.delete(slot);
     else next.set(slot, camera);
     savedCameras.value = next;
-    const texts = Object.fromEntries([...next].map(([one, its]) => [one, writeCamera(its)]));
-    remember(this.#memory, JSON.stringify(texts));
-  }
+    remember(memory, JSON.stringify(Object.fromEntries([...next].map(([one, its]) => [one, writeCamera(its)]))));
+  };
+  usedCamera.value = null;
+  savedCameras.value = recallCameras(memory);
+  const last = savedCameras.peek().get(LAST);
+  // It was kept of the whole: a layer alone fits itself.
+  if (last?.isFlat === store.isFlat.peek() && store.isolated.peek() === null) drawing.look(last);
+  drawing.onRest = (camera) => {
+    if (drawing.hasMoved && store.isolated.peek() === null) keep(LAST, camera);
+  };
+  return {
+    drawing,
+    fit(): void {
+      usedCamera.value = null;
+      keep(LAST, null);
+      drawing.glideTo(drawing.fittedCamera(true), () => drawing.release());
+    },
+    zoomBy(factor: number): void {
+      usedCamera.value = null;
+      const { camera, size } = drawing;
+      drawing.glideTo(zoomedTo(camera, factor, drawing.placeAt(size.width / 2, size.height / 2)));
+    },
+    /** Nothing happens where none was saved. */
+    useCamera(slot: number): void {
+      const camera = savedCameras.peek().get(slot);
+      if (camera === undefined) return;
+      store.isFlat.value = camera.isFlat;
+      drawing.glideTo(camera, () => (usedCamera.value = slot));
+    },
+    saveCamera(slot: number): void {
+      keep(slot, drawing.camera);
+      usedCamera.value = slot;
+    },
+  };
 }
 
 function recallCameras(memory: string): ReadonlyMap<number, Camera> {

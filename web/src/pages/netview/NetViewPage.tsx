@@ -1,7 +1,7 @@
 /** The network of a run in three dimensions: variables and layers, the drawing, colours and the selected unit, time. */
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { isConnected } from "../../data/connection";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { followNet } from "../../data/network/feeds";
@@ -192,18 +192,16 @@ function Waiting() {
 
 // --- A picture of the drawing on the page itself, where no file can be saved.
 
+const showModal = (dialog: HTMLDialogElement | null): void => dialog?.showModal();
+
 function PictureDialog() {
-  const dialog = useRef<HTMLDialogElement>(null);
   const address = shownPicture.value;
-  useLayoutEffect(() => {
-    if (address !== "") dialog.current?.showModal();
-  }, [address]);
   if (address === "") return null;
   const close = (): void => {
     shownPicture.value = "";
   };
   return (
-    <dialog ref={dialog} class="net-picture" aria-labelledby="net-picture-title" onClose={close}>
+    <dialog ref={showModal} class="net-picture" aria-labelledby="net-picture-title" onClose={close}>
       <div class="panel-head">
         <h2 id="net-picture-title">Picture of the network</h2>
         <span class="grow" />

@@ -6,7 +6,8 @@ import { shareOf, valueAtShare } from "../scale";
 import { atNextFrame } from "./chart-follow";
 import type { Model } from "./model";
 import { options } from "./options";
-import { axisFont, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
+import { axisFont, isCrowded, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
+import { PixelCanvas } from "./pixel-canvas";
 import { handlePlotKey } from "./plot-keys";
 import { readingsAt, summarize } from "./readings";
 import { resetZoom, zoomBetween, zoomBy } from "./scale-zoom";
@@ -72,7 +73,8 @@ export function Plot({ model, chartKey }: Props) {
   useSignalEffect(() => {
     const [now, where, colours] = [model.value, frame.value, palette.value];
     const context = fitCanvas(base.current, size.value);
-    if (context !== null && now !== null && where !== null) paintChart(context, now, where, colours);
+    if (context === null || now === null || where === null) return;
+    paintChart(context, now, where, colours, isCrowded(now, where) ? new PixelCanvas(context, where.box) : undefined);
   });
 
   useSignalEffect(() => {

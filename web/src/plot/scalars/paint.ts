@@ -1,5 +1,6 @@
 /** Draw a chart on a canvas. */
 import type { Line, Model } from "./model";
+import type { PixelCanvas } from "./pixel-canvas";
 import {
   axisLabels,
   badPlaces,
@@ -26,6 +27,8 @@ const CROWDED = 5;
 const AXIS_TEXT = 11;
 /** With so many items in a pixel, corners are not seen. */
 const DENSE = 1;
+/** Of all lines together. */
+const CROWD = 12;
 const BAD_APART = 5;
 
 /** What of a canvas charts are drawn with: a file may stand for one. */
@@ -36,7 +39,14 @@ export type Canvas = Pick<
   | ("measureText" | "setLineDash" | "save" | "restore")
 > & { arc(x: number, y: number, radius: number, from: number, to: number): void; clip(): void };
 
-export function paintChart(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
+/** What of it lines and bands are drawn with. */
+export type LineCanvas = Pick<
+  Canvas,
+  "fillStyle" | "strokeStyle" | "lineWidth" | "lineJoin" | "globalAlpha" | "beginPath" | "moveTo" | "lineTo" | "stroke" | "fillRect" | "setLineDash"
+>;
+
+/** `pixels` draws the lines instead where they are many. */
+export function paintChart(context: Canvas, model: Model, frame: Frame, palette: Palette, pixels?: PixelCanvas): void {
   paintAxes(context, model, frame, palette);
   const { box } = frame;
   context.save();
@@ -46,8 +56,9 @@ export function paintChart(context: Canvas, model: Model, frame: Frame, palette:
   context.lineJoin = "round";
   context.lineCap = "round";
   const lines = fromBelow(model);
-  for (const line of lines.filter(({ isBehind }) => !isBehind)) paintBehind(context, line, frame, runColour(palette, line.run.slot), model);
-  for (const line of lines) paintLine(context, line, frame, runColour(palette, line.run.slot), lineWidth(line, model));
+  for (const line of lines.filter(({ isBehind }) => !isBehind)) paintBehind(context, pixels, line, frame, runColour(palette, line.run.slot), model);
+  for (const line of lines) paintLine(pixels ?? context, line, frame, runColour(palette, line.run.slot), lineWidth(line, model));
+  pixels?.flush();
   context.restore();
   for (const line of lines) paintDots(context, line, frame, runColour(palette, line.run.slot));
   for (const line of model.lines) paintMarks(context, line, frame, palette);
@@ -99,20 +110,22 @@ function paintAxes(context: Canvas, model: Model, frame: Frame, palette: Palette
 
 function paintBehind(
   context: Canvas,
+  pixels: PixelCanvas | undefined,
   line: Line,
   frame: Frame,
   colour: string,
   { isSmoothed, lines }: Model,
 ): void {
-  context.fillStyle = colour;
-  context.strokeStyle = colour;
-  context.globalAlpha = bandOpacity(lines.length);
+  const pen = pixels ?? context;
+  pen.fillStyle = colour;
+  pen.strokeStyle = colour;
+  pen.globalAlpha = bandOpacity(lines.length);
   // On a logarithmic axis items are dense at one end only.
-  const isDense = !frame.x.isLog && densityOf(frame, line.curve) > DENSE;
+  const isDense = pixels !== undefined || (!frame.x.isLog && densityOf(frame, line.curve) > DENSE);
   if (line.margin === null && line.curve.hasBuckets && isDense) {
     // A shape with so many corners takes a browser without a graphics card as long as all else together.
     for (const { x, width, top, bottom } of bandColumns(frame, line.curve)) {
-      context.fillRect(x, top, width, Math.max(1, bottom - top));
+      pen.fillRect(x, top, width, Math.max(1, bottom - top));
     }
   } else {
     context.beginPath();
@@ -121,14 +134,20 @@ function paintBehind(
     context.fill();
   }
   if (isSmoothed) {
-    context.globalAlpha = RAW_OPACITY;
-    context.lineWidth = 1;
-    context.setLineDash([]);
-    context.beginPath();
-    traceLine(frame, line.curve, line.curve.mean, context);
-    context.stroke();
+    pen.globalAlpha = RAW_OPACITY;
+    pen.lineWidth = 1;
+    pen.setLineDash([]);
+    pen.beginPath();
+    traceLine(frame, line.curve, line.curve.mean, pen);
+    pen.stroke();
   }
-  context.globalAlpha = 1;
+  pen.globalAlpha = 1;
+}
+
+/** Are there more items than a browser without a graphics card draws in time? Margins are shapes, and drawn as such. */
+export function isCrowded({ chart, lines }: Model, frame: Frame): boolean {
+  const numItems = lines.reduce((sum, { curve }) => sum + curve.size, 0);
+  return chart.form !== "margin" && frame.x.isLog !== true && numItems > CROWD * frame.box.width;
 }
 
 /** Beside lines whose points are marked, as means of epochs, one of every trial is thin. */
@@ -137,7 +156,7 @@ export function lineWidth(line: Line, { chart, lines }: Pick<Model, "chart" | "l
   return isThin ? THIN_WIDTH : LINE_WIDTH;
 }
 
-function paintLine(context: Canvas, line: Line, frame: Frame, colour: string, width: number): void {
+function paintLine(context: LineCanvas, line: Line, frame: Frame, colour: string, width: number): void {
   context.strokeStyle = colour;
   context.lineWidth = width;
   context.globalAlpha = line.isBehind ? BEHIND_OPACITY : 1;

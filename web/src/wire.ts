@@ -925,6 +925,8 @@ export interface SeriesBlock {
   form: "buckets" | "points";
   /** it takes the place of what was there; otherwise it comes after it */
   is_fresh: boolean;
+  /** of the last items that are there, whose place it takes: a bucket that has grown */
+  num_replaced: number;
   num_items: number;
   /** of the whole series */
   num_points: number;

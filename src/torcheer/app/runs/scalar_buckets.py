@@ -26,6 +26,7 @@ class Shown(NamedTuple):
 
     form: Literal["points", "buckets"]
     columns: tuple[Floats, ...]
+    width: float = 0.0  # of a bucket, along the axis
 
     @property
     def num_items(self) -> int:
@@ -63,7 +64,16 @@ def show(points: Points, places: Floats, low: float | None, high: float | None, 
     starts = numpy.unique(starts[starts < end])  # those of empty buckets are alike
     outside = [before] if before < first else [], [end] if after > end else []
     starts = numpy.concatenate((outside[0], starts, outside[1])).astype(numpy.intp)
-    return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before))
+    width = (high / num_buckets) - (low / num_buckets)
+    return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before), width)
+
+
+def show_tail(points: Points, places: Floats, begin: float, width: float) -> tuple[Shown, int]:
+    """Points that came after buckets, in buckets as wide; and which of them is the first of the last one."""
+    with numpy.errstate(all="ignore"):
+        numbers = numpy.floor((places - begin) / width)
+    starts = numpy.flatnonzero(numpy.diff(numbers, prepend=numpy.nan))
+    return Shown("buckets", _buckets(points, starts), width), int(starts[-1])
 
 
 def _buckets(points: Points, starts: Places) -> tuple[Floats, ...]:

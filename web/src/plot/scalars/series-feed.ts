@@ -289,8 +289,6 @@ export class SeriesData {
   /** What it was asked with. */
   asked: Asked = NOTHING_ASKED;
   size = 0;
-  /** How many of its items came first, before the points that were added. */
-  numHead = 0;
   numPoints = 0;
   /** When the run began. */
   started = 0;
@@ -311,11 +309,11 @@ export class SeriesData {
       this.hasBuckets = false;
       this.asked = asked;
     }
+    this.size -= block.num_replaced;
     this.#makeRoom(this.size + block.num_items);
     if (block.form === "buckets") this.#takeBuckets(block.num_items, values);
     else this.#takePoints(block.num_items, values);
     this.size += block.num_items;
-    if (block.is_fresh) this.numHead = this.size;
     this.numPoints = block.num_points;
     this.started = block.started;
     this.version += 1;

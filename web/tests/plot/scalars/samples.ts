@@ -14,6 +14,7 @@ export function block(changes: Partial<SeriesBlock> = {}): SeriesBlock {
     name: "loss",
     form: "points",
     is_fresh: true,
+    num_replaced: 0,
     num_items: 0,
     num_points: 0,
     started: STARTED,

@@ -1,7 +1,7 @@
 /** Charts of the chosen runs: alarms, scalars in groups, then all else that the runs hold. */
-import { useComputed, useSignal } from "@preact/signals";
-import { Fragment } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { computed, useComputed, useSignal } from "@preact/signals";
+import { type ComponentChildren, Fragment } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
 import { eventsOf, followEvents, goToAlarm, isOfScalar } from "../../data/run-events";
 import * as runs from "../../data/runs";
@@ -22,6 +22,7 @@ import {
   goToScalar,
   groups,
   isOpen,
+  reveal,
   setGroupOpen,
   shownGroups,
   spoken,
@@ -31,7 +32,7 @@ import { Blank } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { isOfWatcher } from "../../ui/run-states";
-import { useWidth } from "../../ui/useWidth";
+import { useNear, useWidth } from "../../ui/useWidth";
 import { ScalarOptions } from "./ScalarOptions";
 import { Sections } from "./Sections";
 import {
@@ -179,8 +180,11 @@ const MOST_LISTED = 5;
 
 function ChartGroup({ group }: { group: Group }) {
   const isShown = isOpen(group.key);
+  const numInPart = hasMany.value ? IN_PART : Infinity;
+  const parts: (readonly Chart[])[] = [];
+  for (let at = 0; at < group.charts.length; at += numInPart) parts.push(group.charts.slice(at, at + numInPart));
   return (
-    <section class="chart-group" aria-label={group.title}>
+    <Part look="chart-group" name={group.title} charts={isShown ? group.charts : []} room={HEAD_HEIGHT}>
       <div class="group-head">
         <button class="group-fold" aria-expanded={isShown} onClick={() => setGroupOpen(group.key, !isShown)}>
           <Icon name={isShown ? "down" : "right"} />
@@ -189,14 +193,52 @@ function ChartGroup({ group }: { group: Group }) {
         </button>
       </div>
       {isShown && <NotSupportedList all={group.notSupported} />}
-      {isShown && (
-        <div class="scalars">
-          {group.charts.map((chart) => (
-            <ChartFigure key={chart.key} chart={chart} />
-          ))}
-        </div>
-      )}
-    </section>
+      {isShown &&
+        parts.map((charts, at) => (
+          <Part key={at} look="scalars" charts={charts}>
+            {charts.map((chart) => (
+              <ChartFigure key={chart.key} chart={chart} />
+            ))}
+          </Part>
+        ))}
+    </Part>
+  );
+}
+
+/** Where a page has more charts, parts of it are empty while they are far from the screen. */
+const MANY = 400;
+/** Whole rows of up to six columns. */
+const IN_PART = 60;
+const HEAD_HEIGHT = 36;
+const ROW_HEIGHT = 172;
+const LEAST_WIDTH = 264;
+
+const hasMany = computed(() => shownGroups.value.reduce((sum, { charts }) => sum + charts.length, 0) > MANY);
+
+interface PartProps {
+  look: string;
+  name?: string;
+  charts: readonly Chart[];
+  /** What it needs besides its charts, in pixels. */
+  room?: number;
+  children: ComponentChildren;
+}
+
+function Part({ look, name, charts, room = 0, children }: PartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const height = useRef(0);
+  const isNear = useNear(box);
+  const isWanted = useComputed(() => charts.some(({ key }) => key === reveal.value?.chart || key === options.value.enlarged));
+  const isThere = !hasMany.value || isNear || isWanted.value;
+  useLayoutEffect(() => {
+    if (isThere) height.current = box.current!.clientHeight;
+  });
+  const numRows = Math.ceil(charts.length / Math.max(1, Math.floor((box.current?.clientWidth ?? 1000) / LEAST_WIDTH)));
+  const style = isThere ? {} : { height: `${height.current || room + numRows * ROW_HEIGHT}px` };
+  return (
+    <div ref={box} class={look} role={name === undefined ? undefined : "region"} aria-label={name} style={style}>
+      {isThere && children}
+    </div>
   );
 }
 

@@ -7,10 +7,11 @@ import { atNextFrame } from "./chart-follow";
 import type { Model } from "./model";
 import { options } from "./options";
 import { axisFont, isCrowded, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
-import { PixelCanvas } from "./pixel-canvas";
+import { LinePixels } from "./line-pixels";
 import { handlePlotKey } from "./plot-keys";
 import { readingsAt, summarize } from "./readings";
 import { resetZoom, zoomBetween, zoomBy } from "./scale-zoom";
+import { noteChartPixels } from "./series-feed";
 import { type Frame, frameOf, placeX, placeY, type Size } from "./shapes";
 import { cursor, placeOfCursor } from "./state";
 
@@ -72,9 +73,10 @@ export function Plot({ model, chartKey }: Props) {
 
   useSignalEffect(() => {
     const [now, where, colours] = [model.value, frame.value, palette.value];
+    if (where !== null && options.peek().enlarged !== chartKey) noteChartPixels(where.box.width * devicePixelRatio);
     const context = fitCanvas(base.current, size.value);
     if (context === null || now === null || where === null) return;
-    paintChart(context, now, where, colours, isCrowded(now, where) ? new PixelCanvas(context, where.box) : undefined);
+    paintChart(context, now, where, colours, isCrowded(now, where) ? new LinePixels(context, where.box) : undefined);
   });
 
   useSignalEffect(() => {

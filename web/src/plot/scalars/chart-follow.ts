@@ -28,6 +28,8 @@ const CHOSEN: Subject = {
   last: lastInIndex,
 };
 
+const PATIENCE_MS = 400;
+
 /** Until the function that is returned is called. */
 export function followChart(
   chart: Chart,
@@ -42,21 +44,30 @@ export function followChart(
     const fed = feed.lookup(runId, name);
     return fed === null ? null : { ...fed, last: subject.last(runId, name, fed) };
   };
+  let builtAt = -Infinity;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const rebuild = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    builtAt = performance.now();
     model.value = buildModel(chart, runs, lookup, wish);
   };
-  const feed = new ChartFeed(all, () => inNextFrame(rebuild));
+  // As long as more lines are about to come, it is drawn now and then and not with each of them.
+  const hear = (): void => {
+    if (feed.isComplete) inNextFrame(rebuild);
+    else timer ??= setTimeout(() => inNextFrame(rebuild), Math.max(0, builtAt + PATIENCE_MS - performance.now()));
+  };
+  const feed = new ChartFeed(all, hear);
   let before = "";
   const stopWanting = effect(() => {
     const finer = hasPart(options.value) ? "part" : isEnlarged ? "large" : null;
     const wanted = wantedBy(chart, subject);
     const now = JSON.stringify([finer, wanted]);
     // Where the last value is in a bucket, only the index has it.
-    if (model.peek()?.lines.some(({ curve }) => curve.hasBuckets)) inNextFrame(rebuild);
-    if (now === before) return;
+    if (now === before && !model.peek()?.lines.some(({ curve }) => curve.hasBuckets)) return;
+    if (now !== before) feed.want(wanted, finer);
     before = now;
-    feed.want(wanted, finer);
-    inNextFrame(rebuild);
+    hear();
   });
   const stopLooking = effect(() => {
     wish = { ...options.value, perEpoch: subject.perEpoch.value };
@@ -67,6 +78,7 @@ export function followChart(
     stopWanting();
     stopLooking();
     feed.stop();
+    clearTimeout(timer);
     forgetFrame(rebuild);
   };
 }
@@ -133,6 +145,14 @@ class ChartFeed {
       refusal: whole?.refusal ?? "",
     };
   };
+
+  /** Is there something of all that it wants? */
+  get isComplete(): boolean {
+    return this.#wanted.every(({ run_id, name }) => {
+      const known = this.#feeds.whole.known(run_id, name);
+      return known !== undefined && (known.data.numPoints > 0 || known.refusal !== "");
+    });
+  }
 
   stop(): void {
     this.#stopWhole();

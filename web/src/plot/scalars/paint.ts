@@ -1,6 +1,6 @@
 /** Draw a chart on a canvas. */
 import type { Line, Model } from "./model";
-import type { PixelCanvas } from "./pixel-canvas";
+import type { LinePixels } from "./line-pixels";
 import {
   axisLabels,
   badPlaces,
@@ -46,7 +46,7 @@ export type LineCanvas = Pick<
 >;
 
 /** `pixels` draws the lines instead where they are many. */
-export function paintChart(context: Canvas, model: Model, frame: Frame, palette: Palette, pixels?: PixelCanvas): void {
+export function paintChart(context: Canvas, model: Model, frame: Frame, palette: Palette, pixels?: LinePixels): void {
   paintAxes(context, model, frame, palette);
   const { box } = frame;
   context.save();
@@ -110,7 +110,7 @@ function paintAxes(context: Canvas, model: Model, frame: Frame, palette: Palette
 
 function paintBehind(
   context: Canvas,
-  pixels: PixelCanvas | undefined,
+  pixels: LinePixels | undefined,
   line: Line,
   frame: Frame,
   colour: string,

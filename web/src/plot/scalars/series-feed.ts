@@ -1,5 +1,5 @@
 /** Series that somebody looks at, followed with few questions: those that are wanted together are asked together. */
-import { computed, effect } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import * as runs from "../../data/runs";
 import type { Reply, Source } from "../../data/source";
 import * as store from "../../data/store";
@@ -20,18 +20,27 @@ export interface Feeds {
 }
 
 const SMALL_BUCKETS = 200;
-const WHOLE_BUCKETS = 512;
 const FINE_BUCKETS = 1024;
 const LARGE_BUCKETS = 2048;
 /** As long as all, divided by this. */
 const FIRST_PART = 64;
+const BUCKETS_APART = 128;
+
+/** At least one for each pixel of the widest chart, and seldom more than before. */
+const wholeBuckets = signal(2 * BUCKETS_APART);
+
+/** A chart that is not enlarged has so many pixels of the screen along its axis. */
+export function noteChartPixels(pixels: number): void {
+  const needed = Math.min(LARGE_BUCKETS, Math.ceil(pixels / BUCKETS_APART) * BUCKETS_APART);
+  if (needed > wholeBuckets.peek()) wholeBuckets.value = needed;
+}
 
 export const feeds = computed<Feeds | null>(() => {
   const source = store.source.value;
   if (source === null) return null;
   const everything = { axis: "step", low: null, high: null } as const;
   return {
-    whole: new Feed(source, { ...everything, num_buckets: WHOLE_BUCKETS }),
+    whole: new Feed(source, { ...everything, num_buckets: wholeBuckets.peek() }),
     large: new Feed(source, { ...everything, num_buckets: LARGE_BUCKETS }),
     part: new Feed(source, { ...everything, num_buckets: FINE_BUCKETS }),
     small: new Feed(source, { ...everything, num_buckets: SMALL_BUCKETS }),
@@ -70,7 +79,7 @@ export function followOptions(): () => void {
     const all = feeds.value;
     if (all === null) return;
     const everything = { axis: axis.value, low: null, high: null };
-    all.whole.ask({ ...everything, num_buckets: WHOLE_BUCKETS });
+    all.whole.ask({ ...everything, num_buckets: wholeBuckets.value });
     all.large.ask({ ...everything, num_buckets: LARGE_BUCKETS });
     const { low = null, high = null } = closely.value ?? {};
     all.part.ask({ axis: axis.value, low, high, num_buckets: FINE_BUCKETS });

@@ -7,7 +7,7 @@ import type { Box } from "./shapes";
 
 const FULL = 255;
 
-export class PixelCanvas implements LineCanvas {
+export class LinePixels implements LineCanvas {
   fillStyle: LineCanvas["fillStyle"] = "";
   strokeStyle: LineCanvas["strokeStyle"] = "";
   lineWidth = 1;
@@ -22,6 +22,9 @@ export class PixelCanvas implements LineCanvas {
   /** How much of each pixel is covered by the line that is being drawn. */
   readonly #covered: Uint8ClampedArray;
   #dashes: readonly number[] = [];
+  /** Which of them the line has come to, and how much of it is left; every other one is a gap. */
+  #dash = 0;
+  #dashLeft = Infinity;
   /** x and y of each point; NaN before the first one of a piece. */
   #path: number[] = [];
 
@@ -54,35 +57,20 @@ export class PixelCanvas implements LineCanvas {
   }
 
   stroke(): void {
-    const [path, dashes, half] = [this.#path, this.#dashes, (this.lineWidth * this.#ratio) / 2];
-    let [dash, left] = [0, Infinity];
-    let [x, y] = [NaN, NaN];
-    let [lowest, highest] = [Infinity, -Infinity];
+    const [path, half] = [this.#path, (this.lineWidth * this.#ratio) / 2];
+    let [fromX, fromY] = [NaN, NaN];
+    let [top, bottom] = [Infinity, -Infinity];
     for (let at = 0; at < path.length; at += 2) {
-      const [fromX, fromY] = [x, y];
-      [x, y] = [path[at]!, path[at + 1]!];
-      if (y < lowest) lowest = y;
-      if (y > highest) highest = y;
-      if (Number.isNaN(x)) [dash, left] = [0, dashes[0] ?? Infinity];
-      const length = Math.hypot(x - fromX, y - fromY);
-      if (!(length > 0)) continue;
-      const [right, down] = [(x - fromX) / length, (y - fromY) / length];
-      const isLast = Number.isNaN(path[at + 2] ?? NaN);
-      // Pieces and dashes are round at their ends: longer by half of their width.
-      let [from, cap] = [0, Number.isNaN(path[at - 4]!) ? half : 0];
-      while (from < length) {
-        const to = Math.min(length, from + left);
-        const end = isLast || to < length ? to + half : to;
-        if (dash % 2 === 0) this.#cover(fromX + right * (from - cap), fromY + down * (from - cap), fromX + right * end, fromY + down * end, half);
-        left -= to - from;
-        if (left <= 0) {
-          dash = (dash + 1) % dashes.length;
-          left = dashes[dash]!;
-        }
-        [from, cap] = [to, half];
-      }
+      const [x, y] = [path[at]!, path[at + 1]!];
+      if (y < top) top = y;
+      if (y > bottom) bottom = y;
+      if (Number.isNaN(x)) [this.#dash, this.#dashLeft] = [0, this.#dashes[0] ?? Infinity];
+      // Round at both ends: longer by half of the width.
+      const [isFirst, isLast] = [Number.isNaN(path[at - 4]!), Number.isNaN(path[at + 2] ?? NaN)];
+      this.#strokePiece(fromX, fromY, x, y, half, isFirst ? half : 0, isLast ? half : 0);
+      [fromX, fromY] = [x, y];
     }
-    this.#blendCovered(Math.floor(lowest - 2 * half - 1), Math.ceil(highest + 2 * half + 1));
+    this.#blendCovered(Math.floor(top - 2 * half - 1), Math.ceil(bottom + 2 * half + 1));
   }
 
   fillRect(x: number, y: number, width: number, height: number): void {
@@ -110,6 +98,26 @@ export class PixelCanvas implements LineCanvas {
     this.#context.globalAlpha = 1;
     this.#context.drawImage(scratch, this.#left, this.#top);
     this.#context.restore();
+  }
+
+  /** From corner to corner, as far as it lies in dashes, which are round at their ends as well. */
+  #strokePiece(x: number, y: number, toX: number, toY: number, half: number, firstCap: number, lastCap: number): void {
+    const length = Math.hypot(toX - x, toY - y);
+    // Also where there is no corner before it.
+    if (!(length > 0)) return;
+    const [right, down] = [(toX - x) / length, (toY - y) / length];
+    let [from, cap] = [0, firstCap];
+    while (from < length) {
+      const to = Math.min(length, from + this.#dashLeft);
+      const [start, end] = [from - cap, to + (to < length ? half : lastCap)];
+      if (this.#dash % 2 === 0) this.#cover(x + right * start, y + down * start, x + right * end, y + down * end, half);
+      this.#dashLeft -= to - from;
+      if (this.#dashLeft <= 0) {
+        this.#dash = (this.#dash + 1) % this.#dashes.length;
+        this.#dashLeft = this.#dashes[this.#dash]!;
+      }
+      [from, cap] = [to, half];
+    }
   }
 
   /** A piece of a line: row by row where it is steep, column by column where it is not. */
@@ -158,7 +166,8 @@ export class PixelCanvas implements LineCanvas {
   /** A canvas writes each colour as `#rrggbb`. */
   #ink(style: LineCanvas["fillStyle"]): readonly [red: number, green: number, blue: number] {
     this.#context.fillStyle = style;
-    const all = parseInt(String(this.#context.fillStyle).slice(1), 16);
+    const written = this.#context.fillStyle;
+    const all = typeof written === "string" ? parseInt(written.slice(1), 16) : 0;
     return [all >> 16, (all >> 8) & FULL, all & FULL];
   }
 }

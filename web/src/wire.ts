@@ -930,6 +930,11 @@ export interface SeriesBlock {
   num_items: number;
   /** of the whole series */
   num_points: number;
+  /** the very last point, which a bucket hides */
+  last_step: number;
+  last_time: number;
+  /** null for NaN and infinity */
+  last_value: number | null;
   /** when the run began */
   started: number;
 }

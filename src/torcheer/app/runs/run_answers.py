@@ -43,6 +43,7 @@ from torcheer.app.wire import (
     binary_frame,
     chunks,
     copied,
+    countable,
     finite,
     plain,
 )
@@ -257,7 +258,7 @@ class _SeriesLook:
             if sent is None:
                 return None
             del self._sent[name]  # it was taken back
-            return self._block(name, Shown("points", NOTHING), 0)
+            return self._block(name, None, Shown("points", NOTHING), 0)
         seen = (entry.count, entry.last_step, entry.last_time, self._began)
         if sent is not None and sent.seen == seen:
             return None
@@ -265,7 +266,7 @@ class _SeriesLook:
         tail = None if sent is None else self._tail(name, sent._replace(seen=seen), arrays)
         if tail is not None:
             shown, num_replaced = tail
-            return self._block(name, shown, arrays.count, num_replaced) if shown.num_items else None
+            return self._block(name, entry, shown, arrays.count, num_replaced) if shown.num_items else None
         since = self._began if axis == "relative" else 0.0
         low, high = self._question.low, self._question.high
         window = None if low is None else low + since, None if high is None else high + since
@@ -283,7 +284,7 @@ class _SeriesLook:
             began=self._began,
             seen=seen,
         )
-        return self._block(name, shown, arrays.count)
+        return self._block(name, entry, shown, arrays.count)
 
     def _tail(self, name: str, sent: _Sent, arrays: SeriesArrays) -> tuple[Shown, int] | None:
         """What is new, and how many items it replaces; None where the series has to come anew."""
@@ -312,7 +313,14 @@ class _SeriesLook:
         )
         return shown, num_replaced
 
-    def _block(self, name: str, shown: Shown, num_points: int, num_replaced: int | None = None) -> Block:
+    def _block(
+        self,
+        name: str,
+        entry: SeriesEntry | None,
+        shown: Shown,
+        num_points: int,
+        num_replaced: int | None = None,
+    ) -> Block:
         block = messages.SeriesBlock(
             run_id=self._run.place.id,
             name=name,
@@ -321,6 +329,9 @@ class _SeriesLook:
             num_replaced=num_replaced or 0,
             num_items=shown.num_items,
             num_points=num_points,
+            last_step=0 if entry is None else countable(entry.last_step) or 0,
+            last_time=0.0 if entry is None else finite(entry.last_time) or 0.0,
+            last_value=None if entry is None else finite(entry.last_value),
             started=self._began,
         )
         # Copied while the arrays cannot change.

@@ -243,6 +243,9 @@ class SeriesBlock(Struct, frozen=True, kw_only=True):
     num_replaced: int  # of the last items that are there, whose place it takes: a bucket that has grown
     num_items: int
     num_points: int  # of the whole series
+    last_step: int  # the very last point, which a bucket hides
+    last_time: float
+    last_value: float | None  # null for NaN and infinity
     started: float  # when the run began
 
 

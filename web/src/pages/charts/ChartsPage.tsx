@@ -1,5 +1,5 @@
 /** Charts of the chosen runs: alarms, scalars in groups, then all else that the runs hold. */
-import { computed, useComputed, useSignal } from "@preact/signals";
+import { computed, useComputed } from "@preact/signals";
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
@@ -8,9 +8,8 @@ import * as runs from "../../data/runs";
 import { colourOf } from "../../data/runs";
 import * as store from "../../data/store";
 import { ChartFigure } from "../../plot/scalars/ChartFigure";
-import { followChart } from "../../plot/scalars/chart-follow";
+import { useChartModel } from "../../plot/scalars/chart-follow";
 import { type Chart, type Group, isWatcherGroup, type NotSupported } from "../../plot/scalars/grouping";
-import type { Model } from "../../plot/scalars/model";
 import { options, setOptions, settleOptions } from "../../plot/scalars/options";
 import { startEscape } from "../../plot/scalars/plot-keys";
 import { describePlace, describeReading, type Reading, readingsAt } from "../../plot/scalars/readings";
@@ -264,11 +263,12 @@ function AtCursor() {
   const open = useComputed(() => shownGroups.value.filter(({ key }) => isOpen(key)));
   const pointed = useComputed(() => cursor.value?.chart ?? "");
   const charts = columnsFor(open.value, pointed.value);
-  const models = [useModel(charts[0]), useModel(charts[1]), useModel(charts[2])];
+  const models = [useChartModel(charts[0], false), useChartModel(charts[1], false), useChartModel(charts[2], false)];
   const place = cursor.value?.x ?? null;
   const columns = charts.map((chart, at) => {
-    const model = models[at] ?? null;
-    const readings = model === null ? [] : readingsAt(model, place);
+    const model = models[at]!.value;
+    // That of another chart may still be there.
+    const readings = model?.chart.key === chart.key ? readingsAt(model, place) : [];
     return { chart, readings: new Map(readings.map((reading) => [reading.line.run.id, reading])) };
   });
   const rows = chartRuns.value.filter(({ id }) => columns.some(({ readings }) => readings.has(id)));
@@ -311,14 +311,6 @@ function AtCursor() {
       {isSmoothed && <p class="muted fs-1">As logged; below it, smoothed.</p>}
     </section>
   );
-}
-
-/** What a chart draws, also where it is far from the screen and draws nothing. */
-function useModel(chart: Chart | undefined): Model | null {
-  const model = useSignal<Model | null>(null);
-  useEffect(() => (chart === undefined ? undefined : followChart(chart, false, model)), [chart]);
-  // That of another chart may still be there.
-  return model.value?.chart.key === chart?.key ? model.value : null;
 }
 
 /** It may be broken after a slash. */

@@ -3,7 +3,6 @@ import { computed, type ReadonlySignal, useSignal, useSignalEffect } from "@prea
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as store from "../../data/store";
 import { shareOf, valueAtShare } from "../scale";
-import { atNextFrame } from "./chart-follow";
 import type { Model } from "./model";
 import { options } from "./options";
 import { axisFont, isCrowded, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
@@ -34,8 +33,6 @@ export function Plot({ model, chartKey }: Props) {
   const size = useSignal<Size>({ width: 0, height: 0 });
   /** From where to where the pointer was dragged, in pixels. */
   const range = useSignal<readonly [number, number] | null>(null);
-  /** Where the pointer is, in pixels; null where it is elsewhere. */
-  const pointer = useRef<number | null>(null);
   const frame = useMemo(
     () =>
       computed<Frame | null>(() => {
@@ -88,24 +85,17 @@ export function Plot({ model, chartKey }: Props) {
 
   const pixelOf = (event: PointerEvent): number =>
     event.clientX - (box.current?.getBoundingClientRect().left ?? 0);
-  const follow = useMemo(
-    () => (): void => {
-      const [where, pixel] = [frame.peek(), pointer.current];
-      if (where === null) return;
-      if (pixel === null) {
-        if (cursor.peek()?.chart === chartKey) cursor.value = null;
-        return;
-      }
-      const share = shareAt(where, pixel);
-      if (share < -0.02 || share > 1.02) return;
-      const place = valueAtShare(where.x, Math.max(0, Math.min(1, share)));
-      cursor.value = { x: options.peek().axis === "step" ? Math.round(place) : place, chart: chartKey };
-    },
-    [frame, chartKey],
-  );
   const moveTo = (pixel: number | null): void => {
-    pointer.current = pixel;
-    atNextFrame(follow);
+    const where = frame.peek();
+    if (where === null) return;
+    if (pixel === null) {
+      if (cursor.peek()?.chart === chartKey) cursor.value = null;
+      return;
+    }
+    const share = shareAt(where, pixel);
+    if (share < -0.02 || share > 1.02) return;
+    const place = valueAtShare(where.x, Math.max(0, Math.min(1, share)));
+    cursor.value = { x: options.peek().axis === "step" ? Math.round(place) : place, chart: chartKey };
   };
   const onMove = (event: PointerEvent): void => {
     const pixel = pixelOf(event);

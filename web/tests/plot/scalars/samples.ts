@@ -17,6 +17,9 @@ export function block(changes: Partial<SeriesBlock> = {}): SeriesBlock {
     num_replaced: 0,
     num_items: 0,
     num_points: 0,
+    last_step: 0,
+    last_time: 0,
+    last_value: null,
     started: STARTED,
     ...changes,
   };
@@ -96,7 +99,7 @@ export function runOf(id: string, changes: Partial<ChartRun> = {}): ChartRun {
 }
 
 export function sourcesOf(whole: SeriesData | null, finer: SeriesData | null = null): Sources {
-  return { whole, finer, isAnswered: whole !== null, refusal: "", last: null };
+  return { whole, finer, isAnswered: whole !== null, refusal: "" };
 }
 
 export function wish(changes: Partial<Options> = {}): Options {

@@ -12,7 +12,6 @@ import { downloadCsv, downloadSvg } from "./downloads";
 import type { Chart } from "./grouping";
 import { colourOfLine, type Line, type Model } from "./model";
 import { type Limits, options, setOptions } from "./options";
-import { readPalette } from "./paint";
 import { leaveView } from "./plot-keys";
 import { describeReading, readingsAt } from "./readings";
 import { toggleEnlarged } from "./scale-zoom";
@@ -74,10 +73,7 @@ function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
     { title: isTable ? "Show as chart" : "Show as table", press: () => showAsTable(chart.key, !isTable) },
     { title: "Set limits…", press: () => setHasLimits(true) },
     { title: "Download CSV", press: withModel(downloadCsv) },
-    {
-      title: "Download SVG",
-      press: withModel((now) => downloadSvg(now, readPalette(document.documentElement))),
-    },
+    { title: "Download SVG", press: withModel(downloadSvg) },
   ];
   return (
     <>

@@ -2,10 +2,11 @@
 import { computed, type ReadonlySignal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as store from "../../data/store";
+import { fitCanvas, readInk } from "../Drawing";
 import { shareOf, valueAtShare } from "../scale";
 import type { Model } from "./model";
 import { options } from "./options";
-import { axisFont, isCrowded, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
+import { isCrowded, type Overlay, paintChart, paintOverlay } from "./paint";
 import { LinePixels } from "./line-pixels";
 import { handlePlotKey } from "./plot-keys";
 import { readingsAt, summarize } from "./readings";
@@ -15,7 +16,7 @@ import { type Frame, frameOf, placeX, placeY, type Size } from "./shapes";
 import { cursor, placeOfCursor } from "./state";
 
 /** Read anew whenever the theme changes. */
-const palette = computed(() => ({ tick: store.themeTick.value, ...readPalette(document.documentElement) }));
+const ink = computed(() => ({ tick: store.themeTick.value, ...readInk() }));
 
 /** A pointer that moved less far has clicked. */
 const MIN_DRAG = 4;
@@ -38,7 +39,7 @@ export function Plot({ model, chartKey }: Props) {
       computed<Frame | null>(() => {
         const [now, context] = [model.value, base.current?.getContext("2d")];
         if (now === null || context === null || context === undefined || size.value.width === 0) return null;
-        context.font = axisFont(palette.value);
+        context.font = ink.value.font;
         return frameOf(now, size.value, (text) => context.measureText(text).width);
       }),
     [model],
@@ -69,17 +70,17 @@ export function Plot({ model, chartKey }: Props) {
   }, []);
 
   useSignalEffect(() => {
-    const [now, where, colours] = [model.value, frame.value, palette.value];
+    const [now, where, colours] = [model.value, frame.value, ink.value];
     if (where !== null && options.peek().enlarged !== chartKey) noteChartPixels(where.box.width * devicePixelRatio);
-    const context = fitCanvas(base.current, size.value);
+    const context = fitCanvas(base.current, size.value.width, size.value.height);
     if (context === null || now === null || where === null) return;
     paintChart(context, now, where, colours, isCrowded(now, where) ? new LinePixels(context, where.box) : undefined);
   });
 
   useSignalEffect(() => {
-    const [now, where, colours] = [model.value, frame.value, palette.value];
+    const [now, where, colours] = [model.value, frame.value, ink.value];
     const overlay = overlayOf(now, where, chartKey, range.value);
-    const context = fitCanvas(over.current, size.value);
+    const context = fitCanvas(over.current, size.value.width, size.value.height);
     if (context !== null && where !== null) paintOverlay(context, overlay, where, colours);
   });
 
@@ -160,19 +161,4 @@ function overlayOf(
     return isInside ? [{ x, y, slot: line.run.slot }] : [];
   });
   return { cursor: placeX(frame, place), dots, range };
-}
-
-// --- A canvas as sharp as the screen.
-
-/** Cleared and ready to draw in pixels of the page; null where there is no canvas or no room. */
-function fitCanvas(canvas: HTMLCanvasElement | null, { width, height }: Size): CanvasRenderingContext2D | null {
-  const context = canvas?.getContext("2d") ?? null;
-  if (canvas === null || context === null || width === 0 || height === 0) return null;
-  const ratio = devicePixelRatio;
-  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-  // Setting the size clears it, and costs more than clearing it.
-  if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  return context;
 }

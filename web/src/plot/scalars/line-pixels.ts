@@ -2,6 +2,7 @@
  * Lines and rectangles set pixel by pixel, for charts of many lines: without a graphics card a browser takes a
  * millisecond for a line of some hundred corners, and more for one with dashes; this takes a twentieth of it.
  */
+import { parseHex, type Rgb } from "../../ui/colour-scale";
 import type { LineCanvas } from "./paint";
 import type { Box } from "./shapes";
 
@@ -77,7 +78,7 @@ export class LinePixels implements LineCanvas {
     const ratio = this.#ratio;
     const [left, right] = [x * ratio - this.#left, (x + width) * ratio - this.#left];
     const [top, bottom] = [y * ratio - this.#top, (y + height) * ratio - this.#top];
-    const [red, green, blue] = this.#ink(this.fillStyle);
+    const [red, green, blue] = rgbOf(this.fillStyle);
     const [numColumns, numRows] = [this.#image.width, this.#image.height];
     for (let row = Math.max(0, Math.floor(top)); row < Math.min(numRows, Math.ceil(bottom)); row++) {
       const down = Math.min(bottom, row + 1) - Math.max(top, row);
@@ -144,7 +145,7 @@ export class LinePixels implements LineCanvas {
 
   #blendCovered(top: number, bottom: number): void {
     const [covered, width] = [this.#covered, this.#image.width];
-    const [red, green, blue] = this.#ink(this.strokeStyle);
+    const [red, green, blue] = rgbOf(this.strokeStyle);
     const end = Math.min(this.#image.height, bottom) * width;
     for (let at = Math.max(0, top) * width; at < end; at++) {
       if (covered[at] === 0) continue;
@@ -162,12 +163,9 @@ export class LinePixels implements LineCanvas {
     data[at + 2] = (alpha * blue + rest * data[at + 2]!) / all;
     data[at + 3] = FULL * all;
   }
+}
 
-  /** A canvas writes each colour as `#rrggbb`. */
-  #ink(style: LineCanvas["fillStyle"]): readonly [red: number, green: number, blue: number] {
-    this.#context.fillStyle = style;
-    const written = this.#context.fillStyle;
-    const all = typeof written === "string" ? parseInt(written.slice(1), 16) : 0;
-    return [all >> 16, (all >> 8) & FULL, all & FULL];
-  }
+/** The colours of the theme are all of this kind. */
+function rgbOf(style: LineCanvas["fillStyle"]): Rgb {
+  return parseHex(typeof style === "string" ? style : "");
 }

@@ -1,4 +1,5 @@
 /** Draw a chart on a canvas. */
+import type { Ink } from "../Drawing";
 import type { Line, Model } from "./model";
 import type { LinePixels } from "./line-pixels";
 import {
@@ -24,7 +25,6 @@ const BEHIND_OPACITY = 0.3;
 const THIN_WIDTH = 1;
 /** From the fifth line on, bands cover each other more than they say. */
 const CROWDED = 5;
-const AXIS_TEXT = 11;
 /** With so many items in a pixel, corners are not seen. */
 const DENSE = 1;
 /** Of all lines together. */
@@ -46,8 +46,8 @@ export type LineCanvas = Pick<
 >;
 
 /** `pixels` draws the lines instead where they are many. */
-export function paintChart(context: Canvas, model: Model, frame: Frame, palette: Palette, pixels?: LinePixels): void {
-  paintAxes(context, model, frame, palette);
+export function paintChart(context: Canvas, model: Model, frame: Frame, ink: Ink, pixels?: LinePixels): void {
+  paintAxes(context, model, frame, ink);
   const { box } = frame;
   context.save();
   context.beginPath();
@@ -56,13 +56,13 @@ export function paintChart(context: Canvas, model: Model, frame: Frame, palette:
   context.lineJoin = "round";
   context.lineCap = "round";
   const lines = fromBelow(model);
-  for (const line of lines.filter(({ isBehind }) => !isBehind)) paintBehind(context, pixels, line, frame, runColour(palette, line.run.slot), model);
-  for (const line of lines) paintLine(pixels ?? context, line, frame, runColour(palette, line.run.slot), lineWidth(line, model));
+  for (const line of lines.filter(({ isBehind }) => !isBehind)) paintBehind(context, pixels, line, frame, runColour(ink, line.run.slot), model);
+  for (const line of lines) paintLine(pixels ?? context, line, frame, runColour(ink, line.run.slot), lineWidth(line, model));
   pixels?.flush();
   context.restore();
-  for (const line of lines) paintDots(context, line, frame, runColour(palette, line.run.slot));
-  for (const line of model.lines) paintMarks(context, line, frame, palette);
-  paintLabels(context, model, frame, palette);
+  for (const line of lines) paintDots(context, line, frame, runColour(ink, line.run.slot));
+  for (const line of model.lines) paintMarks(context, line, frame, ink);
+  paintLabels(context, model, frame, ink);
 }
 
 /** In which order lines are drawn. Of those with a legend the first one there stands above the others. */
@@ -76,18 +76,14 @@ function bandOpacity(numLines: number): number {
   return numLines < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
 }
 
-export function axisFont(palette: Palette): string {
-  return `${AXIS_TEXT}px ${palette.font}`;
-}
-
-function paintAxes(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
+function paintAxes(context: Canvas, model: Model, frame: Frame, ink: Ink): void {
   const { box } = frame;
-  context.font = axisFont(palette);
-  context.fillStyle = palette.text3;
+  context.font = ink.font;
+  context.fillStyle = ink.caption;
   context.lineWidth = 1;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  context.strokeStyle = palette.line;
+  context.strokeStyle = ink.line;
   context.beginPath();
   for (const { value, label } of model.yTicks) {
     const y = placeY(frame, value);
@@ -96,7 +92,7 @@ function paintAxes(context: Canvas, model: Model, frame: Frame, palette: Palette
     context.fillText(label, box.left - 6, y + 0.5);
   }
   context.stroke();
-  context.strokeStyle = palette.line2;
+  context.strokeStyle = ink.edge;
   context.beginPath();
   context.moveTo(box.left, box.top + box.height + 0.5);
   context.lineTo(box.left + box.width, box.top + box.height + 0.5);
@@ -182,9 +178,9 @@ function paintDots(context: Canvas, line: Line, frame: Frame, colour: string): v
   }
 }
 
-function paintMarks(context: Canvas, line: Line, frame: Frame, palette: Palette): void {
+function paintMarks(context: Canvas, line: Line, frame: Frame, ink: Ink): void {
   const bottom = frame.box.top + frame.box.height;
-  context.fillStyle = palette.danger;
+  context.fillStyle = ink.danger;
   context.beginPath();
   for (const x of badPlaces(frame, line.curve, BAD_APART)) {
     context.moveTo(x - 3, bottom + 1);
@@ -195,8 +191,8 @@ function paintMarks(context: Canvas, line: Line, frame: Frame, palette: Palette)
   const end = line.run.end === "plain" || line.isBehind ? null : endOf(line, frame);
   if (end === null) return;
   const [x, y] = end;
-  context.strokeStyle = runColour(palette, line.run.slot);
-  context.fillStyle = palette.surface;
+  context.strokeStyle = runColour(ink, line.run.slot);
+  context.fillStyle = ink.surface;
   context.lineWidth = line.run.end === "died" ? 2 : LINE_WIDTH;
   context.beginPath();
   if (line.run.end === "died") {
@@ -212,13 +208,13 @@ function paintMarks(context: Canvas, line: Line, frame: Frame, palette: Palette)
 }
 
 /** Where several lines have one colour, each says at its end what it is. */
-function paintLabels(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
-  context.font = axisFont(palette);
+function paintLabels(context: Canvas, model: Model, frame: Frame, ink: Ink): void {
+  context.font = ink.font;
   context.textAlign = "right";
   context.textBaseline = "alphabetic";
   context.lineWidth = 3;
-  context.strokeStyle = palette.surface;
-  context.fillStyle = palette.text2;
+  context.strokeStyle = ink.surface;
+  context.fillStyle = ink.text2;
   for (const { text, x, y } of labelPlaces(model, frame)) {
     context.strokeText(text, x, y);
     context.fillText(text, x, y);
@@ -233,11 +229,11 @@ export interface Overlay {
   readonly range: readonly [from: number, to: number] | null;
 }
 
-export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, palette: Palette): void {
+export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, ink: Ink): void {
   const { cursor, dots, range } = overlay;
   if (range !== null) {
     const [from, to] = [Math.min(...range), Math.max(...range)];
-    context.fillStyle = palette.accent;
+    context.fillStyle = ink.accent;
     context.globalAlpha = 0.14;
     context.fillRect(from, box.top, to - from, box.height);
     context.globalAlpha = 1;
@@ -245,7 +241,7 @@ export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, 
     context.fillRect(to - 1, box.top, 1, box.height);
   }
   if (cursor === null) return;
-  context.strokeStyle = palette.text3;
+  context.strokeStyle = ink.caption;
   context.lineWidth = 1;
   context.setLineDash([2, 2]);
   context.beginPath();
@@ -254,9 +250,9 @@ export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, 
   context.stroke();
   context.setLineDash([]);
   context.lineWidth = 1.5;
-  context.strokeStyle = palette.surface;
+  context.strokeStyle = ink.surface;
   for (const { x, y, slot } of dots) {
-    context.fillStyle = runColour(palette, slot);
+    context.fillStyle = runColour(ink, slot);
     context.beginPath();
     context.arc(x, y, 3.5, 0, 2 * Math.PI);
     context.fill();
@@ -264,41 +260,6 @@ export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, 
   }
 }
 
-// --- The colours of the charts, read from the page so that they follow the theme.
-
-export interface Palette {
-  readonly surface: string;
-  readonly line: string;
-  readonly line2: string;
-  readonly text: string;
-  readonly text2: string;
-  readonly text3: string;
-  readonly accent: string;
-  readonly danger: string;
-  /** Of the runs, by their slot from 1 to 8. */
-  readonly runs: readonly string[];
-  readonly font: string;
-}
-
-const NUM_RUN_COLOURS = 8;
-
-export function readPalette(element: Element): Palette {
-  const style = getComputedStyle(element);
-  const read = (name: string): string => style.getPropertyValue(name).trim();
-  return {
-    surface: read("--surface"),
-    line: read("--line"),
-    line2: read("--line-2"),
-    text: read("--text"),
-    text2: read("--text-2"),
-    text3: read("--text-3"),
-    accent: read("--accent"),
-    danger: read("--danger"),
-    runs: Array.from({ length: NUM_RUN_COLOURS }, (_, at) => read(`--cat-${at + 1}`)),
-    font: read("--font") || "sans-serif",
-  };
-}
-
-export function runColour(palette: Palette, slot: number): string {
-  return palette.runs[slot - 1] ?? palette.text3;
+export function runColour(ink: Ink, slot: number): string {
+  return ink.runs[slot] ?? ink.caption;
 }

@@ -6,10 +6,10 @@ import { charts, MOST_BEHIND, subject } from "../../../src/pages/control/plots/s
 import { chartSvg } from "../../../src/plot/scalars/downloads";
 import type { Chart } from "../../../src/plot/scalars/grouping";
 import { buildModel, type Lookup, slotOf } from "../../../src/plot/scalars/model";
-import { fromBelow, lineWidth, readPalette } from "../../../src/plot/scalars/paint";
+import { fromBelow, lineWidth } from "../../../src/plot/scalars/paint";
 import { describePlace, readingsAt, summarize } from "../../../src/plot/scalars/readings";
 import type { SeriesData } from "../../../src/plot/scalars/series-feed";
-import { chartOf, dataOf, runOf, sourcesOf, wish } from "../../plot/scalars/samples";
+import { chartOf, dataOf, INK, runOf, sourcesOf, wish } from "../../plot/scalars/samples";
 import { runWith } from "../../run-listings";
 import { controlWith } from "./answers";
 
@@ -83,9 +83,7 @@ describe("a plot of a training", () => {
   });
 
   it("names in its file the lines that its legend has", () => {
-    const style = { getPropertyValue: () => "#000000" };
-    Object.assign(globalThis, { getComputedStyle: () => style });
-    const svg = chartSvg(model, { width: 400, height: 200 }, readPalette({} as Element));
+    const svg = chartSvg(model, { width: 400, height: 200 }, INK);
     expect(svg).toContain(">trial</text>");
     expect(svg).not.toContain("run a");
     expect(svg.match(/<circle/g)).toHaveLength(4);

@@ -1,5 +1,6 @@
 /** Series, blocks and charts for the tests of the training page. */
 import type { Reply } from "../../../src/data/source";
+import type { Ink } from "../../../src/plot/Drawing";
 import type { Chart } from "../../../src/plot/scalars/grouping";
 import type { ChartRun, Sources } from "../../../src/plot/scalars/model";
 import { type Axis, type Options, readOptions } from "../../../src/plot/scalars/options";
@@ -7,6 +8,21 @@ import { SeriesData } from "../../../src/plot/scalars/series-feed";
 import type { SeriesBlock } from "../../../src/wire";
 
 export const STARTED = 1000;
+
+export const INK: Ink = {
+  surface: "#fff",
+  sunken: "#fafafa",
+  line: "#eee",
+  edge: "#ccc",
+  text: "#000",
+  text2: "#333",
+  caption: "#666",
+  accent: "#0aa",
+  danger: "#c00",
+  sequential: [],
+  runs: ["", "#111", "#222", "#333", "#444", "#555", "#666", "#777", "#888"],
+  font: "11px sans-serif",
+};
 
 export function block(changes: Partial<SeriesBlock> = {}): SeriesBlock {
   return {

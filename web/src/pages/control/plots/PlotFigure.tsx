@@ -17,7 +17,6 @@ import { downloadCsv, downloadSvg } from "../../../plot/scalars/downloads";
 import type { Chart } from "../../../plot/scalars/grouping";
 import { type Line, type Model, slotOf } from "../../../plot/scalars/model";
 import { type Axis, options } from "../../../plot/scalars/options";
-import { readPalette } from "../../../plot/scalars/paint";
 import { describePlace, describeReading, readingsAt } from "../../../plot/scalars/readings";
 import { toggleEnlarged } from "../../../plot/scalars/scale-zoom";
 import { placeOfCursor } from "../../../plot/scalars/state";
@@ -63,7 +62,7 @@ function Live({ chart, isEnlarged }: Props) {
     { title: isTable ? "Show as chart" : "Show as table", press: () => showAsTable(chart.key, !isTable) },
     { title: "Set limits…", press: () => setHasLimits(true) },
     { title: "Download CSV", press: withModel(downloadCsv) },
-    { title: "Download SVG", press: withModel((now) => downloadSvg(now, readPalette(document.documentElement))) },
+    { title: "Download SVG", press: withModel(downloadSvg) },
   ];
   return (
     <>

@@ -22,6 +22,8 @@ export class LinePixels implements LineCanvas {
   readonly #image: ImageData;
   /** How much of each pixel is covered by the line that is being drawn. */
   readonly #covered: Uint8ClampedArray;
+  /** The same, four at a time: most of them are not. */
+  readonly #coveredFours: Uint32Array;
   #dashes: readonly number[] = [];
   /** Which of them the line has come to, and how much of it is left; every other one is a gap. */
   #dash = 0;
@@ -37,7 +39,8 @@ export class LinePixels implements LineCanvas {
     this.#top = Math.floor((box.top - 3) * this.#ratio);
     const [width, height] = [Math.ceil((box.width + 2) * this.#ratio), Math.ceil((box.height + 6) * this.#ratio)];
     this.#image = new ImageData(width, height);
-    this.#covered = new Uint8ClampedArray(width * height);
+    this.#coveredFours = new Uint32Array(Math.ceil((width * height) / 4));
+    this.#covered = new Uint8ClampedArray(this.#coveredFours.buffer);
   }
 
   setLineDash(dashes: readonly number[]): void {
@@ -59,17 +62,25 @@ export class LinePixels implements LineCanvas {
 
   stroke(): void {
     const [path, half] = [this.#path, (this.lineWidth * this.#ratio) / 2];
-    let [fromX, fromY] = [NaN, NaN];
-    let [top, bottom] = [Infinity, -Infinity];
+    let fromX = NaN;
+    let fromY = NaN;
+    let top = Infinity;
+    let bottom = -Infinity;
     for (let at = 0; at < path.length; at += 2) {
-      const [x, y] = [path[at]!, path[at + 1]!];
+      const x = path[at]!;
+      const y = path[at + 1]!;
       if (y < top) top = y;
       if (y > bottom) bottom = y;
-      if (Number.isNaN(x)) [this.#dash, this.#dashLeft] = [0, this.#dashes[0] ?? Infinity];
+      if (Number.isNaN(x)) {
+        this.#dash = 0;
+        this.#dashLeft = this.#dashes[0] ?? Infinity;
+      }
       // Round at both ends: longer by half of the width.
-      const [isFirst, isLast] = [Number.isNaN(path[at - 4]!), Number.isNaN(path[at + 2] ?? NaN)];
+      const isFirst = Number.isNaN(path[at - 4]!);
+      const isLast = Number.isNaN(path[at + 2] ?? NaN);
       this.#strokePiece(fromX, fromY, x, y, half, isFirst ? half : 0, isLast ? half : 0);
-      [fromX, fromY] = [x, y];
+      fromX = x;
+      fromY = y;
     }
     this.#blendCovered(Math.floor(top - 2 * half - 1), Math.ceil(bottom + 2 * half + 1));
   }
@@ -103,59 +114,84 @@ export class LinePixels implements LineCanvas {
 
   /** From corner to corner, as far as it lies in dashes, which are round at their ends as well. */
   #strokePiece(x: number, y: number, toX: number, toY: number, half: number, firstCap: number, lastCap: number): void {
-    const length = Math.hypot(toX - x, toY - y);
+    const length = Math.sqrt((toX - x) ** 2 + (toY - y) ** 2);
     // Also where there is no corner before it.
     if (!(length > 0)) return;
-    const [right, down] = [(toX - x) / length, (toY - y) / length];
-    let [from, cap] = [0, firstCap];
+    const right = (toX - x) / length;
+    const down = (toY - y) / length;
+    let from = 0;
+    let cap = firstCap;
     while (from < length) {
       const to = Math.min(length, from + this.#dashLeft);
-      const [start, end] = [from - cap, to + (to < length ? half : lastCap)];
+      const start = from - cap;
+      const end = to + (to < length ? half : lastCap);
       if (this.#dash % 2 === 0) this.#cover(x + right * start, y + down * start, x + right * end, y + down * end, half);
       this.#dashLeft -= to - from;
       if (this.#dashLeft <= 0) {
         this.#dash = (this.#dash + 1) % this.#dashes.length;
         this.#dashLeft = this.#dashes[this.#dash]!;
       }
-      [from, cap] = [to, half];
+      from = to;
+      cap = half;
     }
   }
 
   /** A piece of a line: row by row where it is steep, column by column where it is not. */
   #cover(fromX: number, fromY: number, toX: number, toY: number, half: number): void {
     const { width, height } = this.#image;
-    const isSteep = Math.abs(toY - fromY) >= Math.abs(toX - fromX);
-    let [from, to, side, sideTo] = isSteep ? [fromY, toY, fromX, toX] : [fromX, toX, fromY, toY];
-    if (from > to) [from, to, side, sideTo] = [to, from, sideTo, side];
-    const [numLong, numSide, longStep, sideStep] = isSteep ? [height, width, width, 1] : [width, height, 1, width];
+    if (Math.abs(toY - fromY) < Math.abs(toX - fromX)) {
+      if (fromX < toX) this.#coverAlong(fromX, fromY, toX, toY, half, width, height, 1, width);
+      else this.#coverAlong(toX, toY, fromX, fromY, half, width, height, 1, width);
+    } else if (fromY < toY) this.#coverAlong(fromY, fromX, toY, toX, half, height, width, width, 1);
+    else this.#coverAlong(toY, toX, fromY, fromX, half, height, width, width, 1);
+  }
+
+  /** Along one axis, on which it rises, and to both sides along the other: how many pixels each has, and how far apart. */
+  #coverAlong(
+    from: number,
+    side: number,
+    to: number,
+    sideTo: number,
+    half: number,
+    count: number,
+    sideCount: number,
+    step: number,
+    sideStep: number,
+  ): void {
+    const covered = this.#covered;
     const slope = (sideTo - side) / (to - from);
     const reach = half * Math.sqrt(1 + slope * slope);
-    const last = Math.min(numLong, Math.ceil(to));
-    for (let long = Math.max(0, Math.floor(from)); long < last; long++) {
-      const [start, end] = [Math.max(from, long), Math.min(to, long + 1)];
+    const last = Math.min(count, Math.ceil(to));
+    for (let at = Math.max(0, Math.floor(from)); at < last; at++) {
+      const start = Math.max(from, at);
+      const end = Math.min(to, at + 1);
       const middle = side + ((start + end) / 2 - from) * slope;
-      const [low, high] = [middle - reach, middle + reach];
-      const share = FULL * (end - start);
-      for (let beside = Math.max(0, Math.floor(low)); beside < Math.min(numSide, Math.ceil(high)); beside++) {
+      const low = middle - reach;
+      const high = middle + reach;
+      const sideLast = Math.min(sideCount, Math.ceil(high));
+      for (let beside = Math.max(0, Math.floor(low)); beside < sideLast; beside++) {
         // No more than all of it: the array is clamped.
-        this.#covered[long * longStep + beside * sideStep]! += share * (Math.min(high, beside + 1) - Math.max(low, beside));
+        covered[at * step + beside * sideStep]! += FULL * (end - start) * (Math.min(high, beside + 1) - Math.max(low, beside));
       }
     }
   }
 
   #blendCovered(top: number, bottom: number): void {
-    const [covered, width] = [this.#covered, this.#image.width];
+    const [covered, fours, width] = [this.#covered, this.#coveredFours, this.#image.width];
     const [red, green, blue] = rgbOf(this.strokeStyle);
-    const end = Math.min(this.#image.height, bottom) * width;
-    for (let at = Math.max(0, top) * width; at < end; at++) {
-      if (covered[at] === 0) continue;
-      this.#blend(at, (this.globalAlpha * covered[at]!) / FULL, red, green, blue);
-      covered[at] = 0;
+    const [first, end] = [Math.max(0, top) * width, Math.min(this.#image.height, bottom) * width];
+    for (let four = first >> 2; four < (end + 3) >> 2; four++) {
+      if (fours[four] === 0) continue;
+      for (let at = 4 * four; at < 4 * four + 4; at++) {
+        if (covered[at] !== 0) this.#blend(at, (this.globalAlpha * covered[at]!) / FULL, red, green, blue);
+      }
+      fours[four] = 0;
     }
   }
 
   #blend(pixel: number, alpha: number, red: number, green: number, blue: number): void {
-    const [data, at] = [this.#image.data, 4 * pixel];
+    const { data } = this.#image;
+    const at = 4 * pixel;
     const rest = (data[at + 3]! / FULL) * (1 - alpha);
     const all = alpha + rest;
     data[at] = (alpha * red + rest * data[at]!) / all;

@@ -1,5 +1,6 @@
 /** Open passes: the one that the address names, or the first that there is. */
 import { effect } from "@preact/signals";
+import { messageOf } from "./message-of";
 import { takePlace } from "./pass-address";
 import type { GraphNode, Hierarchy } from "./pass/model";
 import { go, param, setParams } from "./route";
@@ -96,8 +97,7 @@ export async function openPass(pass: PassListing): Promise<void> {
     // What was shown before stays: its document is still there.
     if (store.document.peek() === null) store.passId.value = pass.id;
     else store.passId.value = before;
-    const message = reason instanceof Error ? reason.message : String(reason);
-    store.opening.value = { state: "failed", name: pass.name, reason: message };
+    store.opening.value = { state: "failed", name: pass.name, reason: messageOf(reason) };
   }
 }
 

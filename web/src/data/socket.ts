@@ -1,6 +1,7 @@
 /** The source of a page that a server sent: one WebSocket, which is opened again whenever it closes. */
 import { batch, signal } from "@preact/signals";
 import type { Answer, PassDocument, Question, TensorKind, TensorView, Window } from "../wire";
+import { messageOf } from "./message-of";
 import { ByteCache } from "./requests";
 import {
   type Asked,
@@ -98,7 +99,7 @@ export class SocketSource implements Source {
       return await this.#cache.fetched(`${passId} ${kind} ${index} ${JSON.stringify(window)}`, ask, bytesOf);
     } catch (reason) {
       // Not kept: the next time it may be there.
-      return { missing: reason instanceof Error ? reason.message : String(reason) };
+      return { missing: messageOf(reason) };
     }
   }
 

@@ -1,6 +1,7 @@
 /** The confusion matrix of one run, as a drawing or as a table. */
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../../data/format";
+import { attempt } from "../../../data/message-of";
 import { floatsOf, type FullRecord } from "../../../data/requests";
 import { type Cell as CsvCell, fileName, save, toCsv } from "../../../data/save-file";
 import { Refusal } from "../../../data/source";
@@ -22,8 +23,8 @@ interface Props {
 export function RunMatrix({ name, run, record, isNamed }: Props) {
   const [marked, setMarked] = useState<Place | null>(null);
   const [isTable, setIsTable] = useState(false);
-  const { matrix, damage } = useMemo(() => matrixOf(record), [record]);
-  if (matrix === null) return <Waiting problem={damage} height={120} retry={() => undefined} />;
+  const { value: matrix, problem } = useMemo(() => attempt(() => readMatrix(record)), [record]);
+  if (matrix === null) return <Waiting problem={problem} height={120} retry={() => undefined} />;
   const size = matrix.labels.length;
   const isShare = cellNumbers.value === "share";
   const shown = marked !== null && marked.row < size && marked.column < size ? marked : null;
@@ -77,14 +78,6 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
       )}
     </div>
   );
-}
-
-function matrixOf(record: FullRecord): { matrix: Matrix | null; damage: string } {
-  try {
-    return { matrix: readMatrix(record), damage: "" };
-  } catch (reason) {
-    return { matrix: null, damage: reason instanceof Error ? reason.message : String(reason) };
-  }
 }
 
 // --- A confusion matrix as coloured cells, with numbers where they fit.

@@ -200,17 +200,19 @@ interface Shown {
 /** All with their smoothed ones, or all without, or as many as there is room for and how many more there are. */
 export function fitting(width: number, titleWidth: number, all: readonly Texts[], measure: (text: string) => number): Shown {
   const room = width - BUTTON - Math.min(titleWidth, TITLE_SHARE * width);
-  const plain = all.map(({ value }) => SWATCH + measure(value));
-  const extra = all.map(({ smoothed }) => (smoothed === "" ? 0 : GAP + measure(smoothed)));
-  if (sum(plain) + sum(extra) <= room) return { count: all.length, withSmoothed: true };
-  if (sum(plain) <= room) return { count: all.length, withSmoothed: false };
-  let [count, used] = [0, MORE];
-  while (count < all.length && used + plain[count]! <= room) used += plain[count++]!;
-  return { count: Math.max(1, count), withSmoothed: false };
+  const plain = ({ value }: Texts): number => SWATCH + measure(value);
+  const both = (one: Texts): number => plain(one) + (one.smoothed === "" ? 0 : GAP + measure(one.smoothed));
+  const isAll = (widthOf: (one: Texts) => number): boolean => numWithin(all, room, widthOf) === all.length;
+  if (isAll(both)) return { count: all.length, withSmoothed: true };
+  if (isAll(plain)) return { count: all.length, withSmoothed: false };
+  return { count: Math.max(1, numWithin(all, room - MORE, plain)), withSmoothed: false };
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, one) => all + one, 0);
+/** How many of the first ones have room. Those after them are not measured. */
+function numWithin(all: readonly Texts[], room: number, widthOf: (one: Texts) => number): number {
+  let used = 0;
+  const first = all.findIndex((one) => (used += widthOf(one)) > room);
+  return first < 0 ? all.length : first;
 }
 
 // --- What stands over a chart while something of it is missing.

@@ -2,8 +2,8 @@
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../../data/format";
-import { LimitField } from "../../ui/controls";
 import { useNear, useWidth } from "../../ui/useWidth";
+import { LimitFields as Limits } from "../ColourScale";
 import { textWidth } from "../tensor/ItemStepper";
 import { ChartTable } from "./ChartTable";
 import { Plot } from "./Plot";
@@ -11,7 +11,7 @@ import { useChartModel } from "./chart-follow";
 import { downloadCsv, downloadSvg } from "./downloads";
 import type { Chart } from "./grouping";
 import { colourOfLine, type Line, type Model } from "./model";
-import { type Limits, options, setOptions } from "./options";
+import { options, setOptions } from "./options";
 import { leaveView } from "./plot-keys";
 import { describeReading, readingsAt } from "./readings";
 import { toggleEnlarged } from "./scale-zoom";
@@ -325,25 +325,13 @@ function moveFocus(box: HTMLElement | null, key: string): boolean {
 
 // --- The ends of a vertical axis, as somebody wants them.
 
-const AUTO: Limits = { low: null, high: null };
-
 export function LimitFields({ chartKey, name, close }: { chartKey: string; name: string; close: () => void }) {
-  const [error, setError] = useState("");
-  const first = useRef<HTMLInputElement>(null);
-  const limits = options.value.limits.get(chartKey) ?? AUTO;
-  useEffect(() => first.current?.focus(), []);
-  const set = (end: "low" | "high", value: number | null): void => {
-    const next = { ...limits, [end]: value };
-    if (value !== null && !Number.isFinite(value)) setError("A limit is a number, or nothing for automatic.");
-    else if (next.low !== null && next.high !== null && next.low >= next.high)
-      setError("The lower limit must be below the upper one.");
-    else {
-      setError("");
-      keep(chartKey, next);
-    }
-  };
+  const box = useRef<HTMLDivElement>(null);
+  const { low, high } = options.value.limits.get(chartKey) ?? { low: null, high: null };
+  useEffect(() => box.current?.querySelector("input")?.focus(), []);
   return (
     <div
+      ref={box}
       class="chart-limits"
       role="group"
       aria-label={`Limits of ${name}`}
@@ -354,35 +342,25 @@ export function LimitFields({ chartKey, name, close }: { chartKey: string; name:
         close();
       }}
     >
-      <div class="row">
-        <LimitField box={first} label="Lowest value" value={limits.low} set={(typed) => set("low", typed)} />
-        <LimitField label="Highest value" value={limits.high} set={(typed) => set("high", typed)} />
-        <button
-          class="btn sm"
-          disabled={limits.low === null && limits.high === null}
-          onClick={() => {
-            setError("");
-            keep(chartKey, AUTO);
-          }}
-        >
-          Auto
-        </button>
+      <Limits
+        names={["Lowest value", "Highest value"]}
+        ends={[low, high]}
+        isAuto={low === null && high === null}
+        mayBeOpen
+        complaint={(from, to) => (from !== null && to !== null && from >= to ? "The lower limit must be below the upper one." : "")}
+        onSet={(ends) => setLimits(chartKey, ends ?? [null, null])}
+      >
         <button class="btn quiet sm" onClick={close}>
           Close
         </button>
-      </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      </Limits>
     </div>
   );
 }
 
-function keep(chartKey: string, limits: Limits): void {
-  const all = new Map(options.peek().limits);
-  if (limits.low === null && limits.high === null) all.delete(chartKey);
-  else all.set(chartKey, limits);
-  setOptions({ limits: all });
+function setLimits(chartKey: string, [low, high]: readonly [number | null, number | null]): void {
+  const limits = new Map(options.peek().limits);
+  if (low === null && high === null) limits.delete(chartKey);
+  else limits.set(chartKey, { low, high });
+  setOptions({ limits });
 }

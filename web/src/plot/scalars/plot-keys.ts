@@ -14,7 +14,7 @@ const closer = (model: Model): void => zoomBy(model, ZOOM);
 const further = (model: Model): void => zoomBy(model, 1 / ZOOM);
 
 /** False where it means nothing now. */
-const ACTIONS: Readonly<Record<string, (model: Model) => boolean | void>> = {
+const ACTIONS: Readonly<Record<string, (model: Model) => unknown>> = {
   "+": closer,
   "=": closer,
   "-": further,

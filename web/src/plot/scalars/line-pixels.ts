@@ -122,15 +122,15 @@ export class LinePixels implements LineCanvas {
     let from = 0;
     let cap = firstCap;
     while (from < length) {
-      const to = Math.min(length, from + this.#dashLeft);
+      const isDashDone = from + this.#dashLeft < length;
+      const to = isDashDone ? from + this.#dashLeft : length;
       const start = from - cap;
-      const end = to + (to < length ? half : lastCap);
+      const end = to + (isDashDone ? half : lastCap);
       if (this.#dash % 2 === 0) this.#cover(x + right * start, y + down * start, x + right * end, y + down * end, half);
-      this.#dashLeft -= to - from;
-      if (this.#dashLeft <= 0) {
+      if (isDashDone) {
         this.#dash = (this.#dash + 1) % this.#dashes.length;
         this.#dashLeft = this.#dashes[this.#dash]!;
-      }
+      } else this.#dashLeft -= to - from;
       from = to;
       cap = half;
     }

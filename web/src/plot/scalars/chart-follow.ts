@@ -65,8 +65,9 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
   const hear = (): void => {
     followFiner();
     const isComplete = wanted.every(({ run_id, name }) => {
-      const { data, refusal } = whole.known(run_id, name)!;
-      return data.numPoints > 0 || refusal !== "";
+      const { data, isAnswered, refusal } = whole.known(run_id, name)!;
+      // An answer may bring some of them only; what the index has is sure to come.
+      return data.numPoints > 0 || refusal !== "" || (isAnswered && subject !== CHOSEN);
     });
     if (isComplete) inNextFrame(rebuild);
     else timer ??= setTimeout(() => inNextFrame(rebuild), Math.max(0, builtAt + PATIENCE_MS - performance.now()));

@@ -24,6 +24,8 @@ export class LinePixels implements LineCanvas {
   readonly #covered: Uint8ClampedArray;
   /** The same, four at a time: most of them are not. */
   readonly #coveredFours: Uint32Array;
+  #style: LineCanvas["fillStyle"] = "";
+  #rgb: Rgb = [0, 0, 0];
   #dashes: readonly number[] = [];
   /** Which of them the line has come to, and how much of it is left; every other one is a gap. */
   #dash = 0;
@@ -89,7 +91,7 @@ export class LinePixels implements LineCanvas {
     const ratio = this.#ratio;
     const [left, right] = [x * ratio - this.#left, (x + width) * ratio - this.#left];
     const [top, bottom] = [y * ratio - this.#top, (y + height) * ratio - this.#top];
-    const [red, green, blue] = rgbOf(this.fillStyle);
+    const [red, green, blue] = this.#rgbOf(this.fillStyle);
     const [numColumns, numRows] = [this.#image.width, this.#image.height];
     for (let row = Math.max(0, Math.floor(top)); row < Math.min(numRows, Math.ceil(bottom)); row++) {
       const down = Math.min(bottom, row + 1) - Math.max(top, row);
@@ -178,7 +180,7 @@ export class LinePixels implements LineCanvas {
 
   #blendCovered(top: number, bottom: number): void {
     const [covered, fours, width] = [this.#covered, this.#coveredFours, this.#image.width];
-    const [red, green, blue] = rgbOf(this.strokeStyle);
+    const [red, green, blue] = this.#rgbOf(this.strokeStyle);
     const [first, end] = [Math.max(0, top) * width, Math.min(this.#image.height, bottom) * width];
     for (let four = first >> 2; four < (end + 3) >> 2; four++) {
       if (fours[four] === 0) continue;
@@ -199,9 +201,10 @@ export class LinePixels implements LineCanvas {
     data[at + 2] = (alpha * blue + rest * data[at + 2]!) / all;
     data[at + 3] = FULL * all;
   }
-}
 
-/** The colours of the theme are all of this kind. */
-function rgbOf(style: LineCanvas["fillStyle"]): Rgb {
-  return parseHex(typeof style === "string" ? style : "");
+  /** Asked for each rectangle, of which many have one colour. */
+  #rgbOf(style: LineCanvas["fillStyle"]): Rgb {
+    if (style !== this.#style) [this.#style, this.#rgb] = [style, parseHex(typeof style === "string" ? style : "")];
+    return this.#rgb;
+  }
 }

@@ -64,9 +64,9 @@ describe("a chart", () => {
   it("goes as far as its points do where they came in buckets", () => {
     const steps = Array.from({ length: 100 }, (_, at) => 1000 + at * 10 + 4.5);
     const data = bucketData(steps.map((step) => ({ step, mean: 1, low: 0, high: 2, count: 10 })));
-    const last = { step: 1999, time: 1000 + 1999, value: 1 };
+    data.last = { step: 1999, time: 1000 + 1999, value: 1 };
     const build = (axis: "step" | "relative" | "time") =>
-      buildModel(chartOf("loss"), [runOf("a")], () => ({ ...sourcesOf(data), last }), wish({ axis }));
+      buildModel(chartOf("loss"), [runOf("a")], () => sourcesOf(data), wish({ axis }));
     expect(build("step").extent).toEqual({ low: 1000, high: 1999 });
     expect(summarize(build("step"))).toContain("over step 1000 to step 1999;");
     expect(build("relative").extent!.high).toBe(1999);

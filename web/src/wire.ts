@@ -90,9 +90,10 @@ export interface SeriesWanted {
 /** Scalars, between two places of an axis or in whole. Followed.
 
 Where there are more points than buckets, they come as so many buckets, of equal width. The nearest points
-on either side of the window come too, so that lines run on to its edge. New points come one by one,
-whatever the window; where they would become too many, or go back on the axis, the series comes anew. A
-series that was taken back comes anew with nothing in it. There may be several answers at first. */
+on either side of the window come too, so that lines run on to its edge. New points come whatever the
+window: one by one after points, and after buckets in buckets as wide, of which the last one grows. Where
+they would become too many, or go back on the axis, the series comes anew. A series that was taken back
+comes anew with nothing in it. There may be several answers at first. */
 export interface SeriesQuestion {
   type: "series";
   wanted: SeriesWanted[];

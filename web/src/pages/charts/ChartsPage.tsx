@@ -230,7 +230,7 @@ function Part({ look, name, charts, room = 0, children }: PartProps) {
   const isWanted = useComputed(() => charts.some(({ key }) => key === reveal.value?.chart || key === options.value.enlarged));
   const isThere = !hasMany.value || isNear || isWanted.value;
   useLayoutEffect(() => {
-    if (isThere) height.current = box.current!.clientHeight;
+    if (isThere && hasMany.value) height.current = box.current!.clientHeight;
   });
   const numRows = Math.ceil(charts.length / Math.max(1, Math.floor((box.current?.clientWidth ?? 1000) / LEAST_WIDTH)));
   const style = isThere ? {} : { height: `${height.current || room + numRows * ROW_HEIGHT}px` };

@@ -32,8 +32,9 @@ export function useChartModel(chart: Chart | undefined, isEnlarged: boolean, sub
   return model;
 }
 
-/** As long as more lines are about to come, a chart is drawn this often and not with each of them. */
-const PATIENCE_MS = 400;
+/** As long as more lines are about to come, a chart is drawn this often and not with each of them; sooner where it is empty. */
+const PATIENCE_MS = 1000;
+const FIRST_PATIENCE_MS = 100;
 const nothing = (): void => undefined;
 
 /** Until the function that is returned is called. */
@@ -46,7 +47,6 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
   let finer: Feed | null = null;
   let [stopWhole, stopFiner] = [nothing, nothing];
   let [followed, followedFiner] = ["", ""];
-  let builtAt = -Infinity;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Null for what the chart does not want. */
@@ -58,7 +58,6 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
   const rebuild = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    builtAt = performance.now();
     const wish = { ...options.peek(), perEpoch: subject.perEpoch.peek() };
     model.value = buildModel(chart, subject.runs.peek(), lookup, wish);
   };
@@ -70,7 +69,7 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
       return data.numPoints > 0 || refusal !== "" || (isAnswered && subject !== CHOSEN);
     });
     if (isComplete) inNextFrame(rebuild);
-    else timer ??= setTimeout(() => inNextFrame(rebuild), Math.max(0, builtAt + PATIENCE_MS - performance.now()));
+    else timer ??= setTimeout(() => inNextFrame(rebuild), (model.peek()?.x ?? null) === null ? FIRST_PATIENCE_MS : PATIENCE_MS);
   };
   /** Only what came in buckets can be had in finer grain. */
   const followFiner = (): void => {
@@ -95,16 +94,19 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
       stopWhole = whole.use(wanted, hear);
       // The new before the old: what both want goes on without a break.
       stopBefore();
-      hear();
     } else followFiner();
   });
+  // Whatever changes of these: it is read when it is built.
   const stopLooking = effect(() => {
-    // Whatever changes of these: it is read when it is built.
-    void [options.value, subject.perEpoch.value, subject.runs.value];
+    void [options.value, subject.perEpoch.value];
     inNextFrame(rebuild);
   });
+  const stopRuns = effect(() => {
+    void subject.runs.value;
+    hear();
+  });
   return () => {
-    for (const stop of [stopWanting, stopLooking, stopWhole, stopFiner]) stop();
+    for (const stop of [stopWanting, stopLooking, stopRuns, stopWhole, stopFiner]) stop();
     clearTimeout(timer);
     waiting.delete(rebuild);
   };

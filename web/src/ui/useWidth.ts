@@ -14,7 +14,7 @@ export function useWidth<T extends HTMLElement>(initial: number): [RefObject<T |
 
 // --- Is an element on the screen, or near it? Nothing is fetched or drawn for one that is not.
 
-const MARGIN = "400px 0px";
+const MARGIN = 400;
 
 type Tell = (isNear: boolean) => void;
 
@@ -34,7 +34,7 @@ function watchOf(root: Element): Watch {
     (entries) => {
       for (const { target, isIntersecting } of entries) told.get(target)?.(isIntersecting);
     },
-    { root, rootMargin: MARGIN },
+    { root, rootMargin: `${MARGIN}px 0px` },
   );
   const made = { observer, told };
   watches.set(root, made);
@@ -46,7 +46,11 @@ export function useNear(box: RefObject<Element | null>): boolean {
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return undefined;
-    const { observer, told } = watchOf(element.closest(".panel-body") ?? document.documentElement);
+    const root = element.closest(".panel-body") ?? document.documentElement;
+    const { observer, told } = watchOf(root);
+    const [place, room] = [element.getBoundingClientRect(), root.getBoundingClientRect()];
+    // At once, before the page is painted: the observer tells it a frame later.
+    setIsNear(place.bottom >= room.top - MARGIN && place.top <= room.bottom + MARGIN);
     told.set(element, setIsNear);
     observer.observe(element);
     return () => {

@@ -31,6 +31,7 @@ export function Plot({ model, chartKey }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const base = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
+  const isOverEmpty = useRef(true);
   const size = useSignal<Size>({ width: 0, height: 0 });
   /** From where to where the pointer was dragged, in pixels. */
   const range = useSignal<readonly [number, number] | null>(null);
@@ -80,6 +81,10 @@ export function Plot({ model, chartKey }: Props) {
   useSignalEffect(() => {
     const [now, where, colours] = [model.value, frame.value, ink.value];
     const overlay = overlayOf(now, where, chartKey, range.value);
+    const isEmpty = overlay.cursor === null && overlay.range === null;
+    // A canvas that was never drawn on costs the browser nothing.
+    if (isEmpty && isOverEmpty.current) return;
+    isOverEmpty.current = isEmpty;
     const context = fitCanvas(over.current, size.value.width, size.value.height);
     if (context !== null && where !== null) paintOverlay(context, overlay, where, colours);
   });

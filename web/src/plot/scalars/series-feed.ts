@@ -117,7 +117,7 @@ const MAX_IN_QUESTION = 512;
 /** So many series are kept for when they come into view again. */
 const MAX_KEPT = 800;
 /** Charts come into view one after the other; those of one glance are asked together. */
-const GATHER_MS = 30;
+const GATHER_MS = 10;
 
 export class Feed {
   readonly #source: Pick<Source, "follow">;

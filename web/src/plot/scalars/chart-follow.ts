@@ -33,7 +33,7 @@ export function useChartModel(chart: Chart | undefined, isEnlarged: boolean, sub
 }
 
 /** As long as more lines are about to come, a chart is drawn this often and not with each of them; sooner where it is empty. */
-const PATIENCE_MS = 1000;
+const PATIENCE_MS = 2000;
 const FIRST_PATIENCE_MS = 100;
 const nothing = (): void => undefined;
 

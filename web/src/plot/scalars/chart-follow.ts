@@ -47,6 +47,8 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
   let finer: Feed | null = null;
   let [stopWhole, stopFiner] = [nothing, nothing];
   let [followed, followedFiner] = ["", ""];
+  /** So many of the first series have come. */
+  let numThere = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Null for what the chart does not want. */
@@ -61,19 +63,20 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
     const wish = { ...options.peek(), perEpoch: subject.perEpoch.peek() };
     model.value = buildModel(chart, subject.runs.peek(), lookup, wish);
   };
+  const isThere = ({ run_id, name }: SeriesWanted): boolean => {
+    const { data, isAnswered, refusal } = whole.known(run_id, name)!;
+    // An answer may bring some of them only; what the index has is sure to come.
+    return data.numPoints > 0 || refusal !== "" || (isAnswered && subject !== CHOSEN);
+  };
   const hear = (): void => {
     followFiner();
-    const isComplete = wanted.every(({ run_id, name }) => {
-      const { data, isAnswered, refusal } = whole.known(run_id, name)!;
-      // An answer may bring some of them only; what the index has is sure to come.
-      return data.numPoints > 0 || refusal !== "" || (isAnswered && subject !== CHOSEN);
-    });
-    if (isComplete) inNextFrame(rebuild);
+    while (numThere < wanted.length && isThere(wanted[numThere]!)) numThere += 1;
+    if (numThere === wanted.length) inNextFrame(rebuild);
     else timer ??= setTimeout(() => inNextFrame(rebuild), (model.peek()?.x ?? null) === null ? FIRST_PATIENCE_MS : PATIENCE_MS);
   };
   /** Only what came in buckets can be had in finer grain. */
   const followFiner = (): void => {
-    const coarse = wanted.filter(({ run_id, name }) => whole.known(run_id, name)?.data.hasBuckets);
+    const coarse = finer === null ? [] : wanted.filter(({ run_id, name }) => whole.known(run_id, name)?.data.hasBuckets);
     const now = finer === null ? "" : JSON.stringify([finer === all.part, coarse]);
     if (now === followedFiner) return;
     followedFiner = now;
@@ -91,6 +94,7 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
     if (now !== followed) {
       const stopBefore = stopWhole;
       [followed, wanted, names] = [now, found, new Set(found.map(({ run_id, name }) => keyOf(run_id, name)))];
+      numThere = 0;
       stopWhole = whole.use(wanted, hear);
       // The new before the old: what both want goes on without a break.
       stopBefore();

@@ -208,11 +208,17 @@ function ChartGroup({ group }: { group: Group }) {
 const MANY = 400;
 /** Whole rows of up to six columns. */
 const IN_PART = 60;
-const HEAD_HEIGHT = 36;
+const HEAD_HEIGHT = 37;
 const ROW_HEIGHT = 172;
 const LEAST_WIDTH = 264;
 
 const hasMany = computed(() => shownGroups.value.reduce((sum, { charts }) => sum + charts.length, 0) > MANY);
+
+/** Of the charts, as the page is now. */
+function numColumns(): number {
+  const { clientWidth = 0 } = document.querySelector(".frame-view > .panel-body") ?? {};
+  return Math.max(1, Math.floor(clientWidth / LEAST_WIDTH));
+}
 
 interface PartProps {
   look: string;
@@ -224,7 +230,7 @@ interface PartProps {
 }
 
 function Part({ look, name, charts, room = 0, children }: PartProps) {
-  const box = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLElement>(null);
   const height = useRef(0);
   const isNear = useNear(box);
   const isWanted = useComputed(() => charts.some(({ key }) => key === reveal.value?.chart || key === options.value.enlarged));
@@ -232,12 +238,11 @@ function Part({ look, name, charts, room = 0, children }: PartProps) {
   useLayoutEffect(() => {
     if (isThere && hasMany.value) height.current = box.current!.clientHeight;
   });
-  const numRows = Math.ceil(charts.length / Math.max(1, Math.floor((box.current?.clientWidth ?? 1000) / LEAST_WIDTH)));
-  const style = isThere ? {} : { height: `${height.current || room + numRows * ROW_HEIGHT}px` };
+  const style = isThere ? {} : { height: `${height.current || room + ROW_HEIGHT * Math.ceil(charts.length / numColumns())}px` };
   return (
-    <div ref={box} class={look} role={name === undefined ? undefined : "region"} aria-label={name} style={style}>
+    <section ref={box} class={look} aria-label={name} style={style}>
       {isThere && children}
-    </div>
+    </section>
   );
 }
 

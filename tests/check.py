@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 # Targets of the Makefile, by what they are called here.
 FIRST: Final = {"style": "style", "browser": "browser"}
 BESIDE: Final = {"types and imports": "types", "front end": "web-check"}
-WORKERS: Final = 3  # for two processors: while a test waits for a page or a process, another goes on
+WORKERS: Final = 4  # for two processors: while tests wait for a page or a process, others go on
 TORTURE: Final = {  # the short forms: modules, with what they are given
     "torture: killed writers": ("tests.run.torture", "--kills", "20"),
     "torture: killed children": ("tests.inspector.torture", "--seconds", "60"),
@@ -55,7 +55,7 @@ def main() -> None:
         os.environ["TESTS"] = "all"
         more = ["-m", "", *more]
     done = _tests([*COVERED, *more]) if arguments.coverage else _everything(more, console)
-    if arguments.all and not arguments.coverage:
+    if arguments.all and not arguments.coverage and all(check.is_green for check in done):
         done += [_run(name, [sys.executable, "-m", *command], console) for name, command in TORTURE.items()]
     console.print(_table(done, time.monotonic() - began))
     red = [check.name for check in done if not check.is_green]

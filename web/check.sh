@@ -35,10 +35,7 @@ npm run --silent lint
 npm run --silent test -- --reporter=dot
 
 built="$(pwd)/../build/static"
-rm -rf "$built"
-for part in app onefile netfile learnfile worker; do
-  npx vite build --mode "$part" --outDir "$built" --logLevel error
-done
+npx vite build --outDir "$built" --logLevel error
 if ! diff -rq "$built" ../src/torcheer/app/static; then
   echo "The bundle in src/torcheer/app/static is not what web/ gives: run make web, and commit it." >&2
   exit 1

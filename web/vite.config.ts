@@ -1,6 +1,6 @@
 /// <reference types="vitest/config" />
 import { readFileSync } from "node:fs";
-import { defineConfig, type Plugin } from "vite";
+import { defineConfig, type EnvironmentOptions, type Plugin } from "vite";
 
 const STATIC = "../src/torcheer/app/static";
 const MARKER =
@@ -12,18 +12,19 @@ const MARKER =
 const DOM_TESTS = "tests/**/*.dom.test.{ts,tsx}";
 
 /** What is built, each from one entry and into one file: a page that is one file needs texts without shared chunks. */
-const ENTRIES: ReadonlyMap<string, string> = new Map([
-  ["app", "src/app/main.tsx"],
-  ["onefile", "src/app/onefile.tsx"],
-  ["netfile", "src/app/netfile.tsx"],
-  ["learnfile", "src/app/learnfile.tsx"],
-  ["worker", "src/pages/graph/layout/worker.ts"],
-]);
+const ENTRIES = {
+  app: "src/app/main.tsx",
+  onefile: "src/app/onefile.tsx",
+  netfile: "src/app/netfile.tsx",
+  learnfile: "src/app/learnfile.tsx",
+  worker: "src/pages/graph/layout/worker.ts",
+};
 
 /** Say in the folder itself that it is built. */
 function marker(): Plugin {
   return {
     name: "torcheer-marker",
+    applyToEnvironment: ({ name }) => name === "app",
     generateBundle() {
       this.emitFile({ type: "asset", fileName: "README", source: MARKER });
     },
@@ -53,45 +54,44 @@ function devData(): Plugin {
   };
 }
 
-// `--mode app`, which empties the folder, then one for each of the others.
-export default defineConfig(({ mode }) => {
-  const name = ENTRIES.has(mode) ? mode : "app";
-  return {
-    define: { "process.env.NODE_ENV": JSON.stringify(mode === "test" ? "test" : "production") },
-    plugins: name === "app" ? [marker(), devData()] : [],
-    build: {
-      outDir: STATIC,
-      emptyOutDir: name === "app",
-      target: "es2022",
-      cssCodeSplit: false,
-      assetsInlineLimit: 100_000,
-      modulePreload: false,
-      reportCompressedSize: true,
-      rolldownOptions: {
-        input: ENTRIES.get(name)!,
-        output: {
-          format: "iife",
-          entryFileNames: `${name}.js`,
-          assetFileNames: `${name}.css`,
+/** The build of one entry; the first one empties the folder. */
+function environment([name, input]: [string, string], at: number): [string, EnvironmentOptions] {
+  const output = { format: "iife", entryFileNames: `${name}.js`, assetFileNames: `${name}.css` } as const;
+  return [name, { consumer: "client", build: { emptyOutDir: at === 0, rolldownOptions: { input, output } } }];
+}
+
+export default defineConfig(({ mode, command }) => ({
+  define: { "process.env.NODE_ENV": JSON.stringify(mode === "test" ? "test" : "production") },
+  plugins: [marker(), devData()],
+  environments: command === "build" ? Object.fromEntries(Object.entries(ENTRIES).map(environment)) : {},
+  builder: {
+    async buildApp(builder) {
+      for (const name of Object.keys(ENTRIES)) await builder.build(builder.environments[name]!);
+    },
+  },
+  build: {
+    outDir: STATIC,
+    target: "es2022",
+    cssCodeSplit: false,
+    assetsInlineLimit: 100_000,
+    modulePreload: false,
+    reportCompressedSize: true,
+  },
+  test: {
+    pool: "threads",
+    projects: [
+      // Without a document the tests share their workers; each file gets fresh modules all the same.
+      {
+        extends: true,
+        test: {
+          name: "logic",
+          include: ["tests/**/*.test.ts"],
+          exclude: [DOM_TESTS],
+          isolate: false,
+          setupFiles: ["tests/fresh-modules.ts"],
         },
       },
-    },
-    test: {
-      pool: "threads",
-      projects: [
-        // Without a document the tests share their workers; each file gets fresh modules all the same.
-        {
-          extends: true,
-          test: {
-            name: "logic",
-            include: ["tests/**/*.test.ts"],
-            exclude: [DOM_TESTS],
-            isolate: false,
-            setupFiles: ["tests/fresh-modules.ts"],
-          },
-        },
-        { extends: true, test: { name: "dom", include: [DOM_TESTS], environment: "happy-dom" } },
-      ],
-    },
-  };
-});
+      { extends: true, test: { name: "dom", include: [DOM_TESTS], environment: "happy-dom" } },
+    ],
+  },
+}));

@@ -65,7 +65,7 @@ def test_figures_arrive_in_the_order_of_the_ops() -> None:
     with serve() as running, Page(running) as page:
         answer = page.ask(type="figures", id=11, pass_id="pass-1", name="zeros")
 
-    assert answer == {"type": "figures", "id": 11, "name": "zeros", "values": [0.25, None]}
+    assert answer == {"type": "figures", "id": 11, "values": [0.25, None]}
 
 
 def test_what_is_not_a_number_arrives_as_null() -> None:
@@ -144,12 +144,20 @@ def test_the_types_are_what_the_module_prints() -> None:
 def test_every_message_and_field_is_among_the_types() -> None:
     text = typescript()
     for struct in (DocumentAnswer, TensorAnswer, TensorQuestion, Refusal, Window):
-        start = text.index(f"export interface {struct.__name__} {{")
+        start = text.index(f"export interface {struct.__name__} ")
         declared = text[start : text.index("}", start)]
-        assert all(f"\n  {name}: " in declared for name in struct.__struct_fields__)
-    assert '  type: "open";' in text
-    assert "  window: Window | null;" in text
-    assert "  parents: Link[];" in text
+        own = [name for name in struct.__struct_fields__ if name not in ("id", "pass_id")]
+        assert all(f" {name}: " in declared for name in own)
+    assert 'export interface DocumentQuestion extends PassQuestion { type: "open" }' in text
+    assert "export interface PassQuestion extends QuestionBase { pass_id: string }" in text
+    assert "export interface QuestionBase { id: number }" in text
+    assert " window: Window | null;" in text
+    assert " parents: Link[];" in text
     assert "export type Link = [op: number, argument: string];" in text
-    assert "  kind: OpKind;" in text
-    assert "  values: (number | null)[];" in text
+    assert " kind: OpKind;" in text
+    assert "values: (number | null)[] }" in text
+    assert " head: ShownHead;" in text
+
+
+def test_no_line_of_the_types_is_too_long() -> None:
+    assert max(map(len, typescript().splitlines())) <= 110

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,9 +22,6 @@ from torcheer.app.server import Serving
 
 expect.set_options(timeout=PATIENCE_MS)
 
-# Of this worker, and below those that systems give to connections.
-_PORTS = random.Random(os.getpid()).sample(range(30_000, 32_768), 6)
-
 # Nothing can be remembered after that, whatever the page does when it is left.
 _FORGET = """() => {
   try {
@@ -43,9 +39,12 @@ def same_ports() -> Iterator[None]:
     A browser keeps what it made of the scripts of an address, and a page is loaded in two thirds of the time.
     """
     bind = listen._bind_first
+    # Six for each worker, below those that systems give to connections. Workers are copies: only here, not
+    # where this file is read, have they numbers of their own.
+    first = 30_000 + os.getpid() % 461 * 6
 
     def bind_again(host: str, address: str, ports: Sequence[int]) -> socket.socket:
-        return bind(host, address, [*_PORTS, 0] if list(ports) == [0] else ports)
+        return bind(host, address, [*range(first, first + 6), 0] if list(ports) == [0] else ports)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listen, "_bind_first", bind_again)

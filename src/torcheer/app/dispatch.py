@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import reduce
-from importlib.metadata import version
 from operator import or_
 from types import ModuleType
 from typing import Any, Final
@@ -117,7 +116,6 @@ class Answers:
 
     async def hello(self) -> Hello:
         return Hello(
-            version=version("torcheer"),
             has_runs=self._runs is not None,
             has_lessons=self._learning.has_lessons,
             passes=await self.listing(),
@@ -189,7 +187,7 @@ def _figures(source: PassSource, question: FiguresQuestion) -> Frame:
     figures = source.figures(question.name)
     if isinstance(figures, str):
         raise InputError(figures)
-    return as_text(FiguresAnswer(id=question.id, name=question.name, values=figures))
+    return as_text(FiguresAnswer(id=question.id, values=figures))
 
 
 def _tensor(source: PassSource, question: TensorQuestion) -> Frame:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from contextlib import aclosing, redirect_stdout
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy
@@ -30,14 +30,21 @@ from torcheer.errors import FileFormatError, InputError
 from torcheer.run import EmbeddingHead
 
 Matrix = NDArray[numpy.float32]
-Contrast = TypeVar("Contrast", bound=msgspec.Struct)
 
 
-def contrast_of(matrix: SimilarityMatrix, labels: Array | None, kind: type[Contrast]) -> Contrast | None:
-    """Pairs with the same label against pairs with different ones; None without labels."""
+class Contrast(msgspec.Struct, frozen=True, kw_only=True):
+    """Pairs with the same label against pairs with different ones. Null where there are none."""
+
+    within: float | None
+    between: float | None
+    contrast: float | None  # how much more alike those of one label are
+
+
+def contrast_of(matrix: SimilarityMatrix, labels: Array | None) -> Contrast | None:
+    """None without labels."""
     if labels is None:
         return None
-    return copied(kind, label_contrast(replace(matrix, labels=labels)))
+    return copied(Contrast, label_contrast(replace(matrix, labels=labels)))
 
 
 def undefined_words(matrix: SimilarityMatrix, what: str) -> str:

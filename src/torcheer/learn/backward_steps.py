@@ -270,7 +270,6 @@ class _Writer:
         first = BackwardStep(
             node=number,
             to=number,
-            position=0,
             title="seed with 1",
             rule="",
             words=f"If {name} grows by a little, then {name} grows by as much: the way back begins with 1.",
@@ -303,7 +302,6 @@ class _Writer:
             BackwardStep(
                 node=self._ids[node],
                 to=self._ids[parent],
-                position=position,
                 title=title_of(node, position, names),
                 rule=rule.name,
                 words=words_of(rule, position, {**names, symbol_of(rule, position): to.name}),

@@ -63,7 +63,6 @@ class BackwardStep(Struct, frozen=True, kw_only=True):
 
     node: int  # the op that it goes through; of the seed, the loss
     to: int  # the node that it goes to
-    position: int  # among the inputs of the op
     title: str  # matmul: x^T g; short, for the list
     rule: str
     words: str  # what the rule says, in a sentence or two

@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         PassHead,
         Place,
         Plain,
+        ShownHead,
         StatisticsHead,
         TableColumn,
         TableHead,

@@ -347,7 +347,8 @@ class TableHead(Head, frozen=True, tag="table"):
     columns: list[TableColumn]
 
 
-AnyHead = (
+# Of what is looked at record by record; a page is told of the others in answers of their own.
+ShownHead = (
     TensorHead
     | HistogramHead
     | ImageHead
@@ -357,6 +358,9 @@ AnyHead = (
     | EmbeddingHead
     | PrCurveHead
     | ConfusionHead
+)
+AnyHead = (
+    ShownHead
     | PassHead
     | HparamsHead
     | LayoutHead

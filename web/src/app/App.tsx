@@ -10,27 +10,23 @@ import { Icon } from "../ui/Icon";
 import { keysShown } from "../ui/keys";
 import type { RunListing } from "../wire";
 import { TopBar } from "./TopBar";
-import { hasPlaces } from "./keys";
+import { hasPlaces, letterOf } from "./keys";
 import { newsOf } from "./run-news";
 import type { Pages } from "./start";
 
 export function App({ pages }: { pages: Pages }) {
   const view = shownView.value;
-  const Page = view === null ? Waiting : (pages[view] ?? pages.graph);
+  const Page = view === null ? null : (pages[view] ?? pages.graph);
   return (
     <div class="app">
       <TopBar />
-      <Page />
+      {/* For a moment the server has not said yet what there is to see. */}
+      {Page === null ? <main class="main" aria-busy="true" /> : <Page />}
       <ConnectionToast />
       <RunNews />
       <KeysDialog />
     </div>
   );
-}
-
-/** For a moment: the server has not said yet what there is to see. */
-function Waiting() {
-  return <main class="main" aria-busy="true" />;
 }
 
 // --- Says to those who listen that a run has ended, and how. Values are not said.
@@ -70,14 +66,14 @@ function KeysDialog() {
         </button>
       </div>
       <div class="keys-body">
-        {keyTable(hasPlaces()).map(({ title, rows }) => (
+        {Object.entries(keyTable()).map(([title, rows]) => (
           <section key={title}>
             <h3>{title}</h3>
             <dl class="keys-list">
-              {rows.map(({ keys, action }) => (
+              {rows.map(([keys, action]) => (
                 <div key={action}>
                   <dt>
-                    {keys.map((key) => (
+                    {keys.split(" ").map((key) => (
                       <kbd key={key}>{key}</kbd>
                     ))}
                   </dt>
@@ -110,17 +106,18 @@ function ConnectionToast() {
   );
 }
 
-type Trouble = Extract<Connection, { state: "lost" | "refused" }>;
+type LostConnection = Extract<Connection, { state: "lost" }>;
+type Trouble = LostConnection | Extract<Connection, { state: "refused" }>;
 
 /** While a new attempt is under way the toast stays as it was, so that it does not flicker. */
 function useLastTrouble(connection: Connection | undefined): Trouble | null {
   const [last, setLast] = useState<Trouble | null>(null);
+  const now = connection?.state === "lost" || connection?.state === "refused" ? connection : null;
+  const isTrying = connection?.state === "connecting";
   useEffect(() => {
-    if (connection?.state === "lost" || connection?.state === "refused") setLast(connection);
-    else if (connection?.state !== "connecting") setLast(null);
+    if (!isTrying) setLast(now);
   }, [connection]);
-  if (connection?.state === "connecting") return last;
-  return connection?.state === "lost" || connection?.state === "refused" ? connection : null;
+  return isTrying ? last : now;
 }
 
 function Refused() {
@@ -132,7 +129,7 @@ function Refused() {
   );
 }
 
-function Lost({ connection }: { connection: Extract<Connection, { state: "lost" }> }) {
+function Lost({ connection }: { connection: LostConnection }) {
   const seconds = useSecondsUntil(connection.retryAt);
   const when = seconds > 0 ? `Trying again in ${seconds} s.` : "Trying again.";
   const hasValues = store.document.value !== null || runs.value.length > 0;
@@ -159,19 +156,10 @@ function useSecondsUntil(when: number): number {
   return Math.max(0, Math.ceil((when - now) / 1000));
 }
 
-// --- All keys, as the window that lists them shows them.
+// --- All keys, as the window that lists them shows them: by the views that they belong to, a space between keys.
 
-interface KeyRow {
-  readonly keys: readonly string[];
-  readonly action: string;
-}
-
-interface KeyGroup {
-  readonly title: string;
-  readonly rows: readonly KeyRow[];
-}
-
-const LETTERS: Record<Area, string> = { runs: "r", graph: "g", netview: "n", control: "c", training: "t", features: "f", learn: "l" };
+type KeyRows = readonly (readonly [keys: string, action: string])[];
+type KeyGroups = Readonly<Record<string, KeyRows>>;
 
 /** Control and Learn have nothing to search in. */
 const FIND: Partial<Record<Area, string>> = {
@@ -182,268 +170,177 @@ const FIND: Partial<Record<Area, string>> = {
   features: "Filter the layers",
 };
 
-const ANYWHERE: readonly KeyRow[] = [
-  { keys: ["Esc"], action: "Clear the selection, close" },
-  { keys: ["?"], action: "Show all keys" },
-];
-
-const GRAPH: readonly KeyGroup[] = [
-  {
-    title: "Graph",
-    rows: [
-      { keys: ["↑", "↓"], action: "Along the edges, against and with the flow" },
-      { keys: ["←", "→"], action: "To a neighbour" },
-      { keys: ["Enter"], action: "Open the module, show the op" },
-      { keys: ["e"], action: "Open or close the selected module" },
-      { keys: ["Home", "End"], action: "First, last op" },
-      { keys: ["[", "]"], action: "Batch item before, after" },
-      { keys: ["0"], action: "Fit the graph" },
-      { keys: ["+", "−"], action: "Zoom" },
+const KEYS: Record<Area, KeyGroups> = {
+  runs: {
+    Runs: [
+      ["↑ ↓", "Move"],
+      ["Home End", "First, last"],
+      ["x", "Add to the comparison, or take out"],
+      ["Enter", "Open the run in Training"],
     ],
   },
-  {
-    title: "Lists",
-    rows: [
-      { keys: ["↑", "↓"], action: "Move" },
-      { keys: ["→", "←"], action: "Open, close" },
-      { keys: ["Enter"], action: "Show in the graph" },
-      { keys: ["Home", "End"], action: "First, last" },
+  graph: {
+    Graph: [
+      ["↑ ↓", "Along the edges, against and with the flow"],
+      ["← →", "To a neighbour"],
+      ["Enter", "Open the module, show the op"],
+      ["e", "Open or close the selected module"],
+      ["Home End", "First, last op"],
+      ["[ ]", "Batch item before, after"],
+      ["0", "Fit the graph"],
+      ["+ −", "Zoom"],
+    ],
+    Lists: [
+      ["↑ ↓", "Move"],
+      ["→ ←", "Open, close"],
+      ["Enter", "Show in the graph"],
+      ["Home End", "First, last"],
     ],
   },
-];
-
-const RUNS: readonly KeyGroup[] = [
-  {
-    title: "Runs",
-    rows: [
-      { keys: ["↑", "↓"], action: "Move" },
-      { keys: ["Home", "End"], action: "First, last" },
-      { keys: ["x"], action: "Add to the comparison, or take out" },
-      { keys: ["Enter"], action: "Open the run in Training" },
+  netview: {
+    "Time and values": [
+      ["← →", "One moment, with Shift ten"],
+      ["Home End", "First, last moment"],
+      ["Space", "Play, pause"],
+      ["f", "Follow the newest"],
+      ["v", "To the variables; arrows choose"],
+      ["[ ]", "Batch item before, after"],
+    ],
+    Camera: [
+      ["0 + −", "Fit, zoom"],
+      ["1 – 4", "Use a saved camera, with Shift save it"],
+    ],
+    "Network, where it has the focus": [
+      ["w a s d", "Turn, with Shift move"],
+      ["i j k l", "The unit above, left, below, right"],
+      ["u o", "The layer below, above"],
+      ["Enter", "The layer alone, and back"],
+    ],
+    "Analysis, where a picture has the focus": [
+      ["← → ↑ ↓", "The item or unit before, after; with Shift ten"],
+      ["Enter", "Show the item in the network"],
     ],
   },
-];
-
-const NETVIEW: readonly KeyGroup[] = [
-  {
-    title: "Time and values",
-    rows: [
-      { keys: ["←", "→"], action: "One moment, with Shift ten" },
-      { keys: ["Home", "End"], action: "First, last moment" },
-      { keys: ["Space"], action: "Play, pause" },
-      { keys: ["f"], action: "Follow the newest" },
-      { keys: ["v"], action: "To the variables; arrows choose" },
-      { keys: ["[", "]"], action: "Batch item before, after" },
+  control: {
+    Training: [
+      [".", "Step"],
+      ["r", "Run"],
+      ["s", "Stop; again: end the process"],
+    ],
+    "Parameters, in a field": [
+      ["Enter", "Apply a live parameter"],
+      ["Esc", "Take back what was typed"],
+    ],
+    Network: [
+      ["v", "Variable list"],
+      ["[ ]", "Item of the batch"],
+      ["0 + −", "Fit, zoom"],
+      ["1 2 3 4", "Camera, with Shift save it"],
+    ],
+    "Plots, where they have the focus": [
+      ["← →", "One point, with Shift ten"],
+      ["Home End", "First, last point"],
+      ["Enter", "Enlarge"],
+    ],
+    "Tables, where they have the focus": [
+      ["↑ ↓", "Move"],
+      ["Enter", "Test the item of the row"],
     ],
   },
-  {
-    title: "Camera",
-    rows: [
-      { keys: ["0", "+", "−"], action: "Fit, zoom" },
-      { keys: ["1", "–", "4"], action: "Use a saved camera, with Shift save it" },
+  training: {
+    "Charts, pictures and steps, where they have the focus": [
+      ["← →", "One step, with Shift ten"],
+      ["Home End", "First, last step"],
+      ["+ − 0", "Zoom, fit"],
+      ["Enter", "Enlarge a chart, open a point"],
+      ["Esc", "Back to the whole"],
+    ],
+    "Layers, where the map has the focus": [
+      ["↑ ↓ ← →", "From cell to cell, with Shift ten"],
+      ["Enter", "Open the row at this step"],
+      ["Home End", "First, last step"],
+      ["+ − 0", "Zoom, all steps"],
+      ["Esc", "Back to the whole, close the row"],
+    ],
+    Tensors: [
+      ["← →", "One step, with Shift ten"],
+      ["Home End", "First, last step"],
+      ["Space", "Play, pause"],
+      ["f", "Follow the newest"],
+      ["x", "Compare with another step"],
+      ["[ ]", "Item before, after"],
+    ],
+    Projector: [
+      ["2 3", "Two, three dimensions"],
+      ["0 + −", "Fit, zoom"],
+      ["↑ ↓ ← →", "From point to point"],
+      ["Enter", "Neighbours of the point; again: select them"],
+      ["Space", "Add the point to the selection"],
+    ],
+    Runs: [
+      ["Space", "Show or hide the run"],
+      ["↑ ↓", "Move in the list"],
     ],
   },
-  {
-    title: "Network, where it has the focus",
-    rows: [
-      { keys: ["w", "a", "s", "d"], action: "Turn, with Shift move" },
-      { keys: ["i", "j", "k", "l"], action: "The unit above, left, below, right" },
-      { keys: ["u", "o"], action: "The layer below, above" },
-      { keys: ["Enter"], action: "The layer alone, and back" },
+  features: {
+    Layers: [
+      ["↑ ↓", "To another layer"],
+      ["Home End", "First, last"],
+      ["Enter", "Look at its values"],
+    ],
+    "Pictures, where they have the focus": [
+      ["↑ ↓ ← →", "From cell to cell, with Shift ten"],
+      ["Home End", "First, last of the row"],
+      ["Enter", "Choose the sample and the unit"],
+      ["Esc", "Let go of them"],
+    ],
+    Projector: [
+      ["2 3", "Two, three dimensions"],
+      ["0 + −", "Fit, zoom"],
     ],
   },
-  {
-    title: "Analysis, where a picture has the focus",
-    rows: [
-      { keys: ["←", "→", "↑", "↓"], action: "The item or unit before, after; with Shift ten" },
-      { keys: ["Enter"], action: "Show the item in the network" },
+  learn: {
+    Steps: [
+      ["← →", "One step, with Shift ten"],
+      ["Home End", "First, last step"],
+      ["Space", "Play, pause"],
+      ["b", "Backward, forward"],
+      ["Enter", "Show what was to be guessed"],
+    ],
+    "Graph, where a value has the focus": [
+      ["↑ ↓", "Along the edges: to what made it, to what it made"],
+      ["← →", "To a neighbour"],
+      ["Enter", "Show its numbers"],
+      ["0 + −", "Fit, zoom; from anywhere"],
+    ],
+    "Numbers, where they have the focus": [["← → ↑ ↓", "From element to element"]],
+    "Lists, where they have the focus": [
+      ["↑ ↓", "Move"],
+      ["Home End", "First, last"],
+    ],
+    "Expression and answers, in a field": [
+      ["Ctrl Enter", "Run the expression"],
+      ["Enter", "Check an answer or a guess"],
+      ["Esc", "Take back what was typed"],
     ],
   },
-];
-
-const CONTROL: readonly KeyGroup[] = [
-  {
-    title: "Training",
-    rows: [
-      { keys: ["."], action: "Step" },
-      { keys: ["r"], action: "Run" },
-      { keys: ["s"], action: "Stop; again: end the process" },
-    ],
-  },
-  {
-    title: "Parameters, in a field",
-    rows: [
-      { keys: ["Enter"], action: "Apply a live parameter" },
-      { keys: ["Esc"], action: "Take back what was typed" },
-    ],
-  },
-  {
-    title: "Network",
-    rows: [
-      { keys: ["v"], action: "Variable list" },
-      { keys: ["[", "]"], action: "Item of the batch" },
-      { keys: ["0", "+", "−"], action: "Fit, zoom" },
-      { keys: ["1", "2", "3", "4"], action: "Camera, with Shift save it" },
-    ],
-  },
-  {
-    title: "Plots, where they have the focus",
-    rows: [
-      { keys: ["←", "→"], action: "One point, with Shift ten" },
-      { keys: ["Home", "End"], action: "First, last point" },
-      { keys: ["Enter"], action: "Enlarge" },
-    ],
-  },
-  {
-    title: "Tables, where they have the focus",
-    rows: [
-      { keys: ["↑", "↓"], action: "Move" },
-      { keys: ["Enter"], action: "Test the item of the row" },
-    ],
-  },
-];
-
-const TRAINING: readonly KeyGroup[] = [
-  {
-    title: "Charts, pictures and steps, where they have the focus",
-    rows: [
-      { keys: ["←", "→"], action: "One step, with Shift ten" },
-      { keys: ["Home", "End"], action: "First, last step" },
-      { keys: ["+", "−", "0"], action: "Zoom, fit" },
-      { keys: ["Enter"], action: "Enlarge a chart, open a point" },
-      { keys: ["Esc"], action: "Back to the whole" },
-    ],
-  },
-  {
-    title: "Layers, where the map has the focus",
-    rows: [
-      { keys: ["↑", "↓", "←", "→"], action: "From cell to cell, with Shift ten" },
-      { keys: ["Enter"], action: "Open the row at this step" },
-      { keys: ["Home", "End"], action: "First, last step" },
-      { keys: ["+", "−", "0"], action: "Zoom, all steps" },
-      { keys: ["Esc"], action: "Back to the whole, close the row" },
-    ],
-  },
-  {
-    title: "Tensors",
-    rows: [
-      { keys: ["←", "→"], action: "One step, with Shift ten" },
-      { keys: ["Home", "End"], action: "First, last step" },
-      { keys: ["Space"], action: "Play, pause" },
-      { keys: ["f"], action: "Follow the newest" },
-      { keys: ["x"], action: "Compare with another step" },
-      { keys: ["[", "]"], action: "Item before, after" },
-    ],
-  },
-  {
-    title: "Projector",
-    rows: [
-      { keys: ["2", "3"], action: "Two, three dimensions" },
-      { keys: ["0", "+", "−"], action: "Fit, zoom" },
-      { keys: ["↑", "↓", "←", "→"], action: "From point to point" },
-      { keys: ["Enter"], action: "Neighbours of the point; again: select them" },
-      { keys: ["Space"], action: "Add the point to the selection" },
-    ],
-  },
-  {
-    title: "Runs",
-    rows: [
-      { keys: ["Space"], action: "Show or hide the run" },
-      { keys: ["↑", "↓"], action: "Move in the list" },
-    ],
-  },
-];
-
-const FEATURES: readonly KeyGroup[] = [
-  {
-    title: "Layers",
-    rows: [
-      { keys: ["↑", "↓"], action: "To another layer" },
-      { keys: ["Home", "End"], action: "First, last" },
-      { keys: ["Enter"], action: "Look at its values" },
-    ],
-  },
-  {
-    title: "Pictures, where they have the focus",
-    rows: [
-      { keys: ["↑", "↓", "←", "→"], action: "From cell to cell, with Shift ten" },
-      { keys: ["Home", "End"], action: "First, last of the row" },
-      { keys: ["Enter"], action: "Choose the sample and the unit" },
-      { keys: ["Esc"], action: "Let go of them" },
-    ],
-  },
-  {
-    title: "Projector",
-    rows: [
-      { keys: ["2", "3"], action: "Two, three dimensions" },
-      { keys: ["0", "+", "−"], action: "Fit, zoom" },
-    ],
-  },
-];
-
-const LEARN: readonly KeyGroup[] = [
-  {
-    title: "Steps",
-    rows: [
-      { keys: ["←", "→"], action: "One step, with Shift ten" },
-      { keys: ["Home", "End"], action: "First, last step" },
-      { keys: ["Space"], action: "Play, pause" },
-      { keys: ["b"], action: "Backward, forward" },
-      { keys: ["Enter"], action: "Show what was to be guessed" },
-    ],
-  },
-  {
-    title: "Graph, where a value has the focus",
-    rows: [
-      { keys: ["↑", "↓"], action: "Along the edges: to what made it, to what it made" },
-      { keys: ["←", "→"], action: "To a neighbour" },
-      { keys: ["Enter"], action: "Show its numbers" },
-      { keys: ["0", "+", "−"], action: "Fit, zoom; from anywhere" },
-    ],
-  },
-  {
-    title: "Numbers, where they have the focus",
-    rows: [{ keys: ["←", "→", "↑", "↓"], action: "From element to element" }],
-  },
-  {
-    title: "Lists, where they have the focus",
-    rows: [
-      { keys: ["↑", "↓"], action: "Move" },
-      { keys: ["Home", "End"], action: "First, last" },
-    ],
-  },
-  {
-    title: "Expression and answers, in a field",
-    rows: [
-      { keys: ["Ctrl", "Enter"], action: "Run the expression" },
-      { keys: ["Enter"], action: "Check an answer or a guess" },
-      { keys: ["Esc"], action: "Take back what was typed" },
-    ],
-  },
-];
-
-const BY_AREA: Record<Area, readonly KeyGroup[]> = {
-  runs: RUNS,
-  graph: GRAPH,
-  netview: NETVIEW,
-  control: CONTROL,
-  training: TRAINING,
-  features: FEATURES,
-  learn: LEARN,
 };
 
 /** The keys of what is shown; those of other views are listed there. */
-export function keyTable(hasPlaces: boolean): readonly KeyGroup[] {
+export function keyTable(): KeyGroups {
   const area = shownArea.value;
   const find = FIND[area];
-  const findRow: readonly KeyRow[] = find === undefined ? [] : [{ keys: ["/"], action: find }];
-  const anywhere = { title: "Anywhere", rows: [...(hasPlaces ? placeRows() : []), ...findRow, ...ANYWHERE] };
-  return [anywhere, ...BY_AREA[area]];
+  return {
+    Anywhere: [
+      ...(hasPlaces() ? areas.value.map(placeRow) : []),
+      ...(find === undefined ? [] : [["/", find] as const]),
+      ["Esc", "Clear the selection, close"],
+      ["?", "Show all keys"],
+    ],
+    ...KEYS[area],
+  };
 }
 
-function placeRows(): readonly KeyRow[] {
-  return areas.value.map((area, at) => ({
-    keys: ["g", LETTERS[area]],
-    action: `Go to ${TITLES[area]}${at === 0 ? ": one after the other" : ""}`,
-  }));
+function placeRow(area: Area, at: number): KeyRows[number] {
+  return [`g ${letterOf(area)}`, `Go to ${TITLES[area]}${at === 0 ? ": one after the other" : ""}`];
 }

@@ -1,7 +1,8 @@
 /** The page NetView with its analysis. */
 import { AnalysisStage, ModeSwitch } from "../pages/analysis/AnalysisStage";
-import { ChoicePanel, ItemSection, LikenessPanel } from "../pages/analysis/Panels";
-import { isAnalysis, scope } from "../pages/analysis/choice";
+import { ChoicePanel, ItemSection } from "../pages/analysis/ItemPanels";
+import { LikenessPanel } from "../pages/analysis/Similarity";
+import { isAnalysis, scope } from "../pages/analysis/network";
 import { type Analysis, NetViewPage } from "../pages/netview/NetViewPage";
 
 const ANALYSIS: Analysis = {

@@ -1,32 +1,38 @@
 /** The top bar: brand, views, which pass, connection, theme. */
+import type { ComponentType } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { isConnected } from "../data/connection";
+import { control } from "../data/control";
 import { formatCount, formatNumberOf } from "../data/format";
-import { groupPasses } from "../data/pass-groups";
+import { run } from "../data/network/moments";
+import { groupPasses, type PassGroup } from "../data/pass-groups";
 import { addressOf } from "../data/route";
-import * as runs from "../data/runs";
-import { runsById } from "../data/runs";
+import { chosen, folder, runs, runsById } from "../data/runs";
 import { choosePass } from "../data/session";
 import type { PassListing } from "../data/source";
 import * as store from "../data/store";
-import { type Area, areaOf, areas, shownArea, shownView, TITLES } from "../data/views";
-import { FeaturePicker } from "../pages/analysis/features/FeaturePicker";
-import { ControlPicker } from "../pages/control/ControlPicker";
+import { type Area, areas, shownArea, shownView, TITLES } from "../data/views";
+import { FeaturePicker } from "../pages/analysis/FeatureSets";
+import { ControlPicker } from "../pages/control/listings";
 import { LessonPicker } from "../pages/learn/LessonPicker";
 import { RunPicker } from "../pages/netview/RunPicker";
 import { Icon } from "../ui/Icon";
 import { type Option, Picker } from "../ui/Picker";
 import { keysShown } from "../ui/keys";
 import { panelName, panels, type Side, togglePanel } from "../ui/panels";
+import { isLive } from "../ui/run-states";
 import { switchTheme, theme } from "../ui/theme/theme";
-import { ConnectionBadge } from "./ConnectionBadge";
 
 export function TopBar() {
   const tabs = useRef<HTMLElement>(null);
   const view = shownView.value;
+  const Subject = SUBJECTS[shownArea.value] ?? Folder;
+  const otherTheme = theme.value === "dark" ? "light" : "dark";
   // On a narrow page not all of them have room.
   useLayoutEffect(() => {
     tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view]);
+  const isCurrent = (area: Area): boolean => view !== null && shownArea.value === area;
   return (
     <header class="topbar">
       <span class="brand">
@@ -43,17 +49,15 @@ export function TopBar() {
       <span class="grow" />
       <Subject />
       <ConnectionBadge />
-      {panels.value.width === "narrow" && <SheetButtons />}
+      {panels.value.width === "narrow" && SIDES.map((side) => <SheetButton key={side} side={side} />)}
       <button class="btn quiet square" aria-label="Show all keys" onClick={() => (keysShown.value = true)}>
         <Icon name="keys" />
       </button>
-      <ThemeSwitch />
+      <button class="btn quiet square" aria-label={`Switch to the ${otherTheme} theme`} onClick={switchTheme}>
+        <Icon name="theme" />
+      </button>
     </header>
   );
-}
-
-function isCurrent(area: Area): boolean {
-  return shownView.value !== null && areaOf(shownView.value) === area;
 }
 
 function Mark() {
@@ -67,46 +71,44 @@ function Mark() {
   );
 }
 
-// --- The button between light and dark.
+// --- A word: is there a server behind this page, and does anything change?
 
-function ThemeSwitch() {
-  const other = theme.value === "dark" ? "light" : "dark";
+const WORDS = {
+  "one-file": ["one file", "badge"],
+  connecting: ["connecting", "badge"],
+  connected: ["connected", "badge"],
+  lost: ["connection lost", "badge warn"],
+  refused: ["not admitted", "badge warn"],
+} as const;
+
+function ConnectionBadge() {
+  const connection = store.source.value?.connection.value;
+  if (connection === undefined) return null;
+  const isOn = hasLiveRuns();
+  const [word, style] = isOn ? ["live", "badge live"] : WORDS[connection.state];
   return (
-    <button class="btn quiet square" aria-label={`Switch to the ${other} theme`} onClick={switchTheme}>
-      <Icon name="theme" />
-    </button>
-  );
-}
-
-// --- In the top bar: what the view is about: a pass, a run, a training, a set of features, an expression, or
-//   the folder of the runs.
-
-function Subject() {
-  if (shownArea.value === "graph") return <SubjectPicker />;
-  if (shownArea.value === "netview") return <RunPicker />;
-  if (shownArea.value === "control") return <ControlPicker />;
-  if (shownArea.value === "features") return <FeaturePicker />;
-  if (shownArea.value === "learn") return <LessonPicker />;
-  const { folder, runs: all } = runs;
-  if (folder.value === "") return null;
-  return (
-    <span class="subject" title={folder.value}>
-      <span class="clip">{folder.value}</span>
-      <span class="muted">{formatNumberOf(all.value.length, "run")}</span>
+    <span class={style} role="status">
+      <i class={isOn ? "dot pulse" : "dot"} />
+      {word}
     </span>
   );
 }
 
+/** Does anything in view go on? */
+function hasLiveRuns(): boolean {
+  const area = shownArea.value;
+  if (area === "graph" || area === "learn") return false;
+  if (area === "netview") return run.value !== null && isLive(run.value);
+  if (area === "control") {
+    const state = control.value?.listing.state;
+    return isConnected.value && (state === "busy" || state === "stopping");
+  }
+  return (area === "training" ? chosen : runs).value.some(isLive);
+}
+
 // --- On a narrow page: the buttons that bring the side panels as sheets.
 
-function SheetButtons() {
-  return (
-    <>
-      <SheetButton side="left" />
-      <SheetButton side="right" />
-    </>
-  );
-}
+const SIDES: readonly Side[] = ["left", "right"];
 
 function SheetButton({ side }: { side: Side }) {
   const name = panelName(side);
@@ -123,39 +125,34 @@ function SheetButton({ side }: { side: Side }) {
   );
 }
 
-// --- Which pass is shown; a list to choose from where there are several.
+// --- What the view is about: a pass, a run, a training, a set of features, an expression, the folder of the runs.
 
-function SubjectPicker() {
+const SUBJECTS: Partial<Record<Area, ComponentType>> = {
+  graph: PassPicker,
+  netview: RunPicker,
+  control: ControlPicker,
+  features: FeaturePicker,
+  learn: LessonPicker,
+};
+
+function Folder() {
+  if (folder.value === "") return null;
+  return (
+    <span class="subject" title={folder.value}>
+      <span class="clip">{folder.value}</span>
+      <span class="muted">{formatNumberOf(runs.value.length, "run")}</span>
+    </span>
+  );
+}
+
+/** Which pass is shown; a list to choose from where there are several. */
+function PassPicker() {
   const passes = store.source.value?.passes.value ?? [];
   const current = passes.find((pass) => pass.id === store.passId.value);
   const name = current?.name ?? store.document.value?.model_name;
   if (name === undefined && passes.length === 0) return null;
-  const detail = current === undefined ? "" : detailOf(current);
-  if (passes.length < 2 && name !== undefined) {
-    return (
-      <span class="subject">
-        <Said name={name} detail={detail} />
-      </span>
-    );
-  }
-  return <PassPicker passes={passes} name={name ?? "Choose a pass"} detail={detail} />;
-}
-
-/** `resnet18-cifar, step 1100`, or the file that it was saved to. */
-function detailOf(pass: PassListing): string {
-  if (pass.run_id === "") return pass.detail;
-  const run = runsById.value.get(pass.run_id)?.name ?? "";
-  const step = pass.step === null ? pass.detail : `step ${formatCount(pass.step)}`;
-  return run === "" ? step : `${run}, ${step}`;
-}
-
-interface Props {
-  passes: readonly PassListing[];
-  name: string;
-  detail: string;
-}
-
-function PassPicker({ passes, name, detail }: Props) {
+  const said = <Said name={name ?? "Choose a pass"} detail={detailOf(current)} />;
+  if (passes.length < 2 && name !== undefined) return <span class="subject">{said}</span>;
   return (
     <Picker
       label="Passes"
@@ -164,14 +161,9 @@ function PassPicker({ passes, name, detail }: Props) {
       choose={(id) => choose(passes, id)}
       onOpen={() => store.source.value?.refreshPasses()}
     >
-      <Said name={name} detail={detail} />
+      {said}
     </Picker>
   );
-}
-
-function choose(passes: readonly PassListing[], id: string): void {
-  const pass = passes.find((one) => one.id === id);
-  if (pass !== undefined && id !== store.passId.value) choosePass(pass);
 }
 
 function Said({ name, detail }: { name: string; detail: string }) {
@@ -183,28 +175,31 @@ function Said({ name, detail }: { name: string; detail: string }) {
   );
 }
 
-// --- The passes to choose from: those of one run under its name.
+function choose(passes: readonly PassListing[], id: string): void {
+  const pass = passes.find((one) => one.id === id);
+  if (pass !== undefined && id !== store.passId.value) choosePass(pass);
+}
 
+/** `resnet18-cifar, step 1100`, or the file that it was saved to. */
+function detailOf(pass: PassListing | undefined): string {
+  if (pass === undefined) return "";
+  const name = runsById.value.get(pass.run_id)?.name ?? "";
+  return name === "" ? stepOf(pass) : `${name}, ${stepOf(pass)}`;
+}
+
+function stepOf({ run_id, step, detail }: PassListing): string {
+  return run_id !== "" && step !== null ? `step ${formatCount(step)}` : detail;
+}
+
+/** The passes to choose from: those of one run under its name. */
 function passOptions(passes: readonly PassListing[]): Option[] {
+  const isOfRun = ({ runId }: PassGroup): number => (runId === "" ? 0 : 1);
   // Those that belong to no run first: after a heading they would seem to belong under it.
-  const groups = groupPasses(passes, runsById.value);
-  const inOrder = [
-    ...groups.filter(({ runId }) => runId === ""),
-    ...groups.filter(({ runId }) => runId !== ""),
-  ];
-  return inOrder.flatMap(({ runId, runName, passes: group }) => {
-    const all = group.map((pass): Option => ({ id: pass.id, name: pass.name, detail: saidOf(pass) }));
+  const groups = groupPasses(passes, runsById.value).toSorted((a, b) => isOfRun(a) - isOfRun(b));
+  return groups.flatMap(({ runId, runName, passes: group }) => {
+    const all = group.map((pass): Option => ({ id: pass.id, name: pass.name, detail: stepOf(pass) }));
+    const count = group.length === 1 ? "" : formatCount(group.length);
     // The newest first, under the name of the run.
-    return runId === ""
-      ? all
-      : [{ id: null, name: runName, detail: countOf(group.length) }, ...all.reverse()];
+    return runId === "" ? all : [{ id: null, name: runName, detail: count }, ...all.reverse()];
   });
-}
-
-function saidOf(pass: PassListing): string {
-  return pass.run_id !== "" && pass.step !== null ? `step ${formatCount(pass.step)}` : pass.detail;
-}
-
-function countOf(count: number): string {
-  return count === 1 ? "" : formatCount(count);
 }

@@ -56,6 +56,10 @@ export function hasPlaces(): boolean {
   return areas.value.length > 1;
 }
 
+export function letterOf(area: Area): string {
+  return Object.keys(PLACES).find((letter) => PLACES[letter] === area)!;
+}
+
 function actionOf(key: string): (() => void) | undefined {
   const isPlace = Date.now() - goPressed < WAIT_FOR_PLACE_MS;
   goPressed = -Infinity;

@@ -4,12 +4,12 @@
  * The order of these imports is that in which styles follow each other.
  */
 import { ControlPage } from "../pages/control/ControlPage";
-import { ControlsPart } from "../pages/control/ControlsPart";
-import { FeaturesPage } from "../pages/analysis/features/FeaturesPage";
-import { startFeatures } from "../pages/analysis/features/store";
+import { ControlsPart } from "../pages/control/listings";
+import { FeaturesPage } from "../pages/analysis/FeaturesPage";
+import { startFeatures } from "../pages/analysis/features";
 import { LearnPage } from "../pages/learn/LearnPage";
 import { NetPage } from "./NetPage";
-import { FeatureSetsPart } from "../pages/analysis/features/FeatureSetsPart";
+import { FeatureSetsPart } from "../pages/analysis/FeatureSets";
 import { ParametersPage } from "../pages/parameters/ParametersPage";
 import { ProjectorPage } from "../pages/projector/ProjectorPage";
 import { RunsPage } from "../pages/runs/RunsPage";
@@ -25,17 +25,9 @@ import { ChartsPage } from "../pages/charts/ChartsPage";
 import { LayersPage } from "../pages/layers/LayersPage";
 import "../ui/theme/runs.css";
 
-function RunsStart() {
-  return <RunsPage ControlsPart={ControlsPart} FeatureSetsPart={FeatureSetsPart} />;
-}
-
-function GraphStart() {
-  return <GraphPage OverRun={OverRun} />;
-}
-
 const PAGES = {
-  runs: RunsStart,
-  graph: GraphStart,
+  runs: () => <RunsPage ControlsPart={ControlsPart} FeatureSetsPart={FeatureSetsPart} />,
+  graph: () => <GraphPage OverRun={OverRun} />,
   netview: NetPage,
   control: ControlPage,
   training: ChartsPage,

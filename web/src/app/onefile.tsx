@@ -11,8 +11,6 @@ function begin(json: string): void {
   startSession(source);
 }
 
-function GraphStart() {
-  return <GraphPage OverRun={null} />;
-}
+const PAGES = { graph: () => <GraphPage OverRun={null} /> };
 
-start({ graph: GraphStart }, () => startEmbedded("torcheer-data", "history.to_html(path)", begin));
+start(PAGES, () => startEmbedded("torcheer-data", "history.to_html(path)", begin));

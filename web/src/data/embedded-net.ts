@@ -1,28 +1,50 @@
 /** The source of a page that is one file and shows a network: it answers by itself what a NetView asks. */
 import { signal } from "@preact/signals";
 import type {
+  Answer,
   Connection,
   NetBlock,
   NetLayer,
   NetMomentsAnswer,
   NetSceneAnswer,
-  NetValuesAnswer,
   RunListing,
   SeriesListing,
 } from "../wire";
-import {
-  type EmbeddedPiece,
-  FileSource,
-  type Levels,
-  levelsOf,
-  numberAt,
-  type Numbers,
-  Pieces,
-} from "./embedded";
+import { groupBy } from "./collections";
+import { type EmbeddedPiece, FileSource, type Levels, levelsOf, numberAt, type Numbers, Pieces } from "./embedded";
 import { formatExact } from "./format";
+import { messageOf } from "./message-of";
 import { LEVELS } from "./network/store";
 import { NOT_IN_FILE, NOT_WEIGHTED } from "./network/words";
 import { type Asked, Refusal, type Reply } from "./source";
+
+/** The number of a piece, or why there is none; null where it was left out. */
+type PieceNumber = number | string | null;
+
+/** One variable at a moment: a piece for each layer, or for each weight. */
+export interface EmbeddedFrame {
+  step: number;
+  variable: string;
+  item: number;
+  pieces: PieceNumber[];
+}
+
+export interface EmbeddedNet {
+  scene: NetSceneAnswer;
+  moments: NetMomentsAnswer;
+  run: RunListing;
+  /** Their series. */
+  weights: string[];
+  /** For each connection; null where its weights do not fit the layers. */
+  axes: (WeightAxes | null)[];
+  frames: EmbeddedFrame[];
+  weight_frames: EmbeddedFrame[];
+  pieces: EmbeddedPiece[];
+}
+
+const NOT_HERE = `${NOT_IN_FILE}, which was limited in size: view.show() and torcheer view show all`;
+const NO_FIT = "the weights do not fit the layers that they connect";
+const WEIGHT = "Wt";
 
 /** What the list of runs needs to know: there is a network in it. */
 const NETWORK: SeriesListing = {
@@ -37,44 +59,71 @@ const NETWORK: SeriesListing = {
   description: "",
 };
 
+type Question<Type> = Extract<Asked, { type: Type }>;
+type WeightsQuestion = Question<"net_weights">;
+
+/** Of one moment and item. */
+type When = Pick<Question<"net_values">, "step" | "item">;
+
+/** A connection of a unit with the layer at its other end. */
+interface Link {
+  readonly connection: Connection;
+  readonly axes: WeightAxes | null;
+  readonly other: string;
+}
+
 export class EmbeddedNetSource extends FileSource {
   readonly hasRuns = signal<boolean | null>(true);
   readonly hasLessons = signal<boolean | null>(false);
-  readonly #data: NetData;
+  readonly #net: EmbeddedNet;
+  readonly #pieces: Pieces;
+  /** The places of layers and weights in the frames. */
+  readonly #layers: ReadonlyMap<string, number>;
+  readonly #weights: ReadonlyMap<string, number>;
+  readonly #frames: ReadonlyMap<string, EmbeddedFrame>;
+  readonly #weightFrames: ReadonlyMap<string, EmbeddedFrame>;
 
   /** Throws where the text is no data of a page. */
   constructor(json: string) {
     super();
-    this.#data = new NetData(json);
+    const net = JSON.parse(json) as EmbeddedNet;
+    if (!Array.isArray(net.frames) || !Array.isArray(net.pieces) || !Array.isArray(net.scene.scene.layers)) {
+      throw new Refusal("This is no network that torcheer wrote: it names no layers and values.");
+    }
+    this.#net = net;
+    this.#pieces = new Pieces(net.pieces);
+    this.#layers = new Map(net.scene.scene.layers.map(({ name }, at) => [name, at]));
+    this.#weights = new Map(net.weights.map((name, at) => [name, at]));
+    this.#frames = new Map(net.frames.map((frame) => [keyOf(frame.variable, frame), frame]));
+    this.#weightFrames = new Map(net.weight_frames.map((frame) => [keyOf(frame.variable, { ...frame, item: 0 }), frame]));
   }
 
   override ask(question: Asked): Promise<Reply> {
     return this.#answer(question).catch((reason: unknown) => {
       if (reason instanceof Refusal) throw reason;
-      const detail = reason instanceof Error ? reason.message : String(reason);
-      throw new Refusal(`These values cannot be read (${detail}). Write the file again with view.write_html(path).`);
+      throw new Refusal(`These values cannot be read (${messageOf(reason)}). Write the file again with view.write_html(path).`);
     });
   }
 
   async #answer(question: Asked): Promise<Reply> {
     switch (question.type) {
       case "net_values":
-        return answerValues(this.#data, question);
+        return this.#answerValues(question);
       case "net_unit":
-        return answerUnit(this.#data, question);
+        return this.#answerUnit(question);
       case "net_unit_series":
-        return answerUnitSeries(this.#data, question);
+        return this.#answerUnitSeries(question);
       case "net_raster":
-        return answerRaster(this.#data, question);
+        return this.#answerRaster(question);
       case "net_weights":
-        return answerWeights(this.#data, question);
+        return this.#answerWeights(question);
       default:
         throw this.refusal(question);
     }
   }
 
   protected override known(question: Asked): Reply | null {
-    const { scene, moments, run } = this.#data.net;
+    const { scene, moments, run } = this.#net;
     switch (question.type) {
       case "net_scene":
         return plainReply(scene);
@@ -94,111 +143,243 @@ export class EmbeddedNetSource extends FileSource {
     // Analyses go through all items of a run.
     return new Refusal("This is not in the file, which has values only: view.show() and torcheer view show it.");
   }
-}
 
-// --- The weights of one unit, laid on the units at their other end, from the weights that stand in the page.
+  // --- which values there are, and why others are not
 
-type WeightsQuestion = Extract<Asked, { type: "net_weights" }>;
-
-const WEIGHT = "Wt";
-const NO_FIT = "the weights do not fit the layers that they connect";
-
-async function answerWeights(data: NetData, question: WeightsQuestion): Promise<Reply> {
-  const own = data.layerWith(question.layer, question.unit);
-  const isReceived = question.direction === "received";
-  const byLayer = new Map<string, OneLayer>();
-  for (const [at, connection] of data.net.scene.scene.connections.entries()) {
-    if (own.name !== (isReceived ? connection.target : connection.source)) continue;
-    const other = data.layer(isReceived ? connection.source : connection.target);
-    if (other === undefined) continue;
-    const its = byLayer.get(other.name) ?? new OneLayer(other);
-    byLayer.set(other.name, its);
-    await its.add(data, connection, data.net.axes[at] ?? null, question);
-  }
-  const all = [...byLayer.values()];
-  const blocks = all.map((one) => one.filled());
-  const numWeights = all.reduce((sum, one) => sum + one.numWeights, 0);
-  const bias = await biasOf(data, question);
-  const answer = { type: "net_weights", id: 0, blocks: blocks.map(({ block }) => block), bias, num_weights: numWeights } as const;
-  return replyWith({ ...answer, blocks: [...answer.blocks] }, blocks);
-}
-
-async function biasOf(data: NetData, { layer, unit, variable, step, item }: WeightsQuestion): Promise<number | null> {
-  const numbers = variable === WEIGHT ? await data.values(layer, "Bias", { step, item }) : null;
-  const value = numbers === null ? null : numberAt(numbers, unit);
-  return value !== null && Number.isFinite(value) ? value : null;
-}
-
-/** Where several connections lead to a unit, they add up. */
-class OneLayer {
-  readonly #layer: NetLayer;
-  readonly #values: Float64Array;
-  readonly #isConnected: Uint8Array;
-  #step = 0;
-  #why: string | null = null;
-  #hasValues = false;
-  numWeights = 0;
-
-  constructor(layer: NetLayer) {
-    this.#layer = layer;
-    this.#values = new Float64Array(layer.grid.num_units);
-    this.#isConnected = new Uint8Array(layer.grid.num_units);
+  #layer(name: string): NetLayer | undefined {
+    return this.#net.scene.scene.layers[this.#layers.get(name) ?? -1];
   }
 
-  async add(data: NetData, connection: Connection, axes: WeightAxes | null, question: WeightsQuestion): Promise<void> {
-    const weight = await weightOf(data, connection, question);
-    if (typeof weight === "string") {
-      this.#why ??= weight;
-      return;
+  /** Throws a Refusal where there is no such unit. */
+  #layerWith({ layer: name, unit }: { layer: string; unit: number }): NetLayer {
+    const layer = this.#layer(name);
+    if (layer === undefined || unit >= layer.grid.num_units) throw new Refusal(`There is no unit ${unit} in “${name}”.`);
+    return layer;
+  }
+
+  /** Of a layer: the number of its piece, or why there is none. */
+  #find(layer: string, variable: string, when: When): number | string {
+    const at = this.#layers.get(layer);
+    if (at === undefined) return "there is no such layer in this run";
+    if (this.#layer(layer)?.variables.includes(variable) !== true) return `${variable} was not recorded of this layer`;
+    return this.#frames.get(keyOf(variable, when))?.pieces[at] ?? NOT_HERE;
+  }
+
+  /** Null where it is not here. */
+  async #numbers(layer: string, variable: string, when: When): Promise<Numbers | null> {
+    const found = this.#find(layer, variable, when);
+    return typeof found === "number" ? this.#pieces.read(found) : null;
+  }
+
+  async #answerValues({ layers, variable, step, item }: Question<"net_values">): Promise<Reply> {
+    const blockOf = async (layer: string): Promise<Filled> => {
+      const found = this.#find(layer, variable, { step, item });
+      if (typeof found === "string") return unfilled(layer, found);
+      const numbers = await this.#pieces.read(found);
+      return filled(layer, numbers.step, numbers);
+    };
+    return framed({ type: "net_values", id: 0, step }, await Promise.all(layers.map(blockOf)));
+  }
+
+  // --- one unit
+
+  async #answerUnit(question: Question<"net_unit">): Promise<Reply> {
+    const layer = this.#layerWith(question);
+    const [values, steps]: [Record<string, number | string>, Record<string, number>] = [{}, {}];
+    for (const variable of layer.variables) {
+      const numbers = await this.#numbers(layer.name, variable, question);
+      const value = numbers === null ? null : numberAt(numbers, question.unit);
+      if (numbers === null || value === null) continue;
+      values[variable] = said(value, numbers);
+      steps[variable] = numbers.step;
     }
-    const tokens = connection.form === "embedding" ? await data.values(connection.source, "Act", question) : null;
+    return plainReply({ type: "net_unit", id: 0, values, steps });
+  }
+
+  /** For each variable its steps, then its values, all of eight bytes. A record counts once. */
+  async #answerUnitSeries(question: Question<"net_unit_series">): Promise<Reply> {
+    const layer = this.#layerWith(question);
+    const [variables, counts, columns]: [string[], number[], number[][]] = [[], [], []];
+    for (const variable of layer.variables) {
+      const pieces = this.#net.moments.steps.map((step) => this.#find(layer.name, variable, { step, item: question.item }));
+      const found = new Map<number, number>();
+      for (const piece of evenly([...new Set(pieces.filter((one) => typeof one === "number"))], question.most)) {
+        const numbers = await this.#pieces.read(piece);
+        const value = numberAt(numbers, question.unit);
+        if (value !== null) found.set(numbers.step, value);
+      }
+      if (found.size === 0) continue;
+      variables.push(variable);
+      counts.push(found.size);
+      columns.push([...found.keys()], [...found.values()]);
+    }
+    const { buffer } = Float64Array.from(columns.flat());
+    return { answer: { type: "net_unit_series", id: 0, variables, counts }, buffer, offset: 0 };
+  }
+
+  // --- over the last moments
+
+  async #answerRaster(question: Question<"net_raster">): Promise<Reply> {
+    const steps = this.#net.moments.steps.filter((step) => step <= question.step).slice(-question.num_moments);
+    const blocks: Filled[] = [];
+    for (const layer of question.layers) blocks.push(await this.#rasterBlock(layer, question, steps));
+    return framed({ type: "net_raster", id: 0, steps }, blocks);
+  }
+
+  /** All moments on one scale. */
+  async #rasterBlock(layer: string, { variable, item }: Question<"net_raster">, steps: readonly number[]): Promise<Filled> {
+    const last = this.#find(layer, variable, { step: steps.at(-1) ?? 0, item });
+    if (typeof last === "string") return unfilled(layer, last);
+    const numUnits = this.#layer(layer)?.grid.num_units ?? 0;
+    const values = new Float64Array(steps.length * numUnits);
+    const isThere = new Uint8Array(values.length);
+    for (const [row, step] of steps.entries()) {
+      const numbers = await this.#numbers(layer, variable, { step, item });
+      for (let unit = 0; numbers !== null && unit < numUnits; unit++) {
+        const value = numberAt(numbers, unit);
+        if (value === null) continue;
+        values[row * numUnits + unit] = value;
+        isThere[row * numUnits + unit] = 1;
+      }
+    }
+    return filled(layer, this.#pieces.step(last), levelsOf(values, isThere), steps.length);
+  }
+
+  // --- the weights of one unit, laid on the units at their other end
+
+  async #answerWeights(question: WeightsQuestion): Promise<Reply> {
+    const { name } = this.#layerWith(question);
+    const isReceived = question.direction === "received";
+    const links = this.#net.scene.scene.connections.flatMap((connection, at): Link[] => {
+      const { source, target } = connection;
+      const [own, other] = isReceived ? [target, source] : [source, target];
+      return own === name && this.#layers.has(other) ? [{ connection, axes: this.#net.axes[at] ?? null, other }] : [];
+    });
+    const numbers = question.variable === WEIGHT ? await this.#numbers(name, "Bias", question) : null;
+    const bias = numbers === null ? null : numberAt(numbers, question.unit);
+    const all: Weighted[] = [];
+    for (const [other, its] of groupBy(links, (link) => link.other)) all.push(await this.#weightsTo(other, its, question));
+    const num_weights = all.reduce((sum, { numWeights }) => sum + numWeights, 0);
+    return framed({ type: "net_weights", id: 0, bias: Number.isFinite(bias) ? bias : null, num_weights }, all);
+  }
+
+  /** Where several connections lead to a unit, they add up. */
+  async #weightsTo(layer: string, links: readonly Link[], question: WeightsQuestion): Promise<Weighted> {
+    const values = new Float64Array(this.#layer(layer)?.grid.num_units ?? 0);
+    const isConnected = new Uint8Array(values.length);
+    let [numWeights, step, why] = [0, -1, ""];
+    for (const link of links) {
+      const found = await this.#laidOn(link, question);
+      if (typeof found === "string") {
+        why ||= found;
+        continue;
+      }
+      const { weight, places } = found;
+      step = Math.max(step, weight.step);
+      numWeights += places.length;
+      for (const [unit, place] of places) {
+        values[unit]! += numberAt(weight, place) ?? 0;
+        isConnected[unit] = 1;
+      }
+    }
+    const whole = step < 0 ? unfilled(layer, why) : filled(layer, step, levelsOf(values, isConnected));
+    return { ...whole, numWeights };
+  }
+
+  /** The weight and what it lies on, or why there is none. */
+  async #laidOn({ connection, axes }: Link, question: WeightsQuestion): Promise<{ weight: Numbers; places: readonly Laid[] } | string> {
+    const { weight: name, form, source } = connection;
+    if (name === "") return NOT_WEIGHTED;
+    const piece = form === "attention" ? this.#findAttention(name, question) : this.#findWeight(name, question);
+    if (typeof piece === "string") return piece;
+    const weight = await this.#pieces.read(piece);
+    const tokens = form === "embedding" ? await this.#numbers(source, "Act", question) : null;
     const token = (place: number): number => (tokens === null ? Number.NaN : tokenAt(tokens, place));
-    const found = axes === null ? null : laid(axes, question.unit, question.direction === "received", token);
+    const places = axes === null ? null : laid(axes, question.unit, question.direction === "received", token);
     // A token that is none has no place among the weights.
-    if (found === null || !found.every(([, place]) => place >= 0 && Number.isInteger(place) && place < weight.levels.length)) {
-      this.#why ??= NO_FIT;
-      return;
-    }
-    this.#hasValues = true;
-    this.#step = Math.max(this.#step, weight.step);
-    this.numWeights += found.length;
-    for (const [unit, place] of found) {
-      this.#values[unit]! += numberAt(weight, place) ?? 0;
-      this.#isConnected[unit] = 1;
-    }
+    const fits = places?.every(([, place]) => place >= 0 && Number.isInteger(place) && place < weight.levels.length);
+    return places !== null && fits === true ? { weight, places } : NO_FIT;
   }
 
-  filled(): Filled {
-    if (!this.#hasValues) return unfilled(this.#layer.name, this.#why ?? NO_FIT);
-    return filled(this.#layer.name, this.#step, levelsOf(this.#values, this.#isConnected));
+  #findWeight(weight: string, { variable, step }: WeightsQuestion): number | string {
+    const at = this.#weights.get(weight);
+    if (at === undefined) return `${weight} was not recorded`;
+    return this.#weightFrames.get(keyOf(variable, { step, item: 0 }))?.pieces[at] ?? NOT_HERE;
+  }
+
+  /** Attention is a variable of a layer: the name is split at the last dot that leaves one. */
+  #findAttention(name: string, question: WeightsQuestion): number | string {
+    if (question.variable !== WEIGHT) return `attention has no ${question.variable}`;
+    for (let at = name.lastIndexOf("."); at > 0; at = name.lastIndexOf(".", at - 1)) {
+      const layer = name.slice(0, at);
+      if (this.#layers.has(layer)) return this.#find(layer, name.slice(at + 1), question);
+    }
+    return `${name} was not recorded`;
   }
 }
 
-/** Or why it is not here. */
-async function weightOf(data: NetData, connection: Connection, question: WeightsQuestion): Promise<Numbers | string> {
-  if (connection.weight === "") return NOT_WEIGHTED;
-  if (connection.form === "attention") return attentionOf(data, connection.weight, question);
-  const found = data.findWeight(connection.weight, question.variable, question.step);
-  return typeof found === "string" ? found : data.read(found);
+function keyOf(variable: string, { step, item }: When): string {
+  return `${step} ${item} ${variable}`;
 }
 
-/** Attention is a variable of a layer: the name is split at the last dot that leaves one. */
-async function attentionOf(data: NetData, name: string, { variable, step, item }: WeightsQuestion): Promise<Numbers | string> {
-  if (variable !== WEIGHT) return `attention has no ${variable}`;
-  const when: When = { step, item };
-  for (let at = name.lastIndexOf("."); at > 0; at = name.lastIndexOf(".", at - 1)) {
-    const layer = data.layer(name.slice(0, at));
-    if (layer === undefined) continue;
-    const found = data.find(layer.name, name.slice(at + 1), when);
-    return typeof found === "string" ? found : data.read(found);
-  }
-  return `${name} was not recorded`;
+/** So many at most, the first and the last among them. */
+function evenly(all: readonly number[], most: number): readonly number[] {
+  if (all.length <= most) return all;
+  return Array.from({ length: most }, (_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, most - 1))]!);
 }
 
 /** Numbers of tokens are whole: where they were rounded to levels, the nearest one is meant. */
 function tokenAt(tokens: Numbers, place: number): number {
   const value = numberAt(tokens, place) ?? Number.NaN;
   return tokens.exact === null ? Math.round(value) : value;
+}
+
+/** Exactly where that is known; a value that was rounded comes as a text that says so. */
+function said(value: number, { exact, low, high }: Numbers): number | string {
+  if (!Number.isFinite(value)) return String(value);
+  const width = (high - low) / LEVELS;
+  if (exact !== null || width === 0) return value;
+  // No digit that is smaller than the step from level to level; and less than half a step may be nothing at all.
+  const digits = Math.floor(Math.log10(Math.abs(value))) - Math.floor(Math.log10(width)) + 1;
+  const rounded = Math.abs(value) <= width / 2 ? 0 : Number(value.toPrecision(Math.max(1, Math.min(7, digits))));
+  return `≈ ${formatExact(rounded, "f8")}`;
+}
+
+
+// --- Answers as a server would frame them.
+
+/** A block, and the levels that go with it. */
+interface Filled {
+  readonly block: NetBlock;
+  readonly levels: Uint16Array;
+}
+
+type Weighted = Filled & { readonly numWeights: number };
+
+function filled(layer: string, step: number, { levels, low, high }: Levels | Numbers, numMoments = 1): Filled {
+  return { block: { layer, step, num_units: levels.length / numMoments, low, high, why: "" }, levels };
+}
+
+function unfilled(layer: string, why: string): Filled {
+  return { block: { layer, step: 0, num_units: 0, low: 0, high: 0, why }, levels: new Uint16Array(0) };
+}
+
+type BlockAnswer = Extract<Answer, { blocks: NetBlock[] }>;
+type Head<One> = One extends unknown ? Omit<One, "blocks"> : never;
+
+/** Levels one after the other. */
+function framed(head: Head<BlockAnswer>, blocks: readonly Filled[]): Reply {
+  const all = new Uint16Array(blocks.reduce((sum, { levels }) => sum + levels.length, 0));
+  let from = 0;
+  for (const { levels } of blocks) {
+    all.set(levels, from);
+    from += levels.length;
+  }
+  return { answer: { ...head, blocks: blocks.map(({ block }) => block) }, buffer: all.buffer, offset: 0 };
+}
+
+function plainReply(answer: Answer): Reply {
+  return { answer, buffer: new ArrayBuffer(0), offset: 0 };
 }
 
 // --- Which weights a unit receives and sends: along axes, which netview/weight_axes.py has found.
@@ -258,252 +439,4 @@ function stepsAlong(
   }
   if (own >= count) return [];
   return [[own, isToken === true ? token(own) : own]];
-}
-
-// --- What a page that is one file knows of a network: which values there are, and why others are not.
-
-/** The number of a piece, or why there is none; null where it was left out. */
-type PieceNumber = number | string | null;
-
-/** One variable at a moment: a piece for each layer, or for each weight. */
-export interface EmbeddedFrame {
-  step: number;
-  variable: string;
-  item: number;
-  pieces: PieceNumber[];
-}
-
-export interface EmbeddedNet {
-  scene: NetSceneAnswer;
-  moments: NetMomentsAnswer;
-  run: RunListing;
-  /** Their series. */
-  weights: string[];
-  /** For each connection; null where its weights do not fit the layers. */
-  axes: (WeightAxes | null)[];
-  max_bytes: number;
-  is_exact: boolean;
-  frames: EmbeddedFrame[];
-  weight_frames: EmbeddedFrame[];
-  pieces: EmbeddedPiece[];
-}
-
-const NOT_HERE = `${NOT_IN_FILE}, which was limited in size: view.show() and torcheer view show all`;
-
-/** Of one moment and item. */
-interface When {
-  readonly step: number;
-  readonly item: number;
-}
-
-export class NetData {
-  readonly net: EmbeddedNet;
-  /** Of the moments, rising. */
-  readonly steps: readonly number[];
-  readonly #pieces: Pieces;
-  readonly #layers: ReadonlyMap<string, number>;
-  readonly #weights: ReadonlyMap<string, number>;
-  readonly #frames: ReadonlyMap<string, EmbeddedFrame>;
-  readonly #weightFrames: ReadonlyMap<string, EmbeddedFrame>;
-
-  /** Throws where the text is no data of a page. */
-  constructor(json: string) {
-    const net = JSON.parse(json) as EmbeddedNet;
-    if (!Array.isArray(net.frames) || !Array.isArray(net.pieces) || !Array.isArray(net.scene.scene.layers)) {
-      throw new Refusal("This is no network that torcheer wrote: it names no layers and values.");
-    }
-    this.net = net;
-    this.steps = net.moments.steps;
-    this.#pieces = new Pieces(net.pieces);
-    this.#layers = new Map(net.scene.scene.layers.map(({ name }, at) => [name, at]));
-    this.#weights = new Map(net.weights.map((name, at) => [name, at]));
-    this.#frames = new Map(net.frames.map((frame) => [keyOf(frame.variable, frame), frame]));
-    this.#weightFrames = new Map(net.weight_frames.map((frame) => [keyOf(frame.variable, { ...frame, item: 0 }), frame]));
-  }
-
-  layer(name: string): NetLayer | undefined {
-    return this.net.scene.scene.layers[this.#layers.get(name) ?? -1];
-  }
-
-  /** The layer with this unit. Throws a Refusal where there is none. */
-  layerWith(name: string, unit: number): NetLayer {
-    const layer = this.layer(name);
-    if (layer === undefined || unit >= layer.grid.num_units) throw new Refusal(`There is no unit ${unit} in “${name}”.`);
-    return layer;
-  }
-
-  /** Of a layer: the number of its piece, or why there is none. */
-  find(layer: string, variable: string, when: When): number | string {
-    const at = this.#layers.get(layer);
-    if (at === undefined) return "there is no such layer in this run";
-    if (this.layer(layer)?.variables.includes(variable) !== true) return `${variable} was not recorded of this layer`;
-    return this.#frames.get(keyOf(variable, when))?.pieces[at] ?? NOT_HERE;
-  }
-
-  findWeight(weight: string, variable: string, step: number): number | string {
-    const at = this.#weights.get(weight);
-    if (at === undefined) return `${weight} was not recorded`;
-    return this.#weightFrames.get(keyOf(variable, { step, item: 0 }))?.pieces[at] ?? NOT_HERE;
-  }
-
-  /** Null where it is not here. */
-  async values(layer: string, variable: string, when: When): Promise<Numbers | null> {
-    const found = this.find(layer, variable, when);
-    return typeof found === "number" ? this.read(found) : null;
-  }
-
-  read(piece: number): Promise<Numbers> {
-    return this.#pieces.read(piece);
-  }
-
-  /** The step of the record that a piece is of. */
-  stepOf(piece: number): number {
-    return this.#pieces.step(piece);
-  }
-}
-
-function keyOf(variable: string, { step, item }: When): string {
-  return `${step} ${item} ${variable}`;
-}
-
-// --- Answer what a NetView asks from the values that stand in the page, as a server would from the run.
-
-type Question<Type> = Extract<Asked, { type: Type }>;
-
-/** A block, and the levels that go with it. */
-interface Filled {
-  readonly block: NetBlock;
-  readonly levels: Uint16Array;
-}
-
-function filled(layer: string, step: number, { levels, low, high }: Levels | Numbers, numMoments = 1): Filled {
-  return { block: { layer, step, num_units: levels.length / numMoments, low, high, why: "" }, levels };
-}
-
-function unfilled(layer: string, why: string): Filled {
-  return { block: { layer, step: 0, num_units: 0, low: 0, high: 0, why }, levels: new Uint16Array(0) };
-}
-
-/** Levels one after the other, as in a frame. */
-function replyWith(answer: Reply["answer"], blocks: readonly Filled[]): Reply {
-  const all = new Uint16Array(blocks.reduce((sum, { levels }) => sum + levels.length, 0));
-  let from = 0;
-  for (const { levels } of blocks) {
-    all.set(levels, from);
-    from += levels.length;
-  }
-  return { answer, buffer: all.buffer, offset: 0 };
-}
-
-function plainReply(answer: Reply["answer"]): Reply {
-  return { answer, buffer: new ArrayBuffer(0), offset: 0 };
-}
-
-async function answerValues(data: NetData, question: Question<"net_values">): Promise<Reply> {
-  const blocks = await Promise.all(
-    question.layers.map(async (layer): Promise<Filled> => {
-      const found = data.find(layer, question.variable, question);
-      if (typeof found === "string") return unfilled(layer, found);
-      const numbers = await data.read(found);
-      return filled(layer, numbers.step, numbers);
-    }),
-  );
-  const answer: NetValuesAnswer = { type: "net_values", id: 0, step: question.step, blocks: blocks.map(({ block }) => block) };
-  return replyWith(answer, blocks);
-}
-
-// --- one unit ------------------------------------------------------------------------------------
-
-async function answerUnit(data: NetData, question: Question<"net_unit">): Promise<Reply> {
-  const layer = data.layerWith(question.layer, question.unit);
-  const [values, steps]: [Record<string, number | string>, Record<string, number>] = [{}, {}];
-  for (const variable of layer.variables) {
-    const numbers = await data.values(layer.name, variable, question);
-    const value = numbers === null ? null : numberAt(numbers, question.unit);
-    if (numbers === null || value === null) continue;
-    values[variable] = said(value, numbers);
-    steps[variable] = numbers.step;
-  }
-  return plainReply({ type: "net_unit", id: 0, values, steps });
-}
-
-/** Exactly where that is known; a value that was rounded comes as a text that says so. */
-function said(value: number, { exact, low, high }: Numbers): number | string {
-  if (!Number.isFinite(value)) return String(value);
-  const width = (high - low) / LEVELS;
-  if (exact !== null || width === 0) return value;
-  // No digit that is smaller than the step from level to level; and less than half a step may be nothing at all.
-  const digits = Math.floor(Math.log10(Math.abs(value))) - Math.floor(Math.log10(width)) + 1;
-  const rounded = Math.abs(value) <= width / 2 ? 0 : Number(value.toPrecision(Math.max(1, Math.min(7, digits))));
-  return `≈ ${formatExact(rounded, "f8")}`;
-}
-
-/** For each variable its steps, then its values, all of eight bytes. A record counts once. */
-async function answerUnitSeries(data: NetData, question: Question<"net_unit_series">): Promise<Reply> {
-  const layer = data.layerWith(question.layer, question.unit);
-  const [variables, counts, columns]: [string[], number[], number[][]] = [[], [], []];
-  for (const variable of layer.variables) {
-    const found = new Map<number, number>();
-    for (const piece of evenly(piecesOf(data, variable, question), question.most)) {
-      const numbers = await data.read(piece);
-      const value = numberAt(numbers, question.unit);
-      if (value !== null) found.set(numbers.step, value);
-    }
-    if (found.size === 0) continue;
-    variables.push(variable);
-    counts.push(found.size);
-    columns.push([...found.keys()], [...found.values()]);
-  }
-  const { buffer } = Float64Array.from(columns.flat());
-  return { answer: { type: "net_unit_series", id: 0, variables, counts }, buffer, offset: 0 };
-}
-
-function piecesOf(data: NetData, variable: string, { layer, item, low, high }: Question<"net_unit_series">): number[] {
-  const found = new Set<number>();
-  for (const step of data.steps) {
-    const piece = data.find(layer, variable, { step, item });
-    if (typeof piece !== "number") continue;
-    const recorded = data.stepOf(piece);
-    if (recorded >= (low ?? -Infinity) && recorded <= (high ?? Infinity)) found.add(piece);
-  }
-  return [...found];
-}
-
-/** So many at most, the first and the last among them. */
-function evenly(all: readonly number[], most: number): readonly number[] {
-  if (all.length <= most) return all;
-  return Array.from({ length: most }, (_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, most - 1))]!);
-}
-
-// --- over the last moments -----------------------------------------------------------------------
-
-async function answerRaster(data: NetData, question: Question<"net_raster">): Promise<Reply> {
-  const steps = data.steps.filter((step) => step <= question.step).slice(-question.num_moments);
-  const blocks: Filled[] = [];
-  for (const layer of question.layers) blocks.push(await rasterBlock(data, question, layer, steps));
-  return replyWith({ type: "net_raster", id: 0, steps: [...steps], blocks: blocks.map(({ block }) => block) }, blocks);
-}
-
-/** All moments on one scale. */
-async function rasterBlock(
-  data: NetData,
-  { variable, item }: Question<"net_raster">,
-  layer: string,
-  steps: readonly number[],
-): Promise<Filled> {
-  const last = data.find(layer, variable, { step: steps.at(-1) ?? 0, item });
-  const numUnits = data.layer(layer)?.grid.num_units ?? 0;
-  if (typeof last === "string") return unfilled(layer, last);
-  const values = new Float64Array(steps.length * numUnits);
-  const isThere = new Uint8Array(values.length);
-  for (const [row, step] of steps.entries()) {
-    const numbers = await data.values(layer, variable, { step, item });
-    for (let unit = 0; numbers !== null && unit < numUnits; unit++) {
-      const value = numberAt(numbers, unit);
-      if (value === null) continue;
-      values[row * numUnits + unit] = value;
-      isThere[row * numUnits + unit] = 1;
-    }
-  }
-  return filled(layer, data.stepOf(last), levelsOf(values, isThere), steps.length);
 }

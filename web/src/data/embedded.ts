@@ -1,7 +1,8 @@
 /** The source of a page that is one file: everything it will ever know stands in the page. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Lesson, PassDocument, TensorKind, TensorView, Window } from "../wire";
-import { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } from "./network/store";
+import { obtain } from "./collections";
+import { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY, valueOf } from "./network/store";
 import { ByteCache } from "./requests";
 import { checkDocument, fromBase64, seedDigits, valuesOf } from "./socket";
 import {
@@ -80,24 +81,18 @@ export abstract class FileSource implements Source {
 
 // --- The source of a page that holds a pass.
 
-export interface EmbeddedTensor {
+interface EmbeddedTensor {
   kind: TensorKind;
   index: number;
   view: TensorView;
   data: string;
 }
 
-/** Why a tensor that has a value is not shown: it is sparse and too large, say. */
-export interface EmbeddedReason {
-  kind: TensorKind;
-  index: number;
-  reason: string;
-}
-
 export interface EmbeddedData {
   document: PassDocument;
   tensors: EmbeddedTensor[];
-  reasons?: EmbeddedReason[];
+  /** Why a tensor that has a value is not shown: it is sparse and too large, say. */
+  reasons?: { kind: TensorKind; index: number; reason: string }[];
   figures: Record<string, (number | null)[]>;
   notes: string[];
 }
@@ -148,13 +143,9 @@ export class EmbeddedSource extends FileSource {
   }
 
   #values(key: string): TensorValues | null {
-    const known = this.#read.get(key);
-    if (known !== undefined) return known;
     const tensor = this.#tensors.get(key);
     if (tensor === undefined) return null;
-    const values = { view: tensor.view, values: valuesOf(tensor.view, fromBase64(tensor.data), 0) };
-    this.#read.set(key, values);
-    return values;
+    return obtain(this.#read, key, () => ({ view: tensor.view, values: valuesOf(tensor.view, fromBase64(tensor.data), 0) }));
   }
 }
 
@@ -270,18 +261,9 @@ function inflated(packed: ArrayBuffer): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-const SPECIAL: ReadonlyMap<number, number> = new Map([
-  [MINUS_INFINITY, -Infinity],
-  [PLUS_INFINITY, Infinity],
-  [NOT_A_NUMBER, Number.NaN],
-]);
-
 /** Null where there is none. */
-export function numberAt({ exact, levels, low, high }: Numbers, at: number): number | null {
-  if (exact !== null) return exact[at] ?? null;
-  const level = levels[at] ?? NOT_THERE;
-  if (level === NOT_THERE) return null;
-  return SPECIAL.get(level) ?? low + (level / LEVELS) * (high - low);
+export function numberAt(numbers: Numbers, at: number): number | null {
+  return numbers.exact === null ? valueOf(numbers, at) : (numbers.exact[at] ?? null);
 }
 
 // --- The source of a page that is one file and shows an expression: all of it is in the lesson, and nothing

@@ -3,17 +3,20 @@ import { signal } from "@preact/signals";
 
 const PREFIX = "torcheer.";
 
-export function recall(name: string): string | null {
+type Storage = "localStorage" | "sessionStorage";
+
+/** `sessionStorage` lasts as long as the tab. */
+export function recall(name: string, storage: Storage = "localStorage"): string | null {
   try {
-    return localStorage.getItem(PREFIX + name);
+    return globalThis[storage].getItem(PREFIX + name);
   } catch {
     return null;
   }
 }
 
-export function remember(name: string, value: string): void {
+export function remember(name: string, value: string, storage: Storage = "localStorage"): void {
   try {
-    localStorage.setItem(PREFIX + name, value);
+    globalThis[storage].setItem(PREFIX + name, value);
   } catch {
     // Then it is forgotten with the page.
   }

@@ -75,11 +75,12 @@ export function isWhole(shape: readonly number[], window: Window): boolean {
   );
 }
 
+const AXES = ["tiles", "rows", "columns"] as const;
+
 /** The axis along which a tensor is one line of values, if it is: `[512]`, `[1, 1000]`, `[1, 512, 1, 1]`. */
 export function stripAxis(reach: Reach): AxisName | null {
-  const long = (["tiles", "rows", "columns"] as const).filter((name) => reach[name].count > 1);
-  if (long.length > 1) return null;
-  return long[0] ?? "columns";
+  const long = AXES.filter((name) => reach[name].count > 1);
+  return long.length > 1 ? null : (long[0] ?? "columns");
 }
 
 export const PAGE_ROWS = 5;
@@ -119,26 +120,30 @@ export function pageWindow(reach: Reach, start: Start, columns = PAGE_COLUMNS): 
   return windowOf({ item: reach.item, tiles: part("tiles"), rows: part("rows"), columns: part("columns") });
 }
 
+/** Where an index stands along an axis; -1 where the axis leaves it out. */
+function placeOn({ first, step, count }: Axis, index: number): number {
+  const steps = (index - first) / step;
+  return Number.isInteger(steps) && steps >= 0 && steps < count ? steps : -1;
+}
+
 /** The start of the page that holds an index of the tensor, or null where the reach does not have it. */
 export function startFor(reach: Reach, shape: readonly number[], index: readonly number[]): Start | null {
   if (index.length !== shape.length || index.some((at, dim) => at < 0 || at >= shape[dim]!)) return null;
-  const place = (axis: Axis, at: number): number => {
-    const steps = (at - axis.first) / axis.step;
-    return Number.isInteger(steps) && steps >= 0 && steps < axis.count ? steps : -1;
-  };
-  const start = {
-    tiles: place(reach.tiles, index.at(-3) ?? 0),
-    rows: place(reach.rows, index.at(-2) ?? 0),
-    columns: place(reach.columns, index.at(-1) ?? 0),
-  };
-  return Math.min(start.tiles, start.rows, start.columns) < 0 ? null : start;
+  const tiles = placeOn(reach.tiles, index.at(-3) ?? 0);
+  const rows = placeOn(reach.rows, index.at(-2) ?? 0);
+  const columns = placeOn(reach.columns, index.at(-1) ?? 0);
+  return Math.min(tiles, rows, columns) < 0 ? null : { tiles, rows, columns };
 }
 
 /** A window as it would be written in Python: `[0, 17, 0:5, 0:7]`. */
 export function windowText(shape: readonly number[], window: Window): string {
   const { tiles, rows, columns } = reachOf(window);
-  const axes = [tiles, rows, columns].map(axisText).slice(-Math.min(3, shape.length));
-  return `[${[...window.item.map(String), ...(shape.length === 0 ? [] : axes)].join(", ")}]`;
+  return `[${[...window.item, ...lastOf(shape, [tiles, rows, columns].map(axisText))].join(", ")}]`;
+}
+
+/** Of what there is along tiles, rows and columns, that of the dimensions which a tensor has. */
+function lastOf<Value>(shape: readonly number[], values: readonly Value[]): readonly Value[] {
+  return values.slice(3 - Math.min(3, shape.length));
 }
 
 function axisText({ first, step, count }: Axis): string {
@@ -153,10 +158,7 @@ export function indexOf(shape: readonly number[], window: Window, nth: number): 
   const column = window.first_column + (nth % num_columns) * window.column_step;
   const row = window.first_row + (Math.floor(nth / num_columns) % num_rows) * window.row_step;
   const tile = window.first_tile + Math.floor(nth / (num_columns * num_rows));
-  return [
-    ...window.item,
-    ...(shape.length === 0 ? [] : [tile, row, column].slice(-Math.min(3, shape.length))),
-  ];
+  return [...window.item, ...lastOf(shape, [tile, row, column])];
 }
 
 /** Part of what is there, or null where not all of it is. */
@@ -181,13 +183,8 @@ export function crop(whole: TensorValues, window: Window): TensorValues | null {
 }
 
 function places(have: Axis, want: Axis): number[] | null {
-  const found: number[] = [];
-  for (let nth = 0; nth < want.count; nth++) {
-    const steps = (want.first + nth * want.step - have.first) / have.step;
-    if (!Number.isInteger(steps) || steps < 0 || steps >= have.count) return null;
-    found.push(steps);
-  }
-  return found;
+  const found = Array.from({ length: want.count }, (_, nth) => placeOn(have, want.first + nth * want.step));
+  return found.includes(-1) ? null : found;
 }
 
 // --- Count through the items of a batch, the last dimension fastest.
@@ -197,13 +194,12 @@ export function stepItem(shape: readonly number[], item: readonly number[], by: 
   const total = shape.reduce((product, size) => product * size, 1);
   const at = item.reduce((place, index, dim) => place * shape[dim]! + index, 0) + by;
   if (at < 0 || at >= total) return null;
-  const next: number[] = [];
   let rest = at;
-  for (let dim = shape.length - 1; dim >= 0; dim--) {
-    next.unshift(rest % shape[dim]!);
-    rest = Math.floor(rest / shape[dim]!);
-  }
-  return next;
+  return shape.reduceRight<number[]>((next, size) => {
+    const index = rest % size;
+    rest = Math.floor(rest / size);
+    return [index, ...next];
+  }, []);
 }
 
 // --- How a window becomes a picture: tiles as they are, a line of values wrapped into rows.
@@ -220,25 +216,17 @@ export interface PictureModel {
 export function pictureOf(view: Pick<TensorView, "shape" | "window">): PictureModel {
   const { num_tiles, num_rows, num_columns } = view.window;
   const { tiles, rows, columns } = gridOf(view.shape);
-  const reach = reachOf(view.window);
   // By the tensor, not by the window: one row of a matrix is still a row.
   const isLine = [tiles, rows, columns].filter((size) => size > 1).length <= 1;
-  if (isLine && stripAxis(reach) !== null) {
-    const count = num_tiles * num_rows * num_columns;
-    const width = stripWidth(count);
-    return {
-      tiles: 1,
-      rows: Math.ceil(count / width),
-      columns: width,
-      isStrip: true,
-      nth: (_tile, row, column) => row * width + column,
-    };
-  }
+  const isStrip = isLine && stripAxis(reachOf(view.window)) !== null;
+  const count = num_tiles * num_rows * num_columns;
+  const width = isStrip ? stripWidth(count) : num_columns;
+  const height = isStrip ? Math.ceil(count / width) : num_rows;
   return {
-    tiles: num_tiles,
-    rows: num_rows,
-    columns: num_columns,
-    isStrip: false,
-    nth: (tile, row, column) => (tile * num_rows + row) * num_columns + column,
+    tiles: isStrip ? 1 : num_tiles,
+    rows: height,
+    columns: width,
+    isStrip,
+    nth: (tile, row, column) => (tile * height + row) * width + column,
   };
 }

@@ -1,7 +1,8 @@
 /** A drawing on the page: its two canvases, begun anew where the graphics card was lost, with pointer and keys. */
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isForField } from "../ui/keys";
+import * as keys from "../ui/keys";
+import { followSize } from "../ui/useSize";
 import type { OrbitDrawing } from "./orbit-drawing";
 import type { Pointing } from "./pointing";
 import { followLoss } from "./webgl";
@@ -52,7 +53,7 @@ export function useOrbit<Drawn extends OrbitDrawing>(
     }
     drawing.current = made;
     const stops = [
-      followSize(element.parentElement ?? element, made),
+      followPixels(element.parentElement!, made),
       ...begin(made),
       followLoss(element, () => setIsLost(true), restart),
     ];
@@ -65,15 +66,13 @@ export function useOrbit<Drawn extends OrbitDrawing>(
   return { drawing, canvas, overlay, generation, canDraw, isLost, restart };
 }
 
-function followSize(box: Element, drawing: OrbitDrawing): () => void {
+function followPixels(box: Element, drawing: OrbitDrawing): () => void {
   const measure = (): void => drawing.resize(box.clientWidth, box.clientHeight);
-  measure();
-  const observer = new ResizeObserver(measure);
-  observer.observe(box);
+  const stopFollowing = followSize(box, measure);
   // On another screen pixels may be of another size, and the box is as large as before.
   addEventListener("resize", measure);
   return () => {
-    observer.disconnect();
+    stopFollowing();
     removeEventListener("resize", measure);
   };
 }
@@ -99,7 +98,8 @@ export function OrbitCanvas<Drawn extends OrbitDrawing>({ orbit, pointing, label
     return () => element.removeEventListener("wheel", onWheel);
   }, [generation]);
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (drawing.current === null || isShortcut(event) || !onKey(drawing.current, event)) return;
+    const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
+    if (drawing.current === null || isShortcut || !onKey(drawing.current, event)) return;
     event.preventDefault();
     event.stopPropagation();
   };
@@ -148,20 +148,7 @@ const MENUS = ".popover, .picker:has([aria-expanded=true]), [role=listbox], [rol
 
 /** Keys that hold anywhere on the page: `handle` says whether it took one. They come before those of the page as a whole. */
 export function usePageKeys(handle: (event: KeyboardEvent) => boolean): void {
-  const latest = useRef(handle);
-  latest.current = handle;
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || isShortcut(event) || isForField(event) || isTaken(event.target)) return;
-      if (latest.current(event)) event.preventDefault();
-    };
-    addEventListener("keydown", onKeyDown, { capture: true });
-    return () => removeEventListener("keydown", onKeyDown, { capture: true });
-  }, []);
-}
-
-function isShortcut(event: KeyboardEvent): boolean {
-  return event.ctrlKey || event.metaKey || event.altKey;
+  keys.usePageKeys((event) => !isTaken(event.target) && handle(event), true);
 }
 
 /** A dialog or a menu that is open has the key. */

@@ -64,8 +64,34 @@ export function MovingBar({ label, style = "" }: { label: string; style?: string
   );
 }
 
+interface ShareProps {
+  label: string;
+  now: number;
+  most: number;
+  style?: string;
+}
+
+/** How far something is that takes its time, or is done in parts. */
+export function ShareBar({ label, now, most, style = "" }: ShareProps) {
+  return (
+    <div class={`bar ${style}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={most} aria-valuenow={now}>
+      <i style={{ width: `${(100 * now) / Math.max(1, most)}%` }} />
+    </div>
+  );
+}
+
+/** What is wrong with what was typed; nothing where it is empty. */
+export function Hint({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <p class="hint" role="alert">
+      {text}
+    </p>
+  );
+}
+
 interface SkeletonsProps {
-  /** In pixels, or as CSS has them. */
+  /** In pixels, or as CSS has them; `block` and `block low` stand for what is as wide as its place. */
   widths: readonly (number | string)[];
   style?: string;
   /** What is on its way, where that is not said elsewhere. */
@@ -76,9 +102,13 @@ interface SkeletonsProps {
 export function Skeletons({ widths, style = "skeletons late", label }: SkeletonsProps) {
   return (
     <div class={style} aria-busy={label !== undefined} aria-hidden={label === undefined} aria-label={label}>
-      {widths.map((width, at) => (
-        <i key={at} class="skeleton" style={{ width: typeof width === "number" ? `${width}px` : width }} />
-      ))}
+      {widths.map((width, at) =>
+        String(width).startsWith("block") ? (
+          <i key={at} class={`skeleton ${width}`} />
+        ) : (
+          <i key={at} class="skeleton" style={{ width: typeof width === "number" ? `${width}px` : width }} />
+        ),
+      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "./Icon";
+import { IconButton } from "./IconButton";
 import { actOn, placeSearch } from "./keys";
 
 interface Props {
@@ -49,9 +50,7 @@ export function FilterField({ label, placeholder, value, problem = "", onChange,
         <kbd aria-hidden="true">/</kbd>
       ) : (
         (children ?? (
-          <button class="btn quiet clear" aria-label="Clear the filter" onClick={() => onChange("")}>
-            <Icon name="close" />
-          </button>
+          <IconButton icon="close" label="Clear the filter" look="btn quiet clear" onClick={() => onChange("")} />
         ))
       )}
       {problem !== "" && (

@@ -2,7 +2,9 @@
 import type { JSX } from "preact";
 import { Icon, type IconName } from "./Icon";
 
-export function IconButton({ icon, label, look = "btn sm square", ...rest }: { icon: IconName; label: string; look?: string } & JSX.IntrinsicElements["button"]) {
+type Props = { icon: IconName; label: string; look?: string } & JSX.IntrinsicElements["button"];
+
+export function IconButton({ icon, label, look = "btn sm square", ...rest }: Props) {
   return (
     <button class={look} aria-label={label} {...rest}>
       <Icon name={icon} />

@@ -1,6 +1,6 @@
 /** A panel beside the drawing, a rail that opens it, or a sheet over the drawing. */
 import type { ComponentChildren } from "preact";
-import { Icon } from "./Icon";
+import { IconButton } from "./IconButton";
 import { Separator } from "./Separator";
 import { panelName, panels, panelWidth, resizePanel, setPanel, type Side, WIDTH_LIMITS } from "./panels";
 
@@ -22,8 +22,7 @@ export function PanelPlace({ side, children }: Props) {
         style={`resizer ${side}`}
         label={`Width of ${panelName(side)?.phrase ?? "the panel"}`}
         size={panelWidth.value[side]}
-        least={WIDTH_LIMITS.min}
-        most={WIDTH_LIMITS.max}
+        {...WIDTH_LIMITS}
         perPixel={() => (side === "left" ? 1 : -1)}
         keyStep={KEY_STEP}
         resize={(size) => resizePanel(side, size)}
@@ -39,13 +38,12 @@ function Rail({ side }: { side: Side }) {
   if (name === undefined) return null;
   return (
     <div class={`rail ${side}`}>
-      <button
-        class="btn quiet square"
-        aria-label={`Show ${name.title.toLowerCase()}`}
+      <IconButton
+        icon={name.icon}
+        label={`Show ${name.title.toLowerCase()}`}
+        look="btn quiet square"
         onClick={() => setPanel(side, true)}
-      >
-        <Icon name={name.icon} />
-      </button>
+      />
       <span aria-hidden="true">{name.title}</span>
     </div>
   );
@@ -53,12 +51,16 @@ function Rail({ side }: { side: Side }) {
 
 // --- Hides a panel again, where the page is not wide enough for all of them.
 
-export function HidePanel({ side, label, isAlways = false, style = "" }: { side: Side; label: string; isAlways?: boolean; style?: string }) {
+interface HideProps {
+  side: Side;
+  label: string;
+  isAlways?: boolean;
+  style?: string;
+}
+
+export function HidePanel({ side, label, isAlways = false, style = "" }: HideProps) {
   const isWide = panels.value.width === "wide";
   if (isWide && !isAlways) return null;
-  return (
-    <button class={`btn quiet square ${style}`} aria-label={label} title={isAlways ? label : undefined} onClick={() => setPanel(side, false)}>
-      <Icon name={isWide ? "hideLeft" : "close"} />
-    </button>
-  );
+  const [icon, title] = [isWide ? "hideLeft" : "close", isAlways ? label : undefined] as const;
+  return <IconButton icon={icon} label={label} title={title} look={`btn quiet square ${style}`} onClick={() => setPanel(side, false)} />;
 }

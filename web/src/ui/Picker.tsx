@@ -103,18 +103,14 @@ export interface Option {
   readonly isMuted?: boolean;
 }
 
-interface OptionListProps {
-  label: string;
+interface OptionListProps extends Pick<Props, "label" | "chosen"> {
   options: readonly Option[];
-  /** Its id; empty for none. */
-  chosen: string;
-  /** Where the keys begin, if not at the one that is chosen. */
-  from?: string;
+  from: string;
   onChoose: (id: string) => void;
   onClose: () => void;
 }
 
-function OptionList({ label, options, chosen, from = chosen, onChoose, onClose }: OptionListProps) {
+function OptionList({ label, options, chosen, from, onChoose, onClose }: OptionListProps) {
   const begin = options.findIndex(({ id }) => id !== null && id === from);
   const [active, setActive] = useState(begin < 0 ? next(options, -1, 1) : begin);
   const list = useRef<HTMLUListElement>(null);
@@ -136,7 +132,7 @@ function OptionList({ label, options, chosen, from = chosen, onChoose, onClose }
       Enter: press,
       " ": press,
     });
-  const name = (at: number): string => `${label.toLowerCase()}-${at}`;
+  const idOf = (at: number): string => `${label.toLowerCase()}-${at}`;
   return (
     <ul
       class="listbox"
@@ -144,47 +140,34 @@ function OptionList({ label, options, chosen, from = chosen, onChoose, onClose }
       aria-label={label}
       tabIndex={-1}
       ref={list}
-      aria-activedescendant={name(active)}
+      aria-activedescendant={idOf(active)}
       onKeyDown={onKeyDown}
     >
       {first > 0 && <li aria-hidden="true" style={{ height: `${first * ROW_HEIGHT}px` }} />}
-      {options.slice(first, end).map((option, offset) => {
+      {options.slice(first, end).map(({ id, name, detail, title, isMuted }, offset) => {
         const at = first + offset;
-        const { id } = option;
-        if (id === null) {
-          return (
-            <li key={at} class="heading" role="presentation">
-              <Words option={option} />
-            </li>
-          );
-        }
+        const its =
+          id === null
+            ? { class: "heading", role: "presentation" as const }
+            : {
+                id: idOf(at),
+                role: "option" as const,
+                "aria-selected": id === chosen,
+                class: at === active ? "active" : "",
+                title,
+                // Not mouseenter: a list that opens under a resting mouse would take the choice from the keyboard.
+                onMouseMove: (event: MouseEvent) => hasMoved(event) && setActive(at),
+                onClick: () => onChoose(id),
+              };
         return (
-          <li
-            key={at}
-            id={name(at)}
-            role="option"
-            aria-selected={id === chosen}
-            class={at === active ? "active" : ""}
-            title={option.title}
-            // Not mouseenter: a list that opens under a resting mouse would take the choice from the keyboard.
-            onMouseMove={(event) => hasMoved(event) && setActive(at)}
-            onClick={() => onChoose(id)}
-          >
-            <Words option={option} />
+          <li key={at} {...its}>
+            <span class={isMuted === true ? "clip muted" : "clip"}>{name}</span>
+            <span class="muted clip detail">{detail}</span>
           </li>
         );
       })}
       {end < options.length && <li aria-hidden="true" style={{ height: `${(options.length - end) * ROW_HEIGHT}px` }} />}
     </ul>
-  );
-}
-
-function Words({ option }: { option: Option }) {
-  return (
-    <>
-      <span class={option.isMuted === true ? "clip muted" : "clip"}>{option.name}</span>
-      <span class="muted clip detail">{option.detail}</span>
-    </>
   );
 }
 

@@ -7,9 +7,9 @@ import * as runs from "../data/runs";
 import type { RecordKind, RunListing } from "../wire";
 import { Blank, Failed, Skeletons } from "./Blank";
 import { FilterField } from "./FilterField";
-import { Icon } from "./Icon";
+import { IconButton } from "./IconButton";
 import { HidePanel, PanelPlace } from "./PanelPlace";
-import { Snippet } from "./Snippet";
+import { NoRuns } from "./Snippet";
 import { StateBadge } from "./StateBadge";
 import { panels, panelWidth } from "./panels";
 import { parseFilter } from "./run-filter";
@@ -104,16 +104,19 @@ function standIn(isForAll: boolean): ComponentChildren {
       </Blank>
     );
   }
-  if (listing.state === "waiting") return <Waiting />;
+  if (listing.state === "waiting") {
+    return (
+      <div class="frame-waiting late" aria-hidden="true">
+        {[0, 1, 2, 3].map((at) => (
+          <i key={at} class="skeleton block" />
+        ))}
+      </div>
+    );
+  }
   if (listing.state === "failed") {
     return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
-  return (
-    <Blank icon="search" title="No runs yet">
-      <span>Start one from Python; it shows up here by itself.</span>
-      <Snippet />
-    </Blank>
-  );
+  return <NoRuns />;
 }
 
 /** What charts show nothing of. */
@@ -133,16 +136,6 @@ function layersOnly(): ComponentChildren {
         Show it in NetView
       </a>
     </Blank>
-  );
-}
-
-function Waiting() {
-  return (
-    <div class="frame-waiting late" aria-hidden="true">
-      {[0, 1, 2, 3].map((at) => (
-        <i key={at} class="skeleton block" />
-      ))}
-    </div>
   );
 }
 
@@ -224,7 +217,7 @@ function moveFocus(event: KeyboardEvent): void {
 // --- One run of the list: its box, its colour, its name, and how it stands where that matters.
 
 function RunListRow({ run }: { run: RunListing }) {
-  const isChosen = runs.isChosen(run.id);
+  const { style, word } = shownState(run);
   const only = (): void => runs.chooseAll([run.id]);
   const onClick = (event: MouseEvent): void => {
     if (!event.altKey) return;
@@ -232,33 +225,31 @@ function RunListRow({ run }: { run: RunListing }) {
     only();
   };
   return (
-    <li class={isChosen ? "chosen" : undefined}>
+    <li class={runs.isChosen(run.id) ? "chosen" : undefined}>
       <label onClick={onClick} title={run.comment === "" ? run.name : `${run.name}\n${run.comment}`}>
-        <input
-          type="checkbox"
-          aria-label={`Show ${run.name}`}
-          checked={isChosen}
-          onChange={(event) => runs.choose(run.id, event.currentTarget.checked)}
-        />
-        <i class={isChosen ? "sw" : "sw none"} style={{ "--c": runs.colourOf(run.id) }} />
+        <RunBox run={run} label={`Show ${run.name}`} />
         <span class="clip">{run.name}</span>
       </label>
-      <Badge run={run} />
-      <button
-        class="btn quiet only"
-        aria-label={`Show only ${run.name}`}
-        title="Show only this run"
-        onClick={only}
-      >
-        <Icon name="only" />
-      </button>
+      {/* Only what is out of the ordinary: a run that has ended as it should needs no word. */}
+      {style !== "" && <StateBadge run={run} word={style === "live" ? "live" : word} />}
+      <IconButton icon="only" label={`Show only ${run.name}`} look="btn quiet only" title="Show only this run" onClick={only} />
     </li>
   );
 }
 
-/** Only what is out of the ordinary: a run that has ended as it should needs no word. */
-function Badge({ run }: { run: RunListing }) {
-  const { style, word } = shownState(run);
-  if (style === "") return null;
-  return <StateBadge run={run} word={style === "live" ? "live" : word} />;
+/** Chooses a run; beside it is the colour that it has then. */
+export function RunBox({ run, label, tabIndex }: { run: RunListing; label: string; tabIndex?: number }) {
+  const isChosen = runs.isChosen(run.id);
+  return (
+    <>
+      <input
+        type="checkbox"
+        tabIndex={tabIndex}
+        aria-label={label}
+        checked={isChosen}
+        onChange={(event) => runs.choose(run.id, event.currentTarget.checked)}
+      />
+      <i class={isChosen ? "sw" : "sw none"} style={{ "--c": runs.colourOf(run.id) }} />
+    </>
+  );
 }

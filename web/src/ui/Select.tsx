@@ -1,6 +1,10 @@
 /** One of several words to choose from a list. */
+import type { AriaAttributes } from "preact";
+import { colourOf } from "../data/runs";
+import type { RunListing } from "../wire";
 
-interface Props {
+interface Props extends AriaAttributes {
+  id?: string;
   /** Where no label stands around it. */
   label?: string;
   title?: string;
@@ -10,14 +14,24 @@ interface Props {
   set: (value: string) => void;
 }
 
-export function Select({ label, title, look = "input", value, options, set }: Props) {
+export function Select({ label, look = "input", value, options, set, ...attributes }: Props) {
   return (
-    <select class={look} aria-label={label} title={title} value={value} onChange={(event) => set(event.currentTarget.value)}>
+    <select {...attributes} class={look} aria-label={label} value={value} onChange={(event) => set(event.currentTarget.value)}>
       {options.map(([key, name]) => (
         <option key={key} value={key}>
           {name}
         </option>
       ))}
     </select>
+  );
+}
+
+/** One of some runs, in its colour. */
+export function RunSelect({ value, runs, look = "input", set }: Pick<Props, "value" | "look" | "set"> & { runs: readonly RunListing[] }) {
+  return (
+    <label class="run-select">
+      <i class="sw" style={{ background: colourOf(value) }} />
+      <Select label="Run" look={look} value={value} options={runs.map(({ id, name }) => [id, name])} set={set} />
+    </label>
   );
 }

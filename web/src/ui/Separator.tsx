@@ -1,4 +1,5 @@
 /** The edge between two parts of the page: drag it, or move it with the arrow keys. */
+import { followDrag } from "./drag";
 
 interface Props {
   style: string;
@@ -20,15 +21,10 @@ const LEVEL_KEYS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1
 
 export function Separator({ style, label, isUpright = true, size, least, most, perPixel, keyStep, resize }: Props) {
   const onPointerDown = (event: PointerEvent): void => {
-    if (!(event.currentTarget instanceof HTMLElement)) return;
     event.preventDefault();
-    const handle = event.currentTarget;
     const place = (of: PointerEvent): number => (isUpright ? of.clientX : of.clientY);
-    const [start, unit, drag] = [place(event), perPixel(), new AbortController()];
-    handle.setPointerCapture(event.pointerId);
-    const { signal } = drag;
-    handle.addEventListener("pointermove", (move) => resize(size + unit * (place(move) - start)), { signal });
-    for (const end of ["pointerup", "pointercancel"]) handle.addEventListener(end, () => drag.abort(), { signal });
+    const [start, unit] = [place(event), perPixel()];
+    followDrag(event, (move) => resize(size + unit * (place(move) - start)));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const by = (isUpright ? UPRIGHT_KEYS : LEVEL_KEYS)[event.key];

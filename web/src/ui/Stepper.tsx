@@ -1,6 +1,6 @@
 /** One before, one after, and where one is between them. */
 import type { ComponentChildren } from "preact";
-import { Icon } from "./Icon";
+import { IconButton } from "./IconButton";
 
 interface Props {
   style: string;
@@ -17,17 +17,11 @@ interface Props {
 }
 
 export function Stepper({ style, label, title, thing, keys, hasBefore, hasAfter, step, buttonStyle = "", children }: Props) {
-  const button = (name: string, icon: "left" | "right", key: string | undefined, isThere: boolean, by: number) => (
-    <button
-      class={`btn ${buttonStyle} sm square`}
-      aria-label={name}
-      title={key === undefined ? undefined : `${name} (${key})`}
-      disabled={!isThere}
-      onClick={() => step(by)}
-    >
-      <Icon name={icon} />
-    </button>
-  );
+  const button = (name: string, icon: "left" | "right", key: string | undefined, isThere: boolean, by: number) => {
+    const title = key === undefined ? undefined : `${name} (${key})`;
+    const look = `btn ${buttonStyle} sm square`;
+    return <IconButton icon={icon} label={name} look={look} title={title} disabled={!isThere} onClick={() => step(by)} />;
+  };
   return (
     <div class={style} role="group" aria-label={label} title={title}>
       {button(`${thing} before`, "left", keys?.[0], hasBefore, -1)}

@@ -42,10 +42,8 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
     const to = keyStep(event, at, count);
     if (to === null) return false;
     if (to === "play") play();
-    else if (to === "follow") {
-      if (canFollow) onFollow(!isFollowing);
-    }
-    else go(to);
+    else if (to !== "follow") go(to);
+    else if (canFollow) onFollow(!isFollowing);
     return true;
   });
   const now = moments[at];
@@ -96,20 +94,14 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
           </span>
         </div>
       ) : (
-        <Counters counters={counters} />
+        <div class="counters given">
+          {counters.map(([name, text]) => (
+            <span key={name} title={`${name} ${text}`}>
+              {name} <b>{text}</b>
+            </span>
+          ))}
+        </div>
       )}
-    </div>
-  );
-}
-
-function Counters({ counters }: { counters: NonNullable<Props["counters"]> }) {
-  return (
-    <div class="counters given">
-      {counters.map(([name, text]) => (
-        <span key={name} title={`${name} ${text}`}>
-          {name} <b>{text}</b>
-        </span>
-      ))}
     </div>
   );
 }

@@ -1,7 +1,9 @@
 /** What many parts of the page have to press: choices, tabs, zoom, limits. */
-import type { ComponentChildren, RefObject } from "preact";
-import { Icon } from "./Icon";
+import type { ComponentChildren, JSX, RefObject } from "preact";
+import { formatValue } from "../data/format";
+import { IconButton } from "./IconButton";
 import { type MapName, STEPS } from "./colour-scale";
+import { actOn } from "./keys";
 
 interface Props<Word extends string> {
   label: string;
@@ -61,29 +63,45 @@ function OneOf<Word extends string>({ label, words, chosen, choose, style, panel
   );
 }
 
+// --- A line to type, which says when what is typed cannot be.
+
+type TextFieldProps = JSX.IntrinsicElements["input"] & {
+  look?: string;
+  isBad: boolean;
+  set: (text: string) => void;
+  /** What keys do there. */
+  keys: Readonly<Record<string, (() => void) | undefined>>;
+};
+
+export function TextField({ look = "input", isBad, set, keys, ...attributes }: TextFieldProps) {
+  return (
+    <input
+      {...attributes}
+      class={isBad ? `${look} bad` : look}
+      aria-invalid={isBad}
+      onInput={(event) => set(event.currentTarget.value)}
+      onKeyDown={(event) => actOn(event, keys)}
+    />
+  );
+}
+
 // --- All of a graph in view.
 
 export function FitButton({ fit }: { fit: () => void }) {
-  return (
-    <button class="btn quiet square" aria-label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()}>
-      <Icon name="frame" />
-    </button>
-  );
+  return <IconButton icon="frame" look={SQUARE} label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()} />;
 }
+
+const SQUARE = "btn quiet square";
 
 /** In and out of a drawing, and how near one is. */
 export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor: number) => void }) {
   return (
     <>
-      <button class="btn quiet square" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
-        <Icon name="minus" />
-      </button>
+      <IconButton icon="minus" look={SQUARE} label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)} />
       <span class="zoom-percent" aria-label="Zoom">
         {Math.round(scale * 100)} %
       </span>
-      <button class="btn quiet square" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
-        <Icon name="plus" />
-      </button>
+      <IconButton icon="plus" look={SQUARE} label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)} />
     </>
   );
 }
@@ -127,5 +145,24 @@ export function Ramp({ map }: { map: MapName }) {
         <i key={step} class={`${map === "div" ? "d" : "q"}${step}`} />
       ))}
     </div>
+  );
+}
+
+interface ScaleLineProps {
+  style: string;
+  low: number;
+  high: number;
+  /** Its colours. */
+  children: ComponentChildren;
+}
+
+/** A scale between its limits, on one line. */
+export function ScaleLine({ style, low, high, children }: ScaleLineProps) {
+  return (
+    <span class={style} role="img" aria-label={`Colours from ${formatValue(low)} to ${formatValue(high)}`}>
+      <span aria-hidden="true">{formatValue(low, 2)}</span>
+      {children}
+      <span aria-hidden="true">{formatValue(high, 2)}</span>
+    </span>
   );
 }

@@ -73,7 +73,7 @@ export function actOn(event: KeyboardEvent, actions: Readonly<Record<string, (()
 }
 
 /** Keys of the page, for as long as the part that has them is there: what nobody else has taken, and is not typed. */
-export function usePageKeys(handle: (event: KeyboardEvent) => boolean): void {
+export function usePageKeys(handle: (event: KeyboardEvent) => boolean, isFirst = false): void {
   const latest = useRef(handle);
   latest.current = handle;
   useEffect(() => {
@@ -81,7 +81,7 @@ export function usePageKeys(handle: (event: KeyboardEvent) => boolean): void {
       const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
       if (!isOther && !isForField(event) && latest.current(event)) event.preventDefault();
     };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
+    addEventListener("keydown", onKeyDown, isFirst);
+    return () => removeEventListener("keydown", onKeyDown, isFirst);
   }, []);
 }

@@ -1,5 +1,5 @@
 /** Which side panels are there, and how wide: docked, folded away below 1100 px, sheets below 800 px. */
-import { computed, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { recall, remember } from "../data/remembered";
 import { type Area, shownArea } from "../data/views";
 import type { IconName } from "./Icon";
@@ -7,13 +7,28 @@ import type { IconName } from "./Icon";
 export type Side = "left" | "right";
 export type WidthClass = "wide" | "middle" | "narrow";
 
-const SIDES: readonly Side[] = ["left", "right"];
-const MIN_WIDTH = 232;
-const MAX_WIDTH = 428;
+/** A size that somebody drags, kept between visits. */
+export interface RememberedSize {
+  readonly size: ReadonlySignal<number>;
+  readonly least: number;
+  readonly most: number;
+  readonly resize: (size: number) => void;
+}
 
-interface PanelKind {
-  /** Until somebody sizes it. */
-  readonly width: number;
+export function rememberedSize(name: string, least: number, most: number, first: number): RememberedSize {
+  const within = (wanted: number): number => Math.max(least, Math.min(most, Math.round(wanted)));
+  const known = Number(recall(name));
+  const size = signal(known > 0 ? within(known) : first);
+  const resize = (wanted: number): void => {
+    size.value = within(wanted);
+    remember(name, String(size.value));
+  };
+  return { size, least, most, resize };
+}
+
+export const WIDTH_LIMITS = { least: 232, most: 428 };
+
+interface PanelKind extends RememberedSize {
   /** On the button that opens it. */
   readonly title: string;
   /** In a sentence: the width of … */
@@ -25,41 +40,38 @@ interface AreaKind extends Partial<Record<Side, PanelKind>> {
   readonly minMiddle: number;
 }
 
-const panel = (width: number, title: string, phrase: string, icon: IconName): PanelKind => ({ width, title, phrase, icon });
+/** `width` is that of a panel that nobody has sized. */
+function panel(memory: string, width: number, title: string, phrase: string, icon: IconName): PanelKind {
+  return { title, phrase, icon, ...rememberedSize(`${memory}-width`, WIDTH_LIMITS.least, WIDTH_LIMITS.most, width) };
+}
 
 const AREAS: Record<Area, AreaKind> = {
   graph: {
-    left: panel(244, "Modules", "the module panel", "tree"),
-    right: panel(344, "Inspector", "the inspector", "details"),
+    left: panel("left", 244, "Modules", "the module panel", "tree"),
+    right: panel("right", 344, "Inspector", "the inspector", "details"),
     minMiddle: 480,
   },
   netview: {
-    left: panel(232, "Variables and layers", "the list of layers", "tree"),
-    right: panel(264, "Colour and unit", "the panel of the unit", "details"),
+    left: panel("netview-left", 232, "Variables and layers", "the list of layers", "tree"),
+    right: panel("netview-right", 264, "Colour and unit", "the panel of the unit", "details"),
     minMiddle: 480,
   },
-  control: { left: panel(248, "Parameters", "the parameters", "details"), minMiddle: 480 },
-  training: { left: panel(248, "Runs and options", "the list of runs", "tree"), minMiddle: 480 },
-  features: { left: panel(264, "Features and layers", "the list of layers", "tree"), minMiddle: 480 },
+  control: { left: panel("control-left", 248, "Parameters", "the parameters", "details"), minMiddle: 480 },
+  training: { left: panel("training-left", 248, "Runs and options", "the list of runs", "tree"), minMiddle: 480 },
+  features: { left: panel("features-left", 264, "Features and layers", "the list of layers", "tree"), minMiddle: 480 },
   learn: {
-    left: panel(324, "Expression and steps", "the expression", "tree"),
-    right: panel(424, "Step", "the panel of the step", "details"),
+    left: panel("learn-left", 324, "Expression and steps", "the expression", "tree"),
+    right: panel("learn-right", 424, "Step", "the panel of the step", "details"),
     minMiddle: 480,
   },
-  runs: { right: panel(MAX_WIDTH, "Compare", "the comparison", "details"), minMiddle: 904 },
+  runs: { right: panel("runs-right", WIDTH_LIMITS.most, "Compare", "the comparison", "details"), minMiddle: 904 },
 };
 
-function defaultWidths(area: Area): Widths {
-  return { left: AREAS[area].left?.width ?? 0, right: AREAS[area].right?.width ?? 0 };
-}
-
-type Widths = Record<Side, number>;
 /** Chosen by hand; null follows the width of the page. */
 type Choice = Record<Side, boolean | null>;
 
 const pageWidth = signal(1440);
-/** What was chosen, each part of the page for itself. */
-const widths = signal<Partial<Record<Area, Widths>>>({});
+/** Of each part of the page for itself. */
 const choices = signal<Partial<Record<Area, Choice>>>({});
 
 export function classOf(width: number): WidthClass {
@@ -79,16 +91,17 @@ export const panels = computed(() => {
 });
 
 /** Width of a panel in pixels: what was chosen, as far as the middle keeps its room. */
-export const panelWidth = computed<Widths>(() => {
-  const area = shownArea.value;
-  const wanted = widths.value[area] ?? defaultWidths(area);
-  const used = (side: Side): number => (AREAS[area][side] !== undefined && panels.value[side] ? wanted[side] : 0);
-  const over = Math.max(0, used("left") + used("right") - (pageWidth.value - AREAS[area].minMiddle));
+export const panelWidth = computed<Record<Side, number>>(() => {
+  const { minMiddle, ...kinds } = AREAS[shownArea.value];
+  const wanted = (side: Side): number => kinds[side]?.size.value ?? 0;
+  const used = (side: Side): number => (panels.value[side] ? wanted(side) : 0);
+  const over = Math.max(0, used("left") + used("right") - (pageWidth.value - minMiddle));
   // The inspector gives way first: the tree is narrow already.
-  const fromRight = Math.min(over, Math.max(0, used("right") - MIN_WIDTH));
+  const { least } = WIDTH_LIMITS;
+  const fromRight = Math.min(over, Math.max(0, used("right") - least));
   return {
-    left: Math.max(MIN_WIDTH, wanted.left - (over - fromRight)),
-    right: Math.max(MIN_WIDTH, wanted.right - fromRight),
+    left: Math.max(least, wanted("left") - (over - fromRight)),
+    right: Math.max(least, wanted("right") - fromRight),
   };
 });
 
@@ -104,20 +117,12 @@ export function setPanel(side: Side, isOpen: boolean): void {
   choices.value = { ...choices.value, [area]: next };
 }
 
-export function clampWidth(width: number): number {
-  return Math.max(MIN_WIDTH, Math.min(MAX_WIDTH, Math.round(width)));
-}
-
 export function resizePanel(side: Side, width: number): void {
-  const area = shownArea.value;
-  const next = clampWidth(width);
-  widths.value = { ...widths.value, [area]: { ...(widths.value[area] ?? defaultWidths(area)), [side]: next } };
-  remember(memoryOf(area, side), String(next));
+  AREAS[shownArea.value][side]?.resize(width);
 }
 
-/** Follow the width of the window and take over what was chosen on an earlier visit. */
+/** Follow the width of the window. */
 export function startPanels(): void {
-  widths.value = Object.fromEntries((Object.keys(AREAS) as Area[]).map((area) => [area, recalled(area)]));
   const measure = (): void => {
     const before = classOf(pageWidth.value);
     pageWidth.value = innerWidth;
@@ -126,21 +131,6 @@ export function startPanels(): void {
   measure();
   addEventListener("resize", measure);
 }
-
-function recalled(area: Area): Widths {
-  const found = defaultWidths(area);
-  for (const side of SIDES) {
-    const known = Number(recall(memoryOf(area, side)));
-    if (known > 0) found[side] = clampWidth(known);
-  }
-  return found;
-}
-
-function memoryOf(area: Area, side: Side): string {
-  return area === "graph" ? `${side}-width` : `${area}-${side}-width`;
-}
-
-export const WIDTH_LIMITS = { min: MIN_WIDTH, max: MAX_WIDTH };
 
 /** Undefined where this part of the page has no such panel. */
 export function panelName(side: Side): PanelKind | undefined {

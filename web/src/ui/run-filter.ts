@@ -1,5 +1,5 @@
 /** Which runs a filter lets through: words of their names, tags and comments, and comparisons of their metrics. */
-import type { Metric, RunListing } from "../wire";
+import type { RunListing } from "../wire";
 
 interface RunFilter {
   matches(run: RunListing): boolean;
@@ -9,7 +9,7 @@ interface RunFilter {
 
 type Test = (run: RunListing) => boolean;
 
-const COMPARISONS: Record<string, (value: number, limit: number) => boolean> = {
+export const COMPARISONS: Readonly<Record<string, (value: number, limit: number) => boolean>> = {
   ">": (value, limit) => value > limit,
   ">=": (value, limit) => value >= limit,
   "<": (value, limit) => value < limit,
@@ -54,12 +54,13 @@ function compares(name: string, sign: string, text: string): Test | string {
 function valuesOf(run: RunListing, name: string): number[] {
   const wanted = name.toLowerCase();
   if (wanted === "step") return run.last_step === null ? [] : [run.last_step];
-  const named = (test: (name: string) => boolean): Metric[] =>
-    run.metrics.filter((metric) => test(metric.name.toLowerCase()));
-  const found = [
-    named((one) => one === wanted),
-    named((one) => one.split(/[/.]/).at(-1) === wanted),
-    named((one) => one.includes(wanted)),
-  ].find((metrics) => metrics.length > 0);
-  return (found ?? []).flatMap(({ value }) => (value === null ? [] : [value]));
+  const tests: readonly ((name: string) => boolean)[] = [
+    (one) => one === wanted,
+    (one) => one.split(/[/.]/).at(-1) === wanted,
+    (one) => one.includes(wanted),
+  ];
+  const found = tests
+    .map((test) => run.metrics.filter((metric) => test(metric.name.toLowerCase())))
+    .find((metrics) => metrics.length > 0);
+  return (found ?? []).flatMap(({ value }) => value ?? []);
 }

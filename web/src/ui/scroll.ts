@@ -1,10 +1,10 @@
 /** How far a box is scrolled, kept for as long as the tab is there: on reload, and when a view is left and comes back. */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
+import { recall, remember } from "../data/remembered";
 import { followSize } from "./useSize";
 import { type Rows, rowsInView, scrollFor } from "./visible-rows";
 
-const PREFIX = "torcheer.scroll.";
 /** What has not grown tall enough by then has changed. */
 const PATIENCE_MS = 3000;
 
@@ -12,8 +12,9 @@ export function useScrollMemory(box: RefObject<HTMLElement | null>, name: string
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || name === "") return undefined;
-    const stopRestoring = restore(element, recalled(name));
-    const keep = (): void => remember(name, element.scrollTop);
+    const memory = `scroll.${name}`;
+    const stopRestoring = restore(element, Number(recall(memory, "sessionStorage")) || 0);
+    const keep = (): void => remember(memory, String(Math.round(element.scrollTop)), "sessionStorage");
     addEventListener("pagehide", keep);
     return () => {
       stopRestoring();
@@ -28,35 +29,20 @@ function restore(element: HTMLElement, top: number): () => void {
   if (top <= 0) return () => undefined;
   const grown = new MutationObserver(() => scroll());
   const timer = setTimeout(() => stop(), PATIENCE_MS);
+  const waiting = new AbortController();
   const stop = (): void => {
     clearTimeout(timer);
     grown.disconnect();
-    for (const event of ["wheel", "pointerdown", "keydown"]) element.removeEventListener(event, stop);
+    waiting.abort();
   };
   const scroll = (): void => {
     element.scrollTop = top;
     if (Math.abs(element.scrollTop - top) < 1) stop();
   };
-  for (const event of ["wheel", "pointerdown", "keydown"]) element.addEventListener(event, stop);
+  for (const event of ["wheel", "pointerdown", "keydown"]) element.addEventListener(event, stop, waiting);
   grown.observe(element, { childList: true, subtree: true });
   scroll();
   return stop;
-}
-
-function recalled(name: string): number {
-  try {
-    return Number(sessionStorage.getItem(PREFIX + name) ?? 0) || 0;
-  } catch {
-    return 0;
-  }
-}
-
-function remember(name: string, top: number): void {
-  try {
-    sessionStorage.setItem(PREFIX + name, String(Math.round(top)));
-  } catch {
-    // Then it begins at the top the next time.
-  }
 }
 
 // --- Which rows of a long list are put into the page: those in view of the box that scrolls.

@@ -1,6 +1,5 @@
 /** Times of runs as people say them: how long, how long ago. */
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { formatClock, formatCount } from "../data/format";
 
 const THIN = "\u202f";
@@ -16,7 +15,7 @@ export function formatDuration(seconds: number): string {
   if (seconds < 99.5) return `${Math.round(seconds)}${THIN}s`;
   const minutes = Math.round(seconds / MINUTE);
   if (minutes < 60) return `${minutes}${THIN}min`;
-  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)}${THIN}h ${pad(minutes % 60)}${THIN}min`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)}${THIN}h ${String(minutes % 60).padStart(2, "0")}${THIN}min`;
   const hours = Math.round(seconds / HOUR);
   return `${formatCount(Math.floor(hours / 24))}${THIN}d ${hours % 24}${THIN}h`;
 }
@@ -31,14 +30,16 @@ export function formatAgo(when: number, now: number): string {
   if (days === 0 || seconds < 6 * HOUR) return `${Math.floor(seconds / HOUR)}${THIN}h ago`;
   if (days === 1) return "yesterday";
   if (days < 14) return `${days} days ago`;
-  return formatDay(when, now);
+  const [date, today] = [new Date(1000 * when), new Date(1000 * now)];
+  if (Number.isNaN(date.getTime())) return "\u2013";
+  return date.getFullYear() === today.getFullYear() ? formatDay(date) : `${formatDay(date)} ${date.getFullYear()}`;
 }
 
 /** The whole of it: `12 Oct 2026, 14:02:31`. */
 export function formatMoment(when: number): string {
   const date = new Date(1000 * when);
   if (Number.isNaN(date.getTime())) return "\u2013";
-  return `${date.getDate()} ${MONTHS[date.getMonth()]!} ${date.getFullYear()}, ${formatClock(1000 * when)}`;
+  return `${formatDay(date)} ${date.getFullYear()}, ${formatClock(1000 * when)}`;
 }
 
 /** A time of day without its seconds: 14:02. */
@@ -46,11 +47,8 @@ export function formatHour(when: number): string {
   return formatClock(1000 * when).slice(0, 5);
 }
 
-function formatDay(when: number, now: number): string {
-  const date = new Date(1000 * when);
-  if (Number.isNaN(date.getTime())) return "\u2013";
-  const day = `${date.getDate()} ${MONTHS[date.getMonth()]!}`;
-  return date.getFullYear() === new Date(1000 * now).getFullYear() ? day : `${day} ${date.getFullYear()}`;
+function formatDay(date: Date): string {
+  return `${date.getDate()} ${MONTHS[date.getMonth()]!}`;
 }
 
 /** How many midnights lie between two times, where the reader is. */
@@ -59,35 +57,21 @@ function daysBetween(when: number, now: number): number {
   return Math.round((start(now) - start(when)) / (1000 * DAY));
 }
 
-function pad(number: number): string {
-  return String(number).padStart(2, "0");
-}
-
 // --- The time, for what says how long ago something was. It only goes while somebody looks.
 
 const STEP_MS = 10_000;
 
-/** Seconds since 1970, as of a few seconds ago. */
-export const now = signal(Date.now() / 1000);
-
-let lookers = 0;
 let timer: ReturnType<typeof setInterval> | undefined;
 
-const tick = (): void => {
+function tick(): void {
   now.value = Date.now() / 1000;
-};
-
-/** Keep the clock going for as long as a part of the page is there. */
-export function useClock(): void {
-  useEffect(() => {
-    if (lookers === 0) {
-      tick();
-      timer = setInterval(tick, STEP_MS);
-    }
-    lookers += 1;
-    return () => {
-      lookers -= 1;
-      if (lookers === 0) clearInterval(timer);
-    };
-  }, []);
 }
+
+/** Seconds since 1970, as of a few seconds ago. */
+export const now = signal(Date.now() / 1000, {
+  watched: () => {
+    queueMicrotask(tick);
+    timer = setInterval(tick, STEP_MS);
+  },
+  unwatched: () => clearInterval(timer),
+});

@@ -19,6 +19,10 @@ export function followSize(element: Element, hear: (room: Room) => void): () => 
 export function useSize<T extends HTMLElement>(): [RefObject<T | null>, Room] {
   const box = useRef<T>(null);
   const [room, setRoom] = useState<Room>({ width: 0, height: 0 });
-  useLayoutEffect(() => (box.current === null ? undefined : followSize(box.current, setRoom)), []);
+  useLayoutEffect(() => {
+    const hear = (next: Room): void =>
+      setRoom((now) => (now.width === next.width && now.height === next.height ? now : next));
+    return box.current === null ? undefined : followSize(box.current, hear);
+  }, []);
   return [box, room];
 }

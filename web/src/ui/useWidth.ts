@@ -1,15 +1,12 @@
 /** The width of an element, followed as it changes. */
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { followSize } from "./useSize";
+import { useLayoutEffect, useState } from "preact/hooks";
+import { obtain } from "../data/collections";
+import { useSize } from "./useSize";
 
 export function useWidth<T extends HTMLElement>(initial: number): [RefObject<T | null>, number] {
-  const box = useRef<T>(null);
-  const [width, setWidth] = useState(initial);
-  useLayoutEffect(() => {
-    return box.current === null ? undefined : followSize(box.current, (room) => setWidth(room.width || initial));
-  }, []);
-  return [box, width];
+  const [box, { width }] = useSize<T>();
+  return [box, width || initial];
 }
 
 // --- Is an element on the screen, or near it? Nothing is fetched or drawn for one that is not.
@@ -26,19 +23,12 @@ interface Watch {
 /** One observer for each part of the page that scrolls: a margin counts only for a root that is named. */
 const watches = new WeakMap<Element, Watch>();
 
-function watchOf(root: Element): Watch {
-  const known = watches.get(root);
-  if (known !== undefined) return known;
+function watch(root: Element): Watch {
   const told = new Map<Element, Tell>();
-  const observer = new IntersectionObserver(
-    (entries) => {
-      for (const { target, isIntersecting } of entries) told.get(target)?.(isIntersecting);
-    },
-    { root, rootMargin: `${MARGIN}px 0px` },
-  );
-  const made = { observer, told };
-  watches.set(root, made);
-  return made;
+  const hear = (entries: readonly IntersectionObserverEntry[]): void => {
+    for (const { target, isIntersecting } of entries) told.get(target)?.(isIntersecting);
+  };
+  return { observer: new IntersectionObserver(hear, { root, rootMargin: `${MARGIN}px 0px` }), told };
 }
 
 export function useNear(box: RefObject<Element | null>): boolean {
@@ -47,7 +37,7 @@ export function useNear(box: RefObject<Element | null>): boolean {
     const element = box.current;
     if (element === null) return undefined;
     const root = element.closest(".panel-body") ?? document.documentElement;
-    const { observer, told } = watchOf(root);
+    const { observer, told } = obtain(watches, root, () => watch(root));
     const [place, room] = [element.getBoundingClientRect(), root.getBoundingClientRect()];
     // At once, before the page is painted: the observer tells it a frame later.
     setIsNear(place.bottom >= room.top - MARGIN && place.top <= room.bottom + MARGIN);

@@ -2,7 +2,6 @@ import { beforeEach, expect, test } from "vitest";
 import { route } from "../../src/data/route";
 import * as store from "../../src/data/store";
 import {
-  clampWidth,
   classOf,
   openByDefault,
   panels,
@@ -50,9 +49,9 @@ test("one sheet makes way for the other", () => {
 });
 
 test("widths stay within their limits and leave the drawing its room", () => {
-  expect(clampWidth(10)).toBe(232);
-  expect(clampWidth(9999)).toBe(428);
-  resizePanel("left", 428);
+  resizePanel("left", 10);
+  expect(panelWidth.value.left).toBe(232);
+  resizePanel("left", 9999);
   resizePanel("right", 428);
   pageOf(1440);
   expect(panelWidth.value).toEqual({ left: 428, right: 428 });

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from torcheer.app.shared_analyses import Contrast
 from torcheer.app.wire import Answer, Count, Name, Question
 from torcheer.run import EmbeddingHead
 
@@ -203,14 +204,6 @@ class FeatureSampleAnswer(Answer, frozen=True, tag="feature_sample"):
     num_bad: int
 
 
-class FeatureContrast(Struct, frozen=True, kw_only=True):
-    """Pairs of samples with the same label against pairs with different ones."""
-
-    within: float | None
-    between: float | None
-    contrast: float | None
-
-
 class FeatureProgressAnswer(Answer, frozen=True):
     """How far an analysis is."""
 
@@ -223,7 +216,7 @@ class FeatureSimilarityAnswer(FeatureProgressAnswer, frozen=True, tag="feature_s
     """The head of a binary frame: float32, [row][row]; nothing until it is done."""
 
     rows: FeatureRows | None = None
-    contrast: FeatureContrast | None = None
+    contrast: Contrast | None = None
 
 
 class FeatureLayersAnswer(FeatureProgressAnswer, frozen=True, tag="feature_layers"):

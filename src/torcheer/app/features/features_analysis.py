@@ -12,11 +12,11 @@ import msgspec
 import numpy
 
 from torcheer.analysis import Metric, SimilarityMatrix, compare_layers, probe, rsa
-from torcheer.app.features.feature_messages import FeatureContrast, FeatureProbe
+from torcheer.app.features.feature_messages import FeatureProbe
 from torcheer.app.features.feature_sets import Array, Indices
 from torcheer.app.features.feature_values import MAX_NAME, even_layer, label_text, read_rows
 from torcheer.app.processes import Report, Reports, begin_reports, end_with_input
-from torcheer.app.shared_analyses import contrast_of, principal_places, undefined_words
+from torcheer.app.shared_analyses import Contrast, contrast_of, principal_places, undefined_words
 from torcheer.app.wire import clipped, copied, finite
 from torcheer.errors import InputError, TorcheerError
 from torcheer.features import Features, StoredLayer, open_features
@@ -73,7 +73,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 class Finding(Report, frozen=True, kw_only=True):
     at: int | None = None  # the layer that is looked at
     samples: tuple[int, ...] = ()  # that were taken, in the order of the numbers
-    contrast: FeatureContrast | None = None
+    contrast: Contrast | None = None
     probe: FeatureProbe | None = None
     layers: tuple[int, ...] = ()
     left_out: dict[str, str] = msgspec.field(default_factory=dict)
@@ -156,7 +156,7 @@ def similarity_task(features: Features, order: Order, reports: Reports) -> None:
     matrix = SimilarityMatrix(values=values, metric=order.metric, order=taken, labels=None)
     undefined = undefined_words(matrix, "sample")
     note = " ".join(filter(None, (_left_out_words(len(wanted), len(taken)), undefined and f"{undefined}.")))
-    contrast = contrast_of(matrix, labels, FeatureContrast)
+    contrast = contrast_of(matrix, labels)
     _write_last(reports, values, note=note, samples=tuple(taken.tolist()), contrast=contrast)
 
 

@@ -370,7 +370,7 @@ class Analyses:
             by_label=places[order].tolist(),
             leaves=places[leaves].tolist(),
             by_tree=places[by_tree].tolist(),
-            contrast=contrast_of(matrix, labels, messages.NetContrast),
+            contrast=contrast_of(matrix, labels),
             note="; ".join(part for part in (note, undefined_words(matrix, "item"), no_tree) if part),
         )
         return binary_frame(answer, tree.astype("<f8").tobytes() + matrix.values.astype("<f4").tobytes())
@@ -394,7 +394,7 @@ class Analyses:
             except InputError as error:
                 why = clipped(str(error))
             else:
-                contrast = contrast_of(matrix, _label_numbers(items, places), messages.NetContrast)
+                contrast = contrast_of(matrix, _label_numbers(items, places))
                 # With NaN for items that the layer has not, so that it can be held against others.
                 values = numpy.full((len(items), len(items)), numpy.nan)
                 values[numpy.ix_(places, places)] = matrix.values

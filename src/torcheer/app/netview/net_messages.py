@@ -17,6 +17,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from torcheer.app.runs.run_messages import RunQuestion
+from torcheer.app.shared_analyses import Contrast
 from torcheer.app.wire import Answer, Count
 from torcheer.run import NetScene
 
@@ -285,14 +286,6 @@ class NetItemsAnswer(Answer, frozen=True, tag="net_items"):
     note: str  # what a reader must know; empty where there is nothing
 
 
-class NetContrast(Struct, frozen=True, kw_only=True):
-    """Pairs of items with the same label against pairs with different ones. Null where there are none."""
-
-    within: float | None
-    between: float | None
-    contrast: float | None  # how much more alike items of one label are
-
-
 class NetSimilarityAnswer(Answer, frozen=True, tag="net_similarity"):
     """The head of a binary frame: the tree in rows of four as float64, then the matrix as float32.
 
@@ -304,7 +297,7 @@ class NetSimilarityAnswer(Answer, frozen=True, tag="net_similarity"):
     by_label: Sequence[int]  # the same items, sorted by label
     leaves: Sequence[int]  # the items of the tree, as it numbers them
     by_tree: Sequence[int]  # these items as they stand below the tree
-    contrast: NetContrast | None  # None without labels
+    contrast: Contrast | None  # None without labels
     note: str
 
 
@@ -312,7 +305,7 @@ class NetLayerLikeness(Struct, frozen=True, kw_only=True):
     """One layer among others."""
 
     layer: str
-    contrast: NetContrast | None
+    contrast: Contrast | None
     why: str  # why it is not among those that are compared; empty where it is
 
 

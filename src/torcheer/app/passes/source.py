@@ -21,25 +21,27 @@ class PassesQuestion(Question, frozen=True, tag="passes"):
     """Which passes are there now?"""
 
 
-class DocumentQuestion(Question, frozen=True, tag="open"):
+class PassQuestion(Question, frozen=True):
+    """About one pass."""
+
+    pass_id: Name
+
+
+class DocumentQuestion(PassQuestion, frozen=True, tag="open"):
     """A pass but for its tensors, please."""
 
-    pass_id: Name
 
-
-class TensorQuestion(Question, frozen=True, tag="tensor"):
+class TensorQuestion(PassQuestion, frozen=True, tag="tensor"):
     """A tensor of a pass: its figures and a window of its values. Without a window, the server chooses."""
 
-    pass_id: Name
     kind: TensorKind
     index: Count  # of an op, or of a parameter
     window: Window | None
 
 
-class FiguresQuestion(Question, frozen=True, tag="figures"):
+class FiguresQuestion(PassQuestion, frozen=True, tag="figures"):
     """One figure of every op, such as its share of zeros."""
 
-    pass_id: Name
     name: Name
 
 
@@ -56,7 +58,6 @@ class PassListing(Struct, frozen=True, kw_only=True):
 class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
     """The first message of every connection."""
 
-    version: str  # of torcheer
     has_runs: bool  # is there a folder of runs?
     has_lessons: bool  # can expressions be taken apart here?
     passes: Sequence[PassListing]
@@ -77,7 +78,6 @@ class DocumentAnswer(Answer, frozen=True, tag="document"):
 class FiguresAnswer(Answer, frozen=True, tag="figures"):
     """One figure of every op, in their order; null where it is not known."""
 
-    name: str
     values: Sequence[float | None]
 
 

@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from torcheer.app.passes.source import PassQuestion
 from torcheer.app.wire import Answer, Count, Name, Question
-from torcheer.run import AnyHead, Kind, Plain, State, WatchedRow
+from torcheer.run import Kind, Plain, ShownHead, State, WatchedRow
 from torcheer.tensorfile import Window
 
 Axis = Literal["step", "time", "relative"]
@@ -120,10 +121,9 @@ class ReduceQuestion(RunQuestion, frozen=True, tag="reduce"):
     axes_of: RecordId = ""  # PCA: another embedding, on whose axes these points are placed
 
 
-class OpSeriesQuestion(Question, frozen=True, tag="op_series"):
+class OpSeriesQuestion(PassQuestion, frozen=True, tag="op_series"):
     """The figures of an op over all passes of its run."""
 
-    pass_id: Name
     op: Count
 
 
@@ -262,7 +262,7 @@ class RecordListing(Struct, frozen=True, kw_only=True):
     step: int
     time: float
     num_bytes: int
-    head: AnyHead
+    head: ShownHead
 
 
 class RecordsAnswer(Answer, frozen=True, tag="records"):
@@ -341,7 +341,6 @@ class OpSeriesAnswer(Answer, frozen=True, tag="op_series"):
     """The figures of an op, a row for each pass of the run; null where one is not known."""
 
     steps: Sequence[int]
-    times: Sequence[float]
     figures: Sequence[str]
     rows: Sequence[Sequence[float | None]]
 

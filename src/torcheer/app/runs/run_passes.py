@@ -17,7 +17,7 @@ from torcheer.app.runs.open_run import OpenRun
 from torcheer.app.runs.run_messages import OpSeriesAnswer, OpSeriesQuestion
 from torcheer.app.runs.run_records import affordable
 from torcheer.app.runs.run_shelf import Summary
-from torcheer.app.wire import as_text, clipped, countable, finite
+from torcheer.app.wire import as_text, clipped, countable
 from torcheer.errors import FileFormatError, InputError
 from torcheer.graph import PassDocument
 from torcheer.run import PassHead, RecordEntry, record_id
@@ -158,7 +158,7 @@ def answer_op_series(source: RunPass, question: OpSeriesQuestion) -> str:
     passes = affordable(_alike(source), _MAX_PASSES)
     names = list(dict.fromkeys(name for entry in passes for name in _head(entry).figures))[:_MAX_FIGURES]
     places: dict[str, int | None] = {source.head.document: question.op}
-    steps, times, rows = [], [], []
+    steps, rows = [], []
     for entry in passes:
         place = _place_of(source.run, _head(entry), label, places)
         columns = None if place is None else figures_of(source.run, entry)
@@ -166,9 +166,8 @@ def answer_op_series(source: RunPass, question: OpSeriesQuestion) -> str:
             continue
         known = dict(zip(_head(entry).figures, map(_known, columns[place]), strict=True))
         steps.append(countable(entry.step) or 0)
-        times.append(finite(entry.time) or 0.0)
         rows.append([known.get(name) for name in names])
-    answer = OpSeriesAnswer(id=question.id, steps=steps, times=times, figures=names, rows=rows)
+    answer = OpSeriesAnswer(id=question.id, steps=steps, figures=names, rows=rows)
     return as_text(answer)
 
 

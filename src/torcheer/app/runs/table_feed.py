@@ -57,8 +57,8 @@ Cell = float | int | str | None
 MAX_CELL_VALUES = 1 << 20  # of one answer
 
 
-class TableQuestion(Question, frozen=True, tag="table"):
-    """The rows of a table over some runs, in their order. Followed: later answers bring what is new.
+class RowsQuestion(Question, frozen=True):
+    """About the rows of a table over some runs, in their order.
 
     With `only_last`, of each run the rows that were logged last, together.
     """
@@ -66,6 +66,10 @@ class TableQuestion(Question, frozen=True, tag="table"):
     run_ids: RunIds
     name: SeriesName
     only_last: bool
+
+
+class TableQuestion(RowsQuestion, frozen=True, tag="table"):
+    """The rows of a table. Followed: later answers bring what is new."""
 
 
 class TableCellsQuestion(RunQuestion, frozen=True, tag="table_cells"):
@@ -85,12 +89,8 @@ class TableStatisticsQuestion(Question, frozen=True, tag="table_statistics"):
     by: Annotated[list[SeriesName], Meta(max_length=256)]
 
 
-class TableTextQuestion(Question, frozen=True, tag="table_text"):
+class TableTextQuestion(RowsQuestion, frozen=True, tag="table_text"):
     """The whole table as CSV, tensors cell by cell: `Output[0]`, `Output[1]`…"""
-
-    run_ids: RunIds
-    name: SeriesName
-    only_last: bool
 
 
 class TableRows(Struct, frozen=True, kw_only=True):

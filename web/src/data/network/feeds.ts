@@ -1,8 +1,9 @@
 /** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
-import { batch, computed, effect, untracked } from "@preact/signals";
-import type { NetBlock, NetLayer, NetSceneAnswer } from "../../wire";
-import { askOf, ByteCache, Desk } from "../requests";
+import { batch, computed, effect, type Signal, untracked } from "@preact/signals";
+import type { Answer, NetBlock, NetLayer, NetMomentsAnswer, NetSceneAnswer } from "../../wire";
+import { askOf, ByteCache, Desk, type Held, type Wanted as WantedNow } from "../requests";
 import { type Asked, Refusal, type Reply, type Source } from "../source";
+import { followAsked } from "../useAsked";
 import {
   at,
   continues,
@@ -11,6 +12,7 @@ import {
   isShown,
   lastList,
   list,
+  type MomentList,
   moments,
   rank,
   runId,
@@ -21,7 +23,7 @@ import * as state from "./network-state";
 import * as store from "./store";
 import type { PlateValues, UnitPlace } from "./store";
 import { followUnits } from "./unit-readings";
-import { followRange, forgetSeen, see, shownVariable } from "./value-ranges";
+import { forgetSeen, lastVariable, see } from "./value-ranges";
 import { weightVariable } from "./words";
 
 /** The server answers for no more at a time. */
@@ -31,16 +33,11 @@ const NUM_AHEAD = 4;
 
 /** Call what it returns to stop. */
 export function followNet(source: Source): () => void {
-  const desk = new ValueDesk({
-    ask: (question) => source.ask(question),
-    show: showValues,
-    fail: (_, reason) => (state.valueFailure.value = reason),
-  });
+  const desk = new ValueDesk(source, showValues, (reason) => (state.valueFailure.value = reason));
   const stops = [
-    followScene(source),
+    followAnswers(source, "net_scene", state.sceneFailure, forgetScene, takeScene),
     keepWithinNet(),
-    followMoments(source, desk),
-    followRange(),
+    followAnswers(source, "net_moments", state.valueFailure, forgetSeen, (answer, place) => takeMoments(answer, place, desk)),
     followValues(desk),
     followRaster(source),
     followUnits(source),
@@ -51,42 +48,46 @@ export function followNet(source: Source): () => void {
   };
 }
 
-/** Of which network something is asked, once for each attempt; null for none. */
-function askedNow(): { readonly runId: string; readonly rank: number; readonly attempt: number } | null {
-  const asked = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
-  return asked.runId === "" || !isShown.value ? null : asked;
-}
+type Place = Pick<MomentList, "runId" | "rank">;
+type AnswerOf<Type> = Extract<Answer, { type: Type }>;
 
-function followScene(source: Source): () => void {
+/** All answers of the network that is shown, from the first again for each attempt. Call what it returns to stop. */
+function followAnswers<Type extends "net_scene" | "net_moments">(
+  source: Source,
+  type: Type,
+  failure: Signal<string>,
+  begin: () => void,
+  hear: (answer: AnswerOf<Type>, place: Place) => void,
+): () => void {
   return effect(() => {
-    const asked = askedNow();
-    if (asked === null) return undefined;
-    untracked(() => {
-      // Where run follows run, what is seen of the one before stays until there is something of the next.
-      if (!state.isKnown.peek() && givenRun.peek() === null) batch(state.forget);
-    });
+    const place = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
+    if (place.runId === "" || !isShown.value) return undefined;
+    untracked(begin);
     return source.follow(
-      { type: "net_scene", run_id: asked.runId, rank: asked.rank },
+      { type, run_id: place.runId, rank: place.rank },
       {
         hear: ({ answer }) => {
-          if (answer.type === "net_scene") batch(() => takeScene(answer, asked));
+          if (answer.type === type) batch(() => hear(answer as AnswerOf<Type>, place));
         },
-        refuse: (reason) => (state.sceneFailure.value = reason),
+        refuse: (reason) => (failure.value = reason),
       },
     );
   });
 }
 
-function takeScene(answer: NetSceneAnswer, asked: { runId: string; rank: number }): void {
+function forgetScene(): void {
+  // Where run follows run, what is seen of the one before stays until there is something of the next.
+  if (!state.isKnown.peek() && givenRun.peek() === null) batch(state.forget);
+}
+
+function takeScene({ scene, variables, ...facts }: NetSceneAnswer, { runId: run, rank: itsRank }: Place): void {
   state.sceneFailure.value = "";
-  const isOther = state.known.peek()?.runId !== asked.runId;
-  const { layers } = answer.scene;
-  if (isOther && layers.length === 0 && givenRun.peek() !== null && store.scene.peek() !== null) return;
-  const { source, num_items: numItems, ranks, note } = answer;
-  state.known.value = { runId: asked.runId, rank: asked.rank, source, numItems, ranks, note };
-  store.scene.value = answer.scene;
-  store.variables.value = answer.variables;
-  if (isOther) store.values.value = stillFitting(store.values.peek(), layers);
+  const isOther = state.known.peek()?.runId !== run;
+  if (isOther && scene.layers.length === 0 && givenRun.peek() !== null && store.scene.peek() !== null) return;
+  state.known.value = { ...facts, runId: run, rank: itsRank };
+  store.scene.value = scene;
+  store.variables.value = variables;
+  if (isOther) store.values.value = stillFitting(store.values.peek(), scene.layers);
 }
 
 /** Values of a network before, for the layers that are as large as they were in it. */
@@ -114,26 +115,12 @@ function keepWithinNet(): () => void {
   });
 }
 
-function followMoments(source: Source, desk: ValueDesk): () => void {
-  return effect(() => {
-    const asked = askedNow();
-    if (asked === null) return undefined;
-    untracked(forgetSeen);
-    return source.follow(
-      { type: "net_moments", run_id: asked.runId, rank: asked.rank },
-      {
-        hear: ({ answer }) => {
-          if (answer.type !== "net_moments") return;
-          const before = lastList.peek();
-          const next = withNews(before, asked, answer);
-          // What was thinned or written anew is not what was fetched of it.
-          if (!continues(next, before)) desk.forget();
-          lastList.value = next;
-        },
-        refuse: (reason) => (state.valueFailure.value = reason),
-      },
-    );
-  });
+function takeMoments(answer: NetMomentsAnswer, place: Place, desk: ValueDesk): void {
+  const before = lastList.peek();
+  const next = withNews(before, place, answer);
+  // What was thinned or written anew is not what was fetched of it.
+  if (!continues(next, before)) desk.forget();
+  lastList.value = next;
 }
 
 /** Every layer of the network may have the variable: the server says of each why it has not. */
@@ -142,24 +129,22 @@ const wantedLayers = computed<readonly string[]>(() =>
 );
 
 const unitOfWeights = computed(() => {
-  if (weightVariable(store.variable.value) === null) return null;
-  const chosen = state.chosenUnit.value;
+  const chosen = state.isOfWeights.value ? state.chosenUnit.value : null;
   return chosen === null ? null : { layer: chosen.layer.name, unit: chosen.unit };
 });
 
 function wantedAt(index: number): Wanted | null {
   const moment = moments.value[index];
   if (moment === undefined || !state.isKnown.value) return null;
-  const isOfWeights = weightVariable(store.variable.value) !== null;
   const unit = unitOfWeights.value;
-  if (isOfWeights && unit === null) return null;
+  if (state.isOfWeights.value && unit === null) return null;
   return {
     runId: runId.value,
     rank: rank.value,
     step: moment.step,
     variable: store.variable.value,
     item: store.item.value,
-    layers: isOfWeights ? [WEIGHTS] : wantedLayers.value,
+    layers: unit === null ? wantedLayers.value : [WEIGHTS],
     unit,
     isFinal: list.value?.isRunning !== true || index < moments.value.length - 1,
   };
@@ -170,28 +155,23 @@ function followValues(desk: ValueDesk): () => void {
   return effect(() => {
     if (!isShown.value) return;
     const now = at.value;
-    const wanted = wantedAt(now);
     const by = now < before ? -1 : 1;
     before = now;
-    const ahead: Wanted[] = [];
-    for (let far = 1; far <= NUM_AHEAD; far++) {
-      const next = wantedAt(now + by * far);
-      if (next !== null) ahead.push(next);
-    }
+    const [wanted, ...ahead] = Array.from({ length: 1 + NUM_AHEAD }, (_, far) => wantedAt(now + by * far));
     untracked(() => {
       isSettled.value = false;
-      if (wanted === null) showNothing();
-      desk.want(wanted, ahead);
+      if (wanted == null) showNothing();
+      desk.want(wanted ?? null, ahead.filter((one) => one !== null));
     });
   });
 }
 
 /** Weights of no unit: there is nothing to wait for. */
 function showNothing(): void {
-  if (weightVariable(store.variable.peek()) === null || step.peek() === null) return;
+  if (!state.isOfWeights.peek() || step.peek() === null) return;
   const why = "Select a unit to see its weights.";
   batch(() => {
-    shownVariable.value = store.variable.peek();
+    lastVariable.value = store.variable.peek();
     state.weightFacts.value = null;
     isSettled.value = true;
     store.values.value = new Map(store.shownLayers.peek().map(({ name }) => [name, nothing(step.peek() ?? 0, why)]));
@@ -199,14 +179,14 @@ function showNothing(): void {
 }
 
 function showValues(wanted: Wanted, { blocks, bias, numWeights }: Fetched): void {
-  const isOfWeights = wanted.unit !== null;
+  const isWeights = wanted.unit !== null;
   batch(() => {
     state.valueFailure.value = "";
-    state.weightFacts.value = isOfWeights ? { bias, numWeights, missing: reasonsOf(blocks) } : null;
-    shownVariable.value = wanted.variable;
+    state.weightFacts.value = isWeights ? { bias, numWeights, missing: reasonsOf(blocks) } : null;
+    lastVariable.value = wanted.variable;
     state.shownStep.value = wanted.step;
     see(wanted.variable, blocks.values());
-    const next = isOfWeights ? withUnconnected(blocks, wanted) : new Map([...store.values.peek(), ...blocks]);
+    const next = isWeights ? withUnconnected(blocks, wanted) : new Map([...store.values.peek(), ...blocks]);
     if (!isSameMap(next, store.values.peek())) store.values.value = next;
     isSettled.value = wanted.step === step.peek();
   });
@@ -237,22 +217,16 @@ const MAX_LEVELS = 4_000_000;
 const MOST_MOMENTS = 256;
 const LEAST_MOMENTS = 32;
 
-interface RasterPlan {
-  readonly layers: readonly string[];
-  readonly numMoments: number;
-}
-
 /** The small layers first: one that is too large to be seen over time is left as it is. */
-export function rasterPlan(layers: readonly NetLayer[]): RasterPlan {
-  const chosen: string[] = [];
+export function rasterPlan(all: readonly NetLayer[]): { readonly layers: string[]; readonly numMoments: number } {
+  const layers: string[] = [];
   let numUnits = 0;
-  for (const { name, grid } of [...layers].sort((a, b) => a.grid.num_units - b.grid.num_units)) {
+  for (const { name, grid } of all.toSorted((a, b) => a.grid.num_units - b.grid.num_units)) {
     if ((numUnits + grid.num_units) * LEAST_MOMENTS > MAX_LEVELS) break;
     numUnits += grid.num_units;
-    chosen.push(name);
+    layers.push(name);
   }
-  const numMoments = Math.min(MOST_MOMENTS, Math.floor(MAX_LEVELS / Math.max(1, numUnits)));
-  return { layers: chosen, numMoments };
+  return { layers, numMoments: Math.min(MOST_MOMENTS, Math.floor(MAX_LEVELS / Math.max(1, numUnits))) };
 }
 
 type RasterQuestion = Extract<Asked, { type: "net_raster" }>;
@@ -264,21 +238,13 @@ interface Raster {
 
 /** Call what it returns to stop. */
 function followRaster(source: Source): () => void {
-  const desk = new Desk<Raster>(({ value, problem }) => {
-    if (problem !== "") state.valueFailure.value = problem;
-    else if (value !== null && isWantedRaster(value.question)) store.raster.value = value.found;
-  });
-  const stop = effect(() => {
+  const wanted = (): WantedNow<Raster> | null => {
     const now = step.value;
-    const isWanted = state.isRaster.value && state.isKnown.value && weightVariable(store.variable.value) === null;
-    if (!isWanted || now === null) {
-      store.raster.value = null;
-      state.notInRaster.value = 0;
-      desk.want(null);
-      return;
-    }
-    const { layers, numMoments } = rasterPlan(store.shownLayers.value);
-    state.notInRaster.value = store.shownLayers.value.length - layers.length;
+    const isWanted = state.isRaster.value && state.isKnown.value && !state.isOfWeights.value;
+    const plan = isWanted && now !== null ? rasterPlan(store.shownLayers.value) : null;
+    state.notInRaster.value = plan === null ? 0 : store.shownLayers.value.length - plan.layers.length;
+    if (plan === null) store.raster.value = null;
+    if (plan === null || now === null || plan.layers.length === 0) return null;
     const question: RasterQuestion = {
       type: "net_raster",
       run_id: runId.value,
@@ -286,15 +252,17 @@ function followRaster(source: Source): () => void {
       step: now,
       variable: store.variable.value,
       item: store.item.value,
-      layers: [...layers],
-      num_moments: numMoments,
+      layers: plan.layers,
+      num_moments: plan.numMoments,
     };
-    const key = [question.run_id, question.rank, now, question.variable, question.item, numMoments, ...layers].join(" ");
-    desk.want(layers.length === 0 ? null : { key, version: "", ask: () => askRaster(source, question) });
+    return { key: JSON.stringify(question), version: "", ask: () => askRaster(source, question) };
+  };
+  const stop = followAsked(wanted, ({ value, problem }) => {
+    if (problem !== "") state.valueFailure.value = problem;
+    else if (value !== null && isWantedRaster(value.question)) store.raster.value = value.found;
   });
   return () => {
     stop();
-    desk.close();
     store.raster.value = null;
   };
 }
@@ -341,27 +309,26 @@ export interface Fetched {
   readonly numWeights: number | null;
 }
 
-interface Telling {
-  ask(question: Asked): Promise<Reply>;
-  show(wanted: Wanted, fetched: Fetched): void;
-  fail(wanted: Wanted, reason: string): void;
-}
+type Answered = Fetched & { readonly of: Wanted };
+type Show = (wanted: Wanted, fetched: Fetched) => void;
 
 export class ValueDesk {
-  readonly #telling: Telling;
-  #cache: ByteCache<Fetched>;
+  readonly #source: Source;
+  readonly #show: Show;
+  readonly #fail: (reason: string) => void;
   readonly #maxBytes: number;
+  readonly #desk = new Desk<Answered>((held) => this.#hear(held));
+  #cache: ByteCache<Fetched>;
   #wanted: Wanted | null = null;
   #ahead: readonly Wanted[] = [];
-  #isBusy = false;
   #isShown = false;
-  #isStopped = false;
-  /** Answers to what was asked before are not kept. */
-  #generation = 0;
+  #numWishes = 0;
   #lastBytes = 0;
 
-  constructor(telling: Telling, maxBytes = MAX_CACHED_BYTES) {
-    this.#telling = telling;
+  constructor(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
+    this.#source = source;
+    this.#show = show;
+    this.#fail = fail;
     this.#maxBytes = maxBytes;
     this.#cache = new ByteCache(maxBytes);
   }
@@ -371,73 +338,58 @@ export class ValueDesk {
     this.#wanted = wanted;
     this.#ahead = ahead;
     this.#isShown = false;
+    this.#numWishes += 1;
     this.#advance();
   }
 
-  /** What was kept holds no longer. */
+  /** What was kept holds no longer. What is on its way is kept where nobody looks any more. */
   forget(): void {
-    this.#generation += 1;
     this.#cache = new ByteCache(this.#maxBytes);
   }
 
   stop(): void {
-    this.#isStopped = true;
     this.#wanted = null;
+    this.#desk.close();
   }
 
   #advance(): void {
     const wanted = this.#wanted;
-    if (wanted === null || this.#isStopped) return;
-    if (!this.#isShown) {
-      const missing = this.#missing(wanted);
-      if (missing.length === 0) {
-        this.#isShown = true;
-        this.#telling.show(wanted, this.#kept(wanted));
-      } else {
-        if (!this.#isBusy) void this.#fetch(wanted, missing, true);
-        return;
-      }
+    if (wanted !== null && !this.#isShown && this.#missing(wanted).length === 0) {
+      this.#isShown = true;
+      this.#show(wanted, this.#kept(wanted));
     }
-    if (this.#isBusy) return;
-    const room = Math.floor((AHEAD_SHARE * this.#maxBytes) / Math.max(1, this.#lastBytes));
-    for (const next of this.#ahead.slice(0, room)) {
-      const missing = next.isFinal ? this.#missing(next) : [];
-      if (missing.length === 0) continue;
-      void this.#fetch(next, missing, false);
-      return;
-    }
+    const next = wanted === null || !this.#isShown ? wanted : this.#nextAhead();
+    // A wish that is made once more is asked once more: there may be a record by now.
+    const key = `${this.#numWishes} ${next?.step}`;
+    this.#desk.want(next === null ? null : { key, version: "", ask: () => this.#fetch(next) });
   }
 
-  async #fetch(wanted: Wanted, layers: readonly string[], isForNow: boolean): Promise<void> {
-    this.#isBusy = true;
-    const generation = this.#generation;
-    try {
-      const fetched = fetchedOf(await this.#telling.ask(questionOf(wanted, layers)));
-      this.#isBusy = false;
-      if (this.#isStopped) return;
-      if (generation === this.#generation) this.#keep(wanted, fetched);
-      if (isForNow) this.#tell(wanted, fetched);
-    } catch (reason) {
-      this.#isBusy = false;
-      if (this.#isStopped) return;
-      if (!isForNow) this.#ahead = [];
-      else if (this.#wanted !== null && isSame(this.#wanted, wanted)) {
-        // It is not asked again and again: the next wish does.
-        this.#isShown = true;
-        this.#ahead = [];
-        this.#telling.fail(wanted, reason instanceof Error ? reason.message : String(reason));
-      }
+  #nextAhead(): Wanted | null {
+    const room = Math.floor((AHEAD_SHARE * this.#maxBytes) / Math.max(1, this.#lastBytes));
+    return this.#ahead.slice(0, room).find((one) => one.isFinal && this.#missing(one).length > 0) ?? null;
+  }
+
+  #hear({ value, problem }: Held<Answered>): void {
+    const wanted = this.#wanted;
+    if (problem !== "") {
+      this.#ahead = [];
+      if (!this.#isShown) this.#fail(problem);
+      // It is not asked again and again: the next wish does.
+      this.#isShown = true;
+    } else if (value !== null && wanted !== null && !this.#isShown && viewKey(value.of) === viewKey(wanted)) {
+      // While somebody scrubs, what has come is shown although another moment is wanted by now.
+      this.#isShown = value.of.step === wanted.step && value.of.layers.join("\n") === wanted.layers.join("\n");
+      const kept = this.#kept(value.of);
+      this.#show(value.of, { ...value, blocks: new Map([...kept.blocks, ...value.blocks]) });
     }
     this.#advance();
   }
 
-  /** While somebody scrubs, what has come is shown although another moment is wanted by now. */
-  #tell(wanted: Wanted, fetched: Fetched): void {
-    const now = this.#wanted;
-    if (now === null || !isSameView(now, wanted)) return;
-    if (isSame(now, wanted)) this.#isShown = true;
-    const kept = this.#kept(wanted);
-    this.#telling.show(wanted, { ...fetched, blocks: new Map([...kept.blocks, ...fetched.blocks]) });
+  async #fetch(wanted: Wanted): Promise<Answered> {
+    const cache = this.#cache;
+    const fetched = await fetchBlocks(this.#source, wanted, this.#missing(wanted));
+    this.#keep(cache, wanted, fetched);
+    return { ...fetched, of: wanted };
   }
 
   #missing(wanted: Wanted): readonly string[] {
@@ -445,27 +397,22 @@ export class ValueDesk {
   }
 
   #kept(wanted: Wanted): Fetched {
-    const all = wanted.layers.map((layer) => this.#cache.get(keyOf(wanted, layer)));
-    const found = all.filter((one) => one !== undefined);
-    return {
-      blocks: new Map(found.flatMap(({ blocks }) => [...blocks])),
-      bias: found[0]?.bias ?? null,
-      numWeights: found[0]?.numWeights ?? null,
-    };
+    const found = wanted.layers.map((layer) => this.#cache.get(keyOf(wanted, layer))).filter((one) => one !== undefined);
+    const blocks = new Map(found.flatMap((one) => [...one.blocks]));
+    return { bias: null, numWeights: null, ...found[0], blocks };
   }
 
-  #keep(wanted: Wanted, fetched: Fetched): void {
+  #keep(cache: ByteCache<Fetched>, wanted: Wanted, fetched: Fetched): void {
     this.#lastBytes = bytesOf(fetched);
-    if (weightVariable(wanted.variable) !== null) {
-      const isOld = [...fetched.blocks.values()].some(({ step }) => step !== wanted.step);
-      if (wanted.isFinal || !isOld) this.#cache.set(keyOf(wanted, WEIGHTS), fetched, this.#lastBytes);
+    // The record of this very moment may still come.
+    const isKept = (block: PlateValues): boolean => wanted.isFinal || block.step === wanted.step;
+    if (wanted.unit !== null) {
+      if ([...fetched.blocks.values()].every(isKept)) cache.set(keyOf(wanted, WEIGHTS), fetched, this.#lastBytes);
       return;
     }
     for (const [layer, block] of fetched.blocks) {
-      // The record of this very moment may still come.
-      if (!wanted.isFinal && block.step !== wanted.step) continue;
       const one = { ...fetched, blocks: new Map([[layer, block]]) };
-      this.#cache.set(keyOf(wanted, layer), one, bytesOf(one));
+      if (isKept(block)) cache.set(keyOf(wanted, layer), one, bytesOf(one));
     }
   }
 }
@@ -473,17 +420,7 @@ export class ValueDesk {
 /** In the place of layers: the weights of a unit come all at once, for the layers that they lead to. */
 export const WEIGHTS = "*";
 
-/** The same but for the moment. */
-function isSameView(one: Wanted, other: Wanted): boolean {
-  return viewKey(one) === viewKey(other);
-}
-
-function isSame(one: Wanted, other: Wanted): boolean {
-  if (one === other) return true;
-  const isAlike = one.step === other.step && one.layers.length === other.layers.length && isSameView(one, other);
-  return isAlike && one.layers.every((layer, at) => layer === other.layers[at]);
-}
-
+/** Of all that is seen but the moment. */
 function viewKey({ runId, rank, variable, item, unit }: Wanted): string {
   return [runId, rank, variable, item, unit?.layer, unit?.unit].join(" ");
 }
@@ -493,30 +430,21 @@ function keyOf(wanted: Wanted, layer: string): string {
 }
 
 function bytesOf({ blocks }: Fetched): number {
-  let bytes = 0;
-  for (const { levels } of blocks.values()) bytes += levels.byteLength + ENTRY_BYTES;
-  return bytes;
+  return [...blocks.values()].reduce((bytes, { levels }) => bytes + levels.byteLength + ENTRY_BYTES, 0);
 }
 
-function questionOf(wanted: Wanted, layers: readonly string[]): Asked {
-  const { runId: run_id, rank, step, item, variable, unit } = wanted;
+async function fetchBlocks(source: Source, wanted: Wanted, layers: readonly string[]): Promise<Fetched> {
+  const { runId: run_id, rank, step, item, variable, unit: place } = wanted;
   const weight = weightVariable(variable);
-  if (weight === null || unit === null) {
-    return { type: "net_values", run_id, rank, step, variable, item, layers: [...layers] };
+  if (weight === null || place === null) {
+    const reply = await askOf({ type: "net_values", run_id, rank, step, variable, item, layers: [...layers] }, "net_values", source);
+    return { blocks: blocksOf(reply, reply.answer.blocks), bias: null, numWeights: null };
   }
   const { direction, name } = weight;
-  return { type: "net_weights", run_id, rank, step, item, layer: unit.layer, unit: unit.unit, direction, variable: name };
-}
-
-function fetchedOf(reply: Reply): Fetched {
-  const { answer } = reply;
-  if (answer.type === "net_values") {
-    return { blocks: blocksOf(reply, answer.blocks), bias: null, numWeights: null };
-  }
-  if (answer.type === "net_weights") {
-    return { blocks: blocksOf(reply, answer.blocks), bias: answer.bias, numWeights: answer.num_weights };
-  }
-  throw new Refusal(`The server answered with ${answer.type}.`);
+  const asked = { type: "net_weights", run_id, rank, step, item, ...place, direction, variable: name } as const;
+  const reply = await askOf(asked, "net_weights", source);
+  const { blocks, bias, num_weights: numWeights } = reply.answer;
+  return { blocks: blocksOf(reply, blocks), bias, numWeights };
 }
 
 // --- Take the blocks of a binary answer apart: the levels of each layer.

@@ -4,57 +4,50 @@ import type { NetMomentsAnswer, RecordKind, RunListing } from "../../wire";
 import { isConnected } from "../connection";
 import { param, route, setParams } from "../route";
 import * as runs from "../runs";
-import type { Moment } from "../time-steps";
+import { type Moment, nearestAt } from "../time-steps";
 
 export interface Range {
   readonly low: number;
   readonly high: number;
 }
 
+/** The counters of a moment with their texts. */
+type Counters = readonly (readonly [name: string, text: string])[];
+
+interface CountedMoment extends Moment {
+  readonly counters: Counters;
+}
+
 export interface MomentList {
   readonly runId: string;
   readonly rank: number;
   /** In the order of their steps. */
-  readonly moments: readonly Moment[];
-  /** A text for each moment, by the name of the counter. */
-  readonly counters: ReadonlyMap<string, readonly string[]>;
+  readonly moments: readonly CountedMoment[];
   /** By variable: of all values that it ever had. */
   readonly ranges: ReadonlyMap<string, Range>;
   readonly isRunning: boolean;
 }
 
-export type MomentNews = Omit<NetMomentsAnswer, "type" | "id">;
-
-const NONE: readonly Moment[] = [];
-const NOTHING = { moments: NONE, counters: new Map<string, readonly string[]>(), ranges: new Map<string, Range>() };
-
 /** What is known after news has come. A moment that comes again takes the place of what it was. */
-export function withNews(before: MomentList | null, place: { runId: string; rank: number }, news: MomentNews): MomentList {
-  const known: Pick<MomentList, "moments" | "counters" | "ranges"> = (news.is_all ? null : before) ?? NOTHING;
-  const ranges = new Map(known.ranges);
+export function withNews(before: MomentList | null, place: { runId: string; rank: number }, news: NetMomentsAnswer): MomentList {
+  const known = news.is_all ? null : before;
+  const ranges = new Map(known?.ranges);
   for (const { variable, low, high } of news.ranges) ranges.set(variable, { low, high });
-  const added = news.steps.map((step, at): Moment => ({ step, time: news.times[at] ?? 0 }));
-  const all = [...known.moments, ...added];
+  const texts = Object.entries(news.counters);
+  const added = news.steps.map((step, at): CountedMoment => {
+    const counters = texts.map(([name, all]) => [name, all[at] ?? ""] as const).filter(([, text]) => text !== "");
+    return { step, time: news.times[at] ?? 0, counters };
+  });
+  const all = [...(known?.moments ?? []), ...added];
   // Nearly always what is new comes last.
-  const order = isRising(known.moments.at(-1)?.step, news.steps) ? null : orderOf(all);
-  const counters = new Map<string, readonly string[]>();
-  for (const name of new Set([...known.counters.keys(), ...Object.keys(news.counters)])) {
-    const old = known.counters.get(name) ?? known.moments.map(() => "");
-    const texts = [...old, ...added.map((_, at) => news.counters[name]?.[at] ?? "")];
-    counters.set(name, order === null ? texts : order.map((at) => texts[at]!));
-  }
-  const moments = order === null ? all : order.map((at) => all[at]!);
-  return { ...place, moments, counters, ranges, isRunning: news.is_running };
-}
-
-function isRising(last: number | undefined, steps: readonly number[]): boolean {
-  return steps.every((step, at) => step > (at === 0 ? (last ?? -Infinity) : steps[at - 1]!));
+  const numKnown = all.length - added.length;
+  const isRising = added.every(({ step }, at) => step > (all[numKnown + at - 1]?.step ?? -Infinity));
+  return { ...place, moments: isRising ? all : sorted(all), ranges, isRunning: news.is_running };
 }
 
 /** By step; of several with one step only the last that came. */
-function orderOf(all: readonly Moment[]): number[] {
-  const byStep = new Map(all.map(({ step }, at) => [step, at]));
-  return [...byStep.values()].sort((a, b) => all[a]!.step - all[b]!.step);
+function sorted(all: readonly CountedMoment[]): CountedMoment[] {
+  return [...new Map(all.map((one) => [one.step, one])).values()].sort((a, b) => a.step - b.step);
 }
 
 /** Does it begin with all that the other one has? Then nothing that was seen has changed. */
@@ -62,19 +55,6 @@ export function continues(list: MomentList, before: MomentList | null): boolean 
   if (before?.runId !== list.runId || before.rank !== list.rank) return false;
   if (before.moments.length > list.moments.length) return false;
   return before.moments.every(({ step, time }, at) => list.moments[at]!.step === step && list.moments[at]!.time === time);
-}
-
-/** Which moment is nearest to a step; -1 where there are none. */
-export function nearestMoment(moments: readonly Moment[], step: number): number {
-  let [low, high] = [0, moments.length - 1];
-  if (high < 0) return -1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (moments[middle]!.step < step) low = middle + 1;
-    else high = middle;
-  }
-  const isBeforeNearer = low > 0 && step - moments[low - 1]!.step <= moments[low]!.step - step;
-  return isBeforeNearer ? low - 1 : low;
 }
 
 // --- what is known, and what is shown -------------------------------------------------------------
@@ -87,7 +67,9 @@ export const list = computed<MomentList | null>(() => {
   return known !== null && known.runId === runId.value && known.rank === rank.value ? known : null;
 });
 
-export const moments = computed<readonly Moment[]>(() => list.value?.moments ?? NONE);
+const NONE: readonly CountedMoment[] = [];
+
+export const moments = computed(() => list.value?.moments ?? NONE);
 
 /** Null follows the last one. */
 export const wantedStep = computed<number | null>(() => {
@@ -96,7 +78,7 @@ export const wantedStep = computed<number | null>(() => {
 });
 
 export const at = computed<number>(() =>
-  wantedStep.value === null ? moments.value.length - 1 : nearestMoment(moments.value, wantedStep.value),
+  wantedStep.value === null ? moments.value.length - 1 : nearestAt(moments.value, wantedStep.value),
 );
 
 /** Null where nothing was recorded. */
@@ -118,15 +100,8 @@ export function follow(isOn: boolean): void {
   else goTo(at.peek());
 }
 
-/** The counters of a moment with their texts, those without a text left out. */
-export const countersNow = computed<readonly (readonly [name: string, text: string])[]>(() => {
-  const found: [string, string][] = [];
-  for (const [name, texts] of list.value?.counters ?? []) {
-    const text = texts[at.value] ?? "";
-    if (text !== "") found.push([name, text]);
-  }
-  return found;
-});
+/** Of the moment that is shown, those without a text left out. */
+export const countersNow = computed<Counters>(() => moments.value[at.value]?.counters ?? []);
 
 // --- Which run the NetView shows: the one that the address names, or the first in which there is something
 //   to see. A page that shows a network beside other things says itself which run it is of.

@@ -6,14 +6,9 @@ import * as store from "./store";
 import { weightVariable } from "./words";
 
 /** What came last, and of which run. */
-export interface KnownScene {
+interface KnownScene extends Pick<NetSceneAnswer, "source" | "num_items" | "ranks" | "note"> {
   readonly runId: string;
   readonly rank: number;
-  readonly source: NetSceneAnswer["source"];
-  readonly numItems: number;
-  /** Of which there is something, where several processes wrote the run. */
-  readonly ranks: readonly number[];
-  readonly note: string;
 }
 
 export const known = signal<KnownScene | null>(null);
@@ -38,6 +33,9 @@ export interface WeightFacts {
   /** Why there are none to some of the layers, each reason once. */
   readonly missing: readonly string[];
 }
+
+/** Is the variable one of weights, those of the selected unit? */
+export const isOfWeights = computed(() => weightVariable(store.variable.value) !== null);
 
 export const weightFacts = signal<WeightFacts | null>(null);
 
@@ -64,7 +62,7 @@ export const isAwaited = computed(
   () => phase.value === "shown" && step.value !== null && !isSettled.value && valueFailure.value === "",
 );
 
-export const numItems = computed(() => Math.max(1, known.value?.numItems ?? 1));
+export const numItems = computed(() => Math.max(1, known.value?.num_items ?? 1));
 
 /** The item nearest to this number. */
 export function goToItem(item: number): void {
@@ -109,7 +107,7 @@ export function markOf(layer: string): Mark | null {
   const now = shownStep.value;
   if (block === undefined || now === null) return null;
   // Most layers are not connected with a unit.
-  if (weightVariable(store.variable.value) !== null) return null;
+  if (isOfWeights.value) return null;
   if (block.levels.length === 0) return { kind: "missing", why: block.why || "Nothing was recorded." };
   return isOlder(store.variable.value, block.step, now) ? { kind: "old", step: block.step } : null;
 }

@@ -34,18 +34,6 @@ export interface PointedPlace extends UnitPlace {
 
 export type MapName = "diverging" | "sequential" | "coldhot" | "grey";
 
-/** How values become colours and heights. Changing it asks the server nothing. */
-export interface Look {
-  readonly min: number;
-  readonly max: number;
-  readonly isAuto: boolean;
-  readonly isCentred: boolean;
-  readonly map: MapName;
-  readonly hasHeight: boolean;
-  /** From 0, all are drawn alike, to 1: the smaller a value, the more transparent. */
-  readonly fading: number;
-}
-
 export const scene = signal<NetScene | null>(null);
 export const variables = signal<readonly NetVariable[]>([]);
 
@@ -63,16 +51,9 @@ export interface RasterValues extends PlateValues {
 }
 export const raster = signal<ReadonlyMap<string, RasterValues> | null>(null);
 
-export const look = signal<Look>({
-  min: -1,
-  max: 1,
-  isAuto: true,
-  isCentred: true,
-  map: "diverging",
-  hasHeight: true,
-  fading: 0,
-});
-
+export const hasHeight = signal(true);
+/** From 0, all are drawn alike, to 1: the smaller a value, the more transparent. */
+export const fading = signal(0);
 export const isFlat = signal(false);
 export const hasArrows = signal(true);
 /** Lines from the selected unit to those that it receives from or sends to, where weights are shown. */
@@ -93,7 +74,7 @@ export const shownLayers = computed<readonly NetLayer[]>(() => {
 });
 
 /** The value that a level stands for. */
-export function valueOf(block: PlateValues, unit: number): number | null {
+export function valueOf(block: Pick<PlateValues, "levels" | "low" | "high">, unit: number): number | null {
   const level = block.levels[unit];
   if (level === undefined || level === NOT_THERE) return null;
   if (level === NOT_A_NUMBER) return Number.NaN;

@@ -1,8 +1,10 @@
 /** The exact values of one unit: of the selected one, at the moment and over time, and of the one under the pointer. */
-import { computed, effect, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { NetLayer } from "../../wire";
-import { askOf, Desk, floatsOf, type ReplyOf } from "../requests";
-import type { Asked, Source } from "../source";
+import { groupBy } from "../collections";
+import { askOf, floatsOf, type ReplyOf, type Wanted } from "../requests";
+import type { Source } from "../source";
+import { followAsked } from "../useAsked";
 import { moments, rank, runId, step } from "./moments";
 import * as state from "./network-state";
 import * as store from "./store";
@@ -69,27 +71,32 @@ interface Wish extends Origin {
   readonly step: number;
   /** The numbers of its units: three where it is a place of a colour picture. */
   readonly units: readonly number[];
+  /** Changes where it is to be asked for once more. */
+  readonly version: string;
 }
 
 /** Call what it returns to stop. */
 export function followUnits(source: Source): () => void {
+  const read = (wish: Wish): Promise<Reading> => askReading(source, wish);
   const stops = [
-    followReading(source, () => wishOf(store.selected.value, step.value), lastReading, (reason) => (readingFailure.value = reason)),
-    followReading(source, () => wishOf(store.hovered.value, pointedStep.value), lastHovered, () => undefined),
-    followSeries(source),
+    followWish(() => wishOf(store.selected.value, step.value), read, lastReading, readingFailure),
+    followWish(() => wishOf(store.hovered.value, pointedStep.value), read, lastHovered, signal("")),
+    followWish(wishOfSeries, (wish) => askSeries(source, wish), lastSeries, seriesFailure),
   ];
-  return () => {
-    for (const stop of stops) stop();
-    lastReading.value = null;
-    lastHovered.value = null;
-    lastSeries.value = null;
-  };
+  return () => stops.forEach((stop) => stop());
 }
 
-function wishOf(place: UnitPlace | null, now: number | null): Wish | null {
+function wishOf(place: UnitPlace | null, now: number | null, version = ""): Wish | null {
   const layer = state.layerOf(place?.layer);
   if (place === null || layer === null || now === null || place.unit >= layer.grid.num_units) return null;
-  return { runId: runId.value, rank: rank.value, step: now, item: store.item.value, place, units: unitsOf(layer, place.unit) };
+  const units = unitsOf(layer, place.unit);
+  return { runId: runId.value, rank: rank.value, step: now, item: store.item.value, place, units, version };
+}
+
+/** Not with every step of the slider: the line has all of them. While a training runs, it is fetched with a pause between. */
+function wishOfSeries(): Wish | null {
+  const count = moments.value.length;
+  return wishOf(store.selected.value, count === 0 ? null : 0, String(count));
 }
 
 export function unitsOf({ grid }: Pick<NetLayer, "grid">, unit: number): number[] {
@@ -98,75 +105,48 @@ export function unitsOf({ grid }: Pick<NetLayer, "grid">, unit: number): number[
   return [0, 1, 2].map((map) => map * size + (unit % size));
 }
 
-function followReading(
-  source: Source,
+function followWish<One>(
   wish: () => Wish | null,
-  into: { value: Reading | null },
-  fail: (reason: string) => void,
+  ask: (wish: Wish) => Promise<One>,
+  into: { value: One | null },
+  failure: { value: string },
 ): () => void {
-  const desk = new Desk<Reading>(({ value, problem }) => {
-    fail(problem);
-    if (problem === "") into.value = value;
-  });
-  const stop = effect(() => {
+  const wanted = (): Wanted<One> | null => {
     const now = wish();
-    desk.want(now === null ? null : { key: keyOf(now), version: "", ask: () => askReading(source, now) });
+    if (now === null) return null;
+    const key = [now.runId, now.rank, now.item, now.place.unit, now.step, now.place.layer].join(" ");
+    return { key, version: now.version, ask: () => ask(now) };
+  };
+  const stop = followAsked(wanted, ({ value, problem }) => {
+    failure.value = problem;
+    if (problem === "") into.value = value;
   });
   return () => {
     stop();
-    desk.close();
+    into.value = null;
   };
 }
 
 async function askReading(source: Source, wish: Wish): Promise<Reading> {
-  const { runId: run_id, rank: itsRank, step: now, item, place, units } = wish;
-  const asked = units.map((unit): Asked => {
-    return { type: "net_unit", run_id, rank: itsRank, step: now, layer: place.layer, unit, item };
-  });
+  const asked = wish.units.map((unit) => ({ ...placeOf(wish), type: "net_unit", step: wish.step, unit }) as const);
   const replies = await Promise.all(asked.map((one) => askOf(one, "net_unit", source)));
-  const texts = new Map<string, string[]>();
-  const steps = new Map<string, number>();
-  for (const { answer } of replies) {
-    for (const [name, value] of Object.entries(answer.values)) {
-      texts.set(name, [...(texts.get(name) ?? []), exactText(value)]);
-    }
-    for (const [name, at] of Object.entries(answer.steps)) steps.set(name, at);
-  }
-  return { runId: run_id, rank: itsRank, place, item, step: now, values: [...texts].map(([name, all]) => [name, all.join(", ")]), steps };
+  const all = groupBy(replies.flatMap(({ answer }) => Object.entries(answer.values)), ([name]) => name);
+  const values = [...all].map(([name, its]) => [name, its.map(([, value]) => exactText(value)).join(", ")] as const);
+  return { ...wish, values, steps: new Map(replies.flatMap(({ answer }) => Object.entries(answer.steps))) };
 }
 
-function followSeries(source: Source): () => void {
-  const desk = new Desk<UnitSeries>(({ value, problem }) => {
-    seriesFailure.value = problem;
-    if (problem === "") lastSeries.value = value;
-  });
-  const stop = effect(() => {
-    // Not with every step of the slider: the line has all of them.
-    const count = moments.value.length;
-    const wish = wishOf(store.selected.value, count === 0 ? null : 0);
-    // While a training runs, the whole line is fetched with a pause between.
-    desk.want(wish === null ? null : { key: keyOf(wish), version: String(count), ask: () => askSeries(source, wish) });
-  });
-  return () => {
-    stop();
-    desk.close();
-  };
-}
-
-function keyOf({ runId: run, rank: itsRank, place, item, step: now }: Wish): string {
-  return [run, itsRank, item, place.unit, now, place.layer].join(" ");
+function placeOf({ runId: run_id, rank: itsRank, place: { layer }, item }: Wish) {
+  return { run_id, rank: itsRank, layer, item };
 }
 
 const COLOURS = [" red", " green", " blue"];
 
-async function askSeries(source: Source, { runId: run_id, rank: itsRank, item, place, units }: Wish): Promise<UnitSeries> {
-  const asked = units.map((unit): Asked => {
-    const whole = { low: null, high: null, most: MOST_POINTS };
-    return { type: "net_unit_series", run_id, rank: itsRank, layer: place.layer, unit, item, ...whole };
-  });
+async function askSeries(source: Source, wish: Wish): Promise<UnitSeries> {
+  const whole = { type: "net_unit_series", low: null, high: null, most: MOST_POINTS } as const;
+  const asked = wish.units.map((unit) => ({ ...placeOf(wish), ...whole, unit }));
   const replies = await Promise.all(asked.map((one) => askOf(one, "net_unit_series", source)));
-  const lines = replies.flatMap((reply, at) => linesOf(reply, units.length > 1 ? (COLOURS[at] ?? "") : ""));
-  return { runId: run_id, rank: itsRank, place, item, lines };
+  const lines = replies.flatMap((reply, at) => linesOf(reply, wish.units.length > 1 ? (COLOURS[at] ?? "") : ""));
+  return { ...wish, lines };
 }
 
 /** Numbers of eight bytes: for each variable its steps, then its values. */

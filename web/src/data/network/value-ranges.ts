@@ -1,16 +1,8 @@
 /** Between which limits the values of a variable are coloured: over all that was ever recorded, or as somebody set them. */
-import { computed, effect, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { list, type Range } from "./moments";
 import * as store from "./store";
-import {
-  LEVELS,
-  type Look,
-  type MapName,
-  MINUS_INFINITY,
-  NOT_THERE,
-  type PlateValues,
-  PLUS_INFINITY,
-} from "./store";
+import { LEVELS, type MapName, NOT_A_NUMBER, NOT_THERE, type PlateValues } from "./store";
 
 /** What somebody chose for a variable. Null leaves it to the values. */
 export interface Choice {
@@ -19,7 +11,14 @@ export interface Choice {
   readonly map: MapName | null;
 }
 
-export type Colouring = Pick<Look, "min" | "max" | "isAuto" | "isCentred" | "map">;
+/** How values become colours and heights. Changing it asks the server nothing. */
+export interface Look {
+  readonly min: number;
+  readonly max: number;
+  readonly isAuto: boolean;
+  readonly isCentred: boolean;
+  readonly map: MapName;
+}
 
 export const UNCHOSEN: Choice = { fixed: null, isCentred: null, map: null };
 
@@ -31,7 +30,7 @@ export const MAPS: readonly (readonly [MapName, string])[] = [
 ];
 
 /** Both signs: zero in the middle. One sign: from zero on, unless all values crowd together far from it. */
-export function colouringOf(range: Range | null, choice: Choice): Colouring {
+export function colouringOf(range: Range | null, choice: Choice): Look {
   const { low, high } = range ?? { low: 0, high: 0 };
   const isCentred = choice.isCentred ?? (choice.fixed === null ? low < 0 : choice.fixed.min === -choice.fixed.max);
   const map = choice.map ?? (isCentred || low < 0 ? "diverging" : "sequential");
@@ -61,8 +60,8 @@ export function choose(variable: string, change: Partial<Choice>): void {
 
 /** Limits by hand. Where zero is in the middle, the other one follows. */
 export function setLimit(variable: string, which: "min" | "max", value: number): string {
-  const { min, max, isCentred } = store.look.peek();
-  const next = isCentred ? { min: -Math.abs(value), max: Math.abs(value) } : { ...{ min, max }, [which]: value };
+  const { min, max, isCentred } = look.peek();
+  const next = isCentred ? { min: -Math.abs(value), max: Math.abs(value) } : { min, max, [which]: value };
   if (!Number.isFinite(value)) return "A limit is a number.";
   if (!(next.min < next.max)) return isCentred ? "The limit must not be nought." : "The minimum must be below the maximum.";
   choose(variable, { fixed: next });
@@ -94,11 +93,14 @@ export function forgetSeen(): void {
   seen.value = new Map();
 }
 
+/** The last variable of which there were values. */
+export const lastVariable = signal("");
+
 /** The variable whose values are on screen: a moment ago it may have been another one than is wanted. */
-export const shownVariable = signal("");
+export const shownVariable = computed(() => lastVariable.value || store.variable.value);
 
 export const range = computed<Range | null>(() => {
-  const name = shownVariable.value || store.variable.value;
+  const name = shownVariable.value;
   const known = list.value?.ranges.get(name);
   if (known !== undefined) return known;
   const listed = store.variables.value.find((one) => one.name === name);
@@ -106,15 +108,7 @@ export const range = computed<Range | null>(() => {
   return seen.value.get(name) ?? null;
 });
 
-/** Keep the look in step with what is shown. Call what it returns to stop. */
-export function followRange(): () => void {
-  return effect(() => {
-    const next = colouringOf(range.value, choiceOf(shownVariable.value || store.variable.value));
-    const before = store.look.peek();
-    const isSame = (Object.keys(next) as (keyof Colouring)[]).every((key) => next[key] === before[key]);
-    if (!isSame) store.look.value = { ...before, ...next };
-  });
-}
+export const look = computed<Look>(() => colouringOf(range.value, choiceOf(shownVariable.value)));
 
 // --- From levels to places on a colour map and to heights; the shaders take the same numbers.
 
@@ -135,25 +129,15 @@ export const LEAST_HEIGHT = 0.08;
 /** What the card can still count with. */
 const LARGEST = 1e30;
 
-export function scalingOf(look: Pick<Look, "min" | "max" | "map">, block: Pick<PlateValues, "low" | "high">): Scaling {
-  const { low, high } = block;
-  const [least, most] = look.min <= look.max ? [look.min, look.max] : [look.max, look.min];
-  const isMagnitude = least < 0 && most > 0;
-  // Without extent zero is quiet, and everything else is at an end.
-  const extent = look.max - look.min;
-  const quiet = look.map === "diverging" || look.map === "coldhot" ? 0.5 : 0;
-  const tint =
-    extent === 0
-      ? line(low, high, (value) => (value === 0 ? quiet : quiet === 0.5 && value < 0 ? 0 : 1))
-      : line(low, high, (value) => (value - look.min) / extent);
-  const furthest = Math.max(-least, most);
-  const rise =
-    extent === 0
-      ? line(low, high, (value) => (value === 0 ? 0 : 1))
-      : isMagnitude
-        ? line(low, high, (value) => value / furthest)
-        : line(low, high, (value) => (least >= 0 ? value - least : most - value) / (most - least));
-  return { tintSlope: tint[0], tintStart: tint[1], riseSlope: rise[0], riseStart: rise[1], isMagnitude };
+export function scalingOf({ min, max }: Pick<Look, "min" | "max">, { low, high }: Pick<PlateValues, "low" | "high">): Scaling {
+  const isMagnitude = min < 0 && max > 0;
+  const furthest = Math.max(-min, max);
+  const riseOf = isMagnitude
+    ? (value: number) => value / furthest
+    : (value: number) => (min >= 0 ? value - min : max - value) / (max - min);
+  const [tintSlope, tintStart] = line(low, high, (value) => (value - min) / (max - min));
+  const [riseSlope, riseStart] = line(low, high, riseOf);
+  return { tintSlope, tintStart, riseSlope, riseStart, isMagnitude };
 }
 
 function line(low: number, high: number, place: (value: number) => number): readonly [slope: number, start: number] {
@@ -166,17 +150,11 @@ function held(value: number): number {
   return Number.isNaN(value) ? 0 : Math.max(-LARGEST, Math.min(LARGEST, value));
 }
 
-/** From 0 to 1, before the least height. */
-export function riseOfLevel(scaling: Scaling, level: number): number {
-  if (level > LEVELS) return level === PLUS_INFINITY || level === MINUS_INFINITY ? 1 : 0;
-  const rise = scaling.riseSlope * level + scaling.riseStart;
-  return Math.max(0, Math.min(1, scaling.isMagnitude ? Math.abs(rise) : rise));
-}
-
 /** Of the largest height, as it is drawn. What is not there lies flat. */
 export function heightOfLevel(scaling: Scaling, level: number): number {
-  if (level === NOT_THERE) return 0;
-  return LEAST_HEIGHT + (1 - LEAST_HEIGHT) * riseOfLevel(scaling, level);
+  if (level > LEVELS) return level === NOT_THERE ? 0 : level === NOT_A_NUMBER ? LEAST_HEIGHT : 1;
+  const rise = scaling.riseSlope * level + scaling.riseStart;
+  return LEAST_HEIGHT + (1 - LEAST_HEIGHT) * Math.max(0, Math.min(1, scaling.isMagnitude ? Math.abs(rise) : rise));
 }
 
 /** No unit of a block is higher. */
@@ -189,8 +167,4 @@ export function highestOf(scaling: Scaling, hasInfinity: boolean): number {
 export function tintOfLevel(scaling: Scaling, level: number): number | null {
   if (level > LEVELS) return null;
   return Math.max(0, Math.min(1, scaling.tintSlope * level + scaling.tintStart));
-}
-
-export function hasInfinity(levels: Uint16Array): boolean {
-  return levels.includes(PLUS_INFINITY) || levels.includes(MINUS_INFINITY);
 }

@@ -1,20 +1,25 @@
-/** One picture with its name above it; what is under the pointer, and charts of items, in which one is led to. */
+/** One picture with its name above it: of a layer, or of what takes its time; charts of items, plates of units. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Choice } from "../../data/address-choice";
 import { isConnected } from "../../data/connection";
-import { formatCount, formatShape, formatValue } from "../../data/format";
+import { formatCount, formatShape, formatShare, formatValue } from "../../data/format";
 import { sentence } from "../../data/network/words";
-import { setParams } from "../../data/route";
 import { themeTick } from "../../data/store";
+import { ColourScale } from "../../plot/ColourScale";
 import { type Picture, Pixels, shareUnder } from "../../plot/Pixels";
+import { Legend } from "../../plot/labels";
 import { formatTicks, linearTicks } from "../../plot/ticks";
 import { cellOf, unitAt } from "../../stage3d/network/plates";
-import { Blank } from "../../ui/Blank";
-import { Segments } from "../../ui/controls";
+import { Blank, Failed, ShareBar } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
+import { Select } from "../../ui/Select";
+import { rangeOf } from "../../ui/colour-scale";
 import { useSize } from "../../ui/useSize";
-import type { Grid, NetContrast } from "../../wire";
-import { current, isTable, type Metric, showInNetwork } from "./choice";
-import { type Analysed, itemName, items, type Items, labelOf, type Look } from "./items";
+import type { Contrast as LabelContrast, Grid } from "../../wire";
+import { type chosenScale, table } from "./choice";
+import { type Followed, numDone } from "./features";
+import { current, describe, goToItem, items, type Items, type Look } from "./network";
 
 interface FigureProps {
   label: string;
@@ -45,75 +50,6 @@ export function Figure({ label, name, isBusy, controls, facts, aside, look = "",
   );
 }
 
-type Noted = Pick<Analysed<never, unknown>, "layer"> & { readonly head: { readonly note: string } };
-
-interface LayerProps<Value> {
-  look: Omit<Look<never, unknown>, "value"> & { readonly value: Value | null };
-  facts?: ((value: Value) => ComponentChildren) | undefined;
-  /** Null where nothing was asked of the layer. */
-  draw: (value: Value | null, at: number) => ComponentChildren;
-}
-
-/** A picture of each layer; what came before stays while the next one is on its way. */
-export function LayerFigures<Value extends Noted>({ looks, ...rest }: Omit<LayerProps<Value>, "look"> & { looks: readonly LayerProps<Value>["look"][] }) {
-  return (
-    <div class="an-figures">
-      {looks.map((look, at) => (
-        <LayerFigure key={at} look={look} at={at} {...rest} />
-      ))}
-    </div>
-  );
-}
-
-function LayerFigure<Value extends Noted>({ look, at, facts, draw }: LayerProps<Value> & { at: number }) {
-  const { layer, problem, retry, isWanted, isOld } = look;
-  const value = isWanted ? look.value : null;
-  const isBusy = isWanted && (value === null || isOld) && problem === "";
-  return (
-    <Figure
-      label={layer.name}
-      name={layer.name}
-      isBusy={isBusy}
-      facts={`${layer.module} ${formatShape(layer.shape)} · ${formatCount(layer.grid.num_units)} units`}
-      aside={isOld && isBusy && <span class="muted fs-1">what came before</span>}
-    >
-      {isFailed(look) ? (
-        <Failure title="This cannot be shown" problem={problem} retry={retry} />
-      ) : (
-        <>
-          {isWanted && value === null ? <Wait /> : draw(value, at)}
-          {value !== null && <Foot facts={facts?.(value)} note={value.head.note} />}
-        </>
-      )}
-    </Figure>
-  );
-}
-
-/** What was known stays, where it is the server that is gone. */
-function isFailed({ isWanted, problem, value }: LayerProps<unknown>["look"]): boolean {
-  return isWanted && problem !== "" && (value === null || isConnected.value);
-}
-
-function Foot({ facts, note }: { facts: ComponentChildren; note: string }) {
-  return (
-    <footer class="fs-2">
-      {facts}
-      {note !== "" && <span class="muted">{sentence(note)}</span>}
-    </footer>
-  );
-}
-
-export function Failure({ title, problem, retry }: { title: string; problem: string; retry: () => void }) {
-  return (
-    <Blank icon="warning" title={title} isError>
-      <span>{sentence(problem)}</span>
-      <button class="btn" onClick={retry}>
-        Try again
-      </button>
-    </Blank>
-  );
-}
-
 export function Wait() {
   return (
     <div class="an-wait">
@@ -122,29 +58,208 @@ export function Wait() {
   );
 }
 
-export function TableCheck() {
+// --- A picture of each layer of a network; what came before stays while the next one is on its way.
+
+interface LayersProps<Value> {
+  looks: readonly Look<Value>[];
+  facts?: (value: Value) => ComponentChildren;
+  /** Null where nothing was asked of the layer. */
+  draw: (value: Value | null, at: number) => ComponentChildren;
+}
+
+interface Noted {
+  readonly head: { readonly note: string };
+}
+
+export function LayerFigures<Value extends Noted>({ looks, facts, draw }: LayersProps<Value>) {
   return (
-    <label class="check">
-      <input type="checkbox" checked={isTable.value} onChange={(event) => setParams({ table: event.currentTarget.checked ? "yes" : null })} />
-      Show as table
+    <div class="an-figures">
+      {looks.map((look, at) => {
+        const { layer, isOld, problem, retry } = look;
+        const value = look.isWanted ? look.value : null;
+        const state = stateOf(look);
+        const isLate = isOld && value !== null && problem === "";
+        return (
+          <Figure
+            key={at}
+            label={layer.name}
+            name={layer.name}
+            isBusy={isLate || state === "waiting"}
+            facts={`${layer.module} ${formatShape(layer.shape)} · ${formatCount(layer.grid.num_units)} units`}
+            aside={isLate && <span class="muted fs-1">what came before</span>}
+          >
+            {state === "failed" && <Failed title="This cannot be shown" reason={sentence(problem)} retry={retry} />}
+            {state === "waiting" && <Wait />}
+            {state === "there" && draw(value, at)}
+            {state === "there" && value !== null && <Foot note={value.head.note}>{facts?.(value)}</Foot>}
+          </Figure>
+        );
+      })}
+    </div>
+  );
+}
+
+function stateOf({ isWanted, value, problem }: Look<unknown>): "failed" | "waiting" | "there" {
+  if (!isWanted) return "there";
+  // What was known stays, where it is the server that is gone.
+  if (problem !== "" && (value === null || isConnected.value)) return "failed";
+  return value === null ? "waiting" : "there";
+}
+
+function Foot({ note, children }: { note: string; children: ComponentChildren }) {
+  return (
+    <footer class="fs-2">
+      {children}
+      {note !== "" && <span class="muted">{sentence(note)}</span>}
+    </footer>
+  );
+}
+
+// --- A picture of what takes its time; what came before is paler, while the next one is on its way.
+
+interface WorkProps {
+  what: string;
+  of: Followed<unknown>;
+}
+
+interface WorkFigureProps<Value> extends Omit<FigureProps, "isBusy" | "facts" | "children"> {
+  what: string;
+  of: Followed<Value>;
+  /** How many samples there were. */
+  numThen: number;
+  facts: (value: Value) => string;
+  draw: (value: Value) => ComponentChildren;
+}
+
+export function WorkFigure<Value>({ what, of, numThen, facts, draw, ...rest }: WorkFigureProps<Value>) {
+  const { value, isOwn } = of;
+  const isShown = value !== null && (isOwn || (of.problem === "" && !of.isCancelled));
+  return (
+    <Figure
+      {...rest}
+      isBusy={of.progress !== null}
+      facts={isShown && isOwn && facts(value)}
+      aside={isShown && (isOwn ? <MoreSamples numThen={numThen} again={of.retry} /> : <WorkLine what={what} of={of} />)}
+    >
+      {isShown ? <div class={isOwn ? "ft-body" : "ft-body old"}>{draw(value)}</div> : <Work what={what} of={of} />}
+    </Figure>
+  );
+}
+
+/** In the place of a picture that is not there yet: how far it is, with a way to stop it, or why there is nothing. */
+export function Work({ what, of }: WorkProps) {
+  if (of.problem !== "") return <Failed title="This cannot be shown" reason={sentence(of.problem)} retry={of.retry} />;
+  if (of.isCancelled) {
+    return (
+      <Blank icon="stop" title="Cancelled">
+        <button class="btn" onClick={of.retry}>
+          Compute it
+        </button>
+      </Blank>
+    );
+  }
+  return (
+    <div class="blank late" aria-busy="true">
+      <Progress what={what} of={of} />
+    </div>
+  );
+}
+
+/** Beside a picture that is there in part, or still that of before. */
+export function WorkLine({ what, of }: WorkProps) {
+  if (of.problem !== "") {
+    return (
+      <span class="hint" role="alert">
+        {sentence(of.problem)} <Link act={of.retry}>Try again</Link>
+      </span>
+    );
+  }
+  if (of.isCancelled) {
+    return (
+      <span class="muted fs-1">
+        Cancelled. <Link act={of.retry}>Go on</Link>
+      </span>
+    );
+  }
+  if (of.progress === null) return null;
+  return (
+    <span class="ft-working late" role="status">
+      <Progress what={what} of={of} />
+    </span>
+  );
+}
+
+/** Said of what was computed while an extraction goes on: there are more samples by now. */
+export function MoreSamples({ numThen, again }: { numThen: number; again: () => void }) {
+  if (numDone.value <= numThen) return null;
+  return (
+    <span class="muted fs-1 ft-more">
+      {formatCount(numDone.value - numThen)} samples have come since. <Link act={again}>Update</Link>
+    </span>
+  );
+}
+
+export function Link({ act, children }: { act: () => void; children: string }) {
+  return (
+    <button class="link" onClick={act}>
+      {children}
+    </button>
+  );
+}
+
+/** After so long it can be cancelled. */
+const CANCEL_MS = 3000;
+
+function Progress({ what, of }: WorkProps) {
+  const share = of.progress ?? 0;
+  const [isLong, setIsLong] = useState(false);
+  useEffect(() => {
+    setIsLong(false);
+    const timer = setTimeout(() => setIsLong(true), CANCEL_MS);
+    return () => clearTimeout(timer);
+  }, [of.since]);
+  return (
+    <>
+      <span>
+        {what} · {formatShare(share, 1)}
+      </span>
+      <ShareBar label={what} now={Math.round(100 * share)} most={100} />
+      {of.note !== "" && <span class="muted">{of.note}</span>}
+      {isLong && (
+        <button class="btn sm" onClick={of.cancel}>
+          Cancel
+        </button>
+      )}
+    </>
+  );
+}
+
+// --- What stands beside pictures.
+
+/** One of several numbers to choose. Those above `all` are all there are. */
+export function CountChoice({ name, of, all = numDone.value }: { name: string; of: Choice<number>; all?: number }) {
+  // One that is enough for all of them is the last that makes a difference.
+  const enough = of.words.findIndex(([count]) => count >= all);
+  const shown = enough < 0 ? of.words : of.words.slice(0, enough + 1);
+  const chosen = shown.some(([count]) => count === of.chosen) ? of.chosen : shown.at(-1)![0];
+  return (
+    <label class="ft-choice">
+      <span>{name}</span>
+      <Select
+        value={String(chosen)}
+        options={shown.map(([count, text]) => [String(count), count >= all ? `all ${formatCount(all)}` : text])}
+        set={(next) => of.choose(Number(next))}
+      />
     </label>
   );
 }
 
-const METRIC_WORDS = [
-  ["correlation", "Correlation", "Pearson’s, over units"],
-  ["cosine", "Cosine", "Of the angle between two of them"],
-  ["euclidean", "Distance", "Euclid’s, over units"],
-] as const;
-
-export function MetricChoice({ param, chosen, isWide = false }: { param: string; chosen: Metric; isWide?: boolean }) {
-  return (
-    <Segments label="Metric" words={METRIC_WORDS} chosen={chosen} choose={(one) => setParams({ [param]: one === "correlation" ? null : one })} isWide={isWide} />
-  );
+export function TableCheck() {
+  return <Check {...table}>Show as table</Check>;
 }
 
 /** Pairs with the same label against pairs with different ones. */
-export function Contrast({ of, hint, none }: { of: NetContrast | null; hint: string; none: string }) {
+export function Contrast({ of, hint, none }: { of: LabelContrast | null; hint: string; none: string }) {
   if (of === null) return <span class="muted fs-1">{none}</span>;
   const text = (value: number | null): string => (value === null ? "none" : formatValue(value, 3));
   return (
@@ -161,22 +276,30 @@ export function Contrast({ of, hint, none }: { of: NetContrast | null; hint: str
   );
 }
 
-/** Layers that are not among those that are compared, and why the first of them is not. */
-export function LeftOut({ of }: { of: readonly (readonly [layer: string, why: string])[] }) {
-  if (of.length === 0) return null;
+/** Below the pictures of a network: what can be chosen for them, and the labels of the items. */
+export function Below({ children }: { children?: ComponentChildren }) {
   return (
-    <span class="muted fs-1" title={of.map(([layer, why]) => `${layer}: ${why}`).join("\n")}>
-      {formatCount(of.length)} {of.length === 1 ? "layer is" : "layers are"} not compared: {of[0]![0]}: {of[0]![1]}
-    </span>
+    <div class="an-below">
+      {children}
+      {items.value !== null && <Legend of={items.value} />}
+    </div>
   );
 }
 
-// --- What is under the pointer, or where the keys have led, in a line below the pictures.
+/** The colours of a picture with their limits, and what they mean. */
+export function ScaleNote({ of, said, children }: { of: ReturnType<typeof chosenScale>; said?: string; children?: ComponentChildren }) {
+  return (
+    <div class="an-scale">
+      {said !== undefined && <span class="muted fs-1">{said}</span>}
+      <ColourScale {...of} />
+      {children}
+    </div>
+  );
+}
 
-/** `more`: what else is to be said of the item. */
+/** What is under the pointer, or where the keys have led, in a line below the pictures; `more` is said of the item, too. */
 export function ReadingLine({ more = "" }: { more?: string }) {
-  const all = items.value;
-  const place = current.value;
+  const [all, place] = [items.value, current.value];
   if (all === null || place === null || place >= all.steps.length) {
     return <p class="an-reading muted">Point at an item to read it; click it to see it in the network.</p>;
   }
@@ -186,32 +309,6 @@ export function ReadingLine({ more = "" }: { more?: string }) {
       {more !== "" && <span>{more}</span>}
     </p>
   );
-}
-
-export function describe(all: Items, place: number): string {
-  const label = labelOf(all, place);
-  return label === "" ? itemName(all, place) : `${itemName(all, place)}: ${label}`;
-}
-
-export function goToItem(all: Items, place: number): void {
-  const [moment, item] = [all.steps[place], all.items[place]];
-  if (moment !== undefined && item !== undefined) showInNetwork(moment, item);
-}
-
-/** Keys of a picture whose items stand in an order. */
-export function stepItem(event: KeyboardEvent, order: readonly number[], all: Items): void {
-  const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -order.length, End: order.length }[event.key];
-  const place = current.peek();
-  if (event.key === "Enter" && place !== null) {
-    event.preventDefault();
-    goToItem(all, place);
-  }
-  if (by === undefined || order.length === 0) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const at = place === null ? -1 : order.indexOf(place);
-  const next = at < 0 ? 0 : Math.max(0, Math.min(order.length - 1, at + by * (event.shiftKey ? 10 : 1)));
-  current.value = order[next] ?? null;
 }
 
 // --- Charts of items: the pointer and the keys lead to one of them, a click or Enter to its place in the network.
@@ -251,39 +348,64 @@ export function Chart({ summary, draw, items: all, order = [] }: ChartProps) {
   const [box, room] = useSize<HTMLDivElement>();
   const [width, height] = [Math.floor(room.width), Math.floor(room.height)];
   const isThere = width > 0 && height > 0;
-  const { picture, itemAt } = isThere ? draw(width, height) : { picture: null };
-  const pointing = itemAt !== undefined &&
-    all !== undefined && {
-      tabindex: 0,
-      onPointerMove: (event: PointerEvent) => {
-        const area = (event.currentTarget as Element).getBoundingClientRect();
-        current.value = itemAt(event.clientX - area.left, event.clientY - area.top);
-      },
-      onPointerLeave: () => (current.value = null),
-      onClick: () => current.peek() !== null && goToItem(all, current.peek()!),
-      onKeyDown: (event: KeyboardEvent) => stepItem(event, order, all),
-    };
+  const drawn = isThere ? draw(width, height) : null;
+  const pointing = all !== undefined && {
+    tabindex: 0,
+    onPointerMove: (event: PointerEvent) => {
+      const area = (event.currentTarget as Element).getBoundingClientRect();
+      current.value = drawn?.itemAt?.(event.clientX - area.left, event.clientY - area.top) ?? null;
+    },
+    onPointerLeave: () => (current.value = null),
+    onClick: () => current.peek() !== null && goToItem(all, current.peek()!),
+    onKeyDown: (event: KeyboardEvent) => stepItem(event, order, all),
+  };
   return (
     <div class="an-room" ref={box}>
       {isThere && (
-        <svg class="an-chart" width={width} height={height} role="img" aria-label={summary} {...(pointing === false ? {} : pointing)}>
-          {picture}
+        <svg class="an-chart" width={width} height={height} role="img" aria-label={summary} {...pointing}>
+          {drawn?.picture}
         </svg>
       )}
     </div>
   );
 }
 
+function stepItem(event: KeyboardEvent, order: readonly number[], all: Items): void {
+  const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -order.length, End: order.length }[event.key];
+  const place = current.peek();
+  if (event.key === "Enter" && place !== null) {
+    event.preventDefault();
+    goToItem(all, place);
+  }
+  if (by === undefined || order.length === 0) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const at = place === null ? -1 : order.indexOf(place);
+  const next = at < 0 ? 0 : Math.max(0, Math.min(order.length - 1, at + by * (event.shiftKey ? 10 : 1)));
+  current.value = order[next] ?? null;
+}
+
+/** From values to pixels along one side of a chart. */
+export function axisOf(low: number, high: number, from: number, to: number) {
+  return { low, high, at: (value: number): number => from + ((value - low) / (high - low)) * (to - from) };
+}
+
+/** One that has nought and all of the values. */
+export function axisWithZero(values: Iterable<number>, from: number, to: number) {
+  const { min, max } = rangeOf([0, ...values])!;
+  return axisOf(min, max > min ? max : min + 1, from, to);
+}
+
 /** Lines across a chart at easy numbers, which stand at the left. */
-export function Levels({ low, high, most, left, right, y }: { low: number; high: number; most?: number; left: number; right: number; y: (value: number) => number }) {
-  const ticks = linearTicks({ low, high }, most);
+export function Levels({ of, most, left, right }: { of: ReturnType<typeof axisOf>; most?: number; left: number; right: number }) {
+  const ticks = linearTicks(of, most);
   const texts = formatTicks(ticks);
   return (
     <>
       {ticks.map((tick, at) => (
         <g key={tick}>
-          <path class="grid" d={`M${left} ${Math.round(y(tick)) + 0.5}H${right}`} />
-          <text class="e" x={left - 6} y={y(tick) + 4}>
+          <path class="grid" d={`M${left} ${Math.round(of.at(tick)) + 0.5}H${right}`} />
+          <text class="e" x={left - 6} y={of.at(tick) + 4}>
             {texts[at]}
           </text>
         </g>
@@ -303,15 +425,15 @@ interface PlateProps {
   /** What stands below it: of the unit under the pointer, or of the one that is chosen. */
   read: (unit: number | null) => string;
   /** The unit that is outlined. */
-  chosen: number | null;
-  /** Null where units cannot be chosen. */
-  onChoose: ((unit: number) => void) | null;
+  chosen?: number | null;
+  /** Without it units cannot be chosen. */
+  onChoose?: (unit: number) => void;
 }
 
 /** Cells of a small layer are no larger than this. */
 const LARGEST_CELL = 40;
 
-export function Plate({ grid, paint, by, summary, read, chosen, onChoose }: PlateProps) {
+export function Plate({ grid, paint, by, summary, read, chosen = null, onChoose }: PlateProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   const [box, room] = useSize<HTMLDivElement>();
   const picture = useMemo(paint, [...by, grid, themeTick.value]);
@@ -323,7 +445,7 @@ export function Plate({ grid, paint, by, summary, read, chosen, onChoose }: Plat
   };
   const move = (event: KeyboardEvent): void => {
     const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
-    if (by === undefined || onChoose === null) return;
+    if (by === undefined || onChoose === undefined) return;
     event.preventDefault();
     event.stopPropagation();
     let { column, row } = cellOf(grid, chosen ?? 0);
@@ -346,7 +468,7 @@ export function Plate({ grid, paint, by, summary, read, chosen, onChoose }: Plat
           <div class="an-plate" style={{ width: `${width * cell}px`, height: `${height * cell}px` }} role="img" aria-label={summary} tabIndex={0} onKeyDown={move}>
             <Pixels
               picture={picture}
-              class={onChoose === null ? "" : "can"}
+              class={onChoose === undefined ? "" : "can"}
               onPointerMove={(event) => setPointed(unitUnder(event))}
               onPointerLeave={() => setPointed(null)}
               onClick={(event) => {

@@ -1,21 +1,22 @@
 /** A training in another process: what can be done with it, its parameters, and what is seen of it. */
-import type { ComponentChildren, RefObject } from "preact";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { about, control, controls, failure, followControl } from "../../data/control";
 import { sentence } from "../../data/network/words";
 import * as page from "../../data/store";
 import { Blank } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
 import { PanelPlace } from "../../ui/PanelPlace";
 import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
-import type { ControlState, Fault } from "../../wire";
+import type { Fault } from "../../wire";
 import { FormPanel } from "./FormPanel";
 import { Toolbar } from "./Toolbar";
 import { Workspace } from "./Workspace";
 import { complaint, dismissNotes, dismissRefusal, refusal, run, shownNotes, step, stop } from "./commands";
 import { settleDrafts } from "./drafts";
-import { faultTitle, sentenceOf, startOfPlace } from "./words";
+import { faultTitle, sentenceOf } from "./listings";
 import "./control.css";
 
 export function ControlPage() {
@@ -26,24 +27,13 @@ export function ControlPage() {
     return () => stops.forEach((end) => end());
   }, [source]);
   usePageKeys(actOnKey);
-  if (controls.value?.length === 0) {
+  const instead = insteadOfAny();
+  if (instead !== null) {
     return (
-      <Instead>
-        <Blank icon="play" title="Nothing to control here">
-          <span>A training that can be stepped is named when the server is started:</span>
-          <pre>torcheer control examples/etra25.py:loop</pre>
-        </Blank>
-      </Instead>
-    );
-  }
-  if (failure.value !== "") {
-    return (
-      <Instead>
-        <Blank icon="warning" title="The training of this address is not here" isError>
-          <span>{failure.value}</span>
-          <span>Choose another one at the top.</span>
-        </Blank>
-      </Instead>
+      <main class="main control-nothing">
+        <h1 class="sr">Control</h1>
+        {instead}
+      </main>
     );
   }
   return (
@@ -64,13 +54,22 @@ export function ControlPage() {
   );
 }
 
-/** What stands there where there is no training. */
-function Instead({ children }: { children: ComponentChildren }) {
+/** What stands there where there is no training; null where there is one. */
+function insteadOfAny(): ComponentChildren {
+  if (controls.value?.length === 0) {
+    return (
+      <Blank icon="play" title="Nothing to control here">
+        <span>A training that can be stepped is named when the server is started:</span>
+        <pre>torcheer control examples/etra25.py:loop</pre>
+      </Blank>
+    );
+  }
+  if (failure.value === "") return null;
   return (
-    <main class="main control-nothing">
-      <h1 class="sr">Control</h1>
-      {children}
-    </main>
+    <Blank icon="warning" title="The training of this address is not here" isError>
+      <span>{failure.value}</span>
+      <span>Choose another one at the top.</span>
+    </Blank>
   );
 }
 
@@ -86,10 +85,12 @@ export function NoteStrip() {
           <p key={note}>{sentence(note)}</p>
         ))}
       </div>
-      <DismissButton label="Dismiss the notes" act={dismissNotes} />
+      <IconButton look={DISMISS} icon="close" label="Dismiss the notes" title="Dismiss" onClick={dismissNotes} />
     </div>
   );
 }
+
+const DISMISS = "btn quiet square sm";
 
 // --- Says to those who listen that the state of the training has changed. Counters are not said.
 
@@ -119,16 +120,8 @@ export function RefusalStrip() {
   return (
     <div class="strip control-refusal" role="alert">
       <span class="grow">{text}</span>
-      <DismissButton label="Dismiss" act={dismissRefusal} />
+      <IconButton look={DISMISS} icon="close" label="Dismiss" title="Dismiss" onClick={dismissRefusal} />
     </div>
-  );
-}
-
-function DismissButton({ label, act }: { label: string; act: () => void }) {
-  return (
-    <button class="btn quiet square sm" aria-label={label} title="Dismiss" onClick={act}>
-      <Icon name="close" />
-    </button>
   );
 }
 
@@ -155,37 +148,49 @@ export function actOnKey(event: KeyboardEvent): boolean {
 // --- What went wrong in the training, and where. What was seen of it stays below.
 
 export function FaultPanel() {
-  const [state, fault] = [control.value?.listing.state, control.value?.fault ?? null];
-  if (fault === null || (state !== "failed" && state !== "died")) return null;
-  return <Said state={state} fault={fault} />;
-}
-
-function Said({ state, fault }: { state: ControlState; fault: Fault }) {
-  const [isOpen, setIsOpen] = useState(true);
+  /** The next one is open again. */
+  const [folded, setFolded] = useState<Fault | null>(null);
+  const now = control.value;
+  if (!now?.fault) return null;
+  const [fault, state] = [now.fault, now.listing.state];
+  if (state !== "failed" && state !== "died") return null;
   const what = state === "died" ? "output" : "traceback";
+  const isOpen = folded !== fault;
   return (
     <section class="fault" aria-label="What went wrong">
       <div class="fault-head">
         <Icon name="warning" />
-        <div class="grow">
-          <b>{faultTitle(state, fault)}</b>
-          {fault.message !== "" && <p class="fault-message">{fault.message}</p>}
-          <p class="dim">
-            {fault.place !== "" && <span class="mono">{fault.place}. </span>}
-            Tables and plots keep their last state; Init begins anew, with the file as it is then.
-          </p>
-        </div>
+        <Said title={faultTitle(state, fault)} fault={fault} />
         {fault.trace !== "" && (
           <>
             <CopyButton text={fault.trace} what={what} />
-            <button class="btn sm" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-              {isOpen ? "Hide" : "Show"} {what}
-            </button>
+            <FoldButton what={what} isOpen={isOpen} fold={() => setFolded(isOpen ? fault : null)} />
           </>
         )}
       </div>
       {isOpen && fault.trace !== "" && <Trace fault={fault} isOutput={state === "died"} />}
     </section>
+  );
+}
+
+function FoldButton({ what, isOpen, fold }: { what: string; isOpen: boolean; fold: () => void }) {
+  return (
+    <button class="btn sm" aria-expanded={isOpen} onClick={fold}>
+      {isOpen ? "Hide" : "Show"} {what}
+    </button>
+  );
+}
+
+function Said({ title, fault: { message, place } }: { title: string; fault: Fault }) {
+  return (
+    <div class="grow">
+      <b>{title}</b>
+      {message !== "" && <p class="fault-message">{message}</p>}
+      <p class="dim">
+        {place !== "" && <span class="mono">{place}. </span>}
+        Tables and plots keep their last state; Init begins anew, with the file as it is then.
+      </p>
+    </div>
   );
 }
 
@@ -201,23 +206,31 @@ function Trace({ fault: { trace, place }, isOutput }: { fault: Fault; isOutput: 
     const [outer, inner] = [box.current, line.current];
     if (outer !== null) outer.scrollTop = inner === null ? outer.scrollHeight : inner.offsetTop - MARGIN;
   }, [trace, at]);
+  const end = trace.indexOf("\n", at);
+  const to = at < 0 ? 0 : end < 0 ? trace.length : end;
   return (
     <pre class="fault-trace" ref={box} tabIndex={0} role="region" aria-label={isOutput ? "Output" : "Traceback"}>
-      {at < 0 ? trace : <Marked text={trace} at={at} lineRef={line} />}
+      {trace.slice(0, Math.max(0, at))}
+      {at >= 0 && <b ref={line}>{trace.slice(at, to)}</b>}
+      {trace.slice(to)}
     </pre>
   );
 }
 
-function Marked({ text, at, lineRef }: { text: string; at: number; lineRef: RefObject<HTMLElement | null> }) {
-  const end = text.indexOf("\n", at);
-  const to = end < 0 ? text.length : end;
-  return (
-    <>
-      {text.slice(0, at)}
-      <b ref={lineRef}>{text.slice(at, to)}</b>
-      {text.slice(to)}
-    </>
-  );
+/** Where in an output the line begins that a fault names, as in `a.py, line 40, in forward`; -1 where it has none. */
+function startOfPlace(output: string, place: string): number {
+  const [, file, line] = /^(.+), line (\d+)/.exec(place) ?? [];
+  if (file === undefined) return -1;
+  const named = `${file}", line ${line}`;
+  for (let at = output.indexOf(named); at >= 0; at = output.indexOf(named, at + 1)) {
+    const isWhole = !isWordy(output[at - 1]) && !isWordy(output[at + named.length]);
+    if (isWhole) return output.lastIndexOf("\n", at) + 1;
+  }
+  return -1;
+}
+
+function isWordy(character: string | undefined): boolean {
+  return character !== undefined && /\w/.test(character);
 }
 
 const COPIED_MS = 2000;

@@ -7,24 +7,19 @@ import { ActButton } from "../../ui/ActButton";
 import { Skeletons } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { HidePanel } from "../../ui/PanelPlace";
+import { Select } from "../../ui/Select";
+import { TextField } from "../../ui/controls";
 import type { FormField } from "../../wire";
 import { apply, complaint, dismissRefusal, problemAsked, reasonAgainst, refusal } from "./commands";
-import {
-  changed,
-  edit,
-  type FormRow,
-  isSeedChanged,
-  liveValues,
-  requirementOf,
-  revert,
-  revertAll,
-  rows,
-  writeValue,
-} from "./drafts";
+import { changed, edit, type FormRow, liveValues, requirementOf, revert, revertAll, rows, seed, writeValue } from "./drafts";
 
 export function FormPanel() {
   const body = useRef<HTMLDivElement>(null);
-  useShownProblem(body);
+  const asked = problemAsked.value;
+  // The first field that cannot be as it is comes into view, when somebody wants to go on with it.
+  useEffect(() => {
+    if (asked > 0) body.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [asked]);
   const numChanged = changed.value.length;
   return (
     <aside class="panel control-form" aria-label="Parameters">
@@ -38,8 +33,13 @@ export function FormPanel() {
       </div>
       <div class="panel-body" ref={body}>
         {about.value === null && <Skeletons widths={[96, 72, 120, 84, 104]} label="Reading the parameters" />}
-        {sectionsOf(rows.value).map(([title, its]) => (
-          <Section key={title} title={title} rows={its} />
+        {[...groupBy(rows.value, ({ field }) => field.section)].map(([title, its]) => (
+          <div key={title} class="section" role="group" aria-label={title || "Other parameters"}>
+            {title !== "" && <h3>{title}</h3>}
+            {its.map((row) => (
+              <FormRowView key={row.field.name} row={row} />
+            ))}
+          </div>
         ))}
       </div>
       <Foot />
@@ -49,8 +49,9 @@ export function FormPanel() {
 
 /** What was typed and is not in force, and how to be rid of it. */
 function Foot() {
-  if (changed.value.length === 0 && !isSeedChanged.value) return null;
-  const numWaiting = changed.value.filter(({ field }) => !field.is_live).length + (isSeedChanged.value ? 1 : 0);
+  const { isChanged: isSeedChanged } = seed.value;
+  if (changed.value.length === 0 && !isSeedChanged) return null;
+  const numWaiting = changed.value.filter(({ field }) => !field.is_live).length + (isSeedChanged ? 1 : 0);
   return (
     <footer class="form-foot">
       <button class="btn quiet sm" onClick={revertAll}>
@@ -71,30 +72,6 @@ function againstApply(): string {
   return reasonAgainst("set");
 }
 
-function Section({ title, rows: its }: { title: string; rows: readonly FormRow[] }) {
-  return (
-    <div class="section" role="group" aria-label={title || "Other parameters"}>
-      {title !== "" && <h3>{title}</h3>}
-      {its.map((row) => (
-        <FormRowView key={row.field.name} row={row} />
-      ))}
-    </div>
-  );
-}
-
-/** In the order in which each section comes up first. */
-function sectionsOf(all: readonly FormRow[]): [string, FormRow[]][] {
-  return [...groupBy(all, ({ field }) => field.section)];
-}
-
-/** Bring the first field that cannot be as it is into view, when somebody wants to go on with it. */
-function useShownProblem(body: { readonly current: HTMLElement | null }): void {
-  const asked = problemAsked.value;
-  useEffect(() => {
-    if (asked > 0) body.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
-  }, [asked]);
-}
-
 // --- One parameter: its name, its value, and whether that is in force.
 
 function FormRowView({ row }: { row: FormRow }) {
@@ -103,6 +80,7 @@ function FormRowView({ row }: { row: FormRow }) {
   const problem = problemOf(row);
   const note = problem || noteOf(row);
   const noteId = note === "" ? undefined : `${id}-note`;
+  const common = { id, "aria-invalid": problem !== "", "aria-describedby": noteId };
   return (
     <div class={`field${isChanged ? " changed" : ""}${problem === "" ? "" : " bad"}`}>
       <div class="field-name">
@@ -111,7 +89,7 @@ function FormRowView({ row }: { row: FormRow }) {
         </label>
         {isChanged && <RevertButton row={row} labelId={`${id}-label`} />}
       </div>
-      <FieldInput id={id} row={row} isBad={problem !== ""} noteId={noteId} />
+      <FieldInput row={row} common={common} />
       {noteId !== undefined && (
         <span id={noteId} class={problem === "" ? "field-note" : "hint"}>
           {note}
@@ -162,22 +140,6 @@ function hintOf(field: FormField): string {
 
 // --- Where the value of a parameter is typed or chosen.
 
-interface Props {
-  id: string;
-  row: FormRow;
-  isBad: boolean;
-  /** Of what is said under it. */
-  noteId: string | undefined;
-}
-
-function FieldInput({ id, row, isBad, noteId }: Props) {
-  const { form, is_optional, choices } = row.field;
-  const common = { id, "aria-invalid": isBad, "aria-describedby": noteId };
-  if (form === "choice") return <Choice row={row} common={common} options={choices.map((one) => [one, one])} />;
-  if (form !== "truth") return <Typed row={row} common={common} />;
-  return is_optional ? <Choice row={row} common={common} options={TRUTHS} /> : <Ticked row={row} common={common} />;
-}
-
 interface InputProps {
   row: FormRow;
   common: { id: string; "aria-invalid": boolean; "aria-describedby": string | undefined };
@@ -188,52 +150,41 @@ const TRUTHS: readonly (readonly [string, string])[] = [
   ["false", "no"],
 ];
 
+function FieldInput({ row, common }: InputProps) {
+  const { form, is_optional, choices, name } = row.field;
+  if (form !== "choice" && form !== "truth") return <Typed row={row} common={common} />;
+  const set = (text: string): void => choose(name, text);
+  if (form === "truth" && !is_optional) {
+    return (
+      <span class="num">
+        <input
+          {...common}
+          type="checkbox"
+          checked={row.text === "true"}
+          onChange={(event) => set(String(event.currentTarget.checked))}
+        />
+      </span>
+    );
+  }
+  const listed = form === "truth" ? TRUTHS : choices.map((one) => [one, one] as const);
+  const isListed = listed.some(([value]) => value === row.text);
+  const other = is_optional ? [["", "none"] as const] : isListed ? [] : [[row.text, row.text] as const];
+  return <Select {...common} value={row.text} options={[...other, ...listed]} set={set} />;
+}
+
 function Typed({ row: { field, text, isChanged }, common }: InputProps) {
   return (
-    <input
+    <TextField
       {...common}
-      class="input"
       type="text"
       inputMode={field.form === "text" ? "text" : "decimal"}
       autocomplete="off"
       spellcheck={false}
+      isBad={common["aria-invalid"]}
       value={text}
-      onInput={(event) => change(field.name, event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === "Enter") apply(field.name);
-        if (event.key !== "Escape" || !isChanged) return;
-        event.preventDefault();
-        event.stopPropagation();
-        revert(field.name);
-      }}
+      set={(typed) => change(field.name, typed)}
+      keys={{ Enter: () => apply(field.name), Escape: isChanged ? () => revert(field.name) : undefined }}
     />
-  );
-}
-
-function Choice({ row: { field, text }, common, options }: InputProps & { options: typeof TRUTHS }) {
-  const isListed = options.some(([value]) => value === text);
-  return (
-    <select {...common} class="input" value={text} onChange={(event) => choose(field.name, event.currentTarget.value)}>
-      {field.is_optional ? <option value="">none</option> : !isListed && <option value={text}>{text}</option>}
-      {options.map(([value, title]) => (
-        <option key={value} value={value}>
-          {title}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-function Ticked({ row: { field, text }, common }: InputProps) {
-  return (
-    <span class="num">
-      <input
-        {...common}
-        type="checkbox"
-        checked={text === "true"}
-        onChange={(event) => choose(field.name, String(event.currentTarget.checked))}
-      />
-    </span>
   );
 }
 

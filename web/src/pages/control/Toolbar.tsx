@@ -4,39 +4,13 @@ import { about, control } from "../../data/control";
 import { formatCount } from "../../data/format";
 import { ActButton } from "../../ui/ActButton";
 import { Icon } from "../../ui/Icon";
-import { Segments } from "../../ui/controls";
+import { Segments, TextField } from "../../ui/controls";
 import type { Counters } from "../../wire";
-import { ControlBadge } from "./badges";
-import {
-  complaint,
-  dismissRefusal,
-  init,
-  item,
-  itemText,
-  LEVELS,
-  problemAsked,
-  reasonAgainst,
-  run,
-  setStepLevel,
-  step,
-  stepCount,
-  stepLevel,
-  stepText,
-  stop,
-  testAll,
-  testItem,
-} from "./commands";
-import {
-  editSeed,
-  isSeedChanged,
-  problems,
-  revertSeed,
-  SEED_REQUIREMENT,
-  seedText,
-  shownSeed,
-} from "./drafts";
+import * as commands from "./commands";
+import { reasonAgainst } from "./commands";
+import { editSeed, problems, revert, seed } from "./drafts";
+import { ControlBadge, ofAll } from "./listings";
 import { chooseTable, TEST_ITEMS } from "./tables/table-data";
-import { ofAll } from "./words";
 
 export function Toolbar() {
   const state = control.value?.listing.state ?? null;
@@ -49,12 +23,12 @@ export function Toolbar() {
         style={isFirst ? "primary" : ""}
         against={reasonAgainst("init")}
         hint="Begin anew, with these parameters and this seed"
-        act={init}
+        act={commands.init}
       >
         Init
       </ActButton>
       <div class="group">
-        <ActButton icon="play" against={reasonAgainst("run")} hint="Go on to the end of all runs (r)" act={run}>
+        <ActButton icon="play" against={reasonAgainst("run")} hint="Go on to the end of all runs (r)" act={commands.run}>
           Run
         </ActButton>
         <StopButton />
@@ -78,7 +52,7 @@ function StopButton() {
   const against = reasonAgainst("stop");
   // The second press of a double click is no second wish.
   const press = (event: MouseEvent): void => {
-    if (event.detail < 2) stop();
+    if (event.detail < 2) commands.stop();
   };
   const hint =
     state === "stopping" || state === "starting"
@@ -94,32 +68,30 @@ function StopButton() {
 // --- Step: one or several trials, epochs or runs.
 
 function StepPart() {
-  const isBad = stepCount.value === null;
+  const isBad = commands.stepCount.value === null;
   const against = reasonAgainst("step") || (isBad ? "The number of steps is a whole number of at least 1." : "");
   return (
     <div class="control-part">
-      <ActButton icon="step" against={against} hint="Go on by so much (.)" act={step}>
+      <ActButton icon="step" against={against} hint="Go on by so much (.)" act={commands.step}>
         Step
       </ActButton>
       <Segments
         label="Step size"
-        words={LEVELS.map((level) => [level, level] as const)}
-        chosen={stepLevel.value}
-        choose={setStepLevel}
+        words={commands.LEVELS.map((level) => [level, level] as const)}
+        chosen={commands.stepLevel.value}
+        choose={commands.setStepLevel}
       />
       <span class="muted" aria-hidden="true">
         ×
       </span>
-      <input
-        class={`input count-field${isBad ? " bad" : ""}`}
+      <TextField
+        look="input count-field"
         inputMode="numeric"
         aria-label="Number of steps"
-        aria-invalid={isBad}
-        value={stepText.value}
-        onInput={(event) => (stepText.value = event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && against === "") step();
-        }}
+        isBad={isBad}
+        value={commands.stepText.value}
+        set={(text) => (commands.stepText.value = text)}
+        keys={{ Enter: against === "" ? commands.step : undefined }}
       />
     </div>
   );
@@ -166,38 +138,34 @@ function TrialsBar({ counters: { trial, num_trials } }: { counters: Counters }) 
 
 function TestPart() {
   const last = (about.value?.num_test_items ?? 0) - 1;
-  const isBad = last >= 0 && item.value === null;
+  const item = commands.item.value;
+  const isBad = last >= 0 && item === null;
   const against = reasonAgainst("test");
   const againstItem = against || (isBad ? `The items are numbered from 0 to ${formatCount(last)}.` : "");
   const test = (): void => {
-    if (againstItem !== "" || item.value === null) return;
-    testItem(item.value);
+    if (againstItem !== "" || item === null) return;
+    commands.testItem(item);
     chooseTable(TEST_ITEMS);
   };
+  const goTo = (to: number) => () => (commands.itemText.value = String(Math.max(0, Math.min(last, to))));
   return (
     <div class="control-part">
       <div class="group">
         <ActButton icon="flask" against={againstItem} hint="Test one item, and show it in the network and under Test items" act={test}>
           Test item
         </ActButton>
-        <input
-          class={`input count-field${isBad ? " bad" : ""}`}
+        <TextField
+          look="input count-field"
           inputMode="numeric"
           aria-label="Item to test"
           title={last >= 0 ? `From 0 to ${formatCount(last)}` : undefined}
-          aria-invalid={isBad}
-          value={itemText.value}
-          onInput={(event) => (itemText.value = event.currentTarget.value)}
-          onKeyDown={(event) => {
-            const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-            if (event.key === "Enter") test();
-            if (by === undefined || item.value === null) return;
-            event.preventDefault();
-            itemText.value = String(Math.max(0, Math.min(last, item.value + by)));
-          }}
+          isBad={isBad}
+          value={commands.itemText.value}
+          set={(text) => (commands.itemText.value = text)}
+          keys={{ Enter: test, ...(item !== null && { ArrowUp: goTo(item + 1), ArrowDown: goTo(item - 1) }) }}
         />
       </div>
-      <ActButton against={against} hint="Test every item of the test set" act={testAll}>
+      <ActButton against={against} hint="Test every item of the test set" act={commands.testAll}>
         Test all
       </ActButton>
     </div>
@@ -212,45 +180,36 @@ const NUM_SEEDS = 1_000_000;
 function SeedPart() {
   const noteId = useId();
   const field = useRef<HTMLInputElement>(null);
-  const isBad = shownSeed.value === null;
+  const { text, reading, isChanged } = seed.value;
+  const problem = "problem" in reading ? reading.problem : "";
   const isOff = control.value === null;
-  const asked = problemAsked.value;
+  const asked = commands.problemAsked.value;
   useEffect(() => {
     // Where the form has problems, too, they come first.
-    if (asked > 0 && shownSeed.peek() === null && problems.peek().length === 0) field.current?.focus();
+    if (asked > 0 && problem !== "" && problems.peek().length === 0) field.current?.focus();
   }, [asked]);
   return (
-    <div class={`group seed-group${isSeedChanged.value ? " changed" : ""}`}>
-      <button
-        class="btn"
-        disabled={isOff}
-        title="Another seed for the next Init"
-        onClick={() => change(String(otherSeed(shownSeed.peek())))}
-      >
+    <div class={`group seed-group${isChanged ? " changed" : ""}`}>
+      <button class="btn" disabled={isOff} title="Another seed for the next Init" onClick={() => change(otherSeed(text))}>
         <Icon name="dice" />
         New seed
       </button>
-      <input
+      <TextField
         ref={field}
-        class={`input count-field${isBad ? " bad" : ""}`}
+        look="input count-field"
         inputMode="numeric"
         aria-label="Seed"
         disabled={isOff}
-        aria-invalid={isBad}
-        aria-describedby={isBad ? noteId : undefined}
-        title={isSeedChanged.value ? "Takes effect at the next Init" : "The seed of this training"}
-        value={seedText.value}
-        onInput={(event) => change(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Escape" || !isSeedChanged.peek()) return;
-          event.preventDefault();
-          event.stopPropagation();
-          change(null);
-        }}
+        isBad={problem !== ""}
+        aria-describedby={problem === "" ? undefined : noteId}
+        title={isChanged ? "Takes effect at the next Init" : "The seed of this training"}
+        value={text}
+        set={change}
+        keys={{ Escape: isChanged ? () => change(null) : undefined }}
       />
-      {isBad && (
+      {problem !== "" && (
         <span id={noteId} class="hint float seed-note">
-          {SEED_REQUIREMENT}
+          {problem}
         </span>
       )}
     </div>
@@ -259,14 +218,14 @@ function SeedPart() {
 
 /** Null takes back what was typed. */
 function change(text: string | null): void {
-  if (text === null) revertSeed();
+  if (text === null) revert(seed.peek().field.name);
   else editSeed(text);
   // What was said of the seed before says nothing of this one.
-  if (complaint.peek() !== "") dismissRefusal();
+  if (commands.complaint.peek() !== "") commands.dismissRefusal();
 }
 
-function otherSeed(seed: number | null): number {
+function otherSeed(before: string): string {
   const [random] = crypto.getRandomValues(new Uint32Array(1));
   const other = random! % NUM_SEEDS;
-  return other === seed ? (other + 1) % NUM_SEEDS : other;
+  return String(String(other) === before ? (other + 1) % NUM_SEEDS : other);
 }

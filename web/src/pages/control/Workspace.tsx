@@ -1,9 +1,7 @@
 /** The network beside the plots, and the tables below them. */
-import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { about, control } from "../../data/control";
-import { recall, remember } from "../../data/remembered";
 import { options, settleOptions } from "../../plot/scalars/options";
 import { startEscape } from "../../plot/scalars/plot-keys";
 import { followOptions } from "../../plot/scalars/series-feed";
@@ -11,23 +9,15 @@ import { cursor, spoken } from "../../plot/scalars/state";
 import { Blank, Busy } from "../../ui/Blank";
 import { Separator } from "../../ui/Separator";
 import { Tabs } from "../../ui/controls";
+import { rememberedSize } from "../../ui/panels";
 import { useWidth } from "../../ui/useWidth";
+import { ofAll } from "./listings";
 import { NetworkPanel } from "./network/NetworkPanel";
 import { PlotFigure } from "./plots/PlotFigure";
 import { charts } from "./plots/subject";
 import { TableView } from "./tables/TableView";
-import {
-  chooseTable,
-  chosenTable,
-  newTable,
-  RUNS,
-  tableTitle,
-  TEST_EPOCHS,
-  TEST_TRIALS,
-  TRAIN_EPOCHS,
-  useOtherTables,
-} from "./tables/table-data";
-import { ofAll } from "./words";
+import * as tables from "./tables/table-data";
+import { tableTitle, TEST_TRIALS, TRAIN_EPOCHS } from "./tables/table-data";
 import "./tables/tables.css";
 import "../../plot/scalars/scalars.css";
 import "./plots/plots.css";
@@ -37,19 +27,30 @@ export function Workspace() {
   // What was seen stays, also after an Init that failed.
   const now = control.value;
   if (now === null || (now.run_id === "" && now.all_run_ids.length === 0)) return <Nothing />;
-  const { network, upper } = sizes.value;
+  const [width, height] = [network.size.value, upper.size.value];
   return (
-    <div class="control-work" ref={box} style={{ "--network": `${network}px`, "--upper": `${upper}%` }}>
+    <div class="control-work" ref={box} style={{ "--network": `${width}px`, "--upper": `${height}%` }}>
       <div class="work-upper">
         <div class="work-network">
           <NetworkPanel />
-          <Splitter name="network" label="Width of the network" perPixel={() => 1} />
+          <Separator
+            {...network}
+            style="splitter upright"
+            label="Width of the network"
+            size={width}
+            perPixel={() => 1}
+            keyStep={KEY_STEP}
+          />
         </div>
         <PlotsPanel />
-        <Splitter
-          name="upper"
+        <Separator
+          {...upper}
+          style="splitter level"
           label="Height of the network and the plots"
+          isUpright={false}
+          size={height}
           perPixel={() => 100 / Math.max(1, box.current?.clientHeight ?? 1)}
+          keyStep={KEY_STEP}
         />
       </div>
       <TablesPanel />
@@ -77,79 +78,28 @@ function Meanwhile() {
 function Nothing() {
   const state = control.value?.listing.state ?? null;
   if (state === "failed" || state === "died") return <div class="control-work" />;
-  if (state === "new") {
-    return (
-      <div class="control-nothing canvas">
+  return (
+    <div class="control-nothing canvas">
+      {state === "new" ? (
         <Blank icon="play" title="Not initialised">
           <span>Init, at the top left, builds the network and the data.</span>
         </Blank>
-      </div>
-    );
-  }
-  return (
-    <div class="control-nothing canvas">
-      <Busy title={state === null ? "Asking for the training" : "The training is starting"} label="Starting">
-        {state !== null && <span>Its process reads the file, and builds the network and the data.</span>}
-      </Busy>
+      ) : (
+        <Busy title={state === null ? "Asking for the training" : "The training is starting"} label="Starting">
+          {state !== null && <span>Its process reads the file, and builds the network and the data.</span>}
+        </Busy>
+      )}
     </div>
   );
 }
 
-// --- The edge between two parts of the page.
+// --- How the room beside the form is shared out.
 
 const KEY_STEP = 24;
 
-function Splitter({ name, label, perPixel }: { name: SizeName; label: string; perPixel: () => number }) {
-  const isUpright = name === "network";
-  return (
-    <Separator
-      style={`splitter ${isUpright ? "upright" : "level"}`}
-      label={label}
-      isUpright={isUpright}
-      size={sizes.value[name]}
-      least={SIZES[name].least}
-      most={SIZES[name].most}
-      perPixel={perPixel}
-      keyStep={KEY_STEP}
-      resize={(size) => resize(name, size)}
-    />
-  );
-}
-
-// --- How the room beside the form is shared out: how wide the network is, and how high the upper row.
-
-interface Size {
-  readonly least: number;
-  readonly most: number;
-  readonly first: number;
-}
-
-/** In pixels and in hundredths of the height. */
-const SIZES = {
-  network: { least: 240, most: 720, first: 368 },
-  upper: { least: 25, most: 80, first: 49 },
-} as const satisfies Record<string, Size>;
-
-type SizeName = keyof typeof SIZES;
-
-const sizes = signal<Readonly<Record<SizeName, number>>>({
-  network: recalled("network"),
-  upper: recalled("upper"),
-});
-
-function recalled(name: SizeName): number {
-  const known = Number(recall(`control-${name}`));
-  return known > 0 ? within(name, known) : SIZES[name].first;
-}
-
-function within(name: SizeName, size: number): number {
-  return Math.max(SIZES[name].least, Math.min(SIZES[name].most, Math.round(size)));
-}
-
-function resize(name: SizeName, size: number): void {
-  sizes.value = { ...sizes.peek(), [name]: within(name, size) };
-  remember(`control-${name}`, String(sizes.peek()[name]));
-}
+/** How wide the network is, in pixels, and how high the upper row, in hundredths of the height. */
+const network = rememberedSize("control-network", 240, 720, 368);
+const upper = rememberedSize("control-upper", 25, 80, 49);
 
 // --- The plots that a training wants, as its numbers come: a few at a glance, more by scrolling.
 
@@ -168,7 +118,15 @@ function PlotsPanel() {
   useLayoutEffect(() => () => (cursor.value = null), []);
   return (
     <section class="panel control-plots" aria-label="Plots">
-      <Plots />
+      {charts.value.length > 0 ? (
+        <Plots />
+      ) : about.value === null ? (
+        <div class="panel-body" aria-busy={control.value === null} />
+      ) : (
+        <Blank icon="chart" title="No plots yet">
+          <span>They come with Init.</span>
+        </Blank>
+      )}
       <div class="sr" role="status" aria-label="At the cursor">
         {spoken}
       </div>
@@ -178,7 +136,6 @@ function PlotsPanel() {
 
 function Plots() {
   const all = charts.value;
-  if (all.length === 0) return <NoPlots />;
   const large = all.find(({ key }) => key === options.value.enlarged);
   const shown = large === undefined ? all : [large];
   const style = shown.length === 1 ? "one" : shown.length === 2 ? "two" : shown.length > AT_A_GLANCE ? "many" : "";
@@ -191,15 +148,6 @@ function Plots() {
   );
 }
 
-function NoPlots() {
-  if (about.value === null) return <div class="panel-body" aria-busy={control.value === null} />;
-  return (
-    <Blank icon="chart" title="No plots yet">
-      <span>They come with Init.</span>
-    </Blank>
-  );
-}
-
 // --- The tables of a training: epochs, tests and runs at the left, the trials of the last test at the right.
 
 /** Narrower than this there is room for one only. */
@@ -207,10 +155,10 @@ const TWO = 800;
 
 export function TablesPanel() {
   const [box, width] = useWidth<HTMLElement>(1200);
-  const others = useOtherTables().value;
+  const others = tables.useOtherTables();
   const isWide = width >= TWO;
-  const left = [TRAIN_EPOCHS, ...(isWide ? [] : [TEST_TRIALS]), TEST_EPOCHS, RUNS, ...others];
-  const chosen = chosenTable.value;
+  const left = [TRAIN_EPOCHS, ...(isWide ? [] : [TEST_TRIALS]), tables.TEST_EPOCHS, tables.RUNS, ...others];
+  const chosen = tables.chosenTable.value;
   const name = left.includes(chosen) ? chosen : TRAIN_EPOCHS;
   return (
     <section ref={box} class={isWide ? "control-tables two" : "control-tables"} aria-label="Tables">
@@ -225,7 +173,7 @@ export function TablesPanel() {
               style="table-tabs"
               words={left.map((one) => [one, tabTitle(one, name, count)] as const)}
               chosen={name}
-              choose={chooseTable}
+              choose={tables.chooseTable}
             />
           )}
         />
@@ -253,7 +201,7 @@ function tabTitle(name: string, chosen: string, count: ComponentChildren): Compo
     <>
       {tableTitle(name)}
       {name === chosen && count !== null && <span class="muted fs-1"> {count}</span>}
-      {name !== chosen && name === newTable.value && <span class="tab-new"> new</span>}
+      {name !== chosen && name === tables.newTable.value && <span class="tab-new"> new</span>}
     </>
   );
 }

@@ -7,7 +7,7 @@ import { recall, remember } from "../../data/remembered";
 import * as page from "../../data/store";
 import { setPanel } from "../../ui/panels";
 import type { ControlDoQuestion, ControlState, StepLevel } from "../../wire";
-import { initValues, liveValues, rows, shownSeed, type Value } from "./drafts";
+import { initValues, liveValues, shownSeed } from "./drafts";
 import { hasNetwork } from "./network/NetworkPanel";
 
 type Action = ControlDoQuestion["action"];
@@ -15,22 +15,24 @@ type Action = ControlDoQuestion["action"];
 /** Why the server turned the last one down; empty where it did not. What the training says is in its answers. */
 export const complaint = signal("");
 
-/** The refusal that somebody has read, or has done something about. */
-const seenRefusal = signal("");
-
-/** What the training did not want; empty where there is nothing to say. The field is empty where it is of none. */
-export const refusal = computed(() => {
-  const { refusal: said, refused_field: field } = control.value ?? { refusal: "", refused_field: "" };
-  return said === "" || keyOf(field, said) === seenRefusal.value ? { field: "", text: "" } : { field, text: said };
+/** What the training did not want, as it was said last. The field is empty where it is of none. */
+const said = computed(() => {
+  const { refusal: text, refused_field: field } = control.value ?? { refusal: "", refused_field: "" };
+  return { field, text, key: `${field} ${text}` };
 });
 
-function keyOf(field: string, text: string): string {
-  return `${field} ${text}`;
-}
+/** The key of the refusal that somebody has read, or has done something about. */
+const seenRefusal = signal("");
+
+/** What is still to be said; empty where there is nothing. */
+export const refusal = computed(() => {
+  const { field, text, key } = said.value;
+  return text === "" || key === seenRefusal.value ? { field: "", text: "" } : { field, text };
+});
 
 export function dismissRefusal(): void {
   complaint.value = "";
-  seenRefusal.value = keyOf(control.peek()?.refused_field ?? "", control.peek()?.refusal ?? "");
+  seenRefusal.value = said.peek().key;
 }
 
 /** Why something cannot be done now; empty where it can. */
@@ -106,43 +108,26 @@ interface Circumstances {
   readonly hasTest: boolean;
 }
 
-const ACTS: Record<ControlState, readonly Act[]> = {
-  starting: ["stop"],
-  new: ["init"],
-  ready: ["init", "run", "step", "test", "set"],
-  busy: ["stop", "set"],
-  stopping: ["stop", "set"],
-  done: ["init", "test", "set"],
-  failed: ["init"],
-  died: ["init"],
+/** What can be done in a state, and why nothing else can. */
+const ACTS: Record<ControlState, readonly [acts: readonly Act[], reason: string]> = {
+  starting: [["stop"], "The training is starting."],
+  new: [["init"], "Nothing is initialised yet: Init first."],
+  ready: [["init", "run", "step", "test", "set"], ""],
+  busy: [["stop", "set"], "is under way: Stop first."],
+  stopping: [["stop", "set"], "It stops after this trial."],
+  done: [["init", "test", "set"], "All runs are done: Init begins anew."],
+  failed: [["init"], "The training has ended: Init begins anew."],
+  died: [["init"], "The training has ended: Init begins anew."],
 };
 
 /** Why something cannot be done now; empty where it can. */
 export function whyNot(act: Act, { isConnected, state, doing, hasTest }: Circumstances): string {
   if (!isConnected) return "The connection to the server is lost.";
   if (state === null) return "The server has not said yet how the training is.";
-  if (!ACTS[state].includes(act)) return act === "stop" ? "Nothing is under way." : reasonIn(state, doing);
-  return act === "test" && !hasTest ? "The training has no test set." : "";
-}
-
-function reasonIn(state: ControlState, doing: string): string {
-  switch (state) {
-    case "starting":
-      return "The training is starting.";
-    case "new":
-      return "Nothing is initialised yet: Init first.";
-    case "busy":
-      return `${doing || "Something"} is under way: Stop first.`;
-    case "stopping":
-      return "It stops after this trial.";
-    case "done":
-      return "All runs are done: Init begins anew.";
-    case "failed":
-    case "died":
-      return "The training has ended: Init begins anew.";
-    case "ready":
-      return "";
-  }
+  const [acts, reason] = ACTS[state];
+  if (acts.includes(act)) return act === "test" && !hasTest ? "The training has no test set." : "";
+  if (act === "stop") return "Nothing is under way.";
+  return state === "busy" ? `${doing || "Something"} ${reason}` : reason;
 }
 
 // --- What somebody does with the training: the ways by which all parts of the page do it.
@@ -188,14 +173,8 @@ export function testAll(): void {
 
 /** All live parameters that were changed, or one of them. */
 export function apply(name?: string): void {
-  const values = name === undefined ? liveValues() : oneLive(name);
+  const values = liveValues(name);
   if (Object.keys(values).length > 0) send("set", { type: "set_live", values });
-}
-
-function oneLive(name: string): Record<string, Value> {
-  const row = rows.peek().find(({ field }) => field.name === name);
-  if (row?.field.is_live !== true || !row.isChanged || !("value" in row.reading)) return {};
-  return { [name]: row.reading.value };
 }
 
 // --- How far a step goes, and which item is tested: what the toolbar was set to.
@@ -233,26 +212,20 @@ const lines = computed(() => (control.value?.note ?? "").split("\n").filter((lin
 const NO_NETWORK = /^the network cannot be shown(?: in NetView)?: /;
 
 /** Why there is no network; empty where nobody said so. */
-export const whyNoNetwork = computed(() => (lines.value.find(isOfNetwork) ?? "").replace(NO_NETWORK, ""));
-
-function isOfNetwork(line: string): boolean {
-  return NO_NETWORK.test(line);
-}
-
-/** Said once for each Init: after the next one the same is news again. */
-const seen = signal("");
-
-function noteKey(texts: readonly string[]): string {
-  return [control.value?.run_ids[0] ?? "", ...texts].join("\n");
-}
+export const whyNoNetwork = computed(() => (lines.value.find((line) => NO_NETWORK.test(line)) ?? "").replace(NO_NETWORK, ""));
 
 /** All but what stands in the place of the network, or is of no interest any more. */
-const others = computed(() => lines.value.filter((line) => (hasNetwork.value && !hasEnded.value) || !isOfNetwork(line)));
+const others = computed(() => {
+  const hasEnded = ["failed", "died"].includes(control.value?.listing.state ?? "");
+  return lines.value.filter((line) => (hasNetwork.value && !hasEnded) || !NO_NETWORK.test(line));
+});
 
-const hasEnded = computed(() => ["failed", "died"].includes(control.value?.listing.state ?? ""));
+/** Said once for each Init: after the next one the same is news again. */
+const noteKey = computed(() => [control.value?.run_ids[0] ?? "", ...others.value].join("\n"));
+const seenNotes = signal("");
 
-export const shownNotes = computed(() => (noteKey(others.value) === seen.value ? [] : others.value));
+export const shownNotes = computed(() => (noteKey.value === seenNotes.value ? [] : others.value));
 
 export function dismissNotes(): void {
-  seen.value = noteKey(others.peek());
+  seenNotes.value = noteKey.peek();
 }

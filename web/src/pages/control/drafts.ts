@@ -15,46 +15,46 @@ export interface FormRow {
   readonly isChanged: boolean;
 }
 
-type Texts = ReadonlyMap<string, string>;
-
 /** By training, then by the name of the parameter. */
-const drafts = signal<ReadonlyMap<string, Texts>>(new Map());
+type Texts = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+const drafts = signal<Texts>(new Map());
 /** How a value in force was written: somebody's 1e-4 does not become 0.0001 under their eyes. */
-const spellings = signal<ReadonlyMap<string, Texts>>(new Map());
-/** By training, as it is typed. */
-const seeds = signal<ReadonlyMap<string, string>>(new Map());
+const spellings = signal<Texts>(new Map());
 
-const values = computed(() => control.value?.values ?? {});
+/** The seed of the next Init is typed as a parameter is. None is called so. */
+const SEED: FormField = {
+  ...{ name: "", label: "Seed", section: "", about: "" },
+  ...{ form: "integer", value: 0, choices: [], low: 0, high: null, is_optional: false, is_live: false },
+};
 
-export const rows = computed<readonly FormRow[]>(() => {
-  const texts = drafts.value.get(controlId.value);
-  return (about.value?.fields ?? []).map((field) => {
-    const draft = texts?.get(field.name);
-    if (draft === undefined) return settledRow(field);
-    const [reading, value] = [readValue(field, draft), valueOf(field)];
-    const isChanged = !("value" in reading) || !isSame(reading.value, value);
-    return { field, text: draft, reading, inForce: value, isChanged };
-  });
-});
+export const rows = computed<readonly FormRow[]>(() => (about.value?.fields ?? []).map(rowOf));
 
-function settledRow(field: FormField): FormRow {
-  const value = valueOf(field);
-  const spelling = spellings.value.get(controlId.value)?.get(field.name);
-  const reading = spelling === undefined ? null : readValue(field, spelling);
-  const isStill = reading !== null && "value" in reading && isSame(reading.value, value);
-  const text = isStill ? spelling! : writeValue(value);
-  return { field, text, reading: { value }, inForce: value, isChanged: false };
+export const seed = computed(() => rowOf(SEED));
+
+function rowOf(field: FormField): FormRow {
+  const [id, inForce] = [controlId.value, valueOf(field)];
+  const draft = drafts.value.get(id)?.get(field.name);
+  if (draft !== undefined) {
+    const reading = readValue(field, draft);
+    return { field, text: draft, reading, inForce, isChanged: !isInForce(reading, inForce) };
+  }
+  const spelling = spellings.value.get(id)?.get(field.name);
+  const isStill = spelling !== undefined && isInForce(readValue(field, spelling), inForce);
+  return { field, text: isStill ? spelling : writeValue(inForce), reading: { value: inForce }, inForce, isChanged: false };
 }
 
 /** In force or, before the training has said what is, as it stands in the code. */
 function valueOf(field: FormField): Value {
-  const value = values.value[field.name];
+  const value = field === SEED ? control.value?.seed : control.value?.values[field.name];
   return value === undefined ? field.value : value;
 }
 
 /** Choices are texts on this side, whatever they are in the code. */
-function isSame(one: Value, other: Value): boolean {
-  return one === other || (one !== null && other !== null && String(one) === String(other));
+function isInForce(reading: Reading, inForce: Value): boolean {
+  if (!("value" in reading)) return false;
+  const { value } = reading;
+  return value === inForce || (value !== null && inForce !== null && String(value) === String(inForce));
 }
 
 export const changed = computed(() => rows.value.filter(({ isChanged }) => isChanged));
@@ -65,20 +65,20 @@ export function edit(name: string, text: string): void {
   drafts.value = withText(drafts.peek(), name, text);
 }
 
+export function editSeed(text: string): void {
+  edit(SEED.name, text);
+}
+
 /** Take back what was typed. */
 export function revert(name: string): void {
   drafts.value = withText(drafts.peek(), name, null);
 }
 
 export function revertAll(): void {
-  const id = controlId.peek();
-  batch(() => {
-    drafts.value = new Map([...drafts.peek()].filter(([one]) => one !== id));
-    revertSeed();
-  });
+  drafts.value = new Map(drafts.peek()).set(controlId.peek(), new Map());
 }
 
-function withText(all: ReadonlyMap<string, Texts>, name: string, text: string | null): ReadonlyMap<string, Texts> {
+function withText(all: Texts, name: string, text: string | null): Texts {
   const id = controlId.peek();
   const texts = new Map(all.get(id));
   if (text === null) texts.delete(name);
@@ -86,60 +86,44 @@ function withText(all: ReadonlyMap<string, Texts>, name: string, text: string | 
   return new Map(all).set(id, texts);
 }
 
+/** By name; null where one of them cannot be as it is written. */
+function valuesOf(some: readonly FormRow[]): Record<string, Value> | null {
+  const values: Record<string, Value> = {};
+  for (const { field, reading } of some) {
+    if (!("value" in reading)) return null;
+    values[field.name] = reading.value;
+  }
+  return values;
+}
+
 /** The values of all parameters for a new beginning; null where one of them cannot be. */
 export function initValues(): Record<string, Value> | null {
-  const all: Record<string, Value> = {};
-  for (const { field, reading } of rows.peek()) {
-    if (!("value" in reading)) return null;
-    all[field.name] = reading.value;
-  }
-  return all;
+  return valuesOf(rows.peek());
 }
 
-/** Those of the live parameters that were changed; none where one of them cannot be. */
-export function liveValues(): Record<string, Value> {
-  const live: Record<string, Value> = {};
-  for (const { field, reading } of changed.value) {
-    if (!field.is_live) continue;
-    if (!("value" in reading)) return {};
-    live[field.name] = reading.value;
-  }
-  return live;
+/** Those of the live parameters that were changed, or of one of them; none where one cannot be. */
+export function liveValues(name?: string): Record<string, Value> {
+  const live = changed.value.filter(({ field }) => field.is_live && (name === undefined || field.name === name));
+  return valuesOf(live) ?? {};
 }
-
-const seedInForce = computed(() => control.value?.seed ?? 0);
-
-/** Of the next Init, as it stands in its field. */
-export const seedText = computed(() => seeds.value.get(controlId.value) ?? String(seedInForce.value));
 
 /** Null where what is typed cannot be one. */
-export const shownSeed = computed(() => readSeed(seedText.value));
-
-export const isSeedChanged = computed(() => shownSeed.value !== seedInForce.value);
-
-export function editSeed(text: string): void {
-  seeds.value = new Map(seeds.peek()).set(controlId.peek(), text);
-}
-
-export function revertSeed(): void {
-  const id = controlId.peek();
-  seeds.value = new Map([...seeds.peek()].filter(([one]) => one !== id));
-}
+export const shownSeed = computed(() => {
+  const { reading } = seed.value;
+  return "value" in reading ? Number(reading.value) : null;
+});
 
 /** What was typed and is in force now is no longer a draft: a later change elsewhere is shown then. */
 export function settleDrafts(): () => void {
   return effect(() => {
-    const [id, settled] = [controlId.value, rows.value.filter(({ isChanged }) => !isChanged)];
-    const texts = drafts.peek().get(id);
-    const taken = settled.filter(({ field }) => texts?.has(field.name) === true);
-    const isSeedTaken = seeds.peek().has(id) && !isSeedChanged.value;
-    if (taken.length === 0 && !isSeedTaken) return;
+    const texts = drafts.peek().get(controlId.value);
+    const taken = [...rows.value, seed.value].filter(({ field, isChanged }) => !isChanged && texts?.has(field.name) === true);
+    if (taken.length === 0) return;
     batch(() => {
       for (const { field, text } of taken) {
         spellings.value = withText(spellings.peek(), field.name, text);
-        drafts.value = withText(drafts.peek(), field.name, null);
+        revert(field.name);
       }
-      if (isSeedTaken) revertSeed();
     });
   });
 }
@@ -190,15 +174,6 @@ function plainNumber(text: string): string {
   return text.trim().replaceAll("\u2212", "-").replace(/(?<=\d)[\u202f\u2009\u00a0 ](?=\d)/g, "");
 }
 
-export const SEED_REQUIREMENT = "must be a whole number, 0 or more";
-
-/** Null where it is none. */
-function readSeed(text: string): number | null {
-  const digits = plainNumber(text);
-  const seed = /^\d+$/.test(digits) ? Number(digits) : NaN;
-  return Number.isSafeInteger(seed) ? seed : null;
-}
-
 /** What a value must be, in the words of the training: see training/parameterkinds.py. */
 export function requirementOf(field: FormField): string {
   return `must be ${wanted(field)}${field.is_optional ? ", or empty" : ""}`;
@@ -206,10 +181,8 @@ export function requirementOf(field: FormField): string {
 
 function wanted({ form, choices, low, high }: FormField): string {
   if (form === "choice") return `${choices.length === 1 ? "" : "one of "}${choices.join(", ")}`;
-  const whole = form === "integer" ? "a whole number" : "";
-  const limits = limitWords(low, high);
-  if (limits === "") return whole || "a number";
-  return whole === "" ? limits : `${whole}, ${limits}`;
+  const words = [form === "integer" ? "a whole number" : "", limitWords(low, high)];
+  return words.filter((part) => part !== "").join(", ") || "a number";
 }
 
 function limitWords(low: number | null, high: number | null): string {

@@ -1,19 +1,33 @@
-/** What of the watched layers is shown: figure, rows, colours, run, rank. */
+/** What of the watched layers is shown: figure, rows, run, rank, and the colours with their limits in numbers. */
 import { setParams } from "../../data/route";
-import * as runs from "../../data/runs";
+import { LimitFields } from "../../plot/ColourScale";
 import { FilterField } from "../../ui/FilterField";
-import { Select } from "../../ui/Select";
+import { Icon } from "../../ui/Icon";
+import { Popover } from "../../ui/Picker";
+import { RunSelect, Select } from "../../ui/Select";
+import type { Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
-import { HeatKey } from "./HeatKey";
-import { figureOf } from "./rows";
+import type { LogChoice } from "./scales";
 import * as state from "./state";
+import { figureOf, formatFigure } from "./watched";
 
 const FIRST_COLUMNS = ["mean", "std", "min", "max", "norm", "zeros", "nan", "inf"];
 
 export function LayersToolbar() {
+  const [column, rank] = [state.column.value, state.rank.value];
+  const { columns = FIRST_COLUMNS, ranks = [] } = state.grid.value ?? {};
   return (
     <div class="toolbar layers-toolbar" role="toolbar" aria-label="Watched layers">
-      <FigureSelect />
+      <label class="field-label">
+        Figure
+        <Select
+          label="Figure"
+          title={figureOf(column).hint}
+          value={column}
+          options={[...new Set([...columns, column])].map((id) => [id, figureOf(id).title])}
+          set={(fig) => setParams({ fig, limits: null })}
+        />
+      </label>
       <span class="field-label">Colours</span>
       <Segments<state.Sharing>
         label="Colours are shared by"
@@ -25,14 +39,13 @@ export function LayersToolbar() {
         chosen={state.sharing.value}
         choose={(word) => setParams({ scale: word === "group" ? null : word })}
       />
-      <HeatKey />
+      <Limits />
       <span class="grow" />
       <div class="layers-filter">
         <FilterField
           label="Filter rows"
           placeholder="Filter rows"
           value={state.filter.value}
-          problem=""
           onChange={(text) => setParams({ find: text === "" ? null : text })}
           onLeave={() => document.querySelector<HTMLElement>(".heat-stage")?.focus()}
         />
@@ -46,58 +59,90 @@ export function LayersToolbar() {
         chosen={state.isThin.value ? "thin" : "tall"}
         choose={(word) => setParams({ rows: word === "thin" ? "thin" : null })}
       />
-      <RankSelect />
-      <RunSelect />
+      {/* Where several processes trained together. */}
+      {(ranks.length > 1 || rank !== (ranks[0] ?? 0)) && (
+        <label class="field-label">
+          Rank
+          <Select
+            label="Rank"
+            value={String(rank)}
+            options={[...new Set([...ranks, rank])].map((one) => [String(one), String(one)])}
+            set={(one) => setParams({ rank: one === "0" ? null : one })}
+          />
+        </label>
+      )}
+      <RunSelect
+        value={state.runId.value}
+        runs={state.watchedRuns.value}
+        set={(run) => setParams({ run, from: null, to: null, step: null })}
+      />
     </div>
   );
 }
 
-function FigureSelect() {
-  const columns = state.grid.value?.columns ?? FIRST_COLUMNS;
-  const chosen = state.column.value;
+// --- The colours of the map with their limits in numbers, which can be fixed.
+
+/** Colours between their limits. */
+export function Ramp({ scale }: { scale: Scale }) {
+  const figure = state.shownFigure.value;
   return (
-    <label class="field-label">
-      Figure
-      <Select
-        label="Figure"
-        title={figureOf(chosen).hint}
-        value={chosen}
-        options={[...new Set([...columns, chosen])].map((id) => [id, figureOf(id).title])}
-        set={(fig) => setParams({ fig, limits: null })}
-      />
-    </label>
+    <span class="heat-ramp">
+      {formatFigure(figure, scale.low, { digits: 3 })}
+      <span class={`ramp smooth ${scale.map}`} />
+      <span class="ramp-end">{formatFigure(figure, scale.high, { digits: 3 })}</span>
+      <span class="muted is-log">{scale.isLog === true ? "log" : ""}</span>
+    </span>
   );
 }
 
-/** Where several processes trained together. */
-function RankSelect() {
-  const ranks = state.grid.value?.ranks ?? [];
-  const chosen = state.rank.value;
-  if (ranks.length <= 1 && chosen === (ranks[0] ?? 0)) return null;
-  return (
-    <label class="field-label">
-      Rank
-      <Select
-        label="Rank"
-        value={String(chosen)}
-        options={[...new Set([...ranks, chosen])].map((rank) => [String(rank), String(rank)])}
-        set={(rank) => setParams({ rank: rank === "0" ? null : rank })}
-      />
-    </label>
-  );
-}
+const SIGNS = [
+  ["nan", "has NaN"],
+  ["inf", "has Inf"],
+  ["none", "not recorded"],
+] as const;
 
-function RunSelect() {
-  const now = state.runId.value;
+function Limits() {
+  const scale = state.sharedScale.value;
+  const { limits, log } = state.wish.value;
   return (
-    <label class="run-select">
-      <i class="sw" style={{ background: runs.colourOf(now) }} />
-      <Select
-        label="Run"
-        value={now}
-        options={state.watchedRuns.value.map(({ id, name }) => [id, name])}
-        set={(run) => setParams({ run, from: null, to: null, step: null })}
-      />
-    </label>
+    <Popover
+      label="Colours of the map"
+      button={
+        <span class="heat-key" title="Set limits">
+          {scale !== null && <Ramp scale={scale} />}
+          <span class={scale === null ? "" : "sr"}>Limits</span>
+          {limits !== null && <b>fixed</b>}
+          <Icon name="down" />
+        </span>
+      }
+    >
+      <div class="stack heat-limits">
+        <LimitFields
+          ends={limits ?? [scale?.low ?? 0, scale?.high ?? 1]}
+          isAuto={limits === null}
+          complaint={(low, high) => (low < high ? "" : "The low limit must be below the high one.")}
+          onSet={(ends) => setParams({ limits: ends === null ? null : ends.join(",") })}
+        />
+        <Segments<LogChoice>
+          label="Scale"
+          isWide
+          words={[
+            ["auto", "Auto", "Logarithmic where sizes span decades"],
+            ["linear", "Linear"],
+            ["log", "Log", "Where all values are positive"],
+          ]}
+          chosen={log}
+          choose={(word) => setParams({ log: word === "auto" ? null : word === "log" ? "yes" : "no" })}
+        />
+        <div class="legend">
+          {SIGNS.map(([look, text]) => (
+            <span key={look}>
+              <i class={`heat-sign ${look}`} />
+              {text}
+            </span>
+          ))}
+        </div>
+      </div>
+    </Popover>
   );
 }

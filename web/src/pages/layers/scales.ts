@@ -1,7 +1,7 @@
 /** From a figure to its colour: which ramp, between which limits, straight or logarithmic. */
+import { extentOf as spanOf } from "../../plot/scale";
 import { autoScale, type Scale } from "../../ui/colour-scale";
-import { numBuckets, type WatchedGrid } from "./grid";
-import type { FigureKind } from "./rows";
+import type { FigureKind, WatchedGrid } from "./watched";
 
 /** What is known of values: the finite ones. */
 export interface Extent {
@@ -25,32 +25,32 @@ const OUTSIDE = 0.02;
 
 /** Of all rows together, whose values stand in lines of this width. */
 export function extentOf(values: Float32Array, width: number, rows: readonly number[], isCut: boolean): Extent | null {
-  const every = Math.max(1, Math.ceil((rows.length * width) / MOST_LOOKED_AT));
+  const columns = rows.map((row) => values.subarray(row * width, (row + 1) * width));
+  const span = spanOf(columns);
+  if (span === null) return null;
+  const whole = { ...span, leastPositive: spanOf(columns, true)?.low ?? null };
+  return isCut ? cut(whole, sampleOf(columns, rows)) : whole;
+}
+
+function sampleOf(columns: readonly Float32Array[], rows: readonly number[]): Float32Array {
+  const every = Math.max(1, Math.ceil((rows.length * (columns[0]?.length ?? 0)) / MOST_LOOKED_AT));
   const found: number[] = [];
-  let [low, high, positive] = [Infinity, -Infinity, Infinity];
-  for (const row of rows) {
-    for (const [at, value] of values.subarray(row * width, (row + 1) * width).entries()) {
-      if (!Number.isFinite(value)) continue;
-      low = Math.min(low, value);
-      high = Math.max(high, value);
-      if (value > 0) positive = Math.min(positive, value);
-      if ((row + at) % every === 0) found.push(value);
+  for (const [nth, column] of columns.entries()) {
+    // Not the same buckets of each row.
+    for (let at = (every - (rows[nth]! % every)) % every; at < column.length; at += every) {
+      if (Number.isFinite(column[at])) found.push(column[at]!);
     }
   }
-  if (low > high) return null;
-  const whole = { low, high, leastPositive: positive === Infinity ? null : positive };
-  return isCut && found.length > 0 ? cut(whole, found) : whole;
+  return Float32Array.from(found).sort();
 }
 
 /** Without the few at either end, where enough is left between them. */
-function cut(whole: Extent, values: number[]): Extent {
-  values.sort((a, b) => a - b);
-  const end = Math.floor(OUTSIDE * values.length);
-  const [low, high] = [values[end]!, values[values.length - 1 - end]!];
+function cut(whole: Extent, sorted: Float32Array): Extent {
+  const end = Math.floor(OUTSIDE * sorted.length);
+  const [low, high] = [sorted[end] ?? 0, sorted[sorted.length - 1 - end] ?? 0];
   if (!(high > low)) return whole;
-  const positives = values.filter((value) => value > 0);
-  const least = positives[Math.floor(OUTSIDE * positives.length)] ?? whole.leastPositive;
-  return { low, high, leastPositive: least };
+  const positives = sorted.filter((value) => value > 0);
+  return { low, high, leastPositive: positives[Math.floor(OUTSIDE * positives.length)] ?? whole.leastPositive };
 }
 
 export interface Wish {
@@ -60,40 +60,34 @@ export interface Wish {
 }
 
 export function scaleFor(kind: FigureKind, extent: Extent | null, { log, limits }: Wish): Scale {
-  const plain = plainScale(kind, extent);
-  if (limits !== null) return fixedScale(kind, limits, log);
-  if (extent === null || extent.low < 0 || extent.leastPositive === null) return plain;
-  const least = Math.max(extent.leastPositive, extent.high * LEAST_SHARE);
-  const isWide = extent.high / least > WIDE;
-  const isWanted = log === "log" || (log === "auto" && kind === "size" && isWide);
-  return isWanted && extent.high > least ? { map: "seq", low: least, high: extent.high, isLog: true } : plain;
-}
-
-function plainScale(kind: FigureKind, extent: Extent | null): Scale {
+  const isLog = (low: number, high: number): boolean =>
+    low > 0 && high > low && (log === "log" || (log === "auto" && kind === "size" && high / low > WIDE));
+  if (limits !== null) {
+    const [low, high] = limits;
+    return { map: low < 0 && high > 0 ? "div" : "seq", low, high, isLog: isLog(low, high) };
+  }
   if (extent === null) return { map: "seq", low: 0, high: 1 };
+  const { low, high, leastPositive } = extent;
+  const least = low < 0 || leastPositive === null ? 0 : Math.max(leastPositive, high * LEAST_SHARE);
+  if (isLog(least, high)) return { map: "seq", low: least, high, isLog: true };
   // A share of next to nothing is no full colour, but little of something is not nothing either.
-  if (kind === "share") return { map: "seq", low: 0, high: extent.high > 0 ? extent.high : 1 };
-  return autoScale({ min: extent.low, max: extent.high });
-}
-
-function fixedScale(kind: FigureKind, [low, high]: readonly [number, number], log: LogChoice): Scale {
-  const isLog = low > 0 && high > low && (log === "log" || (log === "auto" && kind === "size" && high / low > WIDE));
-  return { map: low < 0 && high > 0 ? "div" : "seq", low, high, isLog };
+  if (kind === "share") return { map: "seq", low: 0, high: high > 0 ? high : 1 };
+  return autoScale({ min: low, max: high });
 }
 
 /** The scale of each row, by its place: rows that stand in one list share theirs. */
 export function scalesOf(
-  grid: WatchedGrid,
+  { values, first_steps: { length: width } }: WatchedGrid,
   kind: FigureKind,
   sharing: readonly (readonly number[])[],
   wish: Wish,
 ): ReadonlyMap<number, Scale> {
-  const width = numBuckets(grid);
-  const found = new Map<number, Scale>();
-  for (const rows of sharing) {
-    // Of a share, the few that are high are what matters.
-    const scale = scaleFor(kind, extentOf(grid.values, width, rows, kind !== "share"), wish);
-    for (const row of rows) found.set(row, scale);
-  }
-  return found;
+  // Of a share, the few that are high are what matters.
+  const scaleOf = (rows: readonly number[]): Scale => scaleFor(kind, extentOf(values, width, rows, kind !== "share"), wish);
+  return new Map(
+    sharing.flatMap((rows) => {
+      const scale = scaleOf(rows);
+      return rows.map((row) => [row, scale] as const);
+    }),
+  );
 }

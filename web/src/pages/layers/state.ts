@@ -1,48 +1,17 @@
 /** What the page of layers shows. All that is chosen stands in the address. */
-import { computed, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { groupBy } from "../../data/collections";
 import { param, setParams } from "../../data/route";
 import { eventsOf, type RunEvents } from "../../data/run-events";
 import * as runs from "../../data/runs";
 import type { Span } from "../../plot/ticks";
 import type { Scale } from "../../ui/colour-scale";
 import type { RunListing, WatchedRow } from "../../wire";
-import { rowsWithAny, type WatchedGrid } from "./grid";
-import {
-  figureOf,
-  FIRST_FIGURE,
-  linesOf,
-  matches,
-  type RowFigures,
-  type RowLine,
-  TALL,
-  THIN,
-  UNSEEN,
-} from "./rows";
+import { linesOf, matches, TALL, THIN, UNSEEN } from "./rows";
 import { type LogChoice, scalesOf, type Wish } from "./scales";
 import { type Axis, bucketSpans, nearestBucket } from "./steps";
+import { figureOf, type RowFigures, rowsWithAny, type WatchedGrid } from "./watched";
 
-// --- what came -----------------------------------------------------------------------------------
-
-/** The last answer, also while the next one is on its way. */
-export const lastGrid = signal<WatchedGrid | null>(null);
-export const lastFigures = signal<RowFigures | null>(null);
-export const failure = signal("");
-
-/** From the first to the last step of a run, as far as it is known. */
-export interface KnownWhole extends Span {
-  readonly runId: string;
-}
-
-export const knownWhole = signal<KnownWhole | null>(null);
-
-/** Rows of a rank that no watched step has. */
-export interface KnownUnseen {
-  readonly runId: string;
-  readonly rank: number;
-  readonly names: ReadonlySet<string>;
-}
-
-export const unseen = signal<KnownUnseen | null>(null);
 /** Pixels that the map has for its steps. */
 export const plotWidth = signal(0);
 
@@ -69,17 +38,15 @@ function wholeOf(name: string): number | null {
 }
 
 export const rank = computed(() => Math.max(0, wholeOf("rank") ?? 0));
-export const column = computed(() => (param("fig") === "" ? FIRST_FIGURE : param("fig").slice(0, 64)));
+export const column = computed(() => (param("fig") === "" ? "norm" : param("fig").slice(0, 64)));
 export const rowName = computed(() => param("row"));
 export const step = computed(() => wholeOf("step"));
 export const filter = computed(() => param("find"));
 export const isThin = computed(() => param("rows") === "thin");
 export const sharing = computed<Sharing>(() => SHARINGS.find((one) => one === param("scale")) ?? "group");
-const closedText = computed(() => param("shut"));
-const isUnseenOpen = computed(() => param("unseen") === "yes");
 /** Groups, by their roles. */
 export const closed = computed<ReadonlySet<string>>(
-  () => new Set([...closedText.value.split(",").filter(Boolean), ...(isUnseenOpen.value ? [] : [UNSEEN])]),
+  () => new Set([...param("shut").split(",").filter(Boolean), ...(param("unseen") === "yes" ? [] : [UNSEEN])]),
 );
 
 /** A part of the steps; null for all of them, and those that come. */
@@ -95,19 +62,27 @@ export const wish = computed<Wish>(() => {
   return { log, limits: isFixed && param("limits") !== "" ? [low, high] : null };
 });
 
+// --- what came -----------------------------------------------------------------------------------
+
+/** What came for what is chosen, and what takes it when it comes. Null as soon as something else is chosen. */
+function comesFor<Value>(keyOf: () => string): readonly [ReadonlySignal<Value | null>, (value: Value) => void] {
+  const held = signal<{ key: string; value: Value } | null>(null);
+  const known = computed(() => (held.value !== null && held.value.key === keyOf() ? held.value.value : null));
+  return [known, (value) => (held.value = { key: untracked(keyOf), value })];
+}
+
+const ofRank = (): string => `${runId.value} ${rank.value}`;
+
+/** The last answer, also while the next one is on its way: its figure may still be the one before. */
+export const [grid, takeGrid] = comesFor<WatchedGrid>(ofRank);
+export const [figures, takeFigures] = comesFor<RowFigures>(() => `${ofRank()} ${rowName.value}`);
+/** Rows that no watched step has. */
+export const [unseen, takeUnseen] = comesFor<ReadonlySet<string>>(ofRank);
+/** From the first to the last step, as far as it is known. */
+export const [knownWhole, takeWhole] = comesFor<Span>(() => runId.value);
+export const failure = signal("");
+
 // --- what follows from both ----------------------------------------------------------------------
-
-/** What is known of the run and the rank that are chosen. The figure may still be the one before. */
-export const grid = computed<WatchedGrid | null>(() => {
-  const known = lastGrid.value;
-  return known !== null && known.runId === runId.value && known.rank === rank.value ? known : null;
-});
-
-export const figures = computed<RowFigures | null>(() => {
-  const known = lastFigures.value;
-  const isIts = known !== null && known.runId === runId.value && known.rank === rank.value;
-  return isIts && known.name === rowName.value ? known : null;
-});
 
 /** Records that were asked for and left out to keep the budget, of the rank that is shown. */
 export const numUnaffordable = computed(() =>
@@ -125,15 +100,11 @@ export const events = computed<RunEvents>(() => {
 });
 
 /** The bucket whose figures stand above the charts: under the pointer, at the chosen step, or the last; -1 for none. */
-export const shownBucket = computed<number>(() => {
-  const known = figures.value;
-  if (known === null) return -1;
-  const at = nearestBucket(bucketSpans(known), pointed.value?.step ?? step.value ?? Infinity);
-  return at < 0 ? known.firstSteps.length - 1 : at;
-});
+export const shownBucket = computed<number>(() =>
+  figures.value === null ? -1 : nearestBucket(bucketSpans(figures.value), pointed.value?.step ?? step.value),
+);
 
 export const shownFigure = computed(() => figureOf(grid.value?.column ?? column.value));
-const NO_ROWS: readonly WatchedRow[] = [];
 
 /** Rows that have nothing of a figure that only some have: they are left out. */
 const hasAny = computed(() => (grid.value !== null && shownFigure.value.isRare === true ? rowsWithAny(grid.value) : null));
@@ -141,21 +112,17 @@ const hasAny = computed(() => (grid.value !== null && shownFigure.value.isRare =
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** Rows that were never seen. With a figure that only some have, they are left out like all others without it. */
-export const unseenRows = computed<ReadonlySet<string>>(() => {
-  const known = unseen.value;
-  const isIts = known !== null && known.runId === runId.value && known.rank === rank.value;
-  return isIts && hasAny.value === null ? known.names : NOTHING;
-});
+export const unseenRows = computed(() => (hasAny.value === null ? (unseen.value ?? NOTHING) : NOTHING));
 
-export const lines = computed(() => {
-  const known = hasAny.value;
-  const choice = { filter: filter.value, closed: closed.value, unseen: unseenRows.value };
-  return linesOf(
+const NO_ROWS: readonly WatchedRow[] = [];
+
+export const lines = computed(() =>
+  linesOf(
     grid.value?.rows ?? NO_ROWS,
-    known === null ? choice : { ...choice, isShown: (index) => known[index] === true },
+    { filter: filter.value, closed: closed.value, unseen: unseenRows.value, isShown: hasAny.value },
     isThin.value ? THIN : TALL,
-  );
-});
+  ),
+);
 
 export const numLeftOut = computed(() => hasAny.value?.filter((isThere) => !isThere).length ?? 0);
 
@@ -163,10 +130,8 @@ export const spans = computed(() => (grid.value === null ? [] : bucketSpans(grid
 
 /** From the first to the last step of the figures. An address may name a part before all of it is known. */
 const watchedSteps = computed<Span>(() => {
-  const known = knownWhole.value;
-  if (known?.runId === runId.value) return known;
-  const all = spans.value;
-  const seen = { low: all[0]?.low ?? 0, high: all.at(-1)?.high ?? 1 };
+  if (knownWhole.value !== null) return knownWhole.value;
+  const seen = { low: spans.value[0]?.low ?? 0, high: spans.value.at(-1)?.high ?? 1 };
   const part = zoom.value ?? seen;
   return { low: Math.min(seen.low, part.low), high: Math.max(seen.high, part.high) };
 });
@@ -182,22 +147,11 @@ export const axis = computed<Axis>(() => ({ ...(zoom.value ?? whole.value), widt
 
 /** By the place of the row. */
 export const scales = computed<ReadonlyMap<number, Scale>>(() => {
-  const known = grid.value;
-  if (known === null) return new Map();
-  return scalesOf(known, shownFigure.value.kind, sharingRows(lines.value.rows), wish.value);
+  if (grid.value === null) return new Map();
+  const groups = groupBy(lines.value.rows, ({ row, index }) => ({ all: "", group: row.role, row: index })[sharing.value]);
+  const sharingRows = [...groups.values()].map((its) => its.map(({ index }) => index));
+  return scalesOf(grid.value, shownFigure.value.kind, sharingRows, wish.value);
 });
-
-function sharingRows(rows: readonly RowLine[]): readonly (readonly number[])[] {
-  if (sharing.value === "row") return rows.map(({ index }) => [index]);
-  if (sharing.value === "all") return [rows.map(({ index }) => index)];
-  const byRole = new Map<string, number[]>();
-  for (const { row, index } of rows) {
-    const its = byRole.get(row.role);
-    if (its === undefined) byRole.set(row.role, [index]);
-    else its.push(index);
-  }
-  return [...byRole.values()];
-}
 
 /** The one of all rows; null where they do not share it. */
 export const sharedScale = computed<Scale | null>(() => {

@@ -5,38 +5,27 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isConnected } from "../../data/connection";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { followNet } from "../../data/network/feeds";
-import {
-  at,
-  countersNow,
-  follow,
-  goTo,
-  isFollowing,
-  list as known,
-  moments,
-  rank,
-  run,
-  runId,
-  step,
-} from "../../data/network/moments";
+import * as time from "../../data/network/moments";
+import { run, runId, step } from "../../data/network/moments";
 import { goToItem, isAwaited, numItems, phase, sceneFailure, tryAgain } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
 import { counterText, counterTitle, sentence } from "../../data/network/words";
 import { param } from "../../data/route";
 import * as runs from "../../data/runs";
 import * as page from "../../data/store";
+import { Pixels } from "../../plot/Pixels";
 import { NetStage } from "../../stage3d/network/NetStage";
-import { NetTip } from "../../stage3d/network/NetTip";
 import { StageNotes } from "../../stage3d/network/StageNotes";
 import { shownPicture } from "../../stage3d/network/export";
-import { askPicture, pageOf, paintThumbnail, pictureLayer } from "../../stage3d/network/item-pictures";
-import { Blank } from "../../ui/Blank";
-import { Icon } from "../../ui/Icon";
-import { PanelPlace } from "../../ui/PanelPlace";
+import { pageOf, pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
+import { Blank, Busy, Failed } from "../../ui/Blank";
+import type { IconName } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
+import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
 import { Snippet } from "../../ui/Snippet";
 import { TimeBar, useKey } from "../../ui/TimeBar";
-import { readPalette } from "../../ui/colour-scale";
 import { returnFocus } from "../../ui/focus";
-import { panels, panelWidth, setPanel } from "../../ui/panels";
+import { panels, panelWidth } from "../../ui/panels";
 import type { NetLayer } from "../../wire";
 import { ColourPanel, LayersPanel, VariablePanel, VariablesAway } from "./SidePanels";
 import { StageBars } from "./StageBars";
@@ -83,7 +72,7 @@ export function NetViewPage({ analysis }: Props) {
       <h1 class="sr">NetView</h1>
       <PanelPlace side="left">
         <aside class="panel" aria-label={isOfItems ? "Items and layers" : "Variables and layers"}>
-          {width !== "wide" && <HideButton side="left" />}
+          <HidePanel side="left" label="Hide the left panel" style="hide" />
           {isOfItems ? (
             <div class="panel-body">
               <analysis.ChoicePanel />
@@ -101,8 +90,8 @@ export function NetViewPage({ analysis }: Props) {
       </div>
       <PanelPlace side="right">
         <aside class="panel" aria-label={isOfItems ? "Layers compared and unit" : "Colour, unit and item"}>
-          {width !== "wide" && <HideButton side="right" />}
-          <div class="panel-body">{isOfItems ? <BesideAnalysis analysis={analysis} /> : hasNet() && <Beside />}</div>
+          <HidePanel side="right" label="Hide the right panel" style="hide" />
+          <div class="panel-body">{isOfItems ? <BesideAnalysis analysis={analysis} /> : <Beside />}</div>
         </aside>
       </PanelPlace>
       <NetTimeBar />
@@ -134,18 +123,9 @@ function BesideAnalysis({ analysis }: Props) {
   );
 }
 
-/** Where there is nothing to see, there is nothing to colour. */
-function hasNet(): boolean {
-  return phase.value === "shown" || isReading();
-}
-
-/** Will there be something? Not where the folder has no runs, or not the one that is asked for. */
-function isReading(): boolean {
-  if (phase.value !== "waiting") return false;
-  return runs.listing.value.state === "waiting" || run.value !== null || (runs.runs.value.length > 0 && param("run") === "");
-}
-
 function Beside() {
+  // Where there is nothing to see, there is nothing to colour.
+  if (phase.value !== "shown" && !isReading()) return null;
   return (
     <>
       <ColourPanel />
@@ -155,12 +135,10 @@ function Beside() {
   );
 }
 
-function HideButton({ side }: { side: "left" | "right" }) {
-  return (
-    <button class="btn quiet square hide" aria-label={`Hide the ${side} panel`} onClick={() => setPanel(side, false)}>
-      <Icon name="close" />
-    </button>
-  );
+/** Will there be something? Not where the folder has no runs, or not the one that is asked for. */
+function isReading(): boolean {
+  if (phase.value !== "waiting") return false;
+  return runs.listing.value.state === "waiting" || run.value !== null || (runs.runs.value.length > 0 && param("run") === "");
 }
 
 function Drawing({ analysis }: Props) {
@@ -168,19 +146,18 @@ function Drawing({ analysis }: Props) {
     case "shown":
       return (
         <>
-          <NetStage runKey={runId.value} tip={() => <NetTip />} />
+          <NetStage runKey={runId.value} />
           <StageBars ModeSwitch={analysis.ModeSwitch} />
           <StageNotes />
         </>
       );
     case "failed":
       return (
-        <Blank icon="warning" title={`${run.value?.name ?? "The run"} cannot be shown`} isError>
-          <span>{sentence(sceneFailure.value)} Another run can be chosen at the top.</span>
-          <button class="btn" onClick={tryAgain}>
-            Try again
-          </button>
-        </Blank>
+        <Failed
+          title={`${run.value?.name ?? "The run"} cannot be shown`}
+          reason={`${sentence(sceneFailure.value)} Another run can be chosen at the top.`}
+          retry={tryAgain}
+        />
       );
     case "empty":
       return <Nothing />;
@@ -210,14 +187,7 @@ function folderOf(): string {
 function Waiting() {
   const listing = runs.listing.value;
   if (listing.state === "failed") {
-    return (
-      <Blank icon="warning" title="The runs cannot be read" isError>
-        <span>{listing.reason}</span>
-        <button class="btn" onClick={runs.retry.value}>
-          Try again
-        </button>
-      </Blank>
-    );
+    return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
   if (listing.state === "shown" && runs.runs.value.length === 0) {
     return (
@@ -234,14 +204,7 @@ function Waiting() {
       </Blank>
     );
   }
-  return (
-    <div class="blank late">
-      <b>Reading {run.value?.name ?? "the runs"}</b>
-      <div class="bar moving" role="progressbar" aria-label="Reading the network">
-        <i />
-      </div>
-    </div>
-  );
+  return <Busy title={`Reading ${run.value?.name ?? "the runs"}`} label="Reading the network" />;
 }
 
 // --- A picture of the drawing on the page itself, where no file can be saved.
@@ -261,9 +224,7 @@ function PictureDialog() {
       <div class="panel-head">
         <h2 id="net-picture-title">Picture of the network</h2>
         <span class="grow" />
-        <button class="btn quiet square" aria-label="Close" onClick={close}>
-          <Icon name="close" />
-        </button>
+        <IconButton icon="close" label="Close" look="btn quiet square" onClick={close} />
       </div>
       <p class="muted fs-2">Files cannot be saved from here. The menu of the picture (right click) copies or saves it.</p>
       <img src={address} alt="The network as it is drawn" />
@@ -274,25 +235,25 @@ function PictureDialog() {
 // --- The time bar of the network: its moments, with their counters as text.
 
 export function NetTimeBar() {
-  const list = moments.value;
-  if (list.length === 0) {
+  const moments = time.moments.value;
+  if (moments.length === 0) {
     return (
       <div class="timebar net-time" role="toolbar" aria-label="Steps">
-        <span class="muted fs-2">{known.value !== null && "No moment was recorded yet"}</span>
+        <span class="muted fs-2">{time.list.value !== null && "No moment was recorded yet"}</span>
       </div>
     );
   }
   return (
     <div class="net-time">
       <TimeBar
-        moments={list}
-        at={at.value}
-        numAll={list.length}
-        isFollowing={isFollowing.value}
+        moments={moments}
+        at={time.at.value}
+        numAll={moments.length}
+        isFollowing={time.isFollowing.value}
         canFollow={isConnected.value}
         counters={shownCounters()}
-        onGo={goTo}
-        onFollow={follow}
+        onGo={time.goTo}
+        onFollow={time.follow}
       />
     </div>
   );
@@ -308,7 +269,7 @@ function placeOf(counter: string): number {
 
 /** The step stands among them, unless a counter says it already. */
 function shownCounters(): readonly (readonly [string, string])[] {
-  const counters = [...countersNow.value].sort(([one], [other]) => placeOf(one) - placeOf(other));
+  const counters = time.countersNow.value.toSorted(([one], [other]) => placeOf(one) - placeOf(other));
   const now = String(step.value ?? "");
   const texts = counters.map(([name, text]) => [counterTitle(name), counterText(text)] as const);
   if (counters.some(([, text]) => text === now)) return texts;
@@ -324,7 +285,6 @@ const REST_MS = 250;
 export function ItemPanel() {
   const count = numItems.value;
   const item = store.item.value;
-  const go = goToItem;
   if (count < 2) return null;
   const layer = pictureLayer(store.scene.value?.layers ?? []);
   return (
@@ -337,26 +297,9 @@ export function ItemPanel() {
         </span>
       </div>
       <div class="pad">
-        {layer !== null && (
-          <div class="items">
-            {pageOf(item, count, PAGE).map((one) => (
-              <button
-                key={one}
-                class="item"
-                aria-pressed={one === item}
-                aria-label={`item ${one}`}
-                onClick={() => go(one)}
-              >
-                <Thumbnail layer={layer} item={one} />
-                <span>{formatCount(one)}</span>
-              </button>
-            ))}
-          </div>
-        )}
+        {layer !== null && <Thumbnails key={`${runId.value} ${layer.name}`} layer={layer} items={pageOf(item, count, PAGE)} />}
         <div class="row item-slider">
-          <button class="btn square" aria-label="Previous item" title="Previous item ([)" disabled={item === 0} onClick={() => go(item - 1)}>
-            <Icon name="left" />
-          </button>
+          <ItemStep icon="left" label="Previous item" mark="[" to={item - 1} isOff={item === 0} />
           <input
             class="grow"
             type="range"
@@ -364,61 +307,47 @@ export function ItemPanel() {
             min={0}
             max={count - 1}
             value={item}
-            onInput={(event) => go(Number(event.currentTarget.value))}
+            onInput={(event) => goToItem(Number(event.currentTarget.value))}
           />
-          <button
-            class="btn square"
-            aria-label="Next item"
-            title="Next item (])"
-            disabled={item >= count - 1}
-            onClick={() => go(item + 1)}
-          >
-            <Icon name="right" />
-          </button>
+          <ItemStep icon="right" label="Next item" mark="]" to={item + 1} isOff={item >= count - 1} />
         </div>
       </div>
     </section>
   );
 }
 
-/** The picture of the moment before stays until the next has come. */
-function Thumbnail({ layer, item }: { layer: NetLayer; item: number }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const block = useBlock(layer, item);
-  const tick = page.themeTick.value;
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (canvas.current === null || context == null || block === null) return;
-    const { width, height, pixels } = paintThumbnail(layer.grid, block, readPalette("seq"));
-    canvas.current.width = width;
-    canvas.current.height = height;
-    context.putImageData(new ImageData(pixels, width, height), 0, 0);
-  }, [block, tick]);
-  return <canvas ref={canvas} width={1} height={1} class={block === null ? "px none" : "px"} aria-hidden="true" />;
+function ItemStep({ icon, label, mark, to, isOff }: { icon: IconName; label: string; mark: string; to: number; isOff: boolean }) {
+  const title = `${label} (${mark})`;
+  return <IconButton icon={icon} label={label} look="btn square" title={title} disabled={isOff} onClick={() => goToItem(to)} />;
 }
 
-function useBlock(layer: NetLayer, item: number): store.PlateValues | null {
-  const [block, setBlock] = useState<store.PlateValues | null>(null);
-  const [source, run, itsRank, now] = [page.source.value, runId.value, rank.value, step.value];
-  const isFirst = useRef(true);
-  useEffect(() => setBlock(null), [run, layer.name]);
+function Thumbnails({ layer, items }: { layer: NetLayer; items: readonly number[] }) {
+  const now = step.value;
+  const [rested, setRested] = useState(now);
   useEffect(() => {
-    if (source === null || now === null) return undefined;
-    let isWanted = true;
-    const ask = (): void => {
-      askPicture(source, { runId: run, rank: itsRank, step: now, item, layer }).then(
-        (found) => {
-          if (isWanted) setBlock(found);
-        },
-        () => undefined, // the number alone says which item it is
-      );
-    };
-    const timer = setTimeout(ask, isFirst.current ? 0 : REST_MS);
-    isFirst.current = false;
-    return () => {
-      isWanted = false;
-      clearTimeout(timer);
-    };
-  }, [source, run, itsRank, now, item, layer.name]);
-  return block;
+    const timer = setTimeout(() => setRested(now), rested === null ? 0 : REST_MS);
+    return () => clearTimeout(timer);
+  }, [now]);
+  return (
+    <div class="items">
+      {items.map((item) => (
+        <button
+          key={item}
+          class="item"
+          aria-pressed={item === store.item.value}
+          aria-label={`item ${item}`}
+          onClick={() => goToItem(item)}
+        >
+          <Thumbnail layer={layer} step={rested} item={item} />
+          <span>{formatCount(item)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Thumbnail(place: { layer: NetLayer; step: number | null; item: number }) {
+  const picture = useItemPicture(place.layer, place.step, place.item);
+  if (picture === null) return <canvas width={1} height={1} class="px none" aria-hidden="true" />;
+  return <Pixels picture={picture} class="px" aria-hidden="true" />;
 }

@@ -4,6 +4,7 @@ import { isKnown, known } from "../../data/network/network-state";
 import { setParams } from "../../data/route";
 import * as runs from "../../data/runs";
 import { type Option, Picker } from "../../ui/Picker";
+import { Select } from "../../ui/Select";
 import { shownState } from "../../ui/run-states";
 import type { RunListing } from "../../wire";
 
@@ -39,19 +40,14 @@ function RankSelect() {
   if (ranks.length <= 1 && (ranks.length === 0 || ranks.includes(now))) return null;
   const all = ranks.includes(now) ? ranks : [...ranks, now];
   return (
-    <select
-      class="input net-rank"
-      aria-label="Rank"
+    <Select
+      look="input net-rank"
+      label="Rank"
       title="The process that wrote what is shown"
       value={String(now)}
-      onChange={(event) => setParams({ rank: event.currentTarget.value === "0" ? null : event.currentTarget.value })}
-    >
-      {all.map((one) => (
-        <option key={one} value={String(one)}>
-          rank {one}
-        </option>
-      ))}
-    </select>
+      options={all.map((one) => [String(one), `rank ${one}`])}
+      set={(chosen) => setParams({ rank: chosen === "0" ? null : chosen })}
+    />
   );
 }
 

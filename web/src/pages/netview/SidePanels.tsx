@@ -1,27 +1,27 @@
 /** The colours of the variable with their limits, which can be fixed, and how small values are drawn. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { groupBy } from "../../data/collections";
 import { formatCount, formatShape, formatValue } from "../../data/format";
 import { markOf, phase } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
-import { choose, MAPS, range, setCentred, setLimit, shownVariable } from "../../data/network/value-ranges";
-import { grouped } from "../../data/network/words";
+import { choose, look, MAPS, range, setCentred, setLimit, shownVariable } from "../../data/network/value-ranges";
 import { themeTick } from "../../data/store";
 import { formatTicks } from "../../plot/ticks";
 import { cssRamp } from "../../stage3d/network/colours";
+import { Skeletons } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
 import { FilterField } from "../../ui/FilterField";
-import { Icon } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
+import { Select } from "../../ui/Select";
 import { useKey } from "../../ui/TimeBar";
 import { setPanel } from "../../ui/panels";
 import { useRowsInView } from "../../ui/scroll";
 import type { NetLayer, NetVariable } from "../../wire";
 
-const NUM_WORDS = 5;
-
 export function ColourPanel() {
-  const { map, isAuto, isCentred, fading } = store.look.value;
-  const variable = shownVariable.value || store.variable.value;
-  const isKnown = range.value !== null;
+  const { min, max, map, isAuto, isCentred } = look.value;
+  const variable = shownVariable.value;
   return (
     <section class="net-colour" aria-label="Colour">
       <div class="panel-head">
@@ -34,35 +34,18 @@ export function ColourPanel() {
         <div class="ctl">
           <LimitField key={`max ${variable}`} which="max" title="Max" variable={variable} />
           <LimitField key={`min ${variable}`} which="min" title="Min" variable={variable} />
-          <label class="check" title="From the lowest to the highest value that was ever recorded">
-            <input
-              type="checkbox"
-              checked={isAuto}
-              disabled={!isKnown && isAuto}
-              onChange={(event) => setAuto(variable, event.currentTarget.checked)}
-            />
-            Auto range
-          </label>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isCentred}
-              onChange={(event) => setCentred(variable, event.currentTarget.checked)}
-            />
-            Centre on zero
-          </label>
-          <select
-            class="input"
-            aria-label="Colour map"
-            value={map}
-            onChange={(event) => choose(variable, { map: event.currentTarget.value as store.MapName })}
+          <Check
+            hint="From the lowest to the highest value that was ever recorded"
+            isOn={isAuto}
+            isOff={range.value === null && isAuto}
+            set={(isOn) => choose(variable, { fixed: isOn ? null : { min, max } })}
           >
-            {MAPS.map(([name, title]) => (
-              <option key={name} value={name}>
-                {title}
-              </option>
-            ))}
-          </select>
+            Auto range
+          </Check>
+          <Check isOn={isCentred} set={(isOn) => setCentred(variable, isOn)}>
+            Centre on zero
+          </Check>
+          <Select label="Colour map" value={map} options={MAPS} set={(name) => choose(variable, { map: name as store.MapName })} />
         </div>
       </div>
       <label class="net-fading pad" title="The smaller a value, the more transparent">
@@ -74,22 +57,19 @@ export function ColourPanel() {
           min={0}
           max={1}
           step={0.05}
-          value={fading}
-          onInput={(event) => (store.look.value = { ...store.look.peek(), fading: Number(event.currentTarget.value) })}
+          value={store.fading.value}
+          onInput={(event) => (store.fading.value = Number(event.currentTarget.value))}
         />
       </label>
     </section>
   );
 }
 
-function setAuto(variable: string, isAuto: boolean): void {
-  const { min, max } = store.look.peek();
-  choose(variable, { fixed: isAuto ? null : { min, max } });
-}
+const NUM_WORDS = 5;
 
 /** The limits, and what lies between them, beside the colours. */
 function Legend() {
-  const { min, max, map } = store.look.value;
+  const { min, max, map } = look.value;
   const values = Array.from({ length: NUM_WORDS }, (_, at) => max + ((min - max) * at) / (NUM_WORDS - 1));
   return (
     <div class="legend-tall" role="img" aria-label={`Colours from ${formatValue(min)} to ${formatValue(max)}`}>
@@ -114,17 +94,11 @@ export function legendTexts(values: readonly number[]): string[] {
   return values.map((value) => (value === 0 ? "0" : value.toFixed(decimals).replace("-", "\u2212")));
 }
 
-interface FieldProps {
-  which: "min" | "max";
-  title: string;
-  variable: string;
-}
-
-function LimitField({ which, title, variable }: FieldProps) {
+function LimitField({ which, title, variable }: { which: "min" | "max"; title: string; variable: string }) {
   const [error, setError] = useState("");
   // What is being typed stays while the limits move with the values.
   const [draft, setDraft] = useState<string | null>(null);
-  const value = store.look.value[which];
+  const value = look.value[which];
   return (
     <div class="field">
       <label for={`net-${which}`}>{title}</label>
@@ -160,20 +134,12 @@ function plainText(value: number): string {
 
 // --- The variables as buttons, in groups, each with a sentence on what it is.
 
-const TIP_DELAY_MS = 400;
 /** Letters that fit into the fourth part of a panel. */
 const MAX_NARROW = 7;
-
-interface Tip {
-  readonly variable: NetVariable;
-  readonly left: number;
-  readonly top: number;
-}
 
 export function VariablePanel() {
   const all = store.variables.value;
   const box = useRef<HTMLDivElement>(null);
-  const [tip, showTip] = useTip();
   useKey("v", () => focusChosen(box.current));
   // Asked for by the key while the panel was folded away.
   useEffect(() => {
@@ -198,22 +164,17 @@ export function VariablePanel() {
       </div>
       <div ref={box} role="radiogroup" aria-label="Variable" onKeyDown={onKeyDown}>
         {all.length === 0 && (phase.value === "waiting" ? <Skeleton /> : <p class="pad muted fs-2">None recorded</p>)}
-        {[...grouped(all, ({ group }) => group)].map(([group, variables]) => (
+        {[...groupBy(all, ({ group }) => group)].map(([group, variables]) => (
           <div class="vgroup" key={group} role="group" aria-label={group}>
             <h3>{group}</h3>
             <div class="vars">
               {variables.map((variable) => (
-                <VariableButton key={variable.name} variable={variable} showTip={showTip} />
+                <VariableButton key={variable.name} variable={variable} />
               ))}
             </div>
           </div>
         ))}
       </div>
-      {tip !== null && (
-        <div class="net-tip fixed" role="tooltip" style={{ left: `${tip.left}px`, top: `${tip.top}px` }}>
-          <b>{tip.variable.name}</b> <span>{tip.variable.about}</span>
-        </div>
-      )}
     </>
   );
 }
@@ -233,52 +194,36 @@ function focusChosen(box: HTMLElement | null): void {
   box?.querySelector<HTMLElement>("[aria-checked=true]")?.focus();
 }
 
-interface ButtonProps {
-  variable: NetVariable;
-  showTip: (variable: NetVariable | null, button?: HTMLElement) => void;
-}
-
-function VariableButton({ variable, showTip }: ButtonProps) {
-  const { name, about } = variable;
+function VariableButton({ variable: { name, about } }: { variable: NetVariable }) {
+  // Where it is, while it is told what it stands for.
+  const [place, setPlace] = useState<DOMRect | null>(null);
   const isOn = store.variable.value === name;
+  const tell = (button: Element): void => setPlace(button.getBoundingClientRect());
   return (
-    <button
-      class={name.length > MAX_NARROW ? "btn wide clip" : "btn clip"}
-      role="radio"
-      aria-checked={isOn}
-      aria-description={about}
-      tabIndex={isOn ? 0 : -1}
-      onClick={() => (store.variable.value = name)}
-      onMouseEnter={(event) => showTip(variable, event.currentTarget)}
-      onMouseLeave={() => showTip(null)}
-      onFocus={(event) => {
-        if (event.currentTarget.matches(":focus-visible")) showTip(variable, event.currentTarget);
-      }}
-      onBlur={() => showTip(null)}
-    >
-      {name}
-    </button>
+    <>
+      <button
+        class={name.length > MAX_NARROW ? "btn wide clip" : "btn clip"}
+        role="radio"
+        aria-checked={isOn}
+        aria-description={about}
+        tabIndex={isOn ? 0 : -1}
+        onClick={() => (store.variable.value = name)}
+        onMouseEnter={(event) => tell(event.currentTarget)}
+        onMouseLeave={() => setPlace(null)}
+        onFocus={(event) => {
+          if (event.currentTarget.matches(":focus-visible")) tell(event.currentTarget);
+        }}
+        onBlur={() => setPlace(null)}
+      >
+        {name}
+      </button>
+      {place !== null && about !== "" && (
+        <div class="net-tip fixed" role="tooltip" style={{ left: `${place.left}px`, top: `${place.bottom + 6}px` }}>
+          <b>{name}</b> <span>{about}</span>
+        </div>
+      )}
+    </>
   );
-}
-
-function useTip(): [Tip | null, ButtonProps["showTip"]] {
-  const [tip, setTip] = useState<Tip | null>(null);
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  const drop = (): void => {
-    if (timer.current !== null) clearTimeout(timer.current);
-    timer.current = null;
-  };
-  useEffect(() => drop, []);
-  const show: ButtonProps["showTip"] = (variable, button) => {
-    drop();
-    setTip(null);
-    if (variable === null || button === undefined || variable.about === "") return;
-    timer.current = setTimeout(() => {
-      const { left, bottom } = button.getBoundingClientRect();
-      setTip({ variable, left, top: bottom + 6 });
-    }, TIP_DELAY_MS);
-  };
-  return [tip, show];
 }
 
 function Skeleton() {
@@ -301,7 +246,7 @@ const ROW_HEIGHT = 28;
 const filter = signal("");
 
 export function LayersPanel() {
-  const all = [...(store.scene.value?.layers ?? [])].reverse();
+  const all = (store.scene.value?.layers ?? []).toReversed();
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = all.filter(({ name, module }) => words.every((word) => `${name} ${module}`.toLowerCase().includes(word)));
   const box = useRef<HTMLDivElement>(null);
@@ -323,14 +268,13 @@ export function LayersPanel() {
             label="Filter layers"
             placeholder="Filter layers"
             value={filter.value}
-            problem=""
             onChange={(text) => (filter.value = text)}
             onLeave={() => box.current?.querySelector("button")?.focus()}
           />
         </div>
       )}
       <div class="panel-body net-layers" ref={box}>
-        {all.length === 0 && (phase.value === "waiting" ? <LayersSkeleton /> : <p class="pad muted fs-2">None recorded</p>)}
+        {all.length === 0 && (phase.value === "waiting" ? <Skeletons widths={[140, 96, 120, 104]} /> : <p class="pad muted fs-2">None recorded</p>)}
         <ul
           aria-label="Layers, from output to input"
           style={{ height: `${shown.length * ROW_HEIGHT}px`, paddingTop: `${first * ROW_HEIGHT}px` }}
@@ -352,26 +296,24 @@ function LayerRow({ layer }: { layer: NetLayer }) {
   const about = [name, module, layer.note].filter((part) => part !== "").join(" · ");
   return (
     <li class={isHidden ? "hid" : undefined}>
-      <button
-        class="btn quiet square"
-        aria-label={`${isHidden ? "Show" : "Hide"} ${name}`}
+      <IconButton
+        icon={isHidden ? "eyeOff" : "eye"}
+        label={`${isHidden ? "Show" : "Hide"} ${name}`}
+        look="btn quiet square"
         onClick={() => setHidden(name, !isHidden)}
-      >
-        <Icon name={isHidden ? "eyeOff" : "eye"} />
-      </button>
+      />
       <span class="grow clip layer-name" title={about}>
         <bdi>{name}</bdi>
       </span>
       <LayerMark layer={name} />
       <span class="muted shape">{formatShape(shape)}</span>
-      <button
-        class="btn quiet square"
-        aria-label={`Isolate ${name}`}
+      <IconButton
+        icon="only"
+        label={`Isolate ${name}`}
+        look="btn quiet square"
         aria-pressed={isAlone}
         onClick={() => (store.isolated.value = isAlone ? null : name)}
-      >
-        <Icon name="only" />
-      </button>
+      />
     </li>
   );
 }
@@ -398,22 +340,11 @@ function LayerMark({ layer }: { layer: string }) {
 /** From one layer alone, showing another one leads back to all that were shown, and to it. */
 function setHidden(name: string, isHidden: boolean): void {
   store.isolated.value = null;
-  const next = new Set(store.hidden.peek());
-  if (isHidden) next.add(name);
-  else next.delete(name);
-  store.hidden.value = next;
+  const others = [...store.hidden.peek()].filter((one) => one !== name);
+  store.hidden.value = new Set(isHidden ? [...others, name] : others);
 }
+
 function showAll(): void {
   store.isolated.value = null;
   store.hidden.value = new Set();
-}
-
-function LayersSkeleton() {
-  return (
-    <div class="skeletons late" aria-hidden="true">
-      {[140, 96, 120, 104].map((width) => (
-        <i key={width} class="skeleton" style={{ width: `${width}px` }} />
-      ))}
-    </div>
-  );
 }

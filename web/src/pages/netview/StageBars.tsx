@@ -1,82 +1,57 @@
 /** What stands over the drawing: how it is drawn at the left, from where at the right. */
-import type { ComponentType } from "preact";
+import type { Signal } from "@preact/signals";
+import type { ComponentProps, ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isRaster } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
 import { cancelFilm, canSave, film, filming, takePicture } from "../../stage3d/network/export";
-import { SLOTS } from "../../stage3d/network/saved-cameras";
-import { savedCameras, stage, usedCamera } from "../../stage3d/network/stage-control";
+import { savedCameras, SLOTS, stage, usedCamera } from "../../stage3d/network/stage";
+import { Check } from "../../ui/Check";
 import { Icon } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
 import { Popover } from "../../ui/Picker";
 import { Segments } from "../../ui/controls";
 
-/** Between the network and its analysis. */
-interface Props {
-  ModeSwitch: ComponentType;
-}
+const PROJECTIONS = [
+  ["3d", "3D"],
+  ["2d", "2D"],
+] as const;
 
-export function StageBars({ ModeSwitch }: Props) {
+/** `ModeSwitch`: between the network and its analysis. */
+export function StageBars({ ModeSwitch }: { ModeSwitch: ComponentType }) {
+  const isFlat = store.isFlat.value;
   return (
     <div class="stage-bars">
-      <LookBar ModeSwitch={ModeSwitch} />
+      <div class="stage-bar" role="toolbar" aria-label="Drawing">
+        <ModeSwitch />
+        <Segments
+          label="Projection"
+          words={PROJECTIONS}
+          chosen={isFlat ? "2d" : "3d"}
+          choose={(word) => (store.isFlat.value = word === "2d")}
+        />
+        <Flag of={store.hasRays}>Rays to unit</Flag>
+        <Flag of={store.hasHeight} hint={isFlat ? "Only in three dimensions" : undefined} isOff={isFlat}>
+          Height
+        </Flag>
+        <Flag of={store.hasArrows}>Arrows</Flag>
+        <Flag of={isRaster} hint="The last moments beside each other: time along one side of each layer">
+          Raster
+        </Flag>
+      </div>
       <CameraBar />
     </div>
   );
 }
 
-function LookBar({ ModeSwitch }: Props) {
-  const { hasHeight } = store.look.value;
-  return (
-    <div class="stage-bar" role="toolbar" aria-label="Drawing">
-      <ModeSwitch />
-      <Segments
-        label="Projection"
-        words={[
-          ["3d", "3D"],
-          ["2d", "2D"],
-        ]}
-        chosen={store.isFlat.value ? "2d" : "3d"}
-        choose={(word) => (store.isFlat.value = word === "2d")}
-      />
-      <Check name="Rays to unit" isOn={store.hasRays.value} set={(isOn) => (store.hasRays.value = isOn)} />
-      <Check
-        name="Height"
-        hint={store.isFlat.value ? "Only in three dimensions" : undefined}
-        isOff={store.isFlat.value}
-        isOn={hasHeight}
-        set={(isOn) => (store.look.value = { ...store.look.peek(), hasHeight: isOn })}
-      />
-      <Check name="Arrows" isOn={store.hasArrows.value} set={(isOn) => (store.hasArrows.value = isOn)} />
-      <Check
-        name="Raster"
-        hint="The last moments beside each other: time along one side of each layer"
-        isOn={isRaster.value}
-        set={(isOn) => (isRaster.value = isOn)}
-      />
-    </div>
-  );
-}
-
-interface CheckProps {
-  name: string;
-  hint?: string | undefined;
-  isOff?: boolean;
-  isOn: boolean;
-  set: (isOn: boolean) => void;
-}
-
-function Check({ name, hint, isOff = false, isOn, set }: CheckProps) {
-  return (
-    <label class="check" title={hint}>
-      <input type="checkbox" checked={isOn} disabled={isOff} onChange={(event) => set(event.currentTarget.checked)} />
-      {name}
-    </label>
-  );
+function Flag({ of, ...rest }: { of: Signal<boolean> } & Omit<ComponentProps<typeof Check>, "isOn" | "set">) {
+  return <Check {...rest} isOn={of.value} set={(isOn) => (of.value = isOn)} />;
 }
 
 function CameraBar() {
   const control = stage.value;
   const isOff = control === null;
+  const free = slotToSave();
   return (
     <div class="stage-bar" role="toolbar" aria-label="Camera">
       <span class="muted fs-1 camera-word">Camera</span>
@@ -95,18 +70,15 @@ function CameraBar() {
           </button>
         ))}
       </div>
-      <button
-        class="btn square"
-        aria-label="Save camera"
-        title={`Save as camera ${slotToSave()} (Shift ${slotToSave()})`}
+      <IconButton
+        icon="camera"
+        label="Save camera"
+        look="btn square"
+        title={`Save as camera ${free} (Shift ${free})`}
         disabled={isOff}
-        onClick={() => control?.saveCamera(slotToSave())}
-      >
-        <Icon name="camera" />
-      </button>
-      <button class="btn square" aria-label="Fit network" title="Fit (0)" disabled={isOff} onClick={() => control?.fit()}>
-        <Icon name="frame" />
-      </button>
+        onClick={() => control?.saveCamera(free)}
+      />
+      <IconButton icon="frame" label="Fit network" look="btn square" title="Fit (0)" disabled={isOff} onClick={() => control?.fit()} />
       <Popover label="Picture, video, full screen" button={<More />}>
         <Exports />
       </Popover>
@@ -124,22 +96,21 @@ function More() {
 }
 
 /** The first that is free, or else the one that is used. */
-function slotToSave(): 1 | 2 | 3 | 4 {
-  const used = SLOTS.find((slot) => slot === usedCamera.value);
-  return SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? used ?? 1;
+function slotToSave(): number {
+  return SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? usedCamera.value ?? 1;
 }
 
 function Exports() {
-  const control = stage.value;
+  const isOff = stage.value === null;
   const now = filming.value;
   const [isFull, toggleFull] = useFullScreen();
   return (
     <div class="stage-menu">
-      <button class="btn quiet" disabled={control === null} onClick={() => void takePicture()}>
+      <button class="btn quiet" disabled={isOff} onClick={() => void takePicture()}>
         {canSave() ? "Save picture (PNG)" : "Show picture (PNG)"}
       </button>
       {now === null ? (
-        <button class="btn quiet" disabled={control === null || !canSave()} onClick={() => void film()}>
+        <button class="btn quiet" disabled={isOff || !canSave()} onClick={() => void film()}>
           Record video from here (WebM)
         </button>
       ) : (
@@ -165,14 +136,10 @@ function useFullScreen(): [isFull: boolean, toggle: (() => void) | null] {
     document.addEventListener("fullscreenchange", look);
     return () => document.removeEventListener("fullscreenchange", look);
   }, []);
-  return [isFull, document.fullscreenEnabled ? () => void toggle() : null];
-}
-
-async function toggle(): Promise<void> {
-  try {
-    if (document.fullscreenElement !== null) await document.exitFullscreen();
-    else await document.querySelector(".netview")?.requestFullscreen();
-  } catch {
+  const toggle = (): void => {
+    const done = isFull ? document.exitFullscreen() : document.querySelector(".netview")?.requestFullscreen();
     // Somebody refused it: then it stays as it is.
-  }
+    done?.catch(() => undefined);
+  };
+  return [isFull, document.fullscreenEnabled ? toggle : null];
 }

@@ -2,10 +2,11 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { formatCount, formatExact, formatValue } from "../../data/format";
-import { goTo, moments, nearestMoment, step } from "../../data/network/moments";
+import { goTo, moments, step } from "../../data/network/moments";
 import { chosenUnit } from "../../data/network/network-state";
 import { type Line, seriesFailure, unitSeries } from "../../data/network/unit-readings";
 import { unitName } from "../../data/network/words";
+import { nearestAt } from "../../data/time-steps";
 import { Lines, SmallChart, TableTwin } from "../../plot/SmallChart";
 import { lastUpTo, type Line as Drawn } from "../../plot/lines";
 import { axisOf, extentOf, roomy, stepAxis } from "../../plot/scale";
@@ -59,7 +60,7 @@ function Legend({ lines, strip }: { lines: readonly Line[]; strip: Strip | null 
             title={isOff ? `Show ${variable}` : `Hide ${variable}`}
             onClick={() => flip(variable)}
           >
-            <i class="sw" style={{ background: isOff ? "transparent" : `var(--cat-${(index % 8) + 1})` }} />
+            <i class="sw" style={{ background: isOff ? "transparent" : `var(--cat-${(index % NUM_COLOURS) + 1})` }} />
             {variable}
             {factor !== 1 && <span class="muted" title="Its line is drawn larger by this; the number is its value">(×{factor >= 1e4 ? `10^${Math.round(Math.log10(factor))}` : formatCount(factor)})</span>}
             <b>{at < 0 ? "–" : formatValue(line.values[at]!, 3)}</b>
@@ -80,7 +81,7 @@ const EMPTY = { low: 0, high: 1, ticks: [] };
 
 function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
   const now = step.value;
-  if (strip === null)
+  if (strip === null) {
     return (
       <SmallChart label="No values over time" class="strip-chart" height={HEIGHT} x={() => EMPTY} y={EMPTY}>
         {({ width }) => (
@@ -90,6 +91,7 @@ function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
         )}
       </SmallChart>
     );
+  }
   const { lines, steps, values } = strip;
   const at = now === null ? null : Math.max(steps.low, Math.min(steps.high, now));
   return (
@@ -101,7 +103,7 @@ function Chart({ strip, isKnown }: { strip: Strip | null; isKnown: boolean }) {
       y={axisOf(values, MOST_TICKS)}
       marks={[{ at, look: "cursor" }]}
       onGo={(under) => {
-        const moment = nearestMoment(moments.peek(), under);
+        const moment = nearestAt(moments.peek(), under);
         if (moment >= 0) goTo(moment);
       }}
       over={({ x, y, top }) =>
@@ -165,26 +167,24 @@ interface Strip {
   readonly values: Span;
 }
 
-const MAX_COLOURS = 8;
+const NUM_COLOURS = 8;
 /** A line that is not smaller than this share of the largest is left as it is. */
 const VISIBLE = 0.2;
 
 /** Null where no variable has a value. */
 export function stripOf(lines: readonly Line[], isOff: (variable: string) => boolean): Strip | null {
-  const all = lines.map((line, at) => ({ line, slot: (at % MAX_COLOURS) + 1, most: mostOf(line.values) }));
+  const all = lines.map((line, at) => ({ line, slot: (at % NUM_COLOURS) + 1, most: mostOf(line.values) }));
   const shown = all.filter(({ line }) => line.steps.length > 0 && !isOff(line.variable));
   if (shown.length === 0) return null;
-  const largest = Math.max(0, ...shown.map(({ most }) => most));
-  const scaled = shown.map(({ line, slot, most }) => ({ line, slot, factor: factorOf(most, largest) }));
+  const largest = Math.max(...shown.map(({ most }) => most));
+  const scaled = shown.map(({ most, ...one }) => ({ ...one, factor: factorOf(most, largest) }));
   const steps = extentOf(shown.map(({ line }) => line.steps)) ?? { low: 0, high: 1 };
   const values = extentOf(scaled.map(({ line, factor }) => line.values.map((value) => value * factor))) ?? { low: -1, high: 1 };
   return { lines: scaled, steps, values: niceSpan(roomy(values)) };
 }
 
 function mostOf(values: Float64Array): number {
-  let most = 0;
-  for (const value of values) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
-  return most;
+  return values.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
 }
 
 /** The power of ten that brings it nearest to the largest, and not above it. */
@@ -195,14 +195,11 @@ export function factorOf(most: number, largest: number): number {
 }
 
 /** A row for each step at which any of them was recorded, the newest first. */
-export function tableOf(lines: readonly Line[], most: number): { readonly rows: readonly (readonly (number | null)[])[]; readonly numAll: number } {
-  const steps = [...new Set(lines.flatMap(({ steps: its }) => [...its]))].sort((a, b) => b - a);
-  const rows = steps.slice(0, most).map((step) => [
-    step,
-    ...lines.map((line) => {
-      const at = lastUpTo(line.steps, step);
-      return at >= 0 && line.steps[at] === step ? line.values[at]! : null;
-    }),
-  ]);
-  return { rows, numAll: steps.length };
+export function tableOf(lines: readonly Line[], most: number): { rows: (readonly (number | null)[])[]; numAll: number } {
+  const all = [...new Set(lines.flatMap(({ steps }) => [...steps]))].sort((a, b) => b - a);
+  const valueAt = ({ steps, values }: Line, wanted: number): number | null => {
+    const at = lastUpTo(steps, wanted);
+    return steps[at] === wanted ? values[at]! : null;
+  };
+  return { rows: all.slice(0, most).map((one) => [one, ...lines.map((line) => valueAt(line, one))]), numAll: all.length };
 }

@@ -1,91 +1,28 @@
 /** What of the view can be shared stands in the address; who opens the address sees the same. */
-import { batch, effect, untracked } from "@preact/signals";
+import { batch, effect, type Signal, untracked } from "@preact/signals";
 import { isShown, nameRun, runId } from "../../data/network/moments";
 import { isRaster, phase } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
 import { type Choice, choiceOf, choose, MAPS } from "../../data/network/value-ranges";
 import { type Changes, param, setParams } from "../../data/route";
 
-const FIRST_VARIABLE = "Act";
-
 /** Take the view from the address, now and when it changes, and write there what is changed. Call to stop. */
 export function followAddress(): () => void {
   const stops = [effect(readAddress), effect(writeAddress), effect(writeRun)];
-  return () => {
-    for (const stop of stops) stop();
-  };
+  return () => stops.forEach((stop) => stop());
 }
 
 function readAddress(): void {
   if (!isShown.value) return;
-  const name = param("var") || FIRST_VARIABLE;
-  const [item, layer, unit] = [wholeOf(param("item")) ?? 0, param("layer"), wholeOf(param("unit"))];
-  const [only, isFlat, isOverTime] = [param("only"), isYes("flat"), isYes("raster")];
-  const [hidden, hasRays, hasArrows] = [param("hide"), !isNo("rays"), !isNo("arrows")];
-  const drawn = { hasHeight: !isNo("height"), fading: shareOf(param("fade")) };
-  const choice = choiceIn();
-  untracked(() =>
-    batch(() => {
-      store.variable.value = name;
-      store.item.value = item;
-      store.isFlat.value = isFlat;
-      store.isolated.value = only === "" ? null : only;
-      store.hasRays.value = hasRays;
-      store.hasArrows.value = hasArrows;
-      isRaster.value = isOverTime;
-      setSelected(layer === "" || unit === null ? null : { layer, unit });
-      if (hidden !== namesText(store.hidden.peek())) store.hidden.value = new Set(namesIn(hidden));
-      const look = store.look.peek();
-      if (look.hasHeight !== drawn.hasHeight || look.fading !== drawn.fading) store.look.value = { ...look, ...drawn };
-      if (!isSame(choiceOf(name), choice)) choose(name, choice);
-    }),
-  );
+  const takers = SETTINGS.map(({ read }) => read());
+  untracked(() => batch(() => takers.forEach((take) => take())));
 }
 
-function setSelected(next: store.UnitPlace | null): void {
-  const now = store.selected.peek();
-  if (now?.layer !== next?.layer || now?.unit !== next?.unit) store.selected.value = next;
-}
-
-/** Only what is not as it is at first: an address should be short. */
 function writeAddress(): void {
-  const changes = { ...placeWords(), ...drawingWords(), ...colourWords() };
+  const changes = Object.fromEntries(SETTINGS.flatMap(({ write }) => Object.entries(write())));
   untracked(() => {
     if (isShown.value) setParams(changes);
   });
-}
-
-function placeWords(): Changes {
-  const unit = store.selected.value;
-  return {
-    var: store.variable.value === FIRST_VARIABLE ? null : store.variable.value,
-    item: store.item.value === 0 ? null : String(store.item.value),
-    layer: unit?.layer ?? null,
-    unit: unit === null ? null : String(unit.unit),
-    only: store.isolated.value,
-    hide: namesText(store.hidden.value) || null,
-  };
-}
-
-function drawingWords(): Changes {
-  const { hasHeight, fading } = store.look.value;
-  return {
-    flat: store.isFlat.value ? "yes" : null,
-    raster: isRaster.value ? "yes" : null,
-    rays: store.hasRays.value ? null : "no",
-    arrows: store.hasArrows.value ? null : "no",
-    height: hasHeight ? null : "no",
-    fade: fading === 0 ? null : String(fading),
-  };
-}
-
-function colourWords(): Changes {
-  const { fixed, map, isCentred } = choiceOf(store.variable.value);
-  return {
-    limits: fixed === null ? null : `${fixed.min},${fixed.max}`,
-    centre: isCentred === null ? null : isCentred ? "yes" : "no",
-    map,
-  };
 }
 
 /** Once it is known that there is something to see in it, and at once where the address names another one. */
@@ -94,13 +31,80 @@ function writeRun(): void {
   if (isShown.value && (phase.value === "shown" || isOther)) untracked(nameRun);
 }
 
-function isYes(name: string): boolean {
-  return param(name) === "yes";
+// --- Each setting with its parameters. One that is as at first is not written: an address should be short.
+
+interface Setting {
+  /** What it returns takes over what the address says. */
+  readonly read: () => () => void;
+  readonly write: () => Changes;
 }
 
-function isNo(name: string): boolean {
-  return param(name) === "no";
+type Text = string | null;
+
+function setting<Value>(
+  names: readonly string[],
+  held: { value: Value },
+  parse: (...texts: string[]) => Value,
+  print: (value: Value) => readonly Text[],
+): Setting {
+  const textOf = (value: Value): string => print(value).join("\n");
+  return {
+    read: () => {
+      const next = parse(...names.map(param));
+      return () => {
+        if (textOf(next) !== textOf(held.value)) held.value = next;
+      };
+    },
+    write: () => {
+      const texts = print(held.value);
+      return Object.fromEntries(names.map((name, at) => [name, texts[at] ?? null]));
+    },
+  };
 }
+
+function flag(name: string, held: Signal<boolean>, usual: boolean): Setting {
+  const other = usual ? "no" : "yes";
+  return setting([name], held, (text) => (text === other) !== usual, (isOn) => [isOn === usual ? null : other]);
+}
+
+const FIRST_VARIABLE = "Act";
+
+/** What was chosen for the variable that is shown. */
+const choice = {
+  get value(): Choice {
+    return choiceOf(store.variable.value);
+  },
+  set value(next: Choice) {
+    choose(store.variable.peek(), next);
+  },
+};
+
+const SETTINGS: readonly Setting[] = [
+  setting(["var"], store.variable, (name) => name || FIRST_VARIABLE, (name) => [name === FIRST_VARIABLE ? null : name]),
+  setting(["item"], store.item, (text) => wholeOf(text) ?? 0, (item) => [item === 0 ? null : String(item)]),
+  setting<store.UnitPlace | null>(
+    ["layer", "unit"],
+    store.selected,
+    (layer, text) => {
+      const unit = wholeOf(text);
+      return layer === "" || unit === null ? null : { layer, unit };
+    },
+    (place) => (place === null ? [] : [place.layer, String(place.unit)]),
+  ),
+  setting(["only"], store.isolated, (name) => name || null, (name) => [name]),
+  setting(["hide"], store.hidden, namesIn, (names) => [namesText(names) || null]),
+  flag("flat", store.isFlat, false),
+  flag("raster", isRaster, false),
+  flag("rays", store.hasRays, true),
+  flag("arrows", store.hasArrows, true),
+  flag("height", store.hasHeight, true),
+  setting(["fade"], store.fading, shareOf, (share) => [share === 0 ? null : String(share)]),
+  setting(["limits", "centre", "map"], choice, choiceIn, ({ fixed, isCentred, map }) => [
+    fixed === null ? null : `${fixed.min},${fixed.max}`,
+    isCentred === null ? null : isCentred ? "yes" : "no",
+    map,
+  ]),
+];
 
 function wholeOf(text: string): number | null {
   return /^\d{1,9}$/.test(text) ? Number(text) : null;
@@ -112,28 +116,21 @@ function shareOf(text: string): number {
 }
 
 /** With commas between them; a comma in a name is written as addresses write it. */
-function namesText(names: Iterable<string>): string {
+function namesText(names: ReadonlySet<string>): string {
   return [...names].map((name) => name.replace(/[%,]/g, encodeURIComponent)).join(",");
 }
 
-function namesIn(text: string): string[] {
-  return text
-    .split(",")
-    .filter((name) => name !== "")
-    .map((name) => name.replaceAll("%2C", ",").replaceAll("%25", "%"));
+function namesIn(text: string): ReadonlySet<string> {
+  const names = text.split(",").filter((name) => name !== "");
+  return new Set(names.map((name) => name.replaceAll("%2C", ",").replaceAll("%25", "%")));
 }
 
-function choiceIn(): Choice {
-  const [min, max] = param("limits").split(",").map(Number);
-  const isRange = min !== undefined && max !== undefined && Number.isFinite(min) && Number.isFinite(max) && min < max;
+function choiceIn(limits: string, centre: string, map: string): Choice {
+  const [min = NaN, max = NaN] = limits.split(",").map(Number);
+  const isRange = Number.isFinite(min) && Number.isFinite(max) && min < max;
   return {
     fixed: isRange ? { min, max } : null,
-    isCentred: isYes("centre") ? true : isNo("centre") ? false : null,
-    map: MAPS.find(([one]) => one === param("map"))?.[0] ?? null,
+    isCentred: centre === "yes" ? true : centre === "no" ? false : null,
+    map: MAPS.find(([one]) => one === map)?.[0] ?? null,
   };
-}
-
-function isSame(one: Choice, other: Choice): boolean {
-  const isSameRange = one.fixed?.min === other.fixed?.min && one.fixed?.max === other.fixed?.max;
-  return isSameRange && one.isCentred === other.isCentred && one.map === other.map;
 }

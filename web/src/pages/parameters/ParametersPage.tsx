@@ -10,35 +10,15 @@ import { Group, RunTag, ToolButton, Waiting } from "../../plot/Figure";
 import { SmallChart, type Spot } from "../../plot/SmallChart";
 import type { Tick } from "../../plot/ticks";
 import { Blank } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
 import { RunsFrame } from "../../ui/RunsFrame";
+import { Select } from "../../ui/Select";
+import { ColumnBoxes, Table } from "../../ui/Table";
 import { Segments } from "../../ui/controls";
-import { SortHead } from "../../ui/sorting";
 import type { HparamsRow, RunListing } from "../../wire";
 import { Coordinates } from "./Coordinates";
-import type { Axis } from "./axes";
-import type { Column, Value } from "./columns";
-import {
-  allRuns,
-  answered,
-  axisFor,
-  byItself,
-  colouring,
-  columns,
-  keptIds,
-  keptRuns,
-  shownColumns,
-} from "./sheet";
-import {
-  filterText,
-  hoveredRun,
-  isColumnShown,
-  order,
-  sameColumns,
-  scatterKeys,
-  setColumnShown,
-  sortBy,
-  whichRuns,
-} from "./state";
+import { type Axis, clipped, type Column, type Family, type Value } from "./columns";
+import * as sheet from "./sheet";
 import "../../plot/figures.css";
 import "./parameters.css";
 
@@ -48,12 +28,12 @@ const REFRESH_SECONDS = 5;
 export function ParametersPage() {
   const asked = useAsked<readonly HparamsRow[]>({ key: "hparams", version: versionOfRuns(), ask });
   useEffect(() => {
-    if (asked.value !== null) answered.value = asked.value;
+    if (asked.value !== null) sheet.answered.value = asked.value;
   }, [asked.value]);
-  const isEmpty = asked.value?.length === 0 && answered.value.length === 0;
+  const isEmpty = asked.value?.length === 0 && sheet.answered.value.length === 0;
   return (
-    <RunsFrame isForAll options={answered.value.length > 0 && <ParametersOptions />}>
-      {answered.value.length > 0 ? (
+    <RunsFrame isForAll options={sheet.answered.value.length > 0 && <ParametersOptions />}>
+      {sheet.answered.value.length > 0 ? (
         <div class="sections parameters">
           <h1 class="sr">Parameters</h1>
           <Coordinates />
@@ -92,7 +72,6 @@ async function ask(): Promise<readonly HparamsRow[]> {
 // --- Which runs and which columns are looked at.
 
 function ParametersOptions() {
-  const all = columns.value;
   return (
     <section class="section parameters-options" aria-label="Parameters">
       <h3>Parameters</h3>
@@ -102,41 +81,28 @@ function ParametersOptions() {
           ["all", "All runs"],
           ["chosen", "Chosen"],
         ]}
-        chosen={whichRuns.value}
-        choose={whichRuns.set}
+        chosen={sheet.whichRuns.value}
+        choose={sheet.whichRuns.set}
       />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={sameColumns.value === "hidden"}
-          onChange={(event) => sameColumns.set(event.currentTarget.checked ? "hidden" : "shown")}
-        />
+      <Check isOn={sheet.sameColumns.value === "hidden"} set={(isOn) => sheet.sameColumns.set(isOn ? "hidden" : "shown")}>
         Hide what does not differ
-      </label>
-      <ColumnBoxes title="Hyperparameters" columns={all.filter(({ family }) => family === "hparam")} />
-      <ColumnBoxes title="Metrics" columns={all.filter(({ family }) => family === "metric")} />
+      </Check>
+      <ColumnsOf family="hparam" title="Hyperparameters" />
+      <ColumnsOf family="metric" title="Metrics" />
     </section>
   );
 }
 
-function ColumnBoxes({ title, columns: some }: { title: string; columns: readonly Column[] }) {
+function ColumnsOf({ family, title }: { family: Family; title: string }) {
+  const some = sheet.columns.value.filter((column) => column.family === family);
   if (some.length === 0) return null;
   return (
     <fieldset class="par-columns">
       <legend>{title}</legend>
-      {some.map(({ key, name }) => {
-        const isByItself = byItself.value.has(key);
-        return (
-          <label key={key} class="check" title={name}>
-            <input
-              type="checkbox"
-              checked={isColumnShown(key, isByItself)}
-              onChange={(event) => setColumnShown(key, event.currentTarget.checked, isByItself)}
-            />
-            <span class="clip">{name}</span>
-          </label>
-        );
-      })}
+      <ColumnBoxes
+        columns={some.map(({ key, name }) => ({ key, title: name, isShown: sheet.isColumnShown(key) }))}
+        show={sheet.showColumn}
+      />
     </fieldset>
   );
 }
@@ -146,20 +112,20 @@ function ColumnBoxes({ title, columns: some }: { title: string; columns: readonl
 const MAX_ROWS = 1000;
 
 function HparamsTable() {
-  const runs = keptRuns.value;
-  const shown = shownColumns.value;
+  const runs = sheet.keptRuns.value;
+  const shown = sheet.shownColumns.value;
   const tools = (
     <>
       <span class="muted fs-1" role="status">
-        {formatCount(runs.length)} of {formatCount(allRuns.value.length)}
+        {formatCount(runs.length)} of {formatCount(sheet.allRuns.value.length)}
       </span>
       <input
         class="input sm par-filter"
         type="search"
         placeholder="Filter: adam lr<0.01"
         aria-label="Filter runs by name, word or comparison"
-        value={filterText.value}
-        onInput={(event) => filterText.set(event.currentTarget.value)}
+        value={sheet.filterText.value}
+        onInput={(event) => sheet.filterText.set(event.currentTarget.value)}
       />
       <ToolButton
         glyph="save"
@@ -171,21 +137,14 @@ function HparamsTable() {
   return (
     <Group name="table" tools={tools}>
       <div class="par-scroll" tabIndex={0} role="region" aria-label="Table of parameters">
-        <table class="sec-table par-table">
-          <thead>
-            <tr>
-              <Head title="run" sortKey="run" isNumeric={false} family="run" />
-              {shown.map(({ key, name, isNumeric, family }) => (
-                <Head key={key} title={name} sortKey={key} isNumeric={isNumeric} family={family} />
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {runs.slice(0, MAX_ROWS).map((run) => (
-              <Row key={run.id} run={run} shown={shown} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          class="sec-table par-table"
+          columns={[{ key: "run", title: "run", style: "run word" }, ...shown.map(headOf)]}
+          order={sheet.order.value}
+          sort={sheet.sortBy}
+          rows={runs.slice(0, MAX_ROWS)}
+          renderRow={(run) => <Row key={run.id} run={run} shown={shown} />}
+        />
         {runs.length === 0 && <p class="muted fs-2 par-few">No run passes the filter and the brushes.</p>}
         {runs.length > MAX_ROWS && (
           <p class="muted fs-1 par-few">The first {formatCount(MAX_ROWS)} are shown; the CSV has all.</p>
@@ -195,47 +154,28 @@ function HparamsTable() {
   );
 }
 
-interface HeadProps {
-  title: string;
-  sortKey: string;
-  isNumeric: boolean;
-  family: "run" | Column["family"];
-}
-
-function Head({ title, sortKey, isNumeric, family }: HeadProps) {
-  const { column, isDown } = order.value;
-  return (
-    <SortHead
-      title={title}
-      style={isNumeric ? family : `${family} word`}
-      isDown={column === sortKey ? isDown : null}
-      press={() => sortBy(sortKey, isNumeric)}
-    />
-  );
+function headOf({ key, name, isNumeric, family }: Column) {
+  return { key, title: name, style: isNumeric ? family : `${family} word` };
 }
 
 function Row({ run, shown }: { run: RunListing; shown: readonly Column[] }) {
   return (
     <tr
-      class={hoveredRun.value === run.id ? "on" : undefined}
-      onPointerEnter={() => (hoveredRun.value = run.id)}
-      onPointerLeave={() => (hoveredRun.value = null)}
+      class={sheet.hoveredRun.value === run.id ? "on" : undefined}
+      onPointerEnter={() => (sheet.hoveredRun.value = run.id)}
+      onPointerLeave={() => (sheet.hoveredRun.value = null)}
     >
       <th scope="row" class="word">
         <a
           href={addressOf("training", { runs: run.id })}
-          onFocus={() => (hoveredRun.value = run.id)}
-          onBlur={() => (hoveredRun.value = null)}
+          onFocus={() => (sheet.hoveredRun.value = run.id)}
+          onBlur={() => (sheet.hoveredRun.value = null)}
         >
           <RunTag run={run} />
         </a>
       </th>
       {shown.map(({ key, values, isNumeric }) => (
-        <td
-          key={key}
-          class={isNumeric ? undefined : "word"}
-          title={String(values.get(run.id) ?? "not known")}
-        >
+        <td key={key} class={isNumeric ? undefined : "word"} title={String(values.get(run.id) ?? "not known")}>
           {valueText(values.get(run.id))}
         </td>
       ))}
@@ -245,15 +185,9 @@ function Row({ run, shown }: { run: RunListing; shown: readonly Column[] }) {
 
 /** All columns, shown or not, of the runs in the table. */
 function csvRows(): Cell[][] {
-  const all = columns.value;
-  const head: Cell[] = ["run", ...all.map(({ name }) => name)];
-  return [
-    head,
-    ...keptRuns.value.map((run): Cell[] => [
-      run.name,
-      ...all.map(({ values }) => values.get(run.id) ?? null),
-    ]),
-  ];
+  const all = sheet.columns.value;
+  const rows = sheet.keptRuns.value.map(({ id, name }) => [name, ...all.map(({ values }) => values.get(id) ?? null)]);
+  return [["run", ...all.map(({ name }) => name)], ...rows];
 }
 
 // --- One column against another: a point for each run.
@@ -263,10 +197,10 @@ const REACH = 12;
 const TICK_ROOM = 44; // pixels
 
 function Scatter() {
-  const x = columnFor(scatterKeys.x.value, "hparam");
-  const y = columnFor(scatterKeys.y.value, "metric");
-  const [across, up] = [x && axisFor(x.key), y && axisFor(y.key)];
-  const hovered = hoveredRun.value === null ? undefined : runsById.value.get(hoveredRun.value);
+  const x = columnFor(sheet.scatterKeys.x.value, "hparam");
+  const y = columnFor(sheet.scatterKeys.y.value, "metric");
+  const [across, up] = [x && sheet.axisFor(x), y && sheet.axisFor(y)];
+  const hovered = sheet.hoveredRun.value === null ? undefined : runsById.value.get(sheet.hoveredRun.value);
   return (
     <Group
       name="scatter"
@@ -294,20 +228,20 @@ function Scatter() {
 }
 
 function Points({ across, up }: { across: Axis; up: Axis }) {
-  const points = allRuns.value.flatMap(({ id }) => {
+  const points = sheet.allRuns.value.flatMap(({ id }) => {
     const [x, y] = [across.place(across.column.values.get(id)), up.place(up.column.values.get(id))];
     return x === null || y === null ? [] : [{ id, x, y }];
   });
-  const numMissing = allRuns.value.length - points.length;
+  const numMissing = sheet.allRuns.value.length - points.length;
   const point = (spot: Spot | null): void => {
     let [found, least]: [string | null, number] = [null, REACH];
     for (const { id, x, y } of spot === null ? [] : points) {
       const distance = Math.hypot(spot!.space.x(x) - spot!.x, spot!.space.y(y) - spot!.y);
-      if (distance <= least && keptIds.value.has(id)) [found, least] = [id, distance];
+      if (distance <= least && sheet.keptIds.value.has(id)) [found, least] = [id, distance];
     }
-    hoveredRun.value = found;
+    sheet.hoveredRun.value = found;
   };
-  const ticked = (ticks: readonly Tick[]) => ({ low: 0, high: 1, ticks: ticks.map(({ value, label }) => ({ value, label: clipped(label) })) });
+  const ticked = (ticks: readonly Tick[]) => ({ low: 0, high: 1, ticks: ticks.map(({ value, label }) => ({ value, label: clipped(label, MAX_TEXT) })) });
   return (
     <>
       <SmallChart
@@ -319,9 +253,9 @@ function Points({ across, up }: { across: Axis; up: Axis }) {
         onPoint={(_, spot) => point(spot)}
         over={({ x, y }) =>
           points.map(({ id, ...at }) => {
-            const isOn = hoveredRun.value === id;
-            const look = !keptIds.value.has(id) ? "par-point off" : isOn ? "par-point on" : "par-point";
-            return <circle key={id} class={look} style={{ fill: colouring.value.of(id) }} r={isOn ? 6 : 4} cx={x(at.x)} cy={y(at.y)} />;
+            const isOn = sheet.hoveredRun.value === id;
+            const look = !sheet.keptIds.value.has(id) ? "par-point off" : isOn ? "par-point on" : "par-point";
+            return <circle key={id} class={look} style={{ fill: sheet.lineColour(id) }} r={isOn ? 6 : 4} cx={x(at.x)} cy={y(at.y)} />;
           })
         }
       />
@@ -342,35 +276,22 @@ function spaced(ticks: readonly Tick[], least: number): readonly Tick[] {
     });
 }
 
-function clipped(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
-}
-
 /** The column that was chosen, or the first of its family that can show something. */
 function columnFor(key: string, family: Column["family"]): Column | null {
-  const all = columns.value;
-  return (
-    all.find((one) => one.key === key) ??
-    all.find((one) => one.family === family && one.isNumeric) ??
-    all.find((one) => one.family === family) ??
-    null
-  );
+  const all = sheet.columns.value;
+  const its = all.filter((one) => one.family === family);
+  return all.find((one) => one.key === key) ?? its.find(({ isNumeric }) => isNumeric) ?? its[0] ?? null;
 }
 
 function Choice({ label, side, chosen }: { label: string; side: "x" | "y"; chosen: Column | null }) {
   return (
-    <select
-      class="input sm sec-select"
-      aria-label={`${label}: column of the scatter`}
+    <Select
+      label={`${label}: column of the scatter`}
+      look="input sm sec-select"
       value={chosen?.key ?? ""}
-      onChange={(event) => scatterKeys[side].set(event.currentTarget.value)}
-    >
-      {columns.value.map(({ key, name }) => (
-        <option key={key} value={key}>
-          {name}
-        </option>
-      ))}
-    </select>
+      options={sheet.columns.value.map(({ key, name }) => [key, name])}
+      set={sheet.scatterKeys[side].set}
+    />
   );
 }
 

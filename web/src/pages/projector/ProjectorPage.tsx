@@ -3,17 +3,14 @@ import { useEffect } from "preact/hooks";
 import { param, setParams } from "../../data/route";
 import * as runs from "../../data/runs";
 import * as page from "../../data/store";
-import { PointsPanel } from "../../stage3d/points/PointsPanel";
-import { PointsTable } from "../../stage3d/points/PointsTable";
 import { ProjectorOptions } from "../../stage3d/points/ProjectorOptions";
-import { Stage } from "../../stage3d/points/Stage";
+import { Projector } from "../../stage3d/points/Stage";
 import { startLoading } from "../../stage3d/points/embedding";
 import { startReducing } from "../../stage3d/points/reduction";
 import * as store from "../../stage3d/points/store";
 import { Blank } from "../../ui/Blank";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { TimeBar } from "../../ui/TimeBar";
-import "../../stage3d/points/projector.css";
 
 export function ProjectorPage() {
   const source = page.source.value;
@@ -22,32 +19,32 @@ export function ProjectorPage() {
     const stops = [startLoading(), startReducing(source)];
     return () => stops.forEach((stop) => stop());
   }, [source]);
-  const hasSome = store.places.value.length > 0;
-  return (
-    <RunsFrame options={hasSome ? <ProjectorOptions /> : null}>{hasSome ? <Projector /> : <NoneYet />}</RunsFrame>
-  );
-}
-
-function Projector() {
   const list = store.records.value;
+  if (store.places.value.length === 0) {
+    return (
+      <RunsFrame options={null}>
+        <NoneYet />
+      </RunsFrame>
+    );
+  }
   return (
-    <div class="projector">
-      <h1 class="sr">Projector</h1>
-      <div class="projector-stage">{store.isTable.value ? <PointsTable /> : <Stage />}</div>
-      <PointsPanel />
-      {list.length > 1 && (
-        <div class="projector-time">
-          <TimeBar
-            moments={list}
-            at={store.recordAt.value}
-            numAll={store.list.value?.numAll ?? list.length}
-            isFollowing={store.wantedStep.value === null}
-            onGo={(at) => setParams({ step: String(list[at]!.step) })}
-            onFollow={(isOn) => setParams({ step: isOn ? null : String(list[store.recordAt.peek()]!.step) })}
-          />
-        </div>
-      )}
-    </div>
+    <RunsFrame options={<ProjectorOptions />}>
+      <Projector>
+        <h1 class="sr">Projector</h1>
+        {list.length > 1 && (
+          <div class="projector-time">
+            <TimeBar
+              moments={list}
+              at={store.recordAt.value}
+              numAll={store.list.value?.numAll ?? list.length}
+              isFollowing={store.wantedStep.value === null}
+              onGo={(at) => setParams({ step: String(list[at]!.step) })}
+              onFollow={(isOn) => setParams({ step: isOn ? null : String(list[store.recordAt.peek()]!.step) })}
+            />
+          </div>
+        )}
+      </Projector>
+    </RunsFrame>
   );
 }
 

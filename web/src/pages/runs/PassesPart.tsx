@@ -14,7 +14,15 @@ const MAX_SHOWN = 40;
 const LOOK_AGAIN_MS = 3000;
 
 export function PassesPart() {
-  usePassesAgain();
+  // A pass that a run is given meanwhile shows up by itself.
+  useEffect(() => {
+    const look = (): void => {
+      if (document.visibilityState === "visible") store.source.peek()?.refreshPasses();
+    };
+    look();
+    const timer = setInterval(look, LOOK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, []);
   const groups = groupPasses(store.source.value?.passes.value ?? [], runs.runsById.value);
   return (
     <section class="section passes" aria-label="Passes">
@@ -81,18 +89,6 @@ function saidOf(sketch: PassSketch): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** A pass that a run is given meanwhile shows up by itself. */
-function usePassesAgain(): void {
-  useEffect(() => {
-    const look = (): void => {
-      if (document.visibilityState === "visible") store.source.peek()?.refreshPasses();
-    };
-    look();
-    const timer = setInterval(look, LOOK_AGAIN_MS);
-    return () => clearInterval(timer);
-  }, []);
-}
-
 // --- How large the outputs of a pass's ops are, as bars in the order they ran.
 
 const [WIDTH, HEIGHT] = [132, 30];
@@ -143,33 +139,17 @@ export const MAX_BARS = 48;
 /** By the id of the pass. Null where it cannot be read: the page of the pass itself says why. */
 const sketches = signal<ReadonlyMap<string, PassSketch | null>>(new Map());
 
-const waiting: string[] = [];
-let isReading = false;
+/** One is read at a time: a pass of a large model is many megabytes. */
+let lastRead: Promise<void> = Promise.resolve();
+const asked = new Set<string>();
 
-/** Ask for the sketch of a pass. One at a time: a pass of a large model is many megabytes. */
 function askForSketch(passId: string): void {
-  if (sketches.peek().has(passId) || waiting.includes(passId)) return;
-  waiting.push(passId);
-  if (!isReading) void readAll();
-}
-
-async function readAll(): Promise<void> {
-  isReading = true;
-  for (let passId = waiting[0]; passId !== undefined; passId = waiting[0]) {
-    const sketch = await readSketch(passId);
-    waiting.shift();
-    sketches.value = new Map(sketches.peek()).set(passId, sketch);
-  }
-  isReading = false;
-}
-
-async function readSketch(passId: string): Promise<PassSketch | null> {
-  const source = store.source.peek();
-  if (source === null) return null;
-  return source.openPass(passId).then(
-    ({ document }) => sketchOf(document),
-    () => null,
-  );
+  if (asked.has(passId)) return;
+  asked.add(passId);
+  lastRead = lastRead.then(async () => {
+    const opened = await store.source.peek()?.openPass(passId).catch(() => null);
+    sketches.value = new Map(sketches.peek()).set(passId, opened ? sketchOf(opened.document) : null);
+  });
 }
 
 export function sketchOf(document: PassDocument): PassSketch {

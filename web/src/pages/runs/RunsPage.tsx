@@ -4,35 +4,18 @@ import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { addressOf } from "../../data/route";
 import * as runs from "../../data/runs";
-import { Blank } from "../../ui/Blank";
+import { Blank, Failed } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
-import { Icon } from "../../ui/Icon";
-import { PanelPlace } from "../../ui/PanelPlace";
-import { Popover } from "../../ui/Picker";
-import { Snippet } from "../../ui/Snippet";
+import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
+import { NoRuns, Snippet } from "../../ui/Snippet";
+import { ColumnBoxes, ColumnChooser } from "../../ui/Table";
 import { Segments } from "../../ui/controls";
-import { panels, panelWidth, setPanel } from "../../ui/panels";
+import { panels, panelWidth } from "../../ui/panels";
 import { CompareChart } from "./CompareChart";
 import { PassesPart } from "./PassesPart";
 import { RunsTable } from "./RunsTable";
-import {
-  filter,
-  filterText,
-  FIXED,
-  metricNames,
-  numFiltered,
-  resetColumns,
-  rows,
-  setFilter,
-  showFixed,
-  showMetric,
-  shownFixed,
-  shownMetrics,
-  showState,
-  stateCounts,
-  STATES,
-  stateShown,
-} from "./run-table";
+import { FIXED } from "./columns";
+import * as table from "./run-table";
 
 /** What other pages have to show on this one. */
 interface Props {
@@ -59,7 +42,7 @@ export function RunsPage({ ControlsPart, FeatureSetsPart }: Props) {
 }
 
 function Foot() {
-  const [all, shown] = [runs.runs.value.length, rows.value.length];
+  const [all, shown] = [runs.runs.value.length, table.rows.value.length];
   return (
     <footer class="foot">
       <span class="clip" role="status">
@@ -71,7 +54,7 @@ function Foot() {
             <span class="mono">{runs.folder.value}</span>
           </>
         )}
-        {numFiltered.value < all && `, ${formatCount(all - numFiltered.value)} filtered out`}
+        {table.numFiltered.value < all && `, ${formatCount(all - table.numFiltered.value)} filtered out`}
       </span>
       {runs.folderNote.value !== "" && (
         <span class="noted clip" title={runs.folderNote.value}>
@@ -79,29 +62,24 @@ function Foot() {
         </span>
       )}
       <span class="grow" />
-      {shown > 0 && <FootKeys />}
+      {shown > 0 && (
+        <span class="foot-keys" aria-hidden="true">
+          <span>
+            <kbd>↑</kbd> <kbd>↓</kbd> move
+          </span>
+          <span>
+            <kbd>x</kbd> compare
+          </span>
+          <span>
+            <kbd>↵</kbd> open
+          </span>
+        </span>
+      )}
     </footer>
   );
 }
 
-function FootKeys() {
-  return (
-    <span class="foot-keys" aria-hidden="true">
-      <span>
-        <kbd>↑</kbd> <kbd>↓</kbd> move
-      </span>
-      <span>
-        <kbd>x</kbd> compare
-      </span>
-      <span>
-        <kbd>↵</kbd> open
-      </span>
-    </span>
-  );
-}
-
-// --- Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a
-//   run.
+// --- Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a run.
 
 function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
   const count = runs.chosen.value.length;
@@ -118,11 +96,7 @@ function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
             Open in Training
           </a>
         )}
-        {panels.value.width !== "wide" && (
-          <button class="btn quiet square" aria-label="Hide compare" onClick={() => setPanel("right", false)}>
-            <Icon name="close" />
-          </button>
-        )}
+        <HidePanel side="right" label="Hide compare" />
       </div>
       <div class="panel-body">
         {hasRuns && <CompareChart />}
@@ -141,9 +115,12 @@ function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
 // --- Over the table of runs: the filter, the states, the columns.
 
 function RunsToolbar() {
-  const counts = stateCounts.value;
+  const counts = table.stateCounts.value;
   // Runs of which nothing is known are rare: no place is kept for them.
-  const states = STATES.filter(([state]) => state !== "unknown" || hasUnknown());
+  const hasUnknown = table.stateShown.value === "unknown" || runs.runs.value.some((run) => run.state === "unknown");
+  const states = table.STATES.filter(([state]) => state !== "unknown" || hasUnknown).map(
+    ([state, title]) => [state, counted(title, counts.get(state) ?? 0)] as const,
+  );
   return (
     <div class="toolbar">
       <h1 id="runs-title">Runs</h1>
@@ -151,26 +128,22 @@ function RunsToolbar() {
         <FilterField
           label="Filter runs"
           placeholder="Filter by name, tag or metric > value"
-          value={filterText.value}
-          problem={filter.value.problem}
-          onChange={setFilter}
+          value={table.filterText.value}
+          problem={table.filter.value.problem}
+          onChange={table.setFilter}
           onLeave={() => document.querySelector<HTMLElement>(".runs-table tr[aria-rowindex='2']")?.focus()}
         />
       </div>
       <Segments
         label="State"
-        words={[["all", counted("All", numFiltered.value)], ...states.map(([state, title]) => [state, counted(title, counts.get(state) ?? 0)] as const)]}
-        chosen={stateShown.value ?? "all"}
-        choose={(state) => showState(state === "all" ? null : state)}
+        words={[["all", counted("All", table.numFiltered.value)], ...states]}
+        chosen={table.stateShown.value ?? "all"}
+        choose={(state) => table.showState(state === "all" ? null : state)}
       />
       <span class="grow" />
-      <ColumnChooser />
+      <Chooser />
     </div>
   );
-}
-
-function hasUnknown(): boolean {
-  return stateShown.value === "unknown" || runs.runs.value.some((run) => run.state === "unknown");
 }
 
 function counted(title: string, count: number): ComponentChildren {
@@ -187,39 +160,22 @@ function counted(title: string, count: number): ComponentChildren {
 const MANY = 12;
 const MOST = 60;
 
-function ColumnChooser() {
+function Chooser() {
   return (
-    <Popover
-      label="Columns"
-      button={
-        <>
-          <Icon name="columns" />
-          Columns
-        </>
-      }
-    >
-      <div class="column-list">
-        <h3>Columns</h3>
-        {FIXED.map(({ id, title }) => (
-          <Box
-            key={id}
-            name={title}
-            isShown={shownFixed.value.has(id)}
-            onChange={(is) => showFixed(id, is)}
-          />
-        ))}
-        <Metrics />
-        <button class="link fs-1" onClick={resetColumns}>
-          As at first
-        </button>
-      </div>
-    </Popover>
+    <ColumnChooser label="Columns" reset={table.resetColumns}>
+      <h3>Columns</h3>
+      <ColumnBoxes
+        columns={FIXED.map(({ key, title }) => ({ key, title, isShown: table.shownFixed.value.has(key) }))}
+        show={table.showFixed}
+      />
+      <Metrics />
+    </ColumnChooser>
   );
 }
 
 function Metrics() {
   const [text, setText] = useState("");
-  const names = metricNames.value;
+  const names = table.metricNames.value;
   const found = names.filter((name) => name.toLowerCase().includes(text.toLowerCase()));
   return (
     <>
@@ -234,14 +190,10 @@ function Metrics() {
           onInput={(event) => setText(event.currentTarget.value)}
         />
       )}
-      {found.slice(0, MOST).map((name) => (
-        <Box
-          key={name}
-          name={name}
-          isShown={shownMetrics.value.includes(name)}
-          onChange={(is) => showMetric(name, is)}
-        />
-      ))}
+      <ColumnBoxes
+        columns={found.slice(0, MOST).map((name) => ({ key: name, title: name, isShown: table.shownMetrics.value.includes(name) }))}
+        show={table.showMetric}
+      />
       {found.length > MOST && (
         <span class="muted fs-1">and {found.length - MOST} more: type a part of a name</span>
       )}
@@ -249,59 +201,27 @@ function Metrics() {
   );
 }
 
-function Box({
-  name,
-  isShown,
-  onChange,
-}: {
-  name: string;
-  isShown: boolean;
-  onChange: (is: boolean) => void;
-}) {
-  return (
-    <label class="check" title={name}>
-      <input type="checkbox" checked={isShown} onChange={(event) => onChange(event.currentTarget.checked)} />
-      <span class="clip">{name}</span>
-    </label>
-  );
-}
-
 // --- The table of runs, or what stands there while there is none.
 
 function RunsBody() {
   const listing = runs.listing.value;
-  if (runs.runs.value.length === 0) return <Nothing />;
+  if (runs.runs.value.length === 0) {
+    return listing.state === "waiting" ? <Waiting /> : <div class="panel-body">{whyNone(listing)}</div>;
+  }
   return (
     <>
       {listing.state === "failed" && <Trouble reason={listing.reason} />}
-      {rows.value.length === 0 ? <NoMatch /> : <RunsTable />}
+      {table.rows.value.length === 0 ? <NoMatch /> : <RunsTable />}
     </>
   );
 }
 
-function Nothing() {
-  const listing = runs.listing.value;
-  if (listing.state === "waiting") return <Skeletons />;
-  return <div class="panel-body">{whyNone(listing)}</div>;
-}
-
 function whyNone(listing: typeof runs.listing.value) {
   if (listing.state === "failed") {
-    return (
-      <Blank icon="warning" title="The folder cannot be read" isError>
-        <span>{listing.reason}</span>
-        <button class="btn" onClick={runs.retry.value}>
-          Try again
-        </button>
-      </Blank>
-    );
+    return <Failed title="The folder cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
-  return runs.folderNote.value === "" ? (
-    <Blank icon="search" title="No runs yet">
-      <span>Start one from Python; it shows up here by itself.</span>
-      <Snippet />
-    </Blank>
-  ) : (
+  if (runs.folderNote.value === "") return <NoRuns />;
+  return (
     <Blank icon="warning" title="No run can be read here" isError>
       <span>{runs.folderNote.value}</span>
       <span>Runs that are started in this folder show up by themselves.</span>
@@ -329,8 +249,8 @@ function NoMatch() {
         <button
           class="btn"
           onClick={() => {
-            setFilter("");
-            showState(null);
+            table.setFilter("");
+            table.showState(null);
           }}
         >
           Show all runs
@@ -340,7 +260,7 @@ function NoMatch() {
   );
 }
 
-function Skeletons() {
+function Waiting() {
   return (
     <div class="panel-body run-skeletons late" aria-busy="true" aria-label="Reading the runs">
       {[128, 100, 144, 88, 116, 96].map((width) => (

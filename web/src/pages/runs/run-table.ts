@@ -1,4 +1,4 @@
-/** What the table of runs shows: its filter, its state, its order, the rows that are left, and the row one is at. */
+/** What the table of runs shows: filter, state, order, the rows that are left, the row one is at, the columns. */
 import { computed, signal } from "@preact/signals";
 import { recall, remember } from "../../data/remembered";
 import { param, setParams } from "../../data/route";
@@ -7,6 +7,7 @@ import { parseFilter } from "../../ui/run-filter";
 import { isOfWatcher } from "../../ui/run-states";
 import { nextOrder, type Order, orderText, readOrder, sortedBy } from "../../ui/sorting";
 import type { RunListing, RunState } from "../../wire";
+import { columnOf } from "./columns";
 
 export const STATES: readonly (readonly [RunState, string])[] = [
   ["running", "Running"],
@@ -63,75 +64,38 @@ export const cursorRow = computed(() => {
 /** As it is where nobody chose: what has changed last stands first. */
 export const FIRST_ORDER: Order = { column: "updated", isDown: true };
 
-type Key = string | number | null;
-
-const KEYS: Record<string, (run: RunListing) => Key> = {
-  name: (run) => run.name,
-  state: (run) => ["running", "died", "finished", "unknown"].indexOf(run.state),
-  spark: (run) => run.spark.findLast((value) => value !== null) ?? null,
-  step: (run) => run.last_step,
-  duration: (run) => run.updated - run.started,
-  // What is running changes all the time: among themselves such runs stay where they are.
-  updated: (run) => (run.state === "running" ? Number.MAX_VALUE : run.updated),
-  started: (run) => run.started,
-  host: (run) => run.host,
-  tags: (run) => run.tags.join(" "),
-  series: (run) => run.num_series,
-  size: (run) => run.num_bytes,
-};
-
-export function metricColumn(name: string): string {
-  return `m:${name}`;
-}
-
 /** What is not known in the address sorts as nothing was said. */
 export function orderOf(text: string): Order {
   const order = readOrder(text);
-  return order.column.startsWith("m:") || Object.hasOwn(KEYS, order.column) ? order : FIRST_ORDER;
+  return columnOf(order.column) === undefined ? FIRST_ORDER : order;
 }
 
 /** A press on a column's head. */
-export function pressHead(column: string): void {
-  const text = orderText(nextOrder(order.peek(), column, ["name", "state", "host", "tags"].includes(column)));
+export function pressHead(key: string): void {
+  const text = orderText(nextOrder(order.peek(), key, columnOf(key)?.isWords === true));
   setParams({ sort: text === orderText(FIRST_ORDER) ? null : text });
 }
 
 export function sortRuns(runs: readonly RunListing[], { column, isDown }: Order): readonly RunListing[] {
-  const key: (run: RunListing) => Key = column.startsWith("m:")
-    ? (run) => metricOf(run, column.slice(2)) ?? null
-    : (KEYS[column] ?? KEYS.updated!);
-  return sortedBy(runs, key, isDown);
+  return sortedBy(runs, columnOf(column)!.sortKey, isDown);
 }
 
-// --- The columns of the table of runs: which there are, which are shown, and by what they sort.
+// --- Which columns are shown.
 
-export type FixedColumn =
-  "state" | "spark" | "step" | "duration" | "updated" | "started" | "host" | "tags" | "series" | "size";
-
-export const FIXED: readonly { readonly id: FixedColumn; readonly title: string }[] = [
-  { id: "state", title: "State" },
-  { id: "spark", title: "Loss" },
-  { id: "step", title: "Step" },
-  { id: "duration", title: "Duration" },
-  { id: "updated", title: "Updated" },
-  { id: "started", title: "Started" },
-  { id: "host", title: "Host" },
-  { id: "tags", title: "Tags" },
-  { id: "series", title: "Series" },
-  { id: "size", title: "Size" },
-];
-
-const SHOWN_FIRST: readonly FixedColumn[] = ["state", "spark", "step", "duration", "updated", "host"];
+const SHOWN_FIRST = ["state", "spark", "step", "duration", "updated", "host"];
 const NUM_METRICS_FIRST = 2;
 /** More than fit on any screen; and what is remembered may be anything. */
 const MAX_METRICS = 24;
 const MEMORY = "run-columns";
 
 interface Choice {
-  readonly fixed: readonly FixedColumn[];
+  /** The keys of columns. */
+  readonly fixed: readonly string[];
   /** Null where nobody chose: then those that most runs have. */
   readonly metrics: readonly string[] | null;
 }
+
+const FIRST_CHOICE: Choice = { fixed: SHOWN_FIRST, metrics: null };
 
 const choice = signal<Choice>(recalled(recall(MEMORY)));
 
@@ -157,11 +121,9 @@ export const shownMetrics = computed<readonly string[]>(() => {
   return [...new Set([...first, ...likely])].slice(0, NUM_METRICS_FIRST);
 });
 
-export function showFixed(id: FixedColumn, isShown: boolean): void {
-  const ids = new Set(choice.value.fixed);
-  if (isShown) ids.add(id);
-  else ids.delete(id);
-  choose({ ...choice.value, fixed: FIXED.map((one) => one.id).filter((one) => ids.has(one)) });
+export function showFixed(key: string, isShown: boolean): void {
+  const others = choice.value.fixed.filter((one) => one !== key);
+  choose({ ...choice.value, fixed: isShown ? [...others, key] : others });
 }
 
 export function showMetric(name: string, isShown: boolean): void {
@@ -170,7 +132,7 @@ export function showMetric(name: string, isShown: boolean): void {
 }
 
 export function resetColumns(): void {
-  choose({ fixed: SHOWN_FIRST, metrics: null });
+  choose(FIRST_CHOICE);
 }
 
 function choose(next: Choice): void {
@@ -181,18 +143,10 @@ function choose(next: Choice): void {
 function recalled(text: string | null): Choice {
   try {
     const { fixed, metrics } = JSON.parse(text ?? "{}") as { fixed?: unknown; metrics?: unknown };
-    return {
-      fixed: Array.isArray(fixed)
-        ? FIXED.map(({ id }) => id).filter((id) => fixed.includes(id))
-        : SHOWN_FIRST,
-      metrics: Array.isArray(metrics) ? metrics.filter((name) => typeof name === "string") : null,
-    };
+    const names = (some: unknown): string[] | null =>
+      Array.isArray(some) ? some.filter((name) => typeof name === "string") : null;
+    return { fixed: names(fixed) ?? SHOWN_FIRST, metrics: names(metrics) };
   } catch {
-    return { fixed: SHOWN_FIRST, metrics: null };
+    return FIRST_CHOICE;
   }
-}
-
-/** The last value of a metric; undefined where the run has none, null where it is NaN or infinite. */
-export function metricOf(run: RunListing, name: string): number | null | undefined {
-  return run.metrics.find((metric) => metric.name === name)?.value;
 }

@@ -1,19 +1,18 @@
 /** A, B and what is between them, side by side. */
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import type { TensorValues, Values } from "../../data/source";
-import { isWhole, type Start } from "../../data/tensor-window";
-import { TensorFigures, TensorSkeleton } from "../../plot/tensor/Facts";
-import { Histogram } from "../../plot/tensor/Histogram";
-import { Numbers } from "../../plot/tensor/Numbers";
-import { Picture } from "../../plot/tensor/Picture";
+import { isWhole } from "../../data/tensor-window";
+import { extentOf } from "../../plot/scale";
+import { TensorSkeleton } from "../../plot/tensor/Facts";
+import { FIRST } from "../../plot/tensor/Picture";
+import { TensorColumn } from "../../plot/tensor/TensorColumn";
 import type { AskableTensor } from "../../plot/tensor/subjects";
-import { Icon } from "../../ui/Icon";
+import type { Span } from "../../plot/ticks";
+import { IconButton } from "../../ui/IconButton";
 import { autoScale, type Scale } from "../../ui/colour-scale";
 import type { RecordListing, TensorView } from "../../wire";
 import { Downloads } from "./Downloads";
-import { useScale, widest } from "./records";
 import * as store from "./store";
 
 interface Props {
@@ -23,35 +22,50 @@ interface Props {
   valuesB: TensorValues;
 }
 
+/** Nobody is asked: all that is compared is here. */
+const HERE: AskableTensor = {
+  key: "here",
+  ask: () => Promise.resolve({ missing: "This value is not among those that were compared." }),
+};
+
+/** Where one of the columns is moved, all are. */
 export function CompareColumns({ a, b, valuesA, valuesB }: Props) {
-  const [start, setStart] = useState<Start>({ tiles: 0, rows: 0, columns: 0 });
-  const both = useScale(widest([valuesA.view, valuesB.view]));
+  const [start, onStart] = useState(FIRST);
+  const both = store.useScale(store.widest([valuesA.view, valuesB.view]));
   const [fixed, setFixed] = useState<Scale | null>(null);
-  const between = differenceOf(valuesA, valuesB);
-  const shared = { start, onStart: setStart };
-  const scaled = { scale: both.scale, isAuto: both.isAuto, onScale: both.setFixed };
+  const difference = differenceOf(valuesA, valuesB);
+  const shared = { subject: HERE, start, onStart, canMove: false };
   return (
     <div class="tensor-columns three">
-      <CompareColumn title={<StepTitle name="A" record={a} />} base={valuesA} {...scaled} {...shared} />
-      <CompareColumn title={<OtherStep record={b} />} base={valuesB} {...scaled} {...shared} />
-      {between === null ? (
+      <div>
+        <div class="column-title">
+          <StepTitle name="A" record={a} />
+        </div>
+        <TensorColumn base={valuesA} {...both} {...shared} />
+      </div>
+      <div>
+        <div class="column-title">
+          <OtherStep record={b} />
+        </div>
+        <TensorColumn base={valuesB} {...both} {...shared} />
+      </div>
+      {difference === null ? (
         <TensorSkeleton />
       ) : (
-        <CompareColumn
-          title={
-            <>
-              <b>A − B</b>
-              <Agreement difference={between} />
-            </>
-          }
-          base={between.between}
-          scale={fixed ?? differenceScale(between)}
-          isAuto={fixed === null}
-          onScale={setFixed}
-          {...shared}
-        >
-          <Downloads subject={null} base={between.between} suffix={`-minus-${b.step}`} />
-        </CompareColumn>
+        <div>
+          <div class="column-title">
+            <b>A − B</b>
+            <Agreement difference={difference} />
+          </div>
+          <TensorColumn
+            base={difference.between}
+            scale={fixed ?? differenceScale(difference)}
+            isAuto={fixed === null}
+            onScale={setFixed}
+            {...shared}
+          />
+          <Downloads subject={null} base={difference.between} suffix={`-minus-${b.step}`} />
+        </div>
       )}
     </div>
   );
@@ -75,27 +89,13 @@ function StepTitle({ name, record }: { name: string; record: RecordListing }) {
 /** B has steps of its own: the time bar is that of A. */
 function OtherStep({ record }: { record: RecordListing }) {
   const at = store.otherAt.value ?? 0;
-  const count = store.records.value.length;
+  const last = store.records.value.length - 1;
   return (
     <span class="row">
       <StepTitle name="B" record={record} />
       <span class="group">
-        <button
-          class="btn sm square"
-          aria-label="B one step back"
-          disabled={at <= 0}
-          onClick={() => store.compareWith(at - 1)}
-        >
-          <Icon name="left" />
-        </button>
-        <button
-          class="btn sm square"
-          aria-label="B one step on"
-          disabled={at >= count - 1}
-          onClick={() => store.compareWith(at + 1)}
-        >
-          <Icon name="right" />
-        </button>
+        <IconButton icon="left" label="B one step back" disabled={at <= 0} onClick={() => store.compareWith(at - 1)} />
+        <IconButton icon="right" label="B one step on" disabled={at >= last} onClick={() => store.compareWith(at + 1)} />
       </span>
       <input
         class="grow"
@@ -103,7 +103,7 @@ function OtherStep({ record }: { record: RecordListing }) {
         aria-label="Step of B"
         aria-valuetext={`step ${record.step}`}
         min={0}
-        max={Math.max(0, count - 1)}
+        max={last}
         value={at}
         onInput={(event) => store.compareWith(Number(event.currentTarget.value))}
       />
@@ -136,47 +136,6 @@ function Agreement({ difference }: { difference: Difference }) {
   );
 }
 
-// --- One of the columns of a comparison. Where one of them is moved, all are.
-
-/** Nobody is asked: all that is compared is here. */
-const HERE: AskableTensor = {
-  key: "here",
-  ask: () => Promise.resolve({ missing: "This value is not among those that were compared." }),
-};
-
-interface CompareColumnProps {
-  title: ComponentChildren;
-  base: TensorValues;
-  scale: Scale;
-  isAuto: boolean;
-  onScale: (scale: Scale | null) => void;
-  start: Start;
-  onStart: (start: Start | ((now: Start) => Start)) => void;
-  children?: ComponentChildren;
-}
-
-function CompareColumn({ title, base, scale, isAuto, onScale, start, onStart, children }: CompareColumnProps) {
-  return (
-    <div>
-      <div class="column-title">{title}</div>
-      <Picture
-        subject={HERE}
-        base={base}
-        scale={scale}
-        isAuto={isAuto}
-        onScale={onScale}
-        tile={start.tiles}
-        onChoose={onStart}
-        canMove={false}
-      />
-      <Histogram view={base.view} scale={scale} />
-      <TensorFigures view={base.view} />
-      <Numbers subject={HERE} base={base} scale={scale} start={start} onMove={onStart} canMove={false} />
-      {children}
-    </div>
-  );
-}
-
 // --- Two tensors of one shape against each other: what is between them, value by value.
 
 interface Difference {
@@ -204,6 +163,7 @@ export function differenceOf(a: TensorValues, b: TensorValues): Difference | nul
   return { between: { view, values }, largest, ...correlationOf(a.values, b.values) };
 }
 
+/** Of the pairs of which both are finite. */
 function correlationOf(a: Values, b: Values): { correlation: number | null; numCompared: number } {
   let [count, meanA, meanB] = [0, 0, 0];
   const isPair = (at: number): boolean => Number.isFinite(a[at]) && Number.isFinite(b[at]);
@@ -223,52 +183,44 @@ function correlationOf(a: Values, b: Values): { correlation: number | null; numC
     both += left * right;
   }
   const scale = Math.sqrt(squareA) * Math.sqrt(squareB);
-  const correlation = scale > 0 ? Math.max(-1, Math.min(1, both / scale)) : null;
-  return { correlation, numCompared: count };
+  return { correlation: scale > 0 ? Math.max(-1, Math.min(1, both / scale)) : null, numCompared: count };
 }
 
 /** The figures of values that were made here, in the form in which those of a tensor come. */
-function viewOf(values: Values, like: TensorView): TensorView {
-  let [count, sum, min, max] = [0, 0, Infinity, -Infinity];
-  let [numZeros, numNan, numInf] = [0, 0, 0];
+function viewOf(values: Float64Array, like: TensorView): TensorView {
+  const span = extentOf([values]);
+  let [count, sum, numZeros, numNan] = [0, 0, 0, 0];
   for (const value of values) {
     if (Number.isNaN(value)) numNan += 1;
-    else if (!Number.isFinite(value)) numInf += 1;
-    else {
-      count += 1;
-      sum += value;
-      min = Math.min(min, value);
-      max = Math.max(max, value);
-      if (value === 0) numZeros += 1;
-    }
+    if (!Number.isFinite(value)) continue;
+    count += 1;
+    sum += value;
+    if (value === 0) numZeros += 1;
   }
   const mean = sum / Math.max(1, count);
   let squares = 0;
   for (const value of values) if (Number.isFinite(value)) squares += (value - mean) ** 2;
-  const isEmpty = count === 0;
   return {
     ...like,
     num_elements: values.length,
-    mean: isEmpty ? null : mean,
-    std: isEmpty ? null : Math.sqrt(squares / count),
-    min: isEmpty ? null : min,
-    max: isEmpty ? null : max,
+    ...(span === null ? { mean: null, std: null } : { mean, std: Math.sqrt(squares / count) }),
+    min: span?.low ?? null,
+    max: span?.high ?? null,
     num_zeros: numZeros,
     num_nan: numNan,
-    num_inf: numInf,
-    encoding: values instanceof Float64Array ? "f8" : "f4",
+    num_inf: values.length - count - numNan,
+    encoding: "f8",
     note: "",
-    ...histogramOf(values, min, max),
+    ...histogramOf(values, span),
   };
 }
 
 function histogramOf(
-  values: Values,
-  min: number,
-  max: number,
+  values: Float64Array,
+  span: Span | null,
 ): Pick<TensorView, "histogram" | "histogram_low" | "histogram_high"> {
-  if (!(min <= max)) return { histogram: [], histogram_low: 0, histogram_high: 0 };
-  const [low, high] = min < max ? [min, max] : [min - 0.5, max + 0.5];
+  if (span === null) return { histogram: [], histogram_low: 0, histogram_high: 0 };
+  const [low, high] = span.low < span.high ? [span.low, span.high] : [span.low - 0.5, span.low + 0.5];
   const histogram = new Array<number>(NUM_BINS).fill(0);
   for (const value of values) {
     if (!Number.isFinite(value)) continue;

@@ -22,30 +22,23 @@ export function Downloads({ subject, base, suffix = "" }: Props) {
   const wanted = subject === null ? window : largestWindow(shape, window.item, window);
   const count = wanted.num_tiles * wanted.num_rows * wanted.num_columns;
   const step = store.records.value[store.at.value]?.step ?? 0;
-  const nameOf = (extension: string): string =>
-    fileName([store.chosen.value?.name ?? "tensor", "step", `${step}${suffix}`], extension);
-  const take = async (write: (values: TensorValues) => void): Promise<void> => {
+  const take = async (extension: string, type: string, write: (values: TensorValues) => string | ArrayBuffer): Promise<void> => {
     const answer = subject === null ? base : await subject.ask(wanted);
     setFault("missing" in answer ? answer.missing : "");
-    if ("values" in answer) write(answer);
+    const name = fileName([store.chosen.value?.name ?? "tensor", "step", `${step}${suffix}`], extension);
+    if ("values" in answer) save(name, write(answer), type);
   };
-  const asCsv = (values: TensorValues): void => save(nameOf("csv"), windowCsv(values), "text/csv");
-  const asNpy = (values: TensorValues): void =>
-    save(
-      nameOf("npy"),
-      npyOf(values.values, windowShape(values.view.shape, values.view.window)),
-      "application/octet-stream",
-    );
+  const toNpy = ({ view, values }: TensorValues): ArrayBuffer => npyOf(values, windowShape(view.shape, view.window));
   return (
     <div class="section downloads">
       <div class="row">
         <span class="muted fs-1 grow clip" title={windowText(shape, wanted)}>
           {formatNumberOf(count, "value")} <span class="mono">{windowText(shape, wanted)}</span>
         </span>
-        <button class="btn sm" onClick={() => void take(asCsv)}>
+        <button class="btn sm" onClick={() => void take("csv", "text/csv", windowCsv)}>
           CSV
         </button>
-        <button class="btn sm" onClick={() => void take(asNpy)}>
+        <button class="btn sm" onClick={() => void take("npy", "application/octet-stream", toNpy)}>
           NPY
         </button>
       </div>
@@ -77,10 +70,9 @@ export function npyOf(values: Values, shape: readonly number[]): ArrayBuffer {
   new DataView(file).setUint16(8, header.length, true);
   bytes.set(new TextEncoder().encode(header), 10);
   const view = new DataView(file, room);
-  const size = values.BYTES_PER_ELEMENT;
-  for (let at = 0; at < values.length; at++) {
-    if (size === 8) view.setFloat64(at * 8, values[at]!, true);
-    else view.setFloat32(at * 4, values[at]!, true);
-  }
+  values.forEach((value, at) => {
+    if (values instanceof Float64Array) view.setFloat64(at * 8, value, true);
+    else view.setFloat32(at * 4, value, true);
+  });
   return file;
 }

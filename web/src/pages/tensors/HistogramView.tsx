@@ -3,7 +3,7 @@ import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { askRecord, floatsOf, recordKey } from "../../data/requests";
 import { fileName, save, toCsv } from "../../data/save-file";
 import { useAsked } from "../../data/useAsked";
-import { type Figure, figureOf, withSign } from "../../plot/over-time";
+import { figureOf, withSign } from "../../plot/over-time";
 import { Figures, Section, TensorSkeleton } from "../../plot/tensor/Facts";
 import { type Bar, Bars } from "../../plot/tensor/Histogram";
 import type { Span } from "../../plot/ticks";
@@ -12,14 +12,13 @@ import type { RecordListing } from "../../wire";
 import * as store from "./store";
 
 interface Props {
-  runId: string;
   record: RecordListing;
   other: RecordListing | null;
 }
 
-export function HistogramView({ runId, record, other }: Props) {
-  const a = useBins(runId, record);
-  const b = useBins(runId, other);
+export function HistogramView({ record, other }: Props) {
+  const a = useBins(record);
+  const b = useBins(other);
   const span = filledSpan([a.value, b.value].filter((one) => one !== null).map(({ drawn }) => drawn));
   if (a.value === null)
     return a.problem === "" ? <TensorSkeleton /> : <p class="hint tensor-fault">{a.problem}</p>;
@@ -38,21 +37,15 @@ interface Found {
 }
 
 /** The bins of a record; those before stay until they have come. */
-function useBins(runId: string, record: RecordListing | null) {
-  return useAsked<Found>(
-    record === null
-      ? null
-      : {
-          key: recordKey(runId, record),
-          version: "",
-          ask: async () => {
-            const { entry, bytes } = await askRecord(runId, record);
-            const head = entry.head as Extract<typeof entry.head, { kind: "histogram" }>;
-            const logged = binsOf(floatsOf(bytes, 2 * head.num_bins + 1));
-            return { logged, drawn: drawnIn(logged, head.min, head.max) };
-          },
-        },
-  );
+function useBins(record: RecordListing | null) {
+  const runId = store.place.value?.runId ?? "";
+  const ask = async (): Promise<Found> => {
+    const { entry, bytes } = await askRecord(runId, record!);
+    const head = entry.head as Extract<typeof entry.head, { kind: "histogram" }>;
+    const logged = binsOf(floatsOf(bytes, 2 * head.num_bins + 1));
+    return { logged, drawn: drawnIn(logged, head.min, head.max) };
+  };
+  return useAsked(record === null ? null : { key: recordKey(runId, record), version: "", ask });
 }
 
 interface StepProps {
@@ -65,22 +58,17 @@ interface StepProps {
 function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
   const { bars, isEven } = barsOf(drawn, span);
   const figure = figureOf(record);
-  const take = (): void =>
-    save(
-      fileName([store.chosen.value?.name ?? "histogram", "step", record.step], "csv"),
-      toCsv([
-        ["from", "to", "count"],
-        ...Array.from(logged.counts, (count, at) => [logged.edges[at]!, logged.edges[at + 1]!, count]),
-      ]),
-      "text/csv",
-    );
+  const asDrawn = isEven ? `, drawn as ${bars.length} of one width` : "";
+  const take = (): void => {
+    const rows = Array.from(logged.counts, (count, at) => [logged.edges[at]!, logged.edges[at + 1]!, count]);
+    const name = fileName([store.chosen.value?.name ?? "histogram", "step", record.step], "csv");
+    save(name, toCsv([["from", "to", "count"], ...rows]), "text/csv");
+  };
   return (
     <div>
       <Section
         title={name === "" ? "Histogram" : `Histogram ${name}`}
-        remark={`step ${formatCount(record.step)} · ${formatNumberOf(logged.counts.length, "bin")}${
-          isEven ? `, drawn as ${bars.length} of one width` : ""
-        }`}
+        remark={`step ${formatCount(record.step)} · ${formatNumberOf(logged.counts.length, "bin")}${asDrawn}`}
       >
         <Bars
           bars={bars}
@@ -92,7 +80,9 @@ function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
           said={(count) => saidCount(count, isEven)}
         />
       </Section>
-      {figure !== null && <Figures figures={figuresOf(figure)} numNan={figure.numNan} numInf={figure.numInf} />}
+      {figure !== null && (
+        <Figures of={figure} numNan={figure.numNan} numInf={figure.numInf} withSign={(name, text) => withSign(figure, name, text)} />
+      )}
       <div class="section downloads row">
         <span class="grow muted fs-1">Edges and counts</span>
         <button class="btn sm" onClick={take}>
@@ -101,13 +91,6 @@ function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
       </div>
     </div>
   );
-}
-
-function figuresOf(figure: Figure): readonly (readonly [string, string])[] {
-  return (["mean", "std", "min", "max"] as const).map((name) => {
-    const value = figure[name];
-    return [name, value === null ? "none" : withSign(figure, name, formatValue(value))];
-  });
 }
 
 function saidCount(count: number, isShared: boolean): string {

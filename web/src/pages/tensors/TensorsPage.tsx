@@ -1,16 +1,18 @@
 /** Any tensor of a run at any step. */
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { obtain } from "../../data/collections";
 import { formatCount, formatNumberOf, formatShape } from "../../data/format";
 import { followRecordList } from "../../data/record-list";
+import { askOf } from "../../data/requests";
 import { param } from "../../data/route";
 import * as runs from "../../data/runs";
-import type { Source } from "../../data/source";
 import * as page from "../../data/store";
-import { Blank } from "../../ui/Blank";
+import { Blank, Skeletons } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { VirtualList } from "../../ui/VirtualList";
+import { actOn } from "../../ui/keys";
 import { TensorStage } from "./TensorStage";
 import * as store from "./store";
 import { type Listed, listedKey } from "./store";
@@ -34,7 +36,13 @@ export function TensorsPage() {
       {store.listed.value.length > 0 ? (
         <div class="tensors">
           <TensorList />
-          {store.chosen.value === null ? <NotThere /> : <TensorStage />}
+          {store.chosen.value === null ? (
+            <Blank icon="search" title="Not in these runs">
+              <span>None of the chosen runs has “{param("tensor")}”. Choose another tensor, or another run.</span>
+            </Blank>
+          ) : (
+            <TensorStage />
+          )}
         </div>
       ) : (
         <NoneYet />
@@ -43,24 +51,10 @@ export function TensorsPage() {
   );
 }
 
-function NotThere() {
-  return (
-    <Blank icon="search" title="Not in these runs">
-      <span>None of the chosen runs has “{param("tensor")}”. Choose another tensor, or another run.</span>
-    </Blank>
-  );
-}
-
 function NoneYet() {
   const isWaiting = runs.chosen.value.some((run) => !runs.index.value.has(run.id));
   if (isWaiting)
-    return (
-      <div class="section late" aria-busy="true" aria-label="Loading the list of tensors">
-        <i class="skeleton" style={{ width: "120px" }} />
-        <i class="skeleton block" />
-        <i class="skeleton block low" />
-      </div>
-    );
+    return <Skeletons widths={[120, "block", "block low"]} style="section late" label="Loading the list of tensors" />;
   return (
     <Blank icon="frame" title="No tensors in these runs">
       <span>Any tensor can be logged, at any step:</span>
@@ -76,9 +70,9 @@ const MAX_INDENT = 8;
 function TensorList() {
   const all = store.filtered.value;
   const closed = store.filter.value === "" ? store.closedGroups.value : NONE;
-  const rows = useMemo(() => nameRows(all, ({ name }) => name, closed), [all, closed]);
-  const chosen = store.chosen.value;
-  const shown = rows.findIndex((row) => isRowOf(row, chosen));
+  const rows = useMemo(() => nameRows(all, closed), [all, closed]);
+  const chosen = store.chosen.value === null ? "" : listedKey(store.chosen.value);
+  const shown = rows.findIndex(({ leaf }) => leaf !== null && listedKey(leaf) === chosen);
   const [cursor, setCursor] = useState(0);
   useEffect(() => {
     if (shown >= 0) setCursor(shown);
@@ -87,7 +81,7 @@ function TensorList() {
   const onKeyDown = (event: KeyboardEvent): void => {
     const row = rows[active];
     if (row === undefined) return;
-    const keys: Record<string, () => void> = {
+    actOn(event, {
       ArrowDown: () => setCursor(Math.min(rows.length - 1, active + 1)),
       ArrowUp: () => setCursor(Math.max(0, active - 1)),
       Home: () => setCursor(0),
@@ -96,18 +90,14 @@ function TensorList() {
       ArrowLeft: () => (row.isOpen ? setOpen(row.path, false) : setCursor(parentOf(rows, active))),
       Enter: () => act(row),
       " ": () => act(row),
-    };
-    const action = keys[event.key];
-    if (action === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action();
+    });
   };
+  const [numShown, numAll] = [all.length, store.listed.value.length];
   return (
     <div class="panel tensor-list">
       <div class="panel-head">
         <h2>Tensors</h2>
-        <span class="muted fs-1">{countText(all.length, store.listed.value.length)}</span>
+        <span class="muted fs-1">{numShown === numAll ? formatCount(numAll) : `${formatCount(numShown)} of ${formatCount(numAll)}`}</span>
       </div>
       <div class="pad-s">
         <div class="search">
@@ -140,18 +130,10 @@ function TensorList() {
 
 const NONE: ReadonlySet<string> = new Set();
 
-function countText(shown: number, all: number): string {
-  return shown === all ? formatCount(all) : `${formatCount(shown)} of ${formatCount(all)}`;
-}
-
-function isRowOf(row: NameRow<store.Listed>, chosen: store.Listed | null): boolean {
-  return row.leaf !== null && chosen !== null && store.listedKey(row.leaf) === store.listedKey(chosen);
-}
-
-function parentOf(rows: readonly NameRow<store.Listed>[], at: number): number {
-  const level = rows[at]?.level ?? 0;
-  for (let above = at - 1; above >= 0; above--) if (rows[above]!.level < level) return above;
-  return at;
+/** The row that it stands under; itself where it stands under none. */
+function parentOf(rows: readonly NameRow[], at: number): number {
+  const above = rows.slice(0, at).findLastIndex(({ level }) => level < rows[at]!.level);
+  return above < 0 ? at : above;
 }
 
 function setOpen(path: string, isOpen: boolean): void {
@@ -161,13 +143,13 @@ function setOpen(path: string, isOpen: boolean): void {
   store.closedGroups.value = next;
 }
 
-function act(row: NameRow<store.Listed>): void {
+function act(row: NameRow): void {
   if (row.leaf === null) setOpen(row.path, !row.isOpen);
   else store.choose(row.leaf);
 }
 
 interface RowProps {
-  row: NameRow<store.Listed>;
+  row: NameRow;
   at: number;
   isSelected: boolean;
   isCursor: boolean;
@@ -194,9 +176,9 @@ function Row({ row, at, isSelected, isCursor }: RowProps) {
   );
 }
 
-function LeafFacts({ leaf }: { leaf: store.Listed }) {
-  const key = store.listedKey(leaf);
-  useEffect(() => wantOutline(page.source.peek(), leaf), [key]);
+function LeafFacts({ leaf }: { leaf: Listed }) {
+  const key = listedKey(leaf);
+  useEffect(() => wantOutline(leaf), [key]);
   const outline = outlines.value.get(key);
   const numBad = Math.max(leaf.numBad, outline?.numBad ?? 0);
   return (
@@ -227,121 +209,95 @@ const outlines = signal<ReadonlyMap<string, Outline>>(new Map());
 /** So many records are looked at, evenly over all steps: one would not tell whether there was a NaN. */
 const MOST_LOOKED_AT = 64;
 
-const AT_ONCE = 2;
-const waiting: { source: Source; runId: string; row: Listed }[] = [];
-let numAsked = 0;
+/** A few at a time: the tensor that somebody looks at is not to wait behind all names. */
+let numFree = 2;
+const waiting: { readonly run_id: string; readonly row: Listed }[] = [];
 
-function wantOutline(source: Source | null, row: Listed): void {
-  const key = listedKey(row);
-  if (source === null || row.kind !== "tensor" || outlines.peek().has(key)) return;
-  const run = runs.chosen.peek().find((one) => runs.seriesOf(one.id, row.kind, row.name) !== undefined);
+function wantOutline(row: Listed): void {
+  const { kind, name } = row;
+  if (kind !== "tensor" || outlines.peek().has(listedKey(row))) return;
+  const run = runs.chosen.peek().find(({ id }) => runs.seriesOf(id, kind, name) !== undefined);
   if (run === undefined) return;
-  outlines.value = new Map(outlines.peek()).set(key, { text: "", numBad: 0 });
-  waiting.push({ source, runId: run.id, row });
-  next();
+  tell(row, { text: "", numBad: 0 });
+  waiting.push({ run_id: run.id, row });
+  if (numFree > 0) void askWaiting();
 }
 
-/** A few at a time: the tensor that somebody looks at is not to wait behind all names. */
-function next(): void {
-  if (numAsked >= AT_ONCE) return;
-  const one = waiting.shift();
-  if (one === undefined) return;
-  numAsked += 1;
-  const { kind, name } = one.row;
-  one.source
-    .ask({ type: "records", run_id: one.runId, kind, name, most: MOST_LOOKED_AT })
-    .then(
-      ({ answer }) => {
-        const heads = answer.type === "records" ? answer.records.map(({ head }) => head) : [];
-        const tensors = heads.filter((head) => head.kind === "tensor");
-        const last = tensors.at(-1);
-        if (last === undefined) return;
-        outlines.value = new Map(outlines.peek()).set(listedKey(one.row), {
-          text: `${formatShape(last.shape)} ${last.dtype}`,
-          numBad: tensors.reduce((sum, head) => sum + head.num_nan + head.num_inf, 0),
-        });
-      },
-      () => undefined, // the list does without
-    )
-    .finally(() => {
-      numAsked -= 1;
-      next();
-    });
+async function askWaiting(): Promise<void> {
+  numFree -= 1;
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const { run_id, row } = next;
+    const { kind, name } = row;
+    const asked = askOf({ type: "records", run_id, kind, name, most: MOST_LOOKED_AT }, "records");
+    // Where nothing comes, the list does without.
+    const records = await asked.then(({ answer }) => answer.records, () => []);
+    const tensors = records.map(({ head }) => head).filter((head) => head.kind === "tensor");
+    const last = tensors.at(-1);
+    const numBad = tensors.reduce((sum, head) => sum + head.num_nan + head.num_inf, 0);
+    if (last !== undefined) tell(row, { text: `${formatShape(last.shape)} ${last.dtype}`, numBad });
+  }
+  numFree += 1;
+}
+
+function tell(row: Listed, outline: Outline): void {
+  outlines.value = new Map(outlines.peek()).set(listedKey(row), outline);
 }
 
 // --- Names as a tree: `layer2.0.conv1.weight` and `encoder/mean` stand under what they begin with.
 
-interface NameRow<Leaf> {
+interface NameRow {
   /** The whole of what it begins with; tells rows apart. */
   readonly path: string;
   /** What is written: the part of the name that the rows above do not have. */
   readonly title: string;
   readonly level: number;
   /** Null for a group. */
-  readonly leaf: Leaf | null;
+  readonly leaf: Listed | null;
   readonly isOpen: boolean;
   /** How many leaves a group has. */
   readonly count: number;
 }
 
-interface Group<Leaf> {
+interface Group {
   readonly path: string;
-  readonly groups: Map<string, Group<Leaf>>;
-  readonly leaves: { readonly title: string; readonly leaf: Leaf }[];
+  readonly groups: Map<string, Group>;
+  readonly leaves: { readonly title: string; readonly leaf: Listed }[];
   count: number;
 }
 
+function groupAt(path: string): Group {
+  return { path, groups: new Map(), leaves: [], count: 0 };
+}
+
 /** Rows from top to bottom. Groups of a single row are written together with it. */
-export function nameRows<Leaf>(
-  leaves: readonly Leaf[],
-  nameOf: (leaf: Leaf) => string,
-  closed: ReadonlySet<string>,
-): NameRow<Leaf>[] {
-  const root: Group<Leaf> = { path: "", groups: new Map(), leaves: [], count: 0 };
-  for (const leaf of leaves) addLeaf(root, leaf, nameOf(leaf));
-  const rows: NameRow<Leaf>[] = [];
-  visit(root, "", 0, closed, rows);
-  return rows;
-}
-
-/** `a.b/c` → `a.`, `b/`, `c`: each part keeps the sign that ends it. */
-function partsOf(name: string): string[] {
-  return name.match(/[^./]*[./]+|[^./]+$/g) ?? [name];
-}
-
-function addLeaf<Leaf>(root: Group<Leaf>, leaf: Leaf, name: string): void {
-  const parts = partsOf(name);
-  let group = root;
-  group.count += 1;
-  for (const part of parts.slice(0, -1)) {
-    let next = group.groups.get(part);
-    if (next === undefined) {
-      next = { path: group.path + part, groups: new Map(), leaves: [], count: 0 };
-      group.groups.set(part, next);
+export function nameRows(leaves: readonly Listed[], closed: ReadonlySet<string>): NameRow[] {
+  const root = groupAt("");
+  for (const leaf of leaves) {
+    // `a.b/c` → `a.`, `b/`, `c`: each part keeps the sign that ends it.
+    const parts = leaf.name.match(/[^./]*[./]+|[^./]+$/g) ?? [leaf.name];
+    let group = root;
+    for (const part of parts.slice(0, -1)) {
+      const path = group.path + part;
+      group = obtain(group.groups, part, () => groupAt(path));
+      group.count += 1;
     }
-    group = next;
-    group.count += 1;
+    group.leaves.push({ title: parts.at(-1)!, leaf });
   }
-  group.leaves.push({ title: parts.at(-1) ?? name, leaf });
+  return rowsIn(root, "", 0, closed);
 }
 
-function visit<Leaf>(
-  group: Group<Leaf>,
-  before: string,
-  level: number,
-  closed: ReadonlySet<string>,
-  rows: NameRow<Leaf>[],
-): void {
-  for (const [part, inner] of group.groups) {
+function rowsIn(group: Group, before: string, level: number, closed: ReadonlySet<string>): NameRow[] {
+  const groups = [...group.groups].flatMap(([part, inner]): NameRow[] => {
     const title = before + part;
-    if (inner.count === 1 || (inner.leaves.length === 0 && inner.groups.size === 1)) {
-      visit(inner, title, level, closed, rows);
-      continue;
-    }
-    const isOpen = !closed.has(inner.path);
-    rows.push({ path: inner.path, title, level, leaf: null, isOpen, count: inner.count });
-    if (isOpen) visit(inner, "", level + 1, closed, rows);
-  }
-  for (const { title, leaf } of group.leaves)
-    rows.push({ path: group.path + title, title: before + title, level, leaf, isOpen: false, count: 1 });
+    const isLonely = inner.count === 1 || (inner.leaves.length === 0 && inner.groups.size === 1);
+    if (isLonely) return rowsIn(inner, title, level, closed);
+    const { path, count } = inner;
+    const isOpen = !closed.has(path);
+    return [{ path, title, level, leaf: null, isOpen, count }, ...(isOpen ? rowsIn(inner, "", level + 1, closed) : [])];
+  });
+  const leaves = group.leaves.map(({ title, leaf }) => ({
+    ...{ path: group.path + title, title: before + title },
+    ...{ level, leaf, isOpen: false, count: 1 },
+  }));
+  return [...groups, ...leaves];
 }

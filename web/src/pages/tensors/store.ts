@@ -1,5 +1,6 @@
 /** What the page of tensors shows: which series, of which run, at which step, beside which other one. */
 import { computed, signal } from "@preact/signals";
+import { useState } from "preact/hooks";
 import { placeKey, type RecordList, type SeriesPlace } from "../../data/record-list";
 import { param, setParams } from "../../data/route";
 import * as runs from "../../data/runs";
@@ -7,6 +8,9 @@ import { toCsv } from "../../data/save-file";
 import type { TensorValues } from "../../data/source";
 import { fullReach, gridOf, indexOf, windowOf } from "../../data/tensor-window";
 import { nearestAt } from "../../data/time-steps";
+import { figureOf } from "../../plot/over-time";
+import { extentOf } from "../../plot/scale";
+import { autoScale, type Scale } from "../../ui/colour-scale";
 import type { RunListing, Window } from "../../wire";
 
 export type TensorSeriesKind = "tensor" | "histogram";
@@ -28,21 +32,20 @@ export const isScaleShared = signal(false);
 
 /** Every name of the chosen runs: tensors, each before the histograms of its name, then those without a tensor. */
 export const listed = computed<readonly Listed[]>(() => {
-  const [tensors, histograms] = [runs.namesOf("tensor"), new Set(runs.namesOf("histogram"))];
-  const known = new Set(tensors);
-  const alone = [...histograms].filter((name) => !known.has(name));
+  const [tensors, histograms] = [runs.namesOf("tensor"), runs.namesOf("histogram")];
+  const [areTensors, areHistograms] = [new Set(tensors), new Set(histograms)];
   return [
     ...tensors.flatMap((name) => [
       listedOf("tensor", name),
-      ...(histograms.has(name) ? [listedOf("histogram", name)] : []),
+      ...(areHistograms.has(name) ? [listedOf("histogram", name)] : []),
     ]),
-    ...alone.map((name) => listedOf("histogram", name)),
+    ...histograms.filter((name) => !areTensors.has(name)).map((name) => listedOf("histogram", name)),
   ];
 });
 
 function listedOf(kind: TensorSeriesKind, name: string): Listed {
-  const numsBad = runs.chosen.value.map((run) => runs.seriesOf(run.id, kind, name)?.num_bad ?? 0);
-  return { kind, name, numBad: numsBad.reduce((sum, one) => sum + one, 0) };
+  const numBad = runs.chosen.value.reduce((sum, run) => sum + (runs.seriesOf(run.id, kind, name)?.num_bad ?? 0), 0);
+  return { kind, name, numBad };
 }
 
 /** Those that have every word of the filter. */
@@ -141,4 +144,22 @@ export function windowShape(shape: readonly number[], window: Window): number[] 
 export function windowCsv({ view, values }: TensorValues): string {
   const header = [...view.shape.map((_, dim) => `index_${dim}`), "value"];
   return toCsv([header, ...Array.from(values, (value, nth) => [...indexOf(view.shape, view.window, nth), value])]);
+}
+
+// --- The colours of a tensor: of its own values, of those at all steps, or between limits that were fixed.
+
+interface Extremes {
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
+export function useScale(own: Extremes) {
+  const [fixed, onScale] = useState<Scale | null>(null);
+  const extremes = isScaleShared.value ? widest(records.value.map(figureOf).filter((one) => one !== null)) : own;
+  return { scale: fixed ?? autoScale(extremes), isAuto: fixed === null, onScale };
+}
+
+export function widest(all: readonly Extremes[]): Extremes {
+  const span = extentOf(all.map(({ min, max }) => [min ?? NaN, max ?? NaN]));
+  return { min: span?.low ?? null, max: span?.high ?? null };
 }

@@ -4,10 +4,10 @@ import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { askHistograms, type HistogramGrid } from "../../data/requests";
 import { fileName, save, toCsv } from "../../data/save-file";
 import { useAsked } from "../../data/useAsked";
-import { parseHex, rampBytes } from "../../ui/colour-scale";
 import { useNear } from "../../ui/useWidth";
 import { Drawing, type Ink, type Spot } from "../Drawing";
 import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
+import { paintCells, readInks } from "../cells";
 import { cursorStep, pointAt } from "../cursor";
 import { countScale } from "../figure-options";
 import { axisOf, shareOf } from "../scale";
@@ -55,7 +55,7 @@ export function Distribution({ kind, name, holder, isNamed }: Props) {
         {grid === null ? (
           <Waiting problem={problem} height={HEIGHT} retry={retry} />
         ) : (
-          <Ridges grid={grid} isLog={isLog} marked={markedRow(grid, under, step)} point={point} />
+          <Ridges grid={grid} isLog={isLog} marked={under?.row ?? rowAtStep(grid, step)} point={point} />
         )}
       </Figure>
       <Figure
@@ -74,11 +74,10 @@ export function Distribution({ kind, name, holder, isNamed }: Props) {
   );
 }
 
-/** The ridge under the pointer, or the one at the step that is pointed at elsewhere. */
-function markedRow(grid: HistogramGrid, under: Under | null, step: number | null): Under | null {
-  if (under !== null) return under;
-  const place = step === null ? null : placeOfStep(grid, step);
-  return place === null ? null : { row: rowUnder(grid.steps, place), bin: 0 };
+/** The row at a step that is pointed at elsewhere; -1 for none. */
+function rowAtStep(grid: HistogramGrid, step: number | null): number {
+  const place = placeOfStep(grid, step);
+  return place === null ? -1 : rowUnder(grid.steps, place);
 }
 
 function remarkOf(grid: HistogramGrid, under: Under | null): string {
@@ -94,35 +93,16 @@ function remarkOf(grid: HistogramGrid, under: Under | null): string {
 const NUM_STEPS = 128;
 const NUM_BINS = 64;
 
-interface GridState {
-  /** Null until there is one. */
-  readonly grid: HistogramGrid | null;
-  readonly problem: string;
-  readonly retry: () => void;
-}
-
-function useGrid(
-  kind: "histogram" | "tensor",
-  name: string,
-  holder: Holder,
-  isNear: boolean,
-): GridState {
+function useGrid(kind: Props["kind"], name: string, holder: Holder, isNear: boolean) {
   const key = JSON.stringify([holder.run.id, kind, name]);
-  const asked = useAsked<HistogramGrid>(
-    isNear
-      ? {
-          key,
-          version: versionOf(holder),
-          ask: () => askHistograms(holder.run.id, kind, name, NUM_STEPS, NUM_BINS),
-        }
-      : null,
-  );
+  const ask = (): Promise<HistogramGrid> => askHistograms(holder.run.id, kind, name, NUM_STEPS, NUM_BINS);
+  const asked = useAsked(isNear ? { key, version: versionOf(holder), ask } : null);
   // Not the histograms of another run under this one's name.
   const found = asked.key === key ? asked.value : null;
-  const isUnreadable = found?.steps.length === 0 && asked.problem === "";
+  const isEmpty = found?.steps.length === 0;
   return {
-    grid: found !== null && found.steps.length > 0 ? found : null,
-    problem: isUnreadable ? UNREADABLE : asked.problem,
+    grid: isEmpty ? null : found,
+    problem: isEmpty && asked.problem === "" ? UNREADABLE : asked.problem,
     retry: asked.retry,
   };
 }
@@ -134,24 +114,23 @@ const RIGHT = 10;
 const TOP = 6;
 const BOTTOM = 20;
 
-interface HeatProps {
+interface PictureProps {
   grid: HistogramGrid;
   isLog: boolean;
-  /** The step under the pointer, here or in another picture. */
-  step: number | null;
   point: (under: Under | null) => void;
 }
 
-function Heat({ grid, isLog, step, point }: HeatProps) {
+/** `step` is the one under the pointer, here or in another picture. */
+function Heat({ grid, isLog, step, point }: PictureProps & { step: number | null }) {
   const paint = useCallback(
     (context: CanvasRenderingContext2D, width: number, height: number, ink: Ink) => {
       const size = { width: width - LEFT - RIGHT, height: height - TOP - BOTTOM };
-      paintCells(context, size, grid, isLog, ink);
+      paintMap(context, size, grid, isLog);
       paintAxes(context, size, grid, ink);
     },
     [grid, isLog],
   );
-  const place = step === null ? null : placeOfStep(grid, step);
+  const place = placeOfStep(grid, step);
   return (
     <Drawing
       label={
@@ -177,9 +156,9 @@ function Heat({ grid, isLog, step, point }: HeatProps) {
 }
 
 /** From 0 to 1; null where the step is not on the map. */
-function placeOfStep({ steps }: HistogramGrid, step: number): number | null {
+function placeOfStep({ steps }: HistogramGrid, step: number | null): number | null {
   const [first, last] = [steps[0] ?? 0, steps.at(-1) ?? 0];
-  return last > first && step >= first && step <= last ? (step - first) / (last - first) : null;
+  return step !== null && last > first && step >= first && step <= last ? (step - first) / (last - first) : null;
 }
 
 function underSpot(grid: HistogramGrid, { x, y, width }: Spot): Under | null {
@@ -194,32 +173,29 @@ interface Size {
   readonly height: number;
 }
 
-function paintCells(
-  context: CanvasRenderingContext2D,
-  { width, height }: Size,
-  grid: HistogramGrid,
-  isLog: boolean,
-  ink: Ink,
-): void {
-  const ramp = rampBytes(ink.sequential.map(parseHex));
-  const scale = heightScale(grid, isLog);
+function paintMap(context: CanvasRenderingContext2D, { width, height }: Size, grid: HistogramGrid, isLog: boolean): void {
   const { numBins, steps } = grid;
-  if (steps.length === 0 || width <= 0) return;
-  const image = new ImageData(steps.length, numBins);
-  for (let row = 0; row < steps.length; row++) {
-    for (let bin = 0; bin < numBins; bin++) {
-      const colour = Math.round(scale(grid.counts[row * numBins + bin]!) * 255) * 4;
-      image.data.set(ramp.subarray(colour, colour + 4), ((numBins - 1 - bin) * steps.length + row) * 4);
-    }
-  }
-  const cells = new OffscreenCanvas(steps.length, numBins);
-  cells.getContext("2d")?.putImageData(image, 0, 0);
-  context.imageSmoothingEnabled = false;
+  const ratio = context.getTransform().a;
+  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (across <= 0) return;
+  const toHeight = heightScale(grid, isLog);
+  const values = Float32Array.from(grid.counts, (_, at) => {
+    const [row, bin] = [at % steps.length, Math.floor(at / steps.length)];
+    return toHeight(countAt(grid, row, bin));
+  });
+  const edge = (bin: number): number => Math.round((1 - bin / numBins) * down);
+  const bands = Array.from({ length: numBins }, (_, bin) => ({
+    ...{ row: bin, top: edge(bin + 1), height: edge(bin) - edge(bin + 1) },
+    scale: { map: "seq", low: 0, high: 1 } as const,
+  }));
+  const columns = new Int32Array(across);
   for (const [row, [from, to]] of rowSpans(steps).entries()) {
-    // Whole pixels, so that no seam shows between two columns.
-    const [left, right] = [Math.round(LEFT + from * width), Math.round(LEFT + to * width)];
-    context.drawImage(cells, row, 0, 1, numBins, left, TOP, Math.max(1, right - left), height);
+    const left = Math.round(from * across);
+    columns.fill(row, left, Math.max(left + 1, Math.round(to * across)));
   }
+  const image = new ImageData(across, down);
+  paintCells(image, { numColumns: steps.length, values, kindOf: () => "value" }, bands, columns, readInks());
+  context.putImageData(image, Math.round(LEFT * ratio), Math.round(TOP * ratio));
 }
 
 const NUM_TICKS = 5;
@@ -260,21 +236,13 @@ interface Under {
   readonly bin: number;
 }
 
-interface RidgesProps {
-  grid: HistogramGrid;
-  isLog: boolean;
-  marked: Under | null;
-  point: (under: Under | null) => void;
-}
-
-function Ridges({ grid, isLog, marked, point }: RidgesProps) {
-  const markedRow = marked?.row ?? -1;
+/** `marked` is the row that is pointed at; -1 for none. */
+function Ridges({ grid, isLog, marked, point }: PictureProps & { marked: number }) {
   const paint = useCallback(
-    (context: CanvasRenderingContext2D, width: number, height: number, ink: Ink) =>
-      paintRidges(context, { width, height }, grid, isLog, markedRow, ink),
-    [grid, isLog, markedRow],
+    (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) =>
+      paintRidges(context, width, grid, isLog, marked, ink),
+    [grid, isLog, marked],
   );
-  const onPoint = (spot: Spot | null): void => point(spot === null ? null : underRidges(grid, spot));
   const [first, last] = [grid.steps[0] ?? 0, grid.steps.at(-1) ?? 0];
   return (
     <Drawing
@@ -284,34 +252,24 @@ function Ridges({ grid, isLog, marked, point }: RidgesProps) {
       }
       height={HEIGHT}
       paint={paint}
-      onPoint={onPoint}
+      onPoint={(spot) => point(spot === null ? null : underRidges(grid, spot))}
     />
   );
 }
 
-interface Placing {
-  readonly rows: readonly number[];
-  readonly amplitude: number;
-  readonly baseline: (nth: number) => number;
-}
-
 /** Where the ridges stand: the highest peak of the one at the back still fits. */
-function placing(grid: HistogramGrid, height: number): Placing {
+function placing(grid: HistogramGrid) {
   const rows = pickEvenly(grid.steps.length, NUM_RIDGES);
-  const room = height - RIDGES_BOTTOM;
-  const gaps = Math.max(1, rows.length - 1);
-  const amplitude =
-    rows.length === 1 ? room - 8 : Math.min(room - 8, Math.max((3.4 * room) / (gaps + 3.4), 24));
-  const top = rows.length === 1 ? room : amplitude + 4;
-  return {
-    rows,
-    amplitude,
-    baseline: (nth) => (rows.length === 1 ? room : top + (nth * (room - top)) / gaps),
-  };
+  const room = HEIGHT - RIDGES_BOTTOM;
+  const gaps = rows.length - 1;
+  if (gaps === 0) return { rows, amplitude: room - 8, baseline: () => room };
+  const amplitude = Math.min(room - 8, Math.max((3.4 * room) / (gaps + 3.4), 24));
+  const top = amplitude + 4;
+  return { rows, amplitude, baseline: (nth: number) => top + (nth * (room - top)) / gaps };
 }
 
 function underRidges(grid: HistogramGrid, { x, y, width }: Spot): Under | null {
-  const { rows, baseline } = placing(grid, HEIGHT);
+  const { rows, baseline } = placing(grid);
   const nth = rows.findIndex((_, at) => y <= baseline(at) + 1);
   const row = rows[nth];
   if (row === undefined || y > HEIGHT - RIDGES_BOTTOM) return null;
@@ -320,13 +278,13 @@ function underRidges(grid: HistogramGrid, { x, y, width }: Spot): Under | null {
 
 function paintRidges(
   context: CanvasRenderingContext2D,
-  { width, height }: Size,
+  width: number,
   grid: HistogramGrid,
   isLog: boolean,
-  markedRow: number,
+  marked: number,
   ink: Ink,
 ): void {
-  const { rows, amplitude, baseline } = placing(grid, height);
+  const { rows, amplitude, baseline } = placing(grid);
   const scale = heightScale(grid, isLog);
   const across = width - RIDGES_LEFT - RIDGES_RIGHT;
   for (const [nth, row] of rows.entries()) {
@@ -345,34 +303,18 @@ function paintRidges(
     context.fillStyle = ink.sequential[2 + Math.round(place * (ink.sequential.length - 4))]!;
     context.fill(area);
     context.lineJoin = "round";
-    context.strokeStyle = row === markedRow ? ink.text : ink.surface;
-    context.lineWidth = row === markedRow ? 2 : 1;
+    context.strokeStyle = row === marked ? ink.text : ink.surface;
+    context.lineWidth = row === marked ? 2 : 1;
     context.stroke(outline);
   }
-  paintRidgeAxes(
-    context,
-    { width, height },
-    grid,
-    rows.map((row, nth) => [grid.steps[row]!, baseline(nth)] as const),
-    ink,
-  );
-}
-
-function paintRidgeAxes(
-  context: CanvasRenderingContext2D,
-  { width, height }: Size,
-  grid: HistogramGrid,
-  rows: readonly (readonly [step: number, y: number])[],
-  ink: Ink,
-): void {
-  const across = width - RIDGES_LEFT - RIDGES_RIGHT;
   context.font = ink.font;
   context.fillStyle = ink.caption;
   context.textBaseline = "middle";
-  for (const [step, y] of labelledRows(rows)) {
-    context.fillText(shortNumber(step), width - RIDGES_RIGHT + 8, Math.min(y - 4, height - RIDGES_BOTTOM - 5));
+  const baselines = rows.map((row, nth) => [grid.steps[row]!, baseline(nth)] as const);
+  for (const [step, y] of labelledRows(baselines)) {
+    context.fillText(shortNumber(step), width - RIDGES_RIGHT + 8, Math.min(y - 4, HEIGHT - RIDGES_BOTTOM - 5));
   }
   const places = axisOf(grid).ticks.map(({ value, label }) => [label, RIDGES_LEFT + shareOf(grid, value) * across] as const);
   const seen = places.filter(([, x]) => x > 8 && x < width - RIDGES_RIGHT + 12);
-  paintBelow(context, seen, height - 5);
+  paintBelow(context, seen, HEIGHT - 5);
 }

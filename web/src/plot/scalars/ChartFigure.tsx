@@ -1,10 +1,11 @@
 /** A chart with its title, its values and what can be done with it. Away from the screen it is only its title. */
 import { type ReadonlySignal, useComputed } from "@preact/signals";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../../data/format";
 import { useNear, useWidth } from "../../ui/useWidth";
 import { LimitFields as Limits } from "../ColourScale";
-import { textWidth } from "../tensor/ItemStepper";
+import { textWidth } from "../tensor/Numbers";
 import { ChartTable } from "./ChartTable";
 import { Plot } from "./Plot";
 import { useChartModel } from "./chart-follow";
@@ -63,6 +64,25 @@ interface LiveProps {
 function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
   const model = useChartModel(chart, isEnlarged);
   const [caption, width] = useWidth<HTMLElement>(280);
+  return (
+    <ChartBody chart={chart} isEnlarged={isEnlarged} isTable={isTable} model={model} caption={caption}>
+      <span class="grow" />
+      <ChartValues model={model} chartKey={chart.key} isNamed={isEnlarged} title={chart.title} width={width} />
+    </ChartBody>
+  );
+}
+
+interface BodyProps extends LiveProps {
+  model: ReadonlySignal<Model | null>;
+  caption?: RefObject<HTMLElement | null>;
+  /** Between the title and the menu. */
+  children: ComponentChildren;
+  /** Under the plot. */
+  under?: ComponentChildren;
+}
+
+/** A chart with its head and its menu, as a plot or as a table. */
+export function ChartBody({ chart, isEnlarged, isTable, model, caption, children, under }: BodyProps) {
   const [hasLimits, setHasLimits] = useState(false);
   const isFixed = useComputed(() => options.value.limits.has(chart.key)).value;
   const withModel = (act: (now: Model) => void) => () => {
@@ -77,7 +97,7 @@ function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
   ];
   return (
     <>
-      <figcaption ref={caption}>
+      <figcaption ref={caption ?? null}>
         <b class="clip" title={chart.fullTitle}>
           {chart.title}
         </b>
@@ -86,30 +106,26 @@ function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
             fixed
           </button>
         )}
-        <span class="grow" />
-        <ChartValues
-          model={model}
-          chartKey={chart.key}
-          isNamed={isEnlarged}
-          title={chart.title}
-          width={width}
-        />
+        {children}
         <ChartMenu name={chart.fullTitle} items={items} />
       </figcaption>
       {hasLimits && <LimitFields chartKey={chart.key} name={chart.fullTitle} close={() => setHasLimits(false)} />}
       {isTable ? (
         <ChartTable model={model} />
       ) : (
-        <div class="plot-place">
-          <Plot model={model} chartKey={chart.key} />
-          <Instead model={model} />
-        </div>
+        <>
+          <div class="plot-place">
+            <Plot model={model} chartKey={chart.key} />
+            <Instead model={model} />
+          </div>
+          {under}
+        </>
       )}
     </>
   );
 }
 
-export function showAsTable(key: string, isWanted: boolean): void {
+function showAsTable(key: string, isWanted: boolean): void {
   const tables = new Set(options.peek().tables);
   if (isWanted) tables.add(key);
   else tables.delete(key);

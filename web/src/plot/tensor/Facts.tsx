@@ -125,23 +125,33 @@ export function TensorSkeleton() {
 // --- Mean, deviation, extremes, zeros and what is no number, in the order they have everywhere.
 
 interface FiguresProps {
-  figures: readonly (readonly [name: string, value: string, hint?: string])[];
+  of: Pick<TensorView, "mean" | "std" | "min" | "max">;
+  /** The share of zeros, and how many there are. */
+  zeros?: readonly [share: string, count: string];
   numNan: number;
   numInf: number;
+  /** A figure of a sample has a sign. */
+  withSign?: (name: string, text: string) => string;
 }
 
-export function Figures({ figures, numNan, numInf }: FiguresProps) {
+export function Figures({ of, zeros, numNan, numInf, withSign = (_, text) => text }: FiguresProps) {
   return (
     <div class="section figures">
       <dl class="readout cols" aria-label="Figures">
-        {figures.map(([name, value, hint]) => (
+        {(["mean", "std", "min", "max"] as const).map((name) => (
           <Fragment key={name}>
             <dt>{name}</dt>
-            <dd data-figure={name} title={hint}>
-              {value}
-            </dd>
+            <dd data-figure={name}>{of[name] === null ? "none" : withSign(name, formatValue(of[name]))}</dd>
           </Fragment>
         ))}
+        {zeros !== undefined && (
+          <>
+            <dt>zeros</dt>
+            <dd data-figure="zeros" title={zeros[1]}>
+              {zeros[0]}
+            </dd>
+          </>
+        )}
         <dt>NaN / Inf</dt>
         <dd data-figure="nonfinite" class={numNan + numInf > 0 ? "bad" : ""}>
           {formatCount(numNan)} / {formatCount(numInf)}
@@ -152,10 +162,6 @@ export function Figures({ figures, numNan, numInf }: FiguresProps) {
 }
 
 export function TensorFigures({ view }: { view: TensorView }) {
-  const figures = (["mean", "std", "min", "max"] as const).map((name) => {
-    const value = view[name];
-    return [name, value === null ? "none" : formatValue(value)] as const;
-  });
-  const zeros = ["zeros", formatShare(view.num_zeros, view.num_elements), formatCount(view.num_zeros)] as const;
-  return <Figures figures={[...figures, zeros]} numNan={view.num_nan} numInf={view.num_inf} />;
+  const zeros = [formatShare(view.num_zeros, view.num_elements), formatCount(view.num_zeros)] as const;
+  return <Figures of={view} zeros={zeros} numNan={view.num_nan} numInf={view.num_inf} />;
 }

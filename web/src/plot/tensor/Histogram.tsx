@@ -66,19 +66,17 @@ export function Bars({ bars, span, scale, height, label, isWide = false, said = 
   const [box, width] = useWidth<HTMLDivElement>(320);
   // Halved: the distance between the ends may be no number.
   const x = (value: number): number => ((value / 2 - span.low / 2) / (span.high / 2 - span.low / 2)) * width;
-  // Where all values are one, its bar takes the whole width.
-  const edgesOf = ({ from, to }: Bar, at: number): [number, number] =>
-    span.low < span.high ? [x(from), x(to)] : [(at / bars.length) * width, ((at + 1) / bars.length) * width];
   const zero = span.low < 0 && span.high > 0 ? x(0) : null;
   return (
     <div ref={box} class={isWide ? "chart wide-bars" : "chart"}>
       <svg width={width} height={height + 18} role="img" aria-label={label}>
-        {bars.map((bar, at) => {
-          const { from, to, count, height: share } = bar;
+        {bars.map(({ from, to, count, height: share }, at) => {
           // What is there at all is seen.
           const high = count > 0 ? Math.max(1, share * (height - 4)) : 0;
-          const [left, right] = edgesOf(bar, at);
-          const wide = right - left;
+          // Where all values are one, its bar takes the whole width.
+          const edge = (value: number, nth: number): number => (span.low < span.high ? x(value) : (nth / bars.length) * width);
+          const left = edge(from, at);
+          const wide = edge(to, at + 1) - left;
           return (
             <rect
               key={at}

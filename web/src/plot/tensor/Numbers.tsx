@@ -1,5 +1,6 @@
 /** Exact values in a grid that can be moved over the tensor. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { obtain } from "../../data/collections";
 import { formatExact, gridFormat } from "../../data/format";
 import type { TensorValues } from "../../data/source";
 import {
@@ -10,9 +11,7 @@ import {
   PAGE_COLUMNS,
   pageSize,
   pageWindow,
-  type Reach,
   reachOf,
-  type Start,
   startFor,
   stripAxis,
   windowText,
@@ -20,56 +19,69 @@ import {
 import type { IconName } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { type Scale, stepClass } from "../../ui/colour-scale";
+import { actOn } from "../../ui/keys";
 import { useWidth } from "../../ui/useWidth";
 import { Section } from "./Facts";
-import { textWidth } from "./ItemStepper";
-import type { AnyTensor } from "./subjects";
+import type { TensorLook } from "./Picture";
 import { useWindow } from "./useTensor";
 
-interface Props {
-  subject: AnyTensor;
-  base: TensorValues;
-  scale: Scale;
-  start: Start;
-  /** Move from where it is now, which may be further than what is on screen. */
-  onMove: (change: (now: Start) => Start) => void;
-  canMove: boolean;
-}
-
-export function Numbers({ subject, base, scale, start, onMove, canMove }: Props) {
+export function Numbers({ subject, base, scale, start, onStart, canMove }: TensorLook) {
   const { shape, window } = base.view;
-  const reach = canMove ? fullReach(shape, window.item) : reachOf(window);
+  const { item } = window;
+  const reach = canMove ? fullReach(shape, item) : reachOf(window);
   const [box, width] = useWidth<HTMLDivElement>(320);
   const columns = columnsFor(width, textWidth);
   const page = pageWindow(reach, start, columns);
-  const shown = useWindow(subject, base, page);
+  const { values, missing } = useWindow(subject, base, page);
   const [active, setActive] = useState(0);
+  const strip = stripAxis(reach);
   const move = (axis: AxisName, by: number): void =>
-    onMove((now) => {
+    onStart((now) => {
       const from = clampStart(reach, now, columns);
       return clampStart(reach, { ...from, [axis]: from[axis] + by }, columns);
     });
-  const values = shown.values;
+  /** The arrow keys at the edge of the grid move the grid. */
+  const edge = (down: number, across: number): void => {
+    if (strip !== null) move(strip, down === 0 ? across : down * columns);
+    else if (down !== 0) move("rows", down);
+    else move("columns", across);
+  };
+  /** Move to an index that was typed; a sentence where that cannot be. */
+  const goTo = (index: readonly number[]): string => {
+    if (index.length !== shape.length) return `This tensor has ${shape.length} dimensions.`;
+    const outside = index.findIndex((at, dim) => at < 0 || at >= shape[dim]!);
+    if (outside >= 0) return `Dimension ${outside} goes from 0 to ${shape[outside]! - 1}.`;
+    if (index.slice(0, item.length).join() !== item.join())
+      return canMove ? "Choose the item above first." : "This item is not in this file.";
+    const to = startFor(reach, shape, index);
+    if (to === null) return "This value is not in this file.";
+    onStart(() => to);
+    return "";
+  };
+  const from = clampStart(reach, start, columns);
+  const size = pageSize(reach, columns);
+  const moves: readonly Move[] =
+    strip === null ? GRID_MOVES : [[strip, -1, "left", "Values before"], [strip, 1, "right", "Values after"]];
+  const canGo = (axis: AxisName, sign: 1 | -1): boolean =>
+    sign < 0 ? from[axis] > 0 : from[axis] + size[axis] < reach[axis].count;
   const at = Math.min(active, (values?.values.length ?? 1) - 1);
-  const goTo = (index: readonly number[]): string =>
-    goToIndex(reach, shape, window.item, index, (to) => onMove(() => to), canMove);
   return (
     <Section
       title="Numbers"
       remark={<span class="mono">{windowText(shape, values?.view.window ?? page)}</span>}
     >
       <div ref={box} />
-      {shown.missing !== null && <p class="note fs-1">{shown.missing}</p>}
+      {missing !== null && <p class="note fs-1">{missing}</p>}
       {values !== null && (
         <>
           <NumberGrid
             values={values}
             scale={scale}
-            columns={stripAxis(reach) === null ? values.view.window.num_columns : columns}
+            columns={strip === null ? values.view.window.num_columns : columns}
             fits={(text) => textWidth(text) <= roomFor(width, columns)}
             active={at}
             onActive={setActive}
-            onEdge={(down, across) => edge(reach, down, across, columns, move)}
+            onEdge={edge}
           />
           <p class="exact mono fs-1" aria-live="polite" data-testid="exact-value">
             [{indexOf(shape, values.view.window, at).join(", ")}] ={" "}
@@ -78,12 +90,11 @@ export function Numbers({ subject, base, scale, start, onMove, canMove }: Props)
         </>
       )}
       <div class="row number-tools">
-        <MoveButtons
-          reach={reach}
-          start={clampStart(reach, start, columns)}
-          size={pageSize(reach, columns)}
-          onMove={move}
-        />
+        <div class="group" role="group" aria-label="Move the grid">
+          {moves.map(([axis, sign, icon, label]) => (
+            <IconButton key={label} icon={icon} label={label} disabled={!canGo(axis, sign)} onClick={() => move(axis, sign * size[axis])} />
+          ))}
+        </div>
         <span class="grow" />
         {shape.length > 0 && <GoToIndex shape={shape} onGo={goTo} />}
       </div>
@@ -91,40 +102,15 @@ export function Numbers({ subject, base, scale, start, onMove, canMove }: Props)
   );
 }
 
-/** The arrow keys at the edge of the grid move the grid. */
-function edge(
-  reach: Reach,
-  down: number,
-  across: number,
-  columns: number,
-  move: (axis: AxisName, by: number) => void,
-): void {
-  const strip = stripAxis(reach);
-  if (strip !== null) move(strip, down === 0 ? across : down * columns);
-  else if (down !== 0) move("rows", down);
-  else move("columns", across);
-}
+/** A button that moves the grid by a page. */
+type Move = readonly [axis: AxisName, sign: 1 | -1, icon: IconName, label: string];
 
-/** Move to an index that was typed; a sentence where that cannot be. */
-function goToIndex(
-  reach: Reach,
-  shape: readonly number[],
-  item: readonly number[],
-  index: readonly number[],
-  onMove: (start: Start) => void,
-  canMove: boolean,
-): string {
-  if (index.length !== shape.length) return `This tensor has ${shape.length} dimensions.`;
-  const outside = index.findIndex((at, dim) => at < 0 || at >= shape[dim]!);
-  if (outside >= 0) return `Dimension ${outside} goes from 0 to ${shape[outside]! - 1}.`;
-  if (index.slice(0, item.length).join() !== item.join()) {
-    return canMove ? "Choose the item above first." : "This item is not in this file.";
-  }
-  const start = startFor(reach, shape, index);
-  if (start === null) return "This value is not in this file.";
-  onMove(start);
-  return "";
-}
+const GRID_MOVES: readonly Move[] = [
+  ["columns", -1, "left", "Columns before"],
+  ["columns", 1, "right", "Columns after"],
+  ["rows", -1, "up", "Rows before"],
+  ["rows", 1, "down", "Rows after"],
+];
 
 // --- How many columns of numbers have room beside one another, and which texts have room in one.
 
@@ -144,6 +130,22 @@ export function columnsFor(width: number, widthOf: (text: string) => number): nu
 /** Room for the text of one cell. */
 export function roomFor(width: number, columns: number): number {
   return (width - GAP * (columns + 1)) / columns - PADDING;
+}
+
+const SIZE = 11; // --fs-1, of the cells
+const GUESS = 6; // for a letter, where nothing can be measured
+const widths = new Map<string, number>();
+let ruler: CanvasRenderingContext2D | null | undefined;
+
+/** How wide a number is on screen, in pixels. All digits are as wide as a nought, as they are in the grid. */
+export function textWidth(text: string): number {
+  if (ruler === undefined) {
+    ruler = document.createElement("canvas").getContext("2d");
+    const family = getComputedStyle(document.documentElement).getPropertyValue("--font").trim();
+    if (ruler !== null) ruler.font = `${SIZE}px ${family === "" ? "sans-serif" : family}`;
+  }
+  const shape = text.replaceAll(/[0-9]/g, "0");
+  return obtain(widths, shape, () => ruler?.measureText(shape).width ?? shape.length * GUESS);
 }
 
 // --- A field for an index: `0, 17, 12, 4`.
@@ -187,49 +189,6 @@ function GoToIndex({ shape, onGo }: GoToIndexProps) {
   );
 }
 
-// --- Buttons that move the grid of numbers by a page.
-
-interface MoveButtonsProps {
-  reach: Reach;
-  start: Start;
-  size: Start;
-  onMove: (axis: AxisName, by: number) => void;
-}
-
-interface Move {
-  readonly axis: AxisName;
-  readonly sign: 1 | -1;
-  readonly icon: IconName;
-  readonly label: string;
-}
-
-const GRID_MOVES: readonly Move[] = [
-  { axis: "columns", sign: -1, icon: "left", label: "Columns before" },
-  { axis: "columns", sign: 1, icon: "right", label: "Columns after" },
-  { axis: "rows", sign: -1, icon: "up", label: "Rows before" },
-  { axis: "rows", sign: 1, icon: "down", label: "Rows after" },
-];
-
-function MoveButtons({ reach, start, size, onMove }: MoveButtonsProps) {
-  const strip = stripAxis(reach);
-  const moves: readonly Move[] =
-    strip === null
-      ? GRID_MOVES
-      : [
-          { axis: strip, sign: -1, icon: "left", label: "Values before" },
-          { axis: strip, sign: 1, icon: "right", label: "Values after" },
-        ];
-  const canGo = ({ axis, sign }: Move): boolean =>
-    sign < 0 ? start[axis] > 0 : start[axis] + size[axis] < reach[axis].count;
-  return (
-    <div class="group" role="group" aria-label="Move the grid">
-      {moves.map((move) => (
-        <IconButton key={move.label} icon={move.icon} label={move.label} disabled={!canGo(move)} onClick={() => onMove(move.axis, move.sign * size[move.axis])} />
-      ))}
-    </div>
-  );
-}
-
 // --- The grid itself: coloured cells, one of them active, moved through by the arrow keys.
 
 interface NumberGridProps {
@@ -255,15 +214,10 @@ function NumberGrid({ values, scale, columns, fits, active, onActive, onEdge }: 
   useLayoutEffect(() => {
     if (hadFocus.current) table.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus();
   }, [active]);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const [down, across] = [step[0]!, step[1]!];
-    const [row, column] = [Math.floor(active / columns) + down, (active % columns) + across];
-    const next = row * columns + column;
-    const isInside = row >= 0 && row < rows && column >= 0 && column < columns && next < numbers.length;
+  const step = (down: number, across: number) => (): void => {
+    const column = (active % columns) + across;
+    const next = active + down * columns + across;
+    const isInside = column >= 0 && column < columns && next >= 0 && next < numbers.length;
     if (isInside) onActive(next);
     else onEdge(down, across);
   };
@@ -273,7 +227,9 @@ function NumberGrid({ values, scale, columns, fits, active, onActive, onEdge }: 
       class="nums"
       role="grid"
       aria-label="Values"
-      onKeyDown={onKeyDown}
+      onKeyDown={(event) =>
+        actOn(event, { ArrowRight: step(0, 1), ArrowLeft: step(0, -1), ArrowDown: step(1, 0), ArrowUp: step(-1, 0) })
+      }
       onFocusCapture={() => (hadFocus.current = true)}
       onBlurCapture={() => (hadFocus.current = false)}
     >

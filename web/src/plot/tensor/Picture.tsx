@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf } from "../../data/format";
 import type { TensorValues } from "../../data/source";
 import * as store from "../../data/store";
-import { cellAt, layOutTiles, pictureSize, tilesPerPage } from "../../data/tensor-tiles";
+import { cellAt, layOutTiles, pictureSize, tileCorner, type TileLayout, tilesPerPage } from "../../data/tensor-tiles";
 import {
   fullReach,
   gridOf,
@@ -15,52 +15,76 @@ import {
   startFor,
   windowOf,
 } from "../../data/tensor-window";
-import { IconButton } from "../../ui/IconButton";
-import type { Scale } from "../../ui/colour-scale";
+import { Stepper } from "../../ui/Stepper";
+import { actOn } from "../../ui/keys";
+import { paintValues, type Palette, readPalette, type Scale } from "../../ui/colour-scale";
 import { useWidth } from "../../ui/useWidth";
 import type { Window } from "../../wire";
 import { ColourScale } from "../ColourScale";
 import { Section } from "./Facts";
-import { drawPicture } from "./drawing";
 import type { AnyTensor } from "./subjects";
 import { useWindow } from "./useTensor";
 
-interface Props {
-  subject: AnyTensor;
-  base: TensorValues;
-  scale: Scale;
-  isAuto: boolean;
-  onScale: (scale: Scale | null) => void;
-  /** Index in the tensor of the chosen tile. */
-  tile: number;
-  onChoose: (start: Start) => void;
-  canMove: boolean;
+/** A tensor as its picture and its numbers show it. */
+export interface TensorLook {
+  readonly subject: AnyTensor;
+  /** The item that is looked at, or as much of it as came first. */
+  readonly base: TensorValues;
+  readonly scale: Scale;
+  readonly isAuto: boolean;
+  /** Null for automatic limits. */
+  readonly onScale: (scale: Scale | null) => void;
+  /** Where the numbers begin, and with which tile. */
+  readonly start: Start;
+  /** Move from where it is now, which may be further than what is on screen. */
+  readonly onStart: (change: (now: Start) => Start) => void;
+  /** Can more be asked for than the base has? */
+  readonly canMove: boolean;
 }
 
-export function Picture({ subject, base, scale, isAuto, onScale, tile, onChoose, canMove }: Props) {
-  const { shape } = base.view;
-  const whole = base.view.window;
+export const FIRST: Start = { tiles: 0, rows: 0, columns: 0 };
+
+export function Picture({ subject, base, scale, isAuto, onScale, start, onStart, canMove }: TensorLook) {
+  const { shape, window: whole } = base.view;
   const perPage = tilesPerPage(whole.num_rows, whole.num_columns);
   const [page, setPage] = useState(Math.floor(whole.first_tile / perPage));
-  const window = pageOfTiles(base, page, perPage, canMove);
-  const shown = useWindow(subject, base, window);
+  const shown = useWindow(subject, base, pageOfTiles(base, page, perPage, canMove));
   const values = shown.values ?? base;
+  const { window } = values.view;
   const lastTile = canMove ? gridOf(shape).tiles : whole.first_tile + whole.num_tiles;
   const numPages = Math.ceil(lastTile / perPage);
-  const turn = (by: number): void => setPage((now) => Math.max(0, Math.min(now + by, numPages - 1)));
   const [hover, setHover] = useState<number | null>(null);
-  const remark = hover === null ? describe(shape, values.view.window) : valueText(values, hover);
   const choose = (nth: number): void => {
-    const reach = canMove ? fullReach(shape, values.view.window.item) : reachOf(base.view.window);
-    const start = startFor(reach, shape, indexOf(shape, values.view.window, nth));
-    if (start !== null) onChoose(start);
+    const reach = canMove ? fullReach(shape, window.item) : reachOf(whole);
+    const chosen = startFor(reach, shape, indexOf(shape, window, nth));
+    if (chosen !== null) onStart(() => chosen);
   };
   return (
-    <Section title="Picture" remark={remark}>
+    <Section title="Picture" remark={hover === null ? describe(shape, window) : valueText(values, hover)}>
       {base.view.note !== "" && <p class="note fs-1">{base.view.note}</p>}
-      <PictureCanvas values={values} scale={scale} tile={tile} onHover={setHover} onChoose={choose} />
+      <PictureCanvas
+        values={values}
+        scale={scale}
+        tile={start.tiles + (canMove ? 0 : whole.first_tile)}
+        isPending={shown.isPending}
+        onHover={setHover}
+        onChoose={choose}
+      />
       {shown.missing !== null && <p class="note fs-1">{shown.missing}</p>}
-      {numPages > 1 && <Pager page={page} numPages={numPages} onTurn={turn} isPending={shown.isPending} />}
+      {numPages > 1 && (
+        <Stepper
+          style="row stepper pager"
+          label="Tiles"
+          thing="Tiles"
+          hasBefore={page > 0}
+          hasAfter={page < numPages - 1}
+          step={(by) => setPage((now) => Math.max(0, Math.min(now + by, numPages - 1)))}
+        >
+          <span class="fs-1 muted">
+            {formatCount(page + 1)} of {formatCount(numPages)}
+          </span>
+        </Stepper>
+      )}
       {base.view.min !== null && <ColourScale scale={scale} isAuto={isAuto} onChange={onScale} />}
     </Section>
   );
@@ -92,14 +116,10 @@ function describe(shape: readonly number[], window: Window): string {
     parts.push(`${range} of ${formatCount(grid.tiles)}`);
   }
   if (shape.length > 0) parts.push(shape.slice(-2).map(formatCount).join("×"));
-  const step = Math.max(window.row_step, window.column_step);
-  if (step > 1) parts.push(`every ${window.row_step}×${window.column_step}`);
-  else if (isCut(grid, window)) parts.push("cut");
+  const isCut = window.num_rows < grid.rows || window.num_columns < grid.columns;
+  if (Math.max(window.row_step, window.column_step) > 1) parts.push(`every ${window.row_step}×${window.column_step}`);
+  else if (isCut) parts.push("cut");
   return parts.join(" · ");
-}
-
-function isCut(grid: { rows: number; columns: number }, window: Window): boolean {
-  return window.num_rows < grid.rows || window.num_columns < grid.columns;
 }
 
 function valueText({ view, values }: TensorValues, nth: number): string {
@@ -111,12 +131,14 @@ function valueText({ view, values }: TensorValues, nth: number): string {
 interface CanvasProps {
   values: TensorValues;
   scale: Scale;
+  /** Index in the tensor of the chosen tile. */
   tile: number;
+  isPending: boolean;
   onHover: (nth: number | null) => void;
   onChoose: (nth: number) => void;
 }
 
-function PictureCanvas({ values, scale, tile, onHover, onChoose }: CanvasProps) {
+function PictureCanvas({ values, scale, tile, isPending, onHover, onChoose }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [box, width] = useWidth<HTMLDivElement>(320);
   const model = useMemo(() => pictureOf(values.view), [values]);
@@ -133,18 +155,13 @@ function PictureCanvas({ values, scale, tile, onHover, onChoose }: CanvasProps) 
     const nth = model.nth(cell.tile, cell.row, cell.column);
     return nth < values.values.length ? nth : null;
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const to = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: layout.perLine, ArrowUp: -layout.perLine }[
-      event.key
-    ];
-    if (to === undefined || chosen < 0) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const next = Math.max(0, Math.min(chosen + to, model.tiles - 1));
-    onChoose(model.nth(next, 0, 0));
-  };
+  const goTo = (by: number) => (): void =>
+    onChoose(model.nth(Math.max(0, Math.min(chosen + by, model.tiles - 1)), 0, 0));
+  const onKeyDown = (event: KeyboardEvent): boolean =>
+    chosen >= 0 &&
+    actOn(event, { ArrowRight: goTo(1), ArrowLeft: goTo(-1), ArrowDown: goTo(layout.perLine), ArrowUp: goTo(-layout.perLine) });
   return (
-    <div ref={box} class="picture">
+    <div ref={box} class="picture" aria-busy={isPending}>
       <canvas
         ref={canvas}
         role="img"
@@ -172,21 +189,69 @@ function summary({ view }: TensorValues, model: PictureModel, chosen: number): s
   return `Picture of ${what}${which}`;
 }
 
-interface PagerProps {
-  page: number;
-  numPages: number;
-  onTurn: (by: number) => void;
-  isPending: boolean;
+// --- Tile by tile: a small picture with a pixel for each value, drawn as large as there is room.
+
+/** From this size on, in pixels, a value that is no number gets a hatch that can be seen. */
+const HATCHED = 4;
+
+function drawPicture(
+  canvas: HTMLCanvasElement,
+  values: ArrayLike<number>,
+  model: PictureModel,
+  layout: TileLayout,
+  scale: Scale,
+  chosen: number,
+): void {
+  const size = pictureSize(layout);
+  const ratio = devicePixelRatio || 1;
+  canvas.width = Math.max(1, Math.round(size.width * ratio));
+  canvas.height = Math.max(1, Math.round(size.height * ratio));
+  const context = canvas.getContext("2d");
+  if (context === null) return;
+  context.scale(ratio, ratio);
+  context.imageSmoothingEnabled = false;
+  const palette = readPalette(scale.map);
+  const { rows, columns } = model;
+  const small = new OffscreenCanvas(columns, rows);
+  const [width, height] = [layout.width / columns, layout.height / rows];
+  for (let tile = 0; tile < model.tiles; tile++) {
+    const from = model.nth(tile, 0, 0);
+    const pixels = paintValues(values, from, columns, rows, scale, palette);
+    // The end of the last row of a strip has no values.
+    pixels.fill(0, Math.max(0, values.length - from) * 4);
+    small.getContext("2d")?.putImageData(new ImageData(pixels, columns, rows), 0, 0);
+    const { x, y } = tileCorner(layout, tile);
+    context.drawImage(small, x, y, layout.width, layout.height);
+    if (Math.min(width, height) < HATCHED) continue;
+    for (let nth = 0; nth < rows * columns; nth++) {
+      const value = values[from + nth];
+      if (value === undefined || !Number.isNaN(value)) continue;
+      hatch(context, x + (nth % columns) * width, y + Math.floor(nth / columns) * height, width, height, palette);
+    }
+  }
+  if (chosen < 0 || chosen >= model.tiles) return;
+  // On data, selection is an ink outline, so that it survives every colour map.
+  const { x, y } = tileCorner(layout, chosen);
+  context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--text").trim();
+  context.lineWidth = 2;
+  context.strokeRect(x + 1, y + 1, layout.width - 2, layout.height - 2);
 }
 
-function Pager({ page, numPages, onTurn, isPending }: PagerProps) {
-  return (
-    <div class="row stepper pager" role="group" aria-label="Tiles" aria-busy={isPending}>
-      <IconButton icon="left" label="Tiles before" disabled={page === 0} onClick={() => onTurn(-1)} />
-      <span class="fs-1 muted">
-        {formatCount(page + 1)} of {formatCount(numPages)}
-      </span>
-      <IconButton icon="right" label="Tiles after" disabled={page === numPages - 1} onClick={() => onTurn(1)} />
-    </div>
-  );
+function hatch(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, palette: Palette): void {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+  context.fillStyle = `rgb(${palette.surface.join()})`;
+  context.fillRect(x, y, width, height);
+  context.strokeStyle = `rgb(${palette.danger.join()})`;
+  context.lineWidth = 1.2;
+  context.beginPath();
+  const gap = Math.max(3, Math.min(8, Math.min(width, height) / 3));
+  for (let at = -height; at < width; at += gap) {
+    context.moveTo(x + at, y + height);
+    context.lineTo(x + at + height, y);
+  }
+  context.stroke();
+  context.restore();
 }

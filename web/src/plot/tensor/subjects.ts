@@ -52,33 +52,18 @@ function outputOf(document: PassDocument, index: number, name: string): Subject 
 }
 
 function weightOf(document: PassDocument, index: number): Subject {
-  const param = document.params[index];
-  return {
-    kind: "param",
-    index,
-    name: param?.address ?? "",
-    shape: param?.shape ?? [],
-    isThere: param?.has_value ?? false,
-  };
+  const { address, shape, has_value: isThere } = document.params[index]!;
+  return { kind: "param", index, name: address, shape, isThere };
 }
 
 function gradientsOf(document: PassDocument, index: number): Subject[] {
-  const op = document.ops[index]!;
-  const found: Subject[] = [];
-  if (op.has_grad)
-    found.push({ kind: "grad", index, name: `of ${op.label}`, shape: op.shape, isThere: true });
-  for (const at of op.params) {
-    const param = document.params[at];
-    if (param?.has_grad !== true) continue;
-    found.push({
-      kind: "param_grad",
-      index: at,
-      name: `of ${param.address}`,
-      shape: param.shape,
-      isThere: true,
-    });
-  }
-  return found;
+  const { label, shape, has_grad: hasGrad, params } = document.ops[index]!;
+  const own: Subject = { kind: "grad", index, name: `of ${label}`, shape, isThere: true };
+  const ofParams = params.filter((at) => document.params[at]?.has_grad === true).map((at): Subject => {
+    const param = document.params[at]!;
+    return { kind: "param_grad", index: at, name: `of ${param.address}`, shape: param.shape, isThere: true };
+  });
+  return hasGrad ? [own, ...ofParams] : ofParams;
 }
 
 /** Why a tensor that a pass could have had is not there, and what to do. */

@@ -1,32 +1,28 @@
 /** The network in three dimensions: the drawing, names over it, and what is under the pointer. */
-import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import { chosenUnit, layerOf } from "../../data/network/network-state";
 import * as store from "../../data/network/store";
 import { hoveredReading, pointedStep } from "../../data/network/unit-readings";
 import { unitName } from "../../data/network/words";
 import type { NetLayer } from "../../wire";
 import { handleViewKey, OrbitCanvas, OrbitNotes, usePageKeys } from "../Orbit";
-import { panned, turned } from "../camera";
+import { panned, type ScreenPlace, turned } from "../camera";
+import { distance, Pointing } from "../pointing";
 import type { Drawing } from "./drawing";
-import { UnitPointing } from "./picking";
 import { cellOf, plateSize, unitAt } from "./plates";
-import { stage, type StageControl } from "./stage-control";
-import { useStage } from "./useStage";
-import "./net-stage.css";
+import { type Stage, stage, usedCamera, useStage } from "./stage";
 
 interface Props {
   /** Cameras are saved under it. */
   runKey: string;
-  /** What stands in the tip below the name and the value. */
-  tip?: () => ComponentChildren;
   /** Does it share its page with other things? Then it has no tools, and leaves keys to what has the focus. */
   isPart?: boolean;
 }
 
-export function NetStage({ runKey, tip, isPart = false }: Props) {
+export function NetStage({ runKey, isPart = false }: Props) {
   const orbit = useStage(runKey, isPart);
-  const pointing = useMemo(() => new UnitPointing(() => orbit.drawing.current, orbit.gliding), []);
+  const pointing = useMemo(() => new UnitPointing(() => orbit.drawing.current), []);
   usePageKeys((event) => {
     const control = stage.peek();
     return control !== null && !(isPart && isElsewhere(event.target)) && handlePageKey(control, event);
@@ -45,7 +41,7 @@ export function NetStage({ runKey, tip, isPart = false }: Props) {
         onClick={(event) => pointing.click(event)}
         onKey={handleStageKey}
       />
-      <StageTip tip={tip} />
+      <StageTip />
       <div class="net-stage-notes" role="status">
         <OrbitNotes orbit={orbit} />
       </div>
@@ -65,9 +61,8 @@ function summary(): string {
 }
 
 function selectionWords(): string {
-  const place = store.selected.value;
-  const layer = store.scene.value?.layers.find(({ name }) => name === place?.layer);
-  return place === null || layer === undefined ? "" : `${unitName(layer, place.unit)} selected`;
+  const chosen = chosenUnit.value;
+  return chosen === null ? "" : `${unitName(chosen.layer, chosen.unit)} selected`;
 }
 
 /** Has something else on the page the focus? */
@@ -77,20 +72,18 @@ function isElsewhere(target: EventTarget | null): boolean {
 
 // --- What is under the pointer: which unit, and its value.
 
-interface StageTipProps {
-  tip: (() => ComponentChildren) | undefined;
-}
-
 const CLEAR = 14;
+/** Values of other variables: more would hide what is pointed at. */
+const MOST_OTHERS = 6;
 
-function StageTip({ tip }: StageTipProps) {
+function StageTip() {
   const box = useRef<HTMLDivElement>(null);
   const place = store.hovered.value;
-  const layer = store.scene.value?.layers.find(({ name }) => name === place?.layer);
+  const layer = layerOf(place?.layer);
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || place === null) return;
-    const at = stage.peek()?.placeOnScreen(place);
+    const at = stage.peek()?.drawing.placeOnScreen(place);
     const room = element.parentElement;
     element.hidden = at == null;
     if (at == null || room === null) return;
@@ -101,14 +94,20 @@ function StageTip({ tip }: StageTipProps) {
     element.style.left = `${Math.max(0, left)}px`;
     element.style.top = `${Math.max(0, top)}px`;
   });
-  if (place === null || layer === undefined) return null;
+  if (place === null || layer === null) return null;
+  // The one that is drawn stands above them.
+  const others = hoveredReading.value?.values.filter(([name]) => name !== store.variable.value) ?? [];
   return (
     <div ref={box} class="net-tip" role="tooltip">
       <b>{nameOf(layer, place)}</b>
       <div>
         {store.variable.value} {exactWords(place, layer) ?? wordsOf(place, layer.grid)}
       </div>
-      {tip?.()}
+      {others.slice(0, MOST_OTHERS).map(([name, text]) => (
+        <span key={name} class="tip-value">
+          {name} {text}
+        </span>
+      ))}
     </div>
   );
 }
@@ -142,21 +141,76 @@ function wordsOf(place: store.PointedPlace, grid: NetLayer["grid"]): string {
     .join(", ");
 }
 
+// --- What the pointer does on the stage: turn, move, zoom, choose a unit, isolate a layer.
+
+/** The two of a double click: as long after each other, and as far apart, as a system may allow. */
+const DOUBLE_MS = 900;
+const DOUBLE_PIXELS = 10;
+
+class UnitPointing extends Pointing<Drawing> {
+  /** What was under the last two presses, the older one first. */
+  #pressed: readonly { readonly layer: string | null; readonly event: MouseEvent }[] = [];
+
+  override down(event: PointerEvent): void {
+    super.down(event);
+    this.drawing()?.stopGliding();
+    const layer = this.drawing()?.hitAt(event.offsetX, event.offsetY)?.plate.layer.name ?? null;
+    this.#pressed = [...this.#pressed.slice(-1), { layer, event }];
+  }
+
+  protected override drags(drawing: Drawing, at: ScreenPlace, byX: number, byY: number): void {
+    this.hover(drawing, null);
+    super.drags(drawing, at, byX, byY);
+  }
+
+  protected override moved(): void {
+    this.drawing()?.stopGliding();
+    usedCamera.value = null;
+  }
+
+  protected override hover(drawing: Drawing, at: ScreenPlace | null): void {
+    const [place, before] = [at === null ? null : drawing.unitAt(at.x, at.y), store.hovered.peek()];
+    const isSame = before?.layer === place?.layer && before?.unit === place?.unit && before?.moment === place?.moment;
+    if (!isSame) store.hovered.value = place;
+  }
+
+  click(event: MouseEvent): void {
+    const drawing = this.drawing();
+    // The second of two belongs to a double click, and what is below it may have moved.
+    if (drawing === null || this.hasMoved || event.detail === 2) return;
+    const at = drawing.unitAt(event.offsetX, event.offsetY);
+    store.selected.value = at === null ? null : { layer: at.layer, unit: at.unit };
+  }
+
+  /**
+   * Anywhere on the page, if it began on the stage: what the first click opens may make the stage smaller,
+   * and the second one then falls on another plate or beside the stage.
+   */
+  doubleClick(event: MouseEvent): void {
+    const isOne = (press: MouseEvent): boolean =>
+      event.timeStamp - press.timeStamp < DOUBLE_MS && distance(onPage(press), onPage(event)) < DOUBLE_PIXELS;
+    const first = this.#pressed.find((press) => isOne(press.event));
+    this.#pressed = [];
+    if (first !== undefined && !this.hasMoved) isolate(first.layer);
+  }
+}
+
+/** The page stays where it is. */
+function onPage(event: MouseEvent): ScreenPlace {
+  return { x: event.clientX, y: event.clientY };
+}
+
 // --- The keys of the stage: the camera anywhere on the page, the rest while the stage has the focus.
 
 /** What a key event says, as far as it matters here. */
-interface Key {
-  readonly key: string;
-  readonly code: string;
-  readonly shiftKey: boolean;
-}
+type Key = Pick<KeyboardEvent, "key" | "code" | "shiftKey">;
 
-const TURN = 24;
+/** In pixels of a hand that drags it. */
 const DIRECTIONS: Readonly<Record<string, readonly [x: number, y: number]>> = {
-  KeyW: [0, 1],
-  KeyS: [0, -1],
-  KeyA: [1, 0],
-  KeyD: [-1, 0],
+  KeyW: [0, 24],
+  KeyS: [0, -24],
+  KeyA: [24, 0],
+  KeyD: [-24, 0],
 };
 const NEIGHBOURS: Readonly<Record<string, readonly [columns: number, rows: number]>> = {
   i: [0, -1],
@@ -166,7 +220,7 @@ const NEIGHBOURS: Readonly<Record<string, readonly [columns: number, rows: numbe
 };
 
 /** Keys that hold anywhere on the page. True where one was taken. */
-export function handlePageKey(control: StageControl, { key, code, shiftKey }: Key): boolean {
+export function handlePageKey(control: Stage, { key, code, shiftKey }: Key): boolean {
   // By the place of the key: with Shift its sign is another on every keyboard.
   const slot = /^(?:Digit|Numpad)([1-4])$/.exec(code)?.[1];
   if (slot !== undefined) {
@@ -190,7 +244,7 @@ function clear(): boolean {
 function handleStageKey(drawing: Drawing, { key, code, shiftKey }: Key): boolean {
   const direction = DIRECTIONS[code];
   if (direction !== undefined) {
-    const [x, y] = [direction[0] * TURN, direction[1] * TURN];
+    const [x, y] = direction;
     const isPan = shiftKey || drawing.camera.isFlat;
     drawing.look(isPan ? panned(drawing.camera, x, y, drawing.size) : turned(drawing.camera, x, y));
     return true;
@@ -199,13 +253,13 @@ function handleStageKey(drawing: Drawing, { key, code, shiftKey }: Key): boolean
   if (by !== undefined) store.selected.value = neighbour(store.selected.peek(), ...by);
   else if (key === "o") store.selected.value = inLayer(store.selected.peek(), 1);
   else if (key === "u") store.selected.value = inLayer(store.selected.peek(), -1);
-  else if (key === "Enter") isolate();
+  else if (key === "Enter") isolate(store.selected.peek()?.layer ?? null);
   else return false;
   return true;
 }
 
-function isolate(): void {
-  const layer = store.selected.peek()?.layer ?? null;
+/** From one layer alone back to all. */
+function isolate(layer: string | null): void {
   store.isolated.value = store.isolated.peek() === null ? layer : null;
 }
 

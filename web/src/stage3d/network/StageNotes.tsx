@@ -10,10 +10,10 @@ import { filming } from "./export";
 const MOST_REASONS = 2;
 
 export function StageNotes() {
-  const lines = notes();
+  const lines = notes().filter(([text]) => text !== "");
   return (
     <div class="stage-notes" role="status">
-      {lines.map(({ text, isWarning }) => (
+      {lines.map(([text, isWarning = false]) => (
         <p key={text} class={isWarning ? "stage-note warn" : "stage-note"}>
           {isWarning && <Icon name="warning" />}
           {text}
@@ -23,24 +23,16 @@ export function StageNotes() {
   );
 }
 
-interface Note {
-  readonly text: string;
-  readonly isWarning: boolean;
-}
+/** An empty text is nothing to say. */
+type Note = readonly [text: string, isWarning?: boolean];
 
 function notes(): Note[] {
-  const say = (text: string, isWarning = false): Note[] => (text === "" ? [] : [{ text, isWarning }]);
-  const failures = [...say(state.sceneFailure.value, true), ...say(state.valueFailure.value, true)];
-  if (moments.value.length === 0) return [...say(unrecorded()), ...failures];
-  return [
-    ...failures,
-    ...say(hiddenWords()),
-    ...missing(),
-    ...ofWeights(),
-    ...say(raster()),
-    ...say(filmWords()),
-    ...say(state.known.value?.note ?? ""),
+  const failures: Note[] = [
+    [state.sceneFailure.value, true],
+    [state.valueFailure.value, true],
   ];
+  if (moments.value.length === 0) return [[unrecorded()], ...failures];
+  return [...failures, [hiddenWords()], missing(), ...ofWeights(), [raster()], [filmWords()], [state.known.value?.note ?? ""]];
 }
 
 function unrecorded(): string {
@@ -56,11 +48,10 @@ function hiddenWords(): string {
 }
 
 /** Layers that have nothing of this variable are hatched. Those that never have it, as an input has no Net, are no surprise. */
-function missing(): Note[] {
-  if (state.shownStep.value === null) return [];
+function missing(): Note {
   const shown = store.shownLayers.value;
   const found = shown.filter(({ name }) => state.markOf(name)?.kind === "missing");
-  if (found.length === 0) return [];
+  if (found.length === 0) return [""];
   const isAll = found.length === shown.length;
   const which = found.length === 1 ? found[0]!.name : isAll ? "any layer" : formatNumberOf(found.length, "layer");
   const name = store.variable.value;
@@ -68,20 +59,20 @@ function missing(): Note[] {
   const reasons = new Set(found.map((layer) => store.values.value.get(layer.name)?.why ?? ""));
   const [reason = ""] = reasons;
   // Where all are missing for one reason that says more than that, it is said.
-  if (reasons.size === 1 && !reason.includes("was not recorded")) return [{ text: sentence(reason), isWarning }];
-  return [{ text: `${name} was not recorded for ${which}: hatched.${isAll ? "" : " Other layers are shown."}`, isWarning }];
+  if (reasons.size === 1 && !reason.includes("was not recorded")) return [sentence(reason), isWarning];
+  return [`${name} was not recorded for ${which}: hatched.${isAll ? "" : " Other layers are shown."}`, isWarning];
 }
 
 /** Of weights: there is no unit, or there are none to some of its layers. */
 function ofWeights(): Note[] {
-  if (weightVariable(store.variable.value) === null) return [];
-  if (state.chosenUnit.value === null) return [{ text: "Click a unit to see its weights.", isWarning: false }];
+  if (!state.isOfWeights.value) return [];
+  if (state.chosenUnit.value === null) return [["Click a unit to see its weights."]];
   const missing = state.weightFacts.value?.missing ?? [];
   // A reason may begin with a name, which is written as it is.
   return missing.slice(0, MOST_REASONS).map((why) => {
     const isSentence = why === NOT_WEIGHTED || why.startsWith(NOT_IN_FILE);
     const text = isSentence ? sentence(why) : `Not shown: ${why}.${isUnrecorded(why) ? " " + HOW_TO_RECORD : ""}`;
-    return { text, isWarning: why !== NOT_WEIGHTED };
+    return [text, why !== NOT_WEIGHTED];
   });
 }
 

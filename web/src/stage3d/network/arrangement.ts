@@ -1,8 +1,8 @@
 /** Where plates stand: one above the other from the input to the output, branches side by side. */
+import { groupBy } from "../../data/collections";
 import { formatShape } from "../../data/format";
-import { grouped } from "../../data/network/words";
 import type { Connection, NetLayer } from "../../wire";
-import { plus, type Vector } from "../camera";
+import { plus, times, type Vector } from "../camera";
 import { MOST_NAME, NAME_CLEAR } from "./plate-labels";
 import { type Cells, cellsOf, type Plate, rasterCells } from "./plates";
 
@@ -51,13 +51,13 @@ export function arrange(
 }
 
 function rowsOf(prints: readonly Footprint[], steps: ReadonlyMap<string, number>): readonly Row[] {
-  const byStep = grouped(prints, (print) => steps.get(print.layer.name) ?? 0);
+  const byStep = groupBy(prints, (print) => steps.get(print.layer.name) ?? 0);
   return [...byStep]
     .sort(([a], [b]) => a - b)
     .map(([, row]) => ({
       prints: row,
-      width: row.reduce((sum, print) => sum + fullWidth(print) + BESIDE, -BESIDE),
-      depth: Math.max(...row.map(fullDepth)),
+      width: row.reduce((sum, print) => sum + print.fullWidth + BESIDE, -BESIDE),
+      depth: Math.max(...row.map((print) => print.fullDepth)),
       height: Math.max(...row.map((print) => print.height)),
     }));
 }
@@ -84,9 +84,8 @@ function placeColumns(rows: readonly Row[], isFlat: boolean, middles: Map<string
       if (at > 0) up += riseOf(column[at - 1]!, row.depth, isFlat);
       let from = left + (width - row.width) / 2;
       for (const print of row.prints) {
-        const own = fullWidth(print);
-        middles.set(print.layer.name, [from + own / 2, up, 0]);
-        from += own + BESIDE;
+        middles.set(print.layer.name, [from + print.fullWidth / 2, up, 0]);
+        from += print.fullWidth + BESIDE;
       }
     }
     left += width;
@@ -106,7 +105,7 @@ function bestColumns(rows: readonly Row[], isFlat: boolean): Columns {
 
 /** With room between columns for arrows and names. Names stay as large on screen as they are, however much there is. */
 function spaced(columns: readonly (readonly Row[])[], isFlat: boolean): Columns {
-  const space = betweenColumns(isFlat);
+  const space = (isFlat ? SPACE.flat : SPACE.deep).columns;
   const names = columns.map((column, at) => (at === 0 || isFlat ? 0 : namesOf(column) / VIEW_HEIGHT));
   const width = columns.reduce((sum, column) => sum + widthOf(column) + space, -space);
   const height = Math.max(...columns.map((column) => heightOf(column, isFlat)));
@@ -180,16 +179,15 @@ function plateAt(print: Footprint, middle: Vector, isFlat: boolean): Plate {
 /** Around the origin. */
 function centred(plates: readonly Plate[], isFlat: boolean): readonly Plate[] {
   if (plates.length === 0) return plates;
-  const shift: number[] = [0, 0, 0];
-  for (const axis of [0, 1, 2]) {
+  const shiftAlong = (axis: 0 | 1 | 2): number => {
     const ends = plates.flatMap(({ origin, across, down, cells }) => {
-      const start = origin[axis]!;
-      return [start, start + across[axis]! * cells.columns + down[axis]! * cells.rows];
+      const start = origin[axis];
+      return [start, start + across[axis] * cells.columns + down[axis] * cells.rows];
     });
-    shift[axis] = -(Math.min(...ends) + Math.max(...ends)) / 2;
-  }
+    return -(Math.min(...ends) + Math.max(...ends)) / 2;
+  };
   // In a flat view all lie in one plane.
-  const by: Vector = [shift[0]!, shift[1]!, isFlat ? 0 : shift[2]!];
+  const by: Vector = [shiftAlong(0), shiftAlong(1), isFlat ? 0 : shiftAlong(2)];
   return plates.map((plate) => ({ ...plate, origin: plus(plate.origin, by) }));
 }
 
@@ -206,8 +204,8 @@ export function stepsOf(layers: readonly NetLayer[], connections: readonly Conne
     const [from, to] = [order.get(source), order.get(target)];
     return from !== undefined && to !== undefined && from < to;
   });
-  const received = grouped(forward, (connection) => connection.target);
-  const sent = grouped(forward, (connection) => connection.source);
+  const received = groupBy(forward, (connection) => connection.target);
+  const sent = groupBy(forward, (connection) => connection.source);
   const steps = new Map<string, number>();
   let before = -1;
   for (const { name, is_input: isInput } of layers) {
@@ -262,39 +260,29 @@ function byHand(prints: readonly Footprint[], middles: Map<string, Vector>, isFl
   for (const print of prints) settle(print, new Set([print.layer.name]));
 }
 
-function wayTo(
-  print: Footprint,
-  other: Footprint,
-  relation: NetLayer["place"]["relation"],
-  isFlat: boolean,
-): Vector {
-  const across = (fullWidth(print) + fullWidth(other)) / 2 + BESIDE;
+type Relation = NetLayer["place"]["relation"];
+
+function wayTo(print: Footprint, other: Footprint, relation: Relation, isFlat: boolean): Vector {
+  const across = (print.fullWidth + other.fullWidth) / 2 + BESIDE;
   const rise = (below: Footprint, above: Footprint): number =>
-    riseOf({ depth: fullDepth(below), height: below.height }, fullDepth(above), isFlat);
-  const deep = (fullDepth(print) + fullDepth(other)) / 2 + BESIDE;
+    riseOf({ depth: below.fullDepth, height: below.height }, above.fullDepth, isFlat);
+  const deep = (print.fullDepth + other.fullDepth) / 2 + BESIDE;
   const forward: Vector = isFlat ? [0, -rise(print, other), 0] : [0, 0, deep];
-  switch (relation) {
-    case "rightof":
-      return [across, 0, 0];
-    case "leftof":
-      return [-across, 0, 0];
-    case "above":
-      return [0, rise(other, print), 0];
-    case "below":
-      return [0, -rise(print, other), 0];
-    case "infront":
-      return forward;
-    case "behind":
-      return [0, -forward[1], -forward[2]];
-    default:
-      return [0, 0, 0];
-  }
+  const ways: Record<NonNullable<Relation>, Vector> = {
+    rightof: [across, 0, 0],
+    leftof: [-across, 0, 0],
+    above: [0, rise(other, print), 0],
+    below: [0, -rise(print, other), 0],
+    infront: forward,
+    behind: times(forward, -1),
+  };
+  return relation === null ? [0, 0, 0] : ways[relation];
 }
 
 /** In widths of the plate: right, up, to the front. Flat, what is in front is further down. */
 function offsetOf(print: Footprint, isFlat: boolean): Vector {
   const [right = 0, up = 0, front = 0] = print.layer.place.offset;
-  const width = fullWidth(print);
+  const width = print.fullWidth;
   return isFlat ? [right * width, (up - front) * width, 0] : [right * width, up * width, front * width];
 }
 
@@ -310,6 +298,9 @@ interface Footprint {
   readonly depth: number;
   readonly height: number;
   readonly margin: number;
+  /** Its margin, too. */
+  readonly fullWidth: number;
+  readonly fullDepth: number;
 }
 
 /** The side of a plate grows so slowly that ten units and a picture of 224×224 can both be read. */
@@ -322,7 +313,7 @@ const RASTER_WIDTH = 2.4;
 /** A letter of a name, on average, in pixels. */
 const LETTER = 6.8;
 
-/** Distances between plates: with depth, as seen from a little above, or flat. */
+/** Distances between plates: with depth, as seen from a little above, or flat. That for names comes to those of columns. */
 const SPACE = {
   deep: { lean: 0.66, above: 0.24, columns: 0.95 },
   flat: { lean: 1, above: 0.34, columns: 0.4 },
@@ -331,12 +322,13 @@ const SPACE = {
 function footprintOf(layer: NetLayer, numMoments: number | undefined): Footprint {
   const isRaster = numMoments !== undefined;
   const cells = isRaster ? rasterCells(layer.grid.num_units, numMoments) : cellsOf(layer.grid);
-  const scale = positive(layer.place.scale);
+  const { scale } = layer.place;
   const longest = Math.max(cells.columns, cells.rows);
   const side = sideOf(isRaster ? cells.rows : longest) * scale;
   const cell = side / longest;
   const width = isRaster ? RASTER_WIDTH * scale : Math.max(cells.columns * cell, NARROWEST * side);
   const depth = isRaster ? side : Math.max(cells.rows * cell, NARROWEST * side);
+  const margin = 0.04 * side + 0.03;
   return {
     layer,
     cells,
@@ -344,7 +336,9 @@ function footprintOf(layer: NetLayer, numMoments: number | undefined): Footprint
     width,
     depth,
     height: Math.max(Math.min(width / cells.columns, depth / cells.rows), 0.028 * side),
-    margin: 0.04 * side + 0.03,
+    margin,
+    fullWidth: width + 2 * margin,
+    fullDepth: depth + 2 * margin,
   };
 }
 
@@ -352,31 +346,10 @@ function sideOf(numCells: number): number {
   return Math.min(numCells * LARGEST_CELL, numCells ** GROWTH);
 }
 
-function positive(scale: number): number {
-  return Number.isFinite(scale) && scale > 0 ? scale : 1;
-}
-
-function fullWidth({ width, margin }: Footprint): number {
-  return width + 2 * margin;
-}
-
-function fullDepth({ depth, margin }: Footprint): number {
-  return depth + 2 * margin;
-}
-
 /** From one plate up to the next, such that neither hides the other. */
-function riseOf(
-  below: { readonly depth: number; readonly height: number },
-  aboveDepth: number,
-  isFlat: boolean,
-): number {
+function riseOf(below: Pick<Row, "depth" | "height">, aboveDepth: number, isFlat: boolean): number {
   const space = isFlat ? SPACE.flat : SPACE.deep;
   return (space.lean * (below.depth + aboveDepth)) / 2 + space.above + (isFlat ? 0 : below.height);
-}
-
-/** Between two columns: room for arrows. That for names comes to it. */
-function betweenColumns(isFlat: boolean): number {
-  return (isFlat ? SPACE.flat : SPACE.deep).columns;
 }
 
 /** About as wide as what is written beside a plate, in pixels. */

@@ -1,14 +1,8 @@
 /** Where plates are looked at from: as a run begins, with all of them in view, on the way to a place that was asked for. */
 import { basisOf, type Camera, dot, type Lens, plus, type Size, times, type Vector, within } from "../camera";
-import type { Drawing } from "./drawing";
 
 /** Edges of the view that stay free when all is fitted into it, in pixels. */
-export interface Margins {
-  readonly left: number;
-  readonly right: number;
-  readonly top: number;
-  readonly bottom: number;
-}
+type Margins = Readonly<Record<"left" | "right" | "top" | "bottom", number>>;
 
 const LENS: Lens = {
   tangent: 0.22,
@@ -84,42 +78,4 @@ export function onTheWay(from: Camera, to: Camera, share: number): Camera {
     distance: Math.exp(mix(Math.log(from.distance), Math.log(to.distance))),
     target: [0, 1, 2].map((at) => mix(from.target[at]!, to.target[at]!)) as unknown as Vector,
   };
-}
-
-// --- Move the camera to a place that was asked for: in 280 ms, or at once for those who want less motion.
-
-const DURATION_MS = 280;
-
-export class Gliding {
-  readonly #drawing: () => Drawing | null;
-  #frame = 0;
-
-  constructor(drawing: () => Drawing | null) {
-    this.#drawing = drawing;
-  }
-
-  /** A hand on the camera ends it. */
-  stop(): void {
-    cancelAnimationFrame(this.#frame);
-  }
-
-  to(next: Camera, onThere: () => void = () => undefined): void {
-    this.stop();
-    const drawing = this.#drawing();
-    if (drawing === null) return;
-    const from = drawing.camera;
-    const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches || from.isFlat !== next.isFlat;
-    const start = performance.now();
-    const step = (now: number): void => {
-      const share = isStill ? 1 : Math.min(1, Math.max(0, now - start) / DURATION_MS);
-      drawing.look(share === 1 ? next : onTheWay(from, next, eased(share)));
-      if (share < 1) this.#frame = requestAnimationFrame(step);
-      else onThere();
-    };
-    step(start);
-  }
-}
-
-function eased(share: number): number {
-  return 1 - (1 - share) ** 3;
 }

@@ -1,36 +1,23 @@
 /** The colours of the theme: maps from values to colours, and the inks of all that is no value. */
 import type { MapName } from "../../data/network/store";
-import { parseHex, rampBytes, type Rgb } from "../../ui/colour-scale";
+import { rampBytes, type Rgb, themeColours } from "../../ui/colour-scale";
 
-export interface Inks {
-  readonly canvas: Rgb;
-  readonly surface: Rgb;
-  readonly outline: Rgb;
-  readonly text: Rgb;
-  readonly faint: Rgb;
-  readonly danger: Rgb;
+const TOKENS = {
+  canvas: "--sunken",
+  surface: "--surface",
+  outline: "--line-2",
+  text: "--text",
+  faint: "--text-3",
+  danger: "--danger",
   /** A plate of which nothing is known yet. */
-  readonly quiet: Rgb;
-}
+  quiet: "--active",
+} as const;
 
-type Reader = (token: string) => Rgb;
-
-function reader(): Reader {
-  const style = getComputedStyle(window.document.documentElement);
-  return (token) => parseHex(style.getPropertyValue(token));
-}
+export type Inks = Readonly<Record<keyof typeof TOKENS, Rgb>>;
 
 export function readInks(): Inks {
-  const colour = reader();
-  return {
-    canvas: colour("--sunken"),
-    surface: colour("--surface"),
-    outline: colour("--line-2"),
-    text: colour("--text"),
-    faint: colour("--text-3"),
-    danger: colour("--danger"),
-    quiet: colour("--active"),
-  };
+  const colour = themeColours();
+  return Object.fromEntries(Object.entries(TOKENS).map(([name, token]) => [name, colour(token)])) as Inks;
 }
 
 /** Known as cold-hot wherever networks are looked at, the same in both themes but for its middle. */
@@ -45,26 +32,21 @@ const HOT: readonly Rgb[] = [
   [255, 225, 0],
 ];
 
-const STOPS: Record<MapName, (colour: Reader) => readonly Rgb[]> = {
+const STOPS: Record<MapName, (colour: ReturnType<typeof themeColours>) => readonly Rgb[]> = {
   diverging: (colour) => Array.from({ length: 11 }, (_, step) => colour(`--div-${step}`)),
   sequential: (colour) => Array.from({ length: 10 }, (_, step) => colour(`--seq-${step}`)),
   coldhot: (colour) => [...COLD, colour("--div-5"), ...HOT],
   grey: (colour) => [colour("--div-5"), colour("--text")],
 };
 
-/** From the lowest value to the highest. */
-export function mapStops(map: MapName): readonly Rgb[] {
-  return STOPS[map](reader());
-}
-
-/** 256 colours, four bytes each. */
+/** 256 colours from the lowest value to the highest, four bytes each. */
 export function readRamp(map: MapName): Uint8ClampedArray {
-  return rampBytes(mapStops(map));
+  return rampBytes(STOPS[map](themeColours()));
 }
 
 /** For a legend: the colours of a CSS gradient, from low to high. */
 export function cssRamp(map: MapName): string {
-  return mapStops(map).map(cssColour).join(", ");
+  return STOPS[map](themeColours()).map(cssColour).join(", ");
 }
 
 export function cssColour(colour: Rgb): string {

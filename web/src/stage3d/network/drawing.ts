@@ -10,48 +10,45 @@ import {
   type Size,
   times,
   type Vector,
-  viewMatrix,
 } from "../camera";
 import { OrbitDrawing } from "../orbit-drawing";
 import { namePixels } from "./arrangement";
-import { fitted, type Margins, startCamera } from "./camera";
+import { fitted, onTheWay, startCamera } from "./camera";
 import { cssColour, type Inks, readInks, readRamp } from "./colours";
-import { type Content, type PaintedPlate, type Picture, pictureOf, unitHeight, unitPlace } from "./frame";
+import { type Content, type Frame, frameOf, type PaintedPlate, unitHeight, unitPlace } from "./frame";
 import { GlPainter } from "./gl-painter";
 import { type Hit, pick, unitOf } from "./picking";
-import { type Label, labelsOf, placeLabels } from "./plate-labels";
+import { around, labelsOf, placeLabels } from "./plate-labels";
 import { cellOfUnit, inSpace, onPlate, placesOf, type Plate } from "./plates";
 
 /** Of values: whoever goes from moment to moment does not press a key more often. */
 const VALUES_REST_MS = 350;
 /** A card that takes longer for a frame draws plates flat while something moves. */
 const SLOW_MS = 60;
+/** So long the camera is on the way to a place that was asked for. */
+const GLIDE_MS = 280;
 
 export class Drawing extends OrbitDrawing {
   /** Told after each frame that is drawn; a video takes it. */
   onPainted: (() => void) | null = null;
-  /** Do no tools stand over it? */
-  isBare = false;
   hovered: PointedPlace | null = null;
+  /** Somebody chose where it is seen from; else it fits itself. */
+  hasMoved = false;
+  readonly #isBare: boolean;
   readonly #painter: GlPainter;
   #content: Content | null = null;
   #inks: Inks = readInks();
   #ramp: Uint8ClampedArray = new Uint8ClampedArray(1024);
-  #picture: Picture | null = null;
-  #uploaded = new Map<string, Uint16Array>();
+  #frame: Frame | null = null;
   #fullMs = 0;
-  #hasMoved = false;
   #theme = "";
+  #glide = 0;
 
-  /** Throws where the browser has no WebGL2. */
-  constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) {
+  /** Throws where the browser has no WebGL2. `isBare`: no tools stand over it. */
+  constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement, isBare: boolean) {
     super(canvas, overlay, startCamera(false));
+    this.#isBare = isBare;
     this.#painter = new GlPainter(canvas);
-  }
-
-  /** Somebody chose where it is seen from; else it fits itself. */
-  get hasMoved(): boolean {
-    return this.#hasMoved;
   }
 
   get canvasColour(): Inks["canvas"] {
@@ -70,80 +67,74 @@ export class Drawing extends OrbitDrawing {
   }
 
   protected override resized(): void {
-    // Nobody has turned it yet: it stays whole.
-    if (!this.#hasMoved) this.camera = this.fittedCamera(true);
+    this.#fitItself();
+  }
+
+  /** Nobody has turned it yet: it stays whole. */
+  #fitItself(): void {
+    if (!this.hasMoved) this.camera = this.fittedCamera(true);
   }
 
   setContent(content: Content): void {
     const before = this.#content;
     this.#content = content;
-    this.#upload(content);
-    if (before?.plates !== content.plates) {
-      if (!this.#hasMoved) this.camera = this.fittedCamera(true);
-    }
+    this.#painter.levels.keep(content.values);
+    if (before?.plates !== content.plates) this.#fitItself();
     // On a slow card, values that follow each other quickly are a movement too.
     if (before?.values !== content.values && this.#fullMs > SLOW_MS) this.stir(VALUES_REST_MS);
     this.draw();
   }
 
-  /** Only what is new goes to the card. */
-  #upload({ plates, values }: Content): void {
-    const shown = new Set(plates.map((plate) => plate.layer.name));
-    for (const name of [...this.#uploaded.keys()]) {
-      if (shown.has(name) && values.has(name)) continue;
-      this.#painter.setLevels(name, null);
-      this.#uploaded.delete(name);
-    }
-    for (const [name, { levels }] of values) {
-      if (!shown.has(name) || this.#uploaded.get(name) === levels) continue;
-      this.#painter.setLevels(name, levels);
-      this.#uploaded.set(name, levels);
-    }
+  override look(camera: Camera): void {
+    this.hasMoved = true;
+    super.look(camera);
   }
 
-  override look(camera: Camera): void {
-    this.#hasMoved = true;
-    super.look(camera);
+  /** To a camera that was asked for, or at once for those who want less motion. */
+  glideTo(next: Camera, onThere: () => void = () => undefined): void {
+    this.stopGliding();
+    const from = this.camera;
+    const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches || from.isFlat !== next.isFlat;
+    const start = performance.now();
+    const step = (now: number): void => {
+      const share = isStill ? 1 : Math.min(1, Math.max(0, now - start) / GLIDE_MS);
+      this.look(share === 1 ? next : onTheWay(from, next, 1 - (1 - share) ** 3));
+      if (share < 1) this.#glide = requestAnimationFrame(step);
+      else onThere();
+    };
+    step(start);
+  }
+
+  /** A hand on the camera ends it. */
+  stopGliding(): void {
+    cancelAnimationFrame(this.#glide);
   }
 
   /** All of it, from the side from which it is seen now; `isFresh`: from that of the start. */
   fittedCamera(isFresh = false): Camera {
-    return wholeView(this.camera, this.#content?.plates ?? [], this.size, isFresh, this.isBare);
+    return wholeView(this.camera, this.#content?.plates ?? [], this.size, isFresh, this.#isBare);
   }
 
   /** It fits itself again whenever something changes, until somebody moves it. */
   release(): void {
-    this.#hasMoved = false;
+    this.hasMoved = false;
     // On the way to it the view may have become another.
-    this.camera = this.fittedCamera(true);
+    this.#fitItself();
     this.draw();
   }
 
   setFlat(isFlat: boolean): void {
     if (this.camera.isFlat === isFlat) return;
     this.camera = startCamera(isFlat);
-    this.#hasMoved = false;
-    this.camera = this.fittedCamera(true);
-    this.draw();
+    this.release();
   }
 
   protected override paint(): void {
     if (this.#content === null) return;
     const isQuick = this.isMoving && this.#fullMs > SLOW_MS;
-    const [camera, size, inks] = [this.camera, this.size, this.#inks];
-    this.#picture = pictureOf(this.#content, camera, size, inks, this.#ramp, isQuick);
-    this.#painter.paint({
-      camera,
-      matrix: viewMatrix(camera, size, this.#content.reach),
-      size,
-      ratio: this.ratio,
-      inks,
-      fading: this.#content.look.fading,
-      isQuick,
-      isOfUnit: this.#content.isOfUnit,
-      plates: this.#picture.plates,
-      linesAfter: this.#picture.linesAfter,
-    });
+    const { camera, size, ratio } = this;
+    this.#frame = frameOf(this.#content, { camera, size, ratio, inks: this.#inks, isQuick }, this.#ramp);
+    this.#painter.paint(this.#frame);
     if (!isQuick) this.#painter.measure((milliseconds) => (this.#fullMs = milliseconds));
     this.#drawOverlay();
     this.onPainted?.();
@@ -155,29 +146,67 @@ export class Drawing extends OrbitDrawing {
   }
 
   #drawOverlay(): void {
-    const [camera, size] = [this.camera, this.size];
-    drawOverlay(this.canvases[1], {
-      size,
-      ratio: this.ratio,
-      inks: this.#inks,
-      isFlat: camera.isFlat,
-      labels: labelsOf(this.#picture?.plates ?? [], camera, size, [this.hovered?.layer, this.#content?.selected?.layer]),
-      selected: this.#outline(this.#content?.selected ?? null),
-      hovered: this.#outline(this.hovered),
-    });
+    const canvas = this.canvases[1];
+    const context = canvas.getContext("2d");
+    if (context === null) return;
+    const { ratio, size } = this;
+    const selected = this.#content?.selected ?? null;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, size.width, size.height);
+    context.lineJoin = "round";
+    this.#drawLabels(context, getComputedStyle(canvas).fontFamily, [this.hovered?.layer, selected?.layer]);
+    this.#drawOutline(context, this.hovered, 1.25);
+    this.#drawOutline(context, selected, 2);
   }
 
-  #outline(place: PointedPlace | null): Outline | null {
+  /** `first`: layers that are named whatever else is. */
+  #drawLabels(context: CanvasRenderingContext2D, family: string, first: readonly (string | undefined)[]): void {
+    const { camera, size } = this;
+    const { canvas, text: ink, faint } = this.#inks;
+    const fonts = { name: `600 11px ${family}`, about: `400 11px ${family}` };
+    context.font = fonts.name;
+    const widthOf = (text: string): number => context.measureText(text).width;
+    const write = (text: string, x: number, y: number, colour: string): void => {
+      context.strokeStyle = cssColour(canvas);
+      context.lineWidth = 3;
+      context.strokeText(text, x, y);
+      context.fillStyle = colour;
+      context.fillText(text, x, y);
+    };
+    for (const label of placeLabels(labelsOf(this.#frame?.plates ?? [], camera, size, first), widthOf, camera.isFlat, size)) {
+      context.textAlign = label.isStart ? "left" : "right";
+      context.font = fonts.name;
+      write(label.name, label.x, label.y, cssColour(ink));
+      const after = label.isStart ? widthOf(label.name) + 6 : 0;
+      context.font = fonts.about;
+      const y = label.isStart ? label.y : label.y + 14;
+      if (label.about !== "") write(label.about, label.x + after, y, cssColour(faint));
+    }
+    context.textAlign = "left";
+  }
+
+  #drawOutline(context: CanvasRenderingContext2D, place: PointedPlace | null, width: number): void {
     const painted = this.#paintedOf(place);
-    return painted === null || place === null ? null : outlineOf(painted, place, this.camera, this.size);
+    const faces = painted === null || place === null ? null : facesOf(painted, place, this.camera, this.size);
+    if (faces === null) return;
+    traceOutline(context, faces);
+    // A halo, so that the ink is seen on every colour.
+    context.strokeStyle = cssColour(this.#inks.surface);
+    context.lineWidth = width + 2;
+    context.globalAlpha = 0.85;
+    context.stroke();
+    context.globalAlpha = 1;
+    context.strokeStyle = cssColour(this.#inks.text);
+    context.lineWidth = width;
+    context.stroke();
   }
 
   #paintedOf(place: UnitPlace | null): PaintedPlate | null {
-    return this.#picture?.plates.find((one) => one.plate.layer.name === place?.layer) ?? null;
+    return this.#frame?.plates.find((one) => one.plate.layer.name === place?.layer) ?? null;
   }
 
   hitAt(x: number, y: number): Hit | null {
-    return pick(this.#picture?.plates ?? [], rayThrough(this.camera, this.size, x, y));
+    return pick(this.#frame?.plates ?? [], rayThrough(this.camera, this.size, x, y));
   }
 
   unitAt(x: number, y: number): PointedPlace | null {
@@ -199,6 +228,7 @@ export class Drawing extends OrbitDrawing {
 
   override dispose(): void {
     super.dispose();
+    this.stopGliding();
     this.#painter.dispose();
   }
 }
@@ -207,8 +237,8 @@ export class Drawing extends OrbitDrawing {
 //   first.
 
 /** On the left stand names: as much as they want, up to a share of the view. */
-const MARGINS: Margins = { left: 56, right: 40, top: 56, bottom: 28 };
-const FLAT_MARGINS: Margins = { left: 24, right: 24, top: 72, bottom: 20 };
+const MARGINS = { left: 56, right: 40, top: 56, bottom: 28 };
+const FLAT_MARGINS = { left: 24, right: 24, top: 72, bottom: 20 };
 /** Where no tools stand over the drawing. */
 const BARE_TOP = 16;
 /** In a narrow window the tools at the top take two lines. In pixels, both. */
@@ -216,11 +246,11 @@ const NARROW = 720;
 const SECOND_LINE = 36;
 const MOST_NAMES = 0.2;
 
-/** With all plates in view, from the same side; `isFresh`: from that of the start. `isBare`: without tools over it. */
-function wholeView(camera: Camera, plates: readonly Plate[], size: Size, isFresh: boolean, isBare = false): Camera {
+/** With all plates in view, from the same side; `isFresh`: from that of the start. */
+function wholeView(camera: Camera, plates: readonly Plate[], size: Size, isFresh: boolean, isBare: boolean): Camera {
   const { isFlat } = camera;
   const places = plates.flatMap(placesOf);
-  const from = isFresh ? startCamera(isFlat, isWide(places)) : camera;
+  const from = isFresh ? startCamera(isFlat, extentOf(places, 0) > extentOf(places, 1)) : camera;
   const margins = isFlat ? FLAT_MARGINS : MARGINS;
   const top = isBare ? BARE_TOP : margins.top + (size.width < NARROW ? SECOND_LINE : 0);
   const names = Math.max(0, ...plates.map(({ layer }) => namePixels(layer)));
@@ -228,131 +258,47 @@ function wholeView(camera: Camera, plates: readonly Plate[], size: Size, isFresh
   return fitted(from, places, size, { ...margins, top, left });
 }
 
-function isWide(places: readonly Vector[]): boolean {
-  const extent = (axis: 0 | 1): number => {
-    const all = places.map((place) => place[axis]);
-    return Math.max(...all) - Math.min(...all);
-  };
-  return extent(0) > extent(1);
+function extentOf(places: readonly Vector[], axis: 0 | 1): number {
+  const all = places.map((place) => place[axis]);
+  return Math.max(...all) - Math.min(...all);
 }
 
 // --- The outline of a unit on screen: of its cell where it lies flat, of the faces towards the eye where it
 //   rises.
 
-/** Null where it is behind the eye. */
-function outlineOf(painted: PaintedPlate, { unit, moment }: PointedPlace, camera: Camera, size: Size): Outline | null {
-  const { plate, inset } = painted;
-  const { column, row } = cellOfUnit(plate, unit, moment);
-  const height = painted.isRaised ? unitHeight(painted.levels, painted.scaling, unit) : 0;
-  const [left, right, back, front] = [column + inset, column + 1 - inset, row + inset, row + 1 - inset];
-  const eye = onPlate(plate, eyeOf(camera));
-  const side = eye[0] * 2 > left + right ? right : left;
-  const face = eye[1] * 2 > back + front ? front : back;
-  const top = [
-    [left, back, height],
-    [right, back, height],
-    [right, front, height],
-    [left, front, height],
-  ] as const;
-  const sides = [
-    [
-      [side, back, 0],
-      [side, front, 0],
-      [side, front, height],
-      [side, back, height],
-    ],
-    [
-      [left, face, 0],
-      [right, face, 0],
-      [right, face, height],
-      [left, face, height],
-    ],
-  ] as const;
-  const ways = (height > 0 ? [...sides, top] : [top]).map((way) =>
-    way.map(([x, y, up]) => project(camera, size, inSpace(plate, x, y, up))),
-  );
-  return ways.every((way) => way.every((place) => place !== null)) ? ways : null;
-}
-
-// --- Above the picture: names of plates, the outline of the selected unit and of the one under the pointer.
-
-/** The faces of a unit that can be seen, each as a way around it. */
-type Outline = readonly (readonly ScreenPlace[])[];
-
-interface OverlayFrame {
-  readonly size: Size;
-  readonly ratio: number;
-  readonly inks: Inks;
-  readonly isFlat: boolean;
-  readonly labels: readonly Label[];
-  readonly selected: Outline | null;
-  readonly hovered: Outline | null;
-}
+/** Each as a way around it. */
+type Faces = readonly (readonly ScreenPlace[])[];
 
 /** A smaller unit has a mark of this size around it. */
 const LEAST_MARK = 9;
 
-function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): void {
-  const context = canvas.getContext("2d");
-  if (context === null) return;
-  const { ratio, size } = frame;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, size.width, size.height);
-  drawLabels(context, frame, getComputedStyle(canvas).fontFamily);
-  context.lineJoin = "round";
-  if (frame.hovered !== null) drawOutline(context, frame.hovered, frame.inks, 1.25);
-  if (frame.selected !== null) drawOutline(context, frame.selected, frame.inks, 2);
+/** Null where it is behind the eye. */
+function facesOf(painted: PaintedPlate, { unit, moment }: PointedPlace, camera: Camera, size: Size): Faces | null {
+  const { plate, inset, levels, scaling, isRaised } = painted;
+  const { column, row } = cellOfUnit(plate, unit, moment);
+  const height = isRaised ? unitHeight(levels, scaling, unit) : 0;
+  const [left, right, back, front] = [column + inset, column + 1 - inset, row + inset, row + 1 - inset];
+  const eye = onPlate(plate, eyeOf(camera));
+  const side = eye[0] * 2 > left + right ? right : left;
+  const face = eye[1] * 2 > back + front ? front : back;
+  const at = (x: number, y: number, up: number): ScreenPlace | null => project(camera, size, inSpace(plate, x, y, up));
+  const wall = (x: number, y: number, toX: number, toY: number) => [at(x, y, 0), at(toX, toY, 0), at(toX, toY, height), at(x, y, height)];
+  const top = [at(left, back, height), at(right, back, height), at(right, front, height), at(left, front, height)];
+  const faces = height > 0 ? [wall(side, back, side, front), wall(left, face, right, face), top] : [top];
+  return faces.every((way) => way.every((place) => place !== null)) ? faces : null;
 }
 
-function drawLabels(context: CanvasRenderingContext2D, frame: OverlayFrame, family: string): void {
-  const fonts = { name: `600 11px ${family}`, about: `400 11px ${family}` };
-  context.font = fonts.name;
-  const widthOf = (text: string): number => context.measureText(text).width;
-  const write = (text: string, x: number, y: number, colour: string): void => {
-    context.strokeStyle = cssColour(frame.inks.canvas);
-    context.lineWidth = 3;
-    context.strokeText(text, x, y);
-    context.fillStyle = colour;
-    context.fillText(text, x, y);
-  };
-  context.lineJoin = "round";
-  for (const label of placeLabels(frame.labels, widthOf, frame.isFlat, frame.size)) {
-    context.textAlign = label.isStart ? "left" : "right";
-    context.font = fonts.name;
-    write(label.name, label.x, label.y, cssColour(frame.inks.text));
-    const after = label.isStart ? context.measureText(label.name).width + 6 : 0;
-    context.font = fonts.about;
-    const y = label.isStart ? label.y : label.y + 14;
-    if (label.about !== "") write(label.about, label.x + after, y, cssColour(frame.inks.faint));
-  }
-  context.textAlign = "left";
-}
-
-function drawOutline(context: CanvasRenderingContext2D, outline: Outline, inks: Inks, width: number): void {
-  const places = outline.flat();
-  const [xs, ys] = [places.map(({ x }) => x), places.map(({ y }) => y)];
-  const [left, right] = [Math.min(...xs), Math.max(...xs)];
-  const [top, bottom] = [Math.min(...ys), Math.max(...ys)];
-  const isSmall = right - left < LEAST_MARK && bottom - top < LEAST_MARK;
+function traceOutline(context: CanvasRenderingContext2D, faces: Faces): void {
+  const { left, right, top, bottom } = around(faces.flat());
   context.beginPath();
-  if (isSmall) {
+  if (right - left < LEAST_MARK && bottom - top < LEAST_MARK) {
     const half = LEAST_MARK / 2;
     context.rect((left + right) / 2 - half, (top + bottom) / 2 - half, LEAST_MARK, LEAST_MARK);
+    return;
   }
-  for (const face of isSmall ? [] : outline) {
-    for (const [at, { x, y }] of face.entries()) {
-      if (at === 0) context.moveTo(x, y);
-      else context.lineTo(x, y);
-    }
+  for (const face of faces) {
+    context.moveTo(face[0]!.x, face[0]!.y);
+    for (const { x, y } of face) context.lineTo(x, y);
     context.closePath();
   }
-  // A halo, so that the ink is seen on every colour.
-  context.strokeStyle = cssColour(inks.surface);
-  context.lineWidth = width + 2;
-  context.globalAlpha = 0.85;
-  context.stroke();
-  context.globalAlpha = 1;
-  context.strokeStyle = cssColour(inks.text);
-  context.lineWidth = width;
-  context.stroke();
 }

@@ -3,11 +3,12 @@ import { effect, signal } from "@preact/signals";
 import { at, goTo, isSettled, moments, run, step } from "../../data/network/moments";
 import { valueFailure } from "../../data/network/network-state";
 import { variable } from "../../data/network/store";
+import { messageOf } from "../../data/message-of";
 import { route } from "../../data/route";
 import { fileName, save } from "../../data/save-file";
 import { cssColour } from "./colours";
 import type { Drawing } from "./drawing";
-import { stage, type StageControl } from "./stage-control";
+import { type Stage, stage } from "./stage";
 
 /** So long each moment is seen. */
 const SHOWN_MS = 120;
@@ -44,18 +45,18 @@ export async function film(): Promise<void> {
     goTo(first);
     await settled();
     if (stage.peek() !== control) return;
-    const video = control.startVideo();
-    await play(control, video, first, last);
-    const blob = await video.stop();
+    const stop = startVideo(control.drawing);
+    await play(control, first, last);
+    const blob = await stop();
     save(fileName(stem, blob.type === "video/mp4" ? "mp4" : "webm"), blob, blob.type);
   } catch (reason) {
-    valueFailure.value = `No video was recorded. ${wordsOf(reason)}`;
+    valueFailure.value = `No video was recorded. ${messageOf(reason)}`;
   } finally {
     filming.value = null;
   }
 }
 
-async function play(control: StageControl, video: VideoTaking, first: number, last: number): Promise<void> {
+async function play(control: Stage, first: number, last: number): Promise<void> {
   // The address changes at once when somebody leaves, the drawing a little later.
   const { view } = route.peek();
   const isHere = (): boolean => stage.peek() === control && route.peek().view === view;
@@ -63,36 +64,29 @@ async function play(control: StageControl, video: VideoTaking, first: number, la
     filming.value = { done: index - first + 1, of: last - first + 1 };
     goTo(index);
     await settled();
-    if (stage.peek() === control) video.frame();
+    if (stage.peek() === control) control.drawing.drawNow();
     await wait(SHOWN_MS);
   }
 }
 
 /** A picture of what is drawn, with its names: as a file or, where there can be none, on the page. */
 export async function takePicture(): Promise<void> {
+  const drawing = stage.peek()?.drawing;
+  if (drawing === undefined) return;
   try {
-    const blob = await stage.peek()?.picture();
-    if (blob === undefined) return;
+    // In the same turn: the card forgets what it drew once it is shown.
+    drawing.drawNow();
+    const sheet = document.createElement("canvas");
+    together(drawing, sheet);
+    const blob = await new Promise<Blob | null>((resolve) => sheet.toBlob(resolve, "image/png"));
+    if (blob === null) throw new Error("The browser could not make a picture of this size.");
     const name = [run.peek()?.name ?? "network", variable.peek(), step.peek() ?? 0];
     if (canSave()) save(fileName(name, "png"), blob, blob.type);
-    else shownPicture.value = await addressOf(blob);
+    // With all of its bytes: what the browser's own menu can save.
+    else shownPicture.value = sheet.toDataURL("image/png");
   } catch (reason) {
-    valueFailure.value = `No picture was saved. ${wordsOf(reason)}`;
+    valueFailure.value = `No picture was saved. ${messageOf(reason)}`;
   }
-}
-
-/** With all of its bytes: what the browser's own menu can save. */
-function addressOf(blob: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result as string); // that is what it is, of an address
-    reader.onerror = () => reject(new Error("The browser could not read it."));
-    reader.readAsDataURL(blob);
-  });
-}
-
-function wordsOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
 }
 
 function wait(milliseconds: number): Promise<void> {
@@ -100,28 +94,15 @@ function wait(milliseconds: number): Promise<void> {
 }
 
 /** The values of the moment have come, or the patience is at its end. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    let stop = (): void => undefined;
-    const done = (): void => {
-      clearTimeout(timer);
-      resolve();
-      queueMicrotask(() => stop());
-    };
-    const timer = setTimeout(done, PATIENCE_MS);
+async function settled(): Promise<void> {
+  let stop = (): void => undefined;
+  const come = new Promise<void>((resolve) => {
     stop = effect(() => {
-      if (isSettled.value) done();
+      if (isSettled.value) resolve();
     });
   });
-}
-
-// --- The drawing as a file: a picture with its names, or a video of what is played.
-
-export interface VideoTaking {
-  /** Take what is drawn now, with all that a slow card leaves out while something moves. */
-  frame(): void;
-  /** What was taken. */
-  stop(): Promise<Blob>;
+  await Promise.race([come, wait(PATIENCE_MS)]);
+  stop();
 }
 
 /** Both canvases as one. */
@@ -136,16 +117,6 @@ function together(drawing: Drawing, onto: HTMLCanvasElement): void {
   for (const canvas of drawing.canvases) context.drawImage(canvas, 0, 0);
 }
 
-export async function pictureOf(drawing: Drawing): Promise<Blob> {
-  // In the same turn: the card forgets what it drew once it is shown.
-  drawing.drawNow();
-  const sheet = document.createElement("canvas");
-  together(drawing, sheet);
-  const blob = await new Promise<Blob | null>((resolve) => sheet.toBlob(resolve, "image/png"));
-  if (blob === null) throw new Error("The browser could not make a picture of this size.");
-  return blob;
-}
-
 const TYPES = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm", "video/mp4"];
 
 const MAX_TRIES = 100;
@@ -153,14 +124,17 @@ const BETWEEN_TRIES_MS = 20;
 
 /** Wait for what is encoded so far, which may be nothing. */
 async function nextPart(recorder: MediaRecorder): Promise<void> {
-  await new Promise<void>((resolve) => {
-    recorder.addEventListener("dataavailable", () => setTimeout(resolve, BETWEEN_TRIES_MS), { once: true });
-    recorder.requestData();
-  });
+  const come = new Promise((resolve) => recorder.addEventListener("dataavailable", resolve, { once: true }));
+  recorder.requestData();
+  await come;
+  await wait(BETWEEN_TRIES_MS);
 }
 
-/** Every frame that is drawn from now on. Throws a sentence where the browser cannot. */
-export function startVideo(drawing: Drawing): VideoTaking {
+/**
+ * Every frame that is drawn from now on, until what it returns is called: that gives what was taken. Throws a sentence
+ * where the browser cannot.
+ */
+function startVideo(drawing: Drawing): () => Promise<Blob> {
   const type = typeof MediaRecorder === "undefined" ? undefined : TYPES.find((one) => MediaRecorder.isTypeSupported(one));
   if (type === undefined) throw new Error("This browser cannot record a video; pictures can be saved one by one.");
   const sheet = document.createElement("canvas");
@@ -174,18 +148,14 @@ export function startVideo(drawing: Drawing): VideoTaking {
   };
   drawing.onPainted = () => together(drawing, sheet);
   recorder.start(1000);
-  return {
-    frame: () => drawing.drawNow(),
-    stop: async () => {
-      drawing.onPainted = null;
-      // An encoder that has not come to its first frame yet would leave an empty file.
-      for (let tries = 0; parts.length === 0 && tries < MAX_TRIES; tries += 1) await nextPart(recorder);
-      await new Promise<void>((resolve) => {
-        recorder.onstop = () => resolve();
-        recorder.stop();
-      });
-      for (const track of stream.getTracks()) track.stop();
-      return new Blob(parts, { type: type.split(";")[0]! });
-    },
+  return async () => {
+    drawing.onPainted = null;
+    // An encoder that has not come to its first frame yet would leave an empty file.
+    for (let tries = 0; parts.length === 0 && tries < MAX_TRIES; tries += 1) await nextPart(recorder);
+    const stopped = new Promise((resolve) => recorder.addEventListener("stop", resolve));
+    recorder.stop();
+    await stopped;
+    for (const track of stream.getTracks()) track.stop();
+    return new Blob(parts, { type: type.split(";")[0]! });
   };
 }

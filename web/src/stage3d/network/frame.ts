@@ -1,6 +1,7 @@
 /** What a frame is made of: plates from back to front, each as it is drawn, and the lines between them. */
-import { LEVELS, type Look, type PlateValues, type UnitPlace } from "../../data/network/store";
-import { hasInfinity, heightOfLevel, highestOf, type Scaling, scalingOf, tintOfLevel } from "../../data/network/value-ranges";
+import { LEVELS, MINUS_INFINITY, type PlateValues, PLUS_INFINITY, type UnitPlace } from "../../data/network/store";
+import { heightOfLevel, highestOf, type Look, type Scaling, scalingOf, tintOfLevel } from "../../data/network/value-ranges";
+import { obtain } from "../../data/collections";
 import type { Rgb } from "../../ui/colour-scale";
 import type { Connection } from "../../wire";
 import {
@@ -15,19 +16,19 @@ import {
   type Size,
   times,
   type Vector,
+  viewMatrix,
 } from "../camera";
 import type { Inks } from "./colours";
 import type { DrawnPlate } from "./picking";
-import { cellOfUnit, cornersOf, inSpace, middleOf, onPlate, placesOf, type Plate } from "./plates";
+import { around, isSeen } from "./plate-labels";
+import { cellOfUnit, cornersOf, inSpace, marginsOf, middleOf, onPlate, placesOf, type Plate } from "./plates";
 
 /** Units as a flat picture, as bars, or as a field of bars through which each pixel looks. */
 export type Form = "flat" | "bars" | "field";
 
-/** A plate of this frame. What it is made of comes first, from back to front. */
+/** A plate of this frame. */
 export interface PaintedPlate extends DrawnPlate {
   readonly form: Form;
-  /** By which its levels are known. */
-  readonly key: string;
   /** Nothing was recorded: hatched. */
   readonly isMissing: boolean;
   /** Nothing is known yet. */
@@ -47,70 +48,77 @@ export interface Content {
   /** By layer; levels as many as its plate has. */
   readonly values: ReadonlyMap<string, PlateValues>;
   readonly look: Look;
+  readonly hasHeight: boolean;
+  readonly fading: number;
   readonly variable: string;
-  /** The variable is one of weights, of the unit that is selected. */
+  /** The variable is one of weights, of the unit that is selected: most places are not connected to it. */
   readonly isOfUnit: boolean;
   readonly selected: UnitPlace | null;
   readonly rays: readonly Ray[];
   readonly hasArrows: boolean;
 }
 
-export interface Picture {
+/** Where it is looked at from, and with which inks. */
+interface View {
+  readonly camera: Camera;
+  readonly size: Size;
+  readonly ratio: number;
+  readonly inks: Inks;
+  /** A card that cannot keep up, while things move. */
+  readonly isQuick: boolean;
+}
+
+export interface Frame extends View, Pick<Content, "fading" | "isOfUnit"> {
+  readonly matrix: Float32Array;
+  /** From back to front. */
   readonly plates: readonly PaintedPlate[];
+  /** Above the last. */
   readonly linesAfter: Segments;
 }
 
 const infinities = new WeakMap<Uint16Array, boolean>();
 
-function knownInfinity(levels: Uint16Array): boolean {
-  let known = infinities.get(levels);
-  if (known === undefined) infinities.set(levels, (known = hasInfinity(levels)));
-  return known;
+function hasInfinity(levels: Uint16Array): boolean {
+  return obtain(infinities, levels, () => levels.includes(PLUS_INFINITY) || levels.includes(MINUS_INFINITY));
 }
 
-export function pictureOf(
-  content: Content,
-  camera: Camera,
-  size: Size,
-  inks: Inks,
-  ramp: Uint8ClampedArray,
-  isQuick: boolean,
-): Picture {
-  const plates = fromBack(content.plates, camera);
-  const sights = plates.map((plate) => ({
+export function frameOf(content: Content, view: View, ramp: Uint8ClampedArray): Frame {
+  const { camera, size, inks, isQuick } = view;
+  const { fading, isOfUnit } = content;
+  const sights = fromBack(content.plates, camera).map((plate) => ({
     ...sightOf(plate, camera, size),
     isRaised: isRaised(plate, content, camera),
   }));
   const forms = formsOf(sights, isQuick);
-  const painted = plates.map((plate, at): Omit<PaintedPlate, "linesBefore"> => {
-    const block = content.values.get(plate.layer.name);
-    const hasLevels = block !== undefined && block.levels.length > 0;
-    const scaling = hasLevels ? scalingOf(content.look, block) : null;
-    const form = forms[at]!;
-    return {
-      plate,
-      key: plate.layer.name,
-      levels: hasLevels ? block.levels : null,
-      scaling,
-      form,
-      isRaised: form !== "flat",
-      highest: hasLevels && scaling !== null ? highestOf(scaling, knownInfinity(block.levels)) : 0,
-      inset: plate.cells.colourStride > 0 || plate.isRaster ? 0 : insetOf(sights[at]!.cellPixels),
-      // What has nothing to do with the unit whose weights are shown is not missing.
-      isMissing: block !== undefined && !hasLevels && !content.isOfUnit,
-      isWaiting: block === undefined || (!hasLevels && content.isOfUnit),
-      colourRange: colourRangeOf(block, content.variable),
-    };
-  });
-  const lines = painted.map(() => new Segments());
-  const last = new Segments();
-  const order = new Map(plates.map((plate, at) => [plate.layer.name, at]));
+  const plates = sights.map((sight, at) => paintedPlate(content, sight, forms[at]!));
+  const linesAfter = new Segments();
+  const order = new Map(plates.map(({ plate }, at) => [plate.layer.name, at]));
   // An outline comes after its plate: with the lines before the next.
-  for (const [at, plate] of plates.entries()) outline(lines[at + 1] ?? last, plate, inks.outline);
-  if (content.hasArrows) arrows(content, plates, order, lines, camera.isFlat, inks.faint);
-  rays(content, painted, order, lines, last, ramp);
-  const shown = painted.map((one, at) => ({ ...one, linesBefore: lines[at]! }));
-  return { plates: shown.filter((_, at) => sights[at]!.isInView || lines[at]!.count > 0), linesAfter: last };
+  for (const [at, { plate }] of plates.entries()) outline(plates[at + 1]?.linesBefore ?? linesAfter, plate, inks.outline);
+  if (content.hasArrows) arrows(content, plates, order, camera.isFlat, inks.faint);
+  rays(content, plates, order, linesAfter, ramp);
+  const shown = plates.filter(({ linesBefore }, at) => sights[at]!.isInView || linesBefore.count > 0);
+  return { ...view, fading, isOfUnit, matrix: viewMatrix(camera, size, content.reach), plates: shown, linesAfter };
+}
+
+function paintedPlate({ values, look, isOfUnit, variable }: Content, { plate, cellPixels }: Sight, form: Form): PaintedPlate {
+  const block = values.get(plate.layer.name);
+  const hasLevels = block !== undefined && block.levels.length > 0;
+  const scaling = hasLevels ? scalingOf(look, block) : null;
+  return {
+    plate,
+    levels: hasLevels ? block.levels : null,
+    scaling,
+    form,
+    isRaised: form !== "flat",
+    highest: hasLevels && scaling !== null ? highestOf(scaling, hasInfinity(block.levels)) : 0,
+    inset: plate.cells.colourStride > 0 || plate.isRaster ? 0 : insetOf(cellPixels),
+    // What has nothing to do with the unit whose weights are shown is not missing.
+    isMissing: block !== undefined && !hasLevels && !isOfUnit,
+    isWaiting: block === undefined || (!hasLevels && isOfUnit),
+    colourRange: colourRangeOf(block, variable),
+    linesBefore: new Segments(),
+  };
 }
 
 /** What is farther from the eye first: of plates one above the other the one whose height differs more from the eye's. */
@@ -126,8 +134,8 @@ function fromBack(plates: readonly Plate[], camera: Camera): readonly Plate[] {
     .map(({ plate }) => plate);
 }
 
-function isRaised(plate: Plate, { look, values }: Content, camera: Camera): boolean {
-  if (!look.hasHeight || camera.isFlat || plate.cells.colourStride > 0 || plate.isRaster) return false;
+function isRaised(plate: Plate, { hasHeight, values }: Content, camera: Camera): boolean {
+  if (!hasHeight || camera.isFlat || plate.cells.colourStride > 0 || plate.isRaster) return false;
   return (values.get(plate.layer.name)?.levels.length ?? 0) > 0;
 }
 
@@ -145,42 +153,41 @@ function outline(segments: Segments, plate: Plate, colour: Rgb): void {
 
 /** Each before the nearer of its plates, so that this one lies over it. */
 function arrows(
-  content: Content,
-  plates: readonly Plate[],
+  { plates: all, connections, reach }: Content,
+  plates: readonly PaintedPlate[],
   order: ReadonlyMap<string, number>,
-  lines: readonly Segments[],
   isFlat: boolean,
   colour: Rgb,
 ): void {
-  const byName = new Map(plates.map((plate) => [plate.layer.name, plate]));
-  const gaps = gapsBetween(content.plates);
-  for (const [source, target] of shownConnections(content.connections, byName)) {
-    const at = Math.max(order.get(source.layer.name) ?? 0, order.get(target.layer.name) ?? 0);
-    addArrow(lines[at]!, curveOf(source, target, isFlat, gaps), colour, 0.75, content.reach);
+  const gaps = gapsBetween(all);
+  // Several connections of the same two are one arrow.
+  const pairs = new Map(connections.map(({ source, target }) => [`${source}\n${target}`, [order.get(source), order.get(target)]]));
+  for (const [from, to] of pairs.values()) {
+    if (from === undefined || to === undefined || from === to) continue;
+    const curve = curveOf(plates[from]!.plate, plates[to]!.plate, isFlat, gaps);
+    addArrow(plates[Math.max(from, to)]!.linesBefore, curve, colour, 0.75, reach);
   }
 }
 
 function rays(
-  content: Content,
-  painted: readonly Omit<PaintedPlate, "linesBefore">[],
+  { selected, rays: all }: Content,
+  plates: readonly PaintedPlate[],
   order: ReadonlyMap<string, number>,
-  lines: readonly Segments[],
-  last: Segments,
+  linesAfter: Segments,
   ramp: Uint8ClampedArray,
 ): void {
-  const { selected } = content;
   const mine = order.get(selected?.layer ?? "");
   if (selected === null || mine === undefined) return;
-  const own = painted[mine]!;
-  const most = Math.max(1e-300, ...content.rays.map((ray) => Math.abs(ray.value)));
-  for (const ray of content.rays) {
+  const own = plates[mine]!;
+  const most = Math.max(1e-300, ...all.map((ray) => Math.abs(ray.value)));
+  for (const ray of all) {
     const at = order.get(ray.place.layer);
-    const other = at === undefined ? undefined : painted[at];
+    const other = at === undefined ? undefined : plates[at];
     if (at === undefined || other?.scaling == null) continue;
     const isBelow = middleOf(other.plate)[1] < middleOf(own.plate)[1];
     const step = Math.round((tintOfLevel(other.scaling, ray.level) ?? 0) * 255) * 4;
     // Within one layer above it, else before the nearer of the two.
-    const into = at === mine ? last : lines[Math.max(at, mine)]!;
+    const into = at === mine ? linesAfter : plates[Math.max(at, mine)]!.linesBefore;
     into.add(unitPlace(own, selected.unit, !isBelow), unitPlace(other, ray.place.unit, isBelow), {
       colour: [ramp[step]!, ramp[step + 1]!, ramp[step + 2]!],
       alpha: 0.72,
@@ -234,10 +241,7 @@ export function sightOf(plate: Plate, camera: Camera, size: Size): Sight {
 function isInView(plate: Plate, camera: Camera, size: Size): boolean {
   const seen = placesOf(plate).map((corner) => project(camera, size, corner));
   // Partly behind the eye: it may still go through the view.
-  if (seen.includes(null)) return true;
-  const places = seen.filter((place) => place !== null);
-  const [xs, ys] = [places.map(({ x }) => x), places.map(({ y }) => y)];
-  return Math.max(...xs) >= 0 && Math.min(...xs) <= size.width && Math.max(...ys) >= 0 && Math.min(...ys) <= size.height;
+  return !seen.every((place) => place !== null) || isSeen(around(seen), size);
 }
 
 /** Between bars there is a little room, where cells are large enough to see it. */
@@ -281,14 +285,15 @@ interface Gap {
 
 /** The middle of one edge of a plate, its margin too. */
 function edgeOf(plate: Plate, side: "left" | "right" | "back" | "front"): Vector {
-  const { cells, across, down, margin } = plate;
-  const [columns, rows] = [margin / lengthOf(across), margin / lengthOf(down)];
-  const [x, y] = {
-    left: [-columns, cells.rows / 2] as const,
-    right: [cells.columns + columns, cells.rows / 2] as const,
-    back: [cells.columns / 2, -rows] as const,
-    front: [cells.columns / 2, cells.rows + rows] as const,
-  }[side];
+  const { columns, rows } = plate.cells;
+  const [byColumns, byRows] = marginsOf(plate);
+  const places = {
+    left: [-byColumns, rows / 2],
+    right: [columns + byColumns, rows / 2],
+    back: [columns / 2, -byRows],
+    front: [columns / 2, rows + byRows],
+  } as const;
+  const [x, y] = places[side];
   return inSpace(plate, x, y, 0);
 }
 
@@ -344,9 +349,7 @@ const known = new WeakMap<readonly Plate[], readonly Gap[]>();
 
 /** Where nothing stands, from bottom to top, between the first plate and the last; from left to right. */
 export function gapsBetween(plates: readonly Plate[]): readonly Gap[] {
-  let gaps = known.get(plates);
-  if (gaps === undefined) known.set(plates, (gaps = findGaps(plates)));
-  return gaps;
+  return obtain(known, plates, () => findGaps(plates));
 }
 
 function findGaps(plates: readonly Plate[]): readonly Gap[] {
@@ -377,17 +380,9 @@ function bezier(a: Vector, b: Vector, c: Vector, d: Vector): readonly Vector[] {
 }
 
 /** A curve with a head at its end. `reach`: of the whole picture, which decides on the size of the head. */
-function addArrow(
-  segments: Segments,
-  places: readonly Vector[],
-  colour: Rgb,
-  alpha: number,
-  reach: number,
-): void {
-  const end = places.at(-1);
-  const before = places.at(-2);
-  if (end === undefined || before === undefined) return;
-  const way = minus(end, before);
+function addArrow(segments: Segments, places: readonly Vector[], colour: Rgb, alpha: number, reach: number): void {
+  const end = places.at(-1)!;
+  const way = minus(end, places.at(-2)!);
   const length = lengthOf(way);
   if (length === 0) return;
   const wanted = Math.max(HEAD.least, Math.min(HEAD.most, 0.024 * reach));
@@ -400,19 +395,6 @@ function addArrow(
 
 function pathLength(places: readonly Vector[]): number {
   return places.slice(1).reduce((sum, place, at) => sum + lengthOf(minus(place, places[at]!)), 0);
-}
-
-/** Connections whose two ends are both shown, each pair once. */
-function shownConnections(
-  connections: readonly Connection[],
-  plates: ReadonlyMap<string, Plate>,
-): readonly (readonly [source: Plate, target: Plate])[] {
-  const pairs = new Map<string, readonly [Plate, Plate]>();
-  for (const { source, target } of connections) {
-    const [from, to] = [plates.get(source), plates.get(target)];
-    if (from !== undefined && to !== undefined && from !== to) pairs.set(`${source}\n${target}`, [from, to]);
-  }
-  return [...pairs.values()];
 }
 
 // --- The strongest weights of the selected unit, as rays.
@@ -459,8 +441,8 @@ function thin(kept: Ray[], most: number): number {
 
 // --- Straight lines, packed as the graphics card takes them.
 
-/** Of one line: two places, a colour, four widths. The colour takes the place of one number. */
-export const SEGMENT_FLOATS = 11;
+/** Of one line: two places, a colour and how much it covers, four widths. */
+export const SEGMENT_FLOATS = 14;
 
 interface Stroke {
   readonly colour: Rgb;
@@ -474,41 +456,20 @@ interface Stroke {
 }
 
 export class Segments {
-  #numbers = new Float32Array(64 * SEGMENT_FLOATS);
-  #bytes = new Uint8Array(this.#numbers.buffer);
-  #count = 0;
+  readonly numbers: number[] = [];
 
   get count(): number {
-    return this.#count;
+    return this.numbers.length / SEGMENT_FLOATS;
   }
 
-  get numbers(): Float32Array {
-    return this.#numbers.subarray(0, this.#count * SEGMENT_FLOATS);
-  }
-
-  add(from: Vector, to: Vector, stroke: Stroke): void {
-    if ((this.#count + 1) * SEGMENT_FLOATS > this.#numbers.length) this.#grow();
-    const at = this.#count * SEGMENT_FLOATS;
-    this.#numbers.set(from, at);
-    this.#numbers.set(to, at + 3);
-    this.#bytes.set([...stroke.colour, Math.round(stroke.alpha * 255)], (at + 6) * 4);
-    this.#numbers.set(
-      [stroke.width, stroke.endWidth ?? stroke.width, stroke.breadth ?? 0, stroke.endBreadth ?? stroke.breadth ?? 0],
-      at + 7,
-    );
-    this.#count += 1;
+  add(from: Vector, to: Vector, { colour, alpha, width, endWidth = width, breadth = 0, endBreadth = breadth }: Stroke): void {
+    // One by one: many times a frame, lists in between would cost more than all else.
+    this.numbers.push(from[0], from[1], from[2], to[0], to[1], to[2]);
+    this.numbers.push(colour[0] / 255, colour[1] / 255, colour[2] / 255, alpha, width, endWidth, breadth, endBreadth);
   }
 
   /** Through all places, one after the other. */
   addPath(places: readonly Vector[], stroke: Stroke): void {
     for (let at = 1; at < places.length; at++) this.add(places[at - 1]!, places[at]!, stroke);
-  }
-
-  #grow(): void {
-    // As bytes: some of these numbers are colours, which a copy as numbers might change.
-    const larger = new Uint8Array(this.#bytes.length * 2);
-    larger.set(this.#bytes);
-    this.#bytes = larger;
-    this.#numbers = new Float32Array(larger.buffer);
   }
 }

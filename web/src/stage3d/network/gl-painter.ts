@@ -1,10 +1,10 @@
 /** Plates by WebGL2: one texture of levels for each, one look-up texture for all, one call to draw its units. */
-import { LEAST_HEIGHT, type Scaling } from "../../data/network/value-ranges";
+import type { PlateValues } from "../../data/network/store";
+import { LEAST_HEIGHT } from "../../data/network/value-ranges";
 import type { Rgb } from "../../ui/colour-scale";
-import { type Camera, eyeOf, pixelsPerUnit, type Size } from "../camera";
+import { eyeOf, pixelsPerUnit } from "../camera";
 import { clear, keepPixels, link, openGl, type Program, shades } from "../webgl";
-import type { Inks } from "./colours";
-import { type PaintedPlate, SEGMENT_FLOATS, type Segments } from "./frame";
+import { type Frame, type PaintedPlate, SEGMENT_FLOATS, type Segments } from "./frame";
 import { marginsOf, onPlate, type Plate } from "./plates";
 import {
   BARS_FRAGMENT,
@@ -22,34 +22,20 @@ import {
 const FILL = 0.82;
 /** How much of the faint ink the stripes of what is not there have. */
 const HATCH = { dark: 0.4, pale: 0.12 };
-const NO_SCALING: Scaling = { tintSlope: 0, tintStart: 0, riseSlope: 0, riseStart: 0, isMagnitude: false };
 const POLL_MS = 3;
 
-export interface Frame {
-  readonly camera: Camera;
-  readonly matrix: Float32Array;
-  readonly size: Size;
-  readonly ratio: number;
-  readonly inks: Inks;
-  readonly fading: number;
-  /** A card that cannot keep up, while things move. */
-  readonly isQuick: boolean;
-  /** Weights of one unit are shown: most places are not connected to it. */
-  readonly isOfUnit: boolean;
-  readonly plates: readonly PaintedPlate[];
-  /** Above the last. */
-  readonly linesAfter: Segments;
-}
+type Flats = Record<keyof typeof FLAT_FRAGMENTS, Program>;
 
 export class GlPainter {
   readonly #gl: WebGL2RenderingContext;
   readonly #plate: Program;
-  readonly #flats: Record<keyof typeof FLAT_FRAGMENTS, Program>;
+  readonly #flats: Flats;
   readonly #bars: Program;
   readonly #field: Program;
   readonly #smooth: SmoothTarget;
   readonly #lines: LinePainter;
-  readonly #levels: LevelTextures;
+  /** A level for each unit. */
+  readonly levels: LevelTextures;
   readonly #ramp: WebGLTexture;
   readonly #nothing: WebGLVertexArrayObject;
   #poll: ReturnType<typeof setTimeout> | undefined;
@@ -61,28 +47,18 @@ export class GlPainter {
     this.#gl = gl;
     canvas.addEventListener("webglcontextlost", () => (this.#isLost = true), { once: true });
     this.#plate = link(gl, PLATE_VERTEX, PLATE_FRAGMENT);
-    const flat = (kind: keyof typeof FLAT_FRAGMENTS): Program => link(gl, PLATE_VERTEX, FLAT_FRAGMENTS[kind]);
-    this.#flats = {
-      values: flat("values"),
-      picture: flat("picture"),
-      quickValues: flat("quickValues"),
-      quickPicture: flat("quickPicture"),
-    };
+    const flats = Object.entries(FLAT_FRAGMENTS).map(([kind, text]) => [kind, link(gl, PLATE_VERTEX, text)]);
+    this.#flats = Object.fromEntries(flats) as Flats;
     this.#bars = link(gl, BARS_VERTEX, BARS_FRAGMENT);
     this.#field = link(gl, FIELD_VERTEX, FIELD_FRAGMENT);
     this.#smooth = new SmoothTarget(gl);
     this.#lines = new LinePainter(gl);
-    this.#levels = new LevelTextures(gl);
+    this.levels = new LevelTextures(gl);
     this.#ramp = gl.createTexture();
     this.#nothing = gl.createVertexArray();
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.depthFunc(gl.LEQUAL);
-  }
-
-  /** A level for each unit; null forgets them. */
-  setLevels(key: string, levels: Uint16Array | null): void {
-    this.#levels.set(key, levels);
   }
 
   /** 256 colours, four bytes each. */
@@ -120,13 +96,13 @@ export class GlPainter {
     const { camera, size, ratio } = frame;
     const focal = pixelsPerUnit(camera, size) * ratio * (camera.isFlat ? 1 : camera.distance);
     this.#gl.depthMask(false);
-    this.#lines.draw(part, frame.matrix, size.width * ratio, size.height * ratio, focal);
+    this.#lines.draw(part, segments.count, frame.matrix, size.width * ratio, size.height * ratio, focal);
   }
 
   /** The plate itself, and on it its units where they lie flat. */
   #drawFlat(frame: Frame, painted: PaintedPlate): void {
     const gl = this.#gl;
-    const isPicture = painted.form === "flat" && painted.levels !== null;
+    const isPicture = painted.form === "flat" && painted.scaling !== null;
     const program = isPicture ? this.#flatOf(frame, painted) : this.#plate;
     const { at } = program;
     if (isPicture) this.#use(program, frame, painted);
@@ -194,7 +170,7 @@ export class GlPainter {
     const { at } = program;
     const { cells } = painted.plate;
     const { tileColumns, tileRows, gap } = cells;
-    const scaling = painted.scaling ?? NO_SCALING;
+    const scaling = painted.scaling!;
     this.#place(program, frame, painted.plate);
     gl.uniform2i(at("cells"), cells.columns, cells.rows);
     gl.uniform4f(at("tiles"), tileColumns, tileRows, tileColumns + gap, tileRows + gap);
@@ -217,7 +193,7 @@ export class GlPainter {
     gl.activeTexture(gl.TEXTURE1);
     gl.bindTexture(gl.TEXTURE_2D, this.#ramp);
     gl.activeTexture(gl.TEXTURE0);
-    this.#levels.bind(painted.key);
+    this.levels.bind(painted.plate.layer.name);
   }
 
   /** How long a frame took on the card, when that is known. */
@@ -245,7 +221,7 @@ export class GlPainter {
     clearTimeout(this.#poll);
     // With a card that was taken away went all that was on it, also where it is back.
     if (this.#isLost) return;
-    this.#levels.dispose();
+    this.levels.dispose();
     this.#lines.dispose();
     this.#smooth.dispose();
     gl.deleteTexture(this.#ramp);
@@ -266,26 +242,41 @@ const MOST_SAMPLES = 4;
 /** Beside the canvas, which has one sample a pixel: frames that have to be quick are drawn there at once. */
 class SmoothTarget {
   readonly #gl: WebGL2RenderingContext;
+  readonly #frame: WebGLFramebuffer;
+  readonly #colours: WebGLRenderbuffer;
+  readonly #depths: WebGLRenderbuffer;
   readonly #samples: number;
-  #frame: WebGLFramebuffer | null = null;
-  #buffers: WebGLRenderbuffer[] = [];
   #size = { width: 0, height: 0 };
   #isWorking = true;
 
   constructor(gl: WebGL2RenderingContext) {
     this.#gl = gl;
+    this.#frame = gl.createFramebuffer();
+    this.#colours = gl.createRenderbuffer();
+    this.#depths = gl.createRenderbuffer();
     this.#samples = Math.min(MOST_SAMPLES, gl.getParameter(gl.MAX_SAMPLES) as number);
   }
 
   begin(width: number, height: number): void {
     const gl = this.#gl;
     if (!this.#isWorking) return;
-    if (this.#size.width !== width || this.#size.height !== height) this.#make(width, height);
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.#frame);
+    if (this.#size.width !== width || this.#size.height !== height) {
+      this.#size = { width, height };
+      this.#attach(this.#colours, gl.RGBA8, gl.COLOR_ATTACHMENT0);
+      this.#attach(this.#depths, gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT);
+    }
     if (gl.checkFramebufferStatus(gl.FRAMEBUFFER) === gl.FRAMEBUFFER_COMPLETE) return;
     // Too large for this card: then with the edges that there are.
     this.#isWorking = false;
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  #attach(buffer: WebGLRenderbuffer, format: GLenum, place: GLenum): void {
+    const gl = this.#gl;
+    gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
+    gl.renderbufferStorageMultisample(gl.RENDERBUFFER, this.#samples, format, this.#size.width, this.#size.height);
+    gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, buffer);
   }
 
   end(): void {
@@ -299,31 +290,10 @@ class SmoothTarget {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  #make(width: number, height: number): void {
-    const gl = this.#gl;
-    this.dispose();
-    this.#size = { width, height };
-    this.#frame = gl.createFramebuffer();
-    gl.bindFramebuffer(gl.FRAMEBUFFER, this.#frame);
-    const parts = [
-      [gl.RGBA8, gl.COLOR_ATTACHMENT0],
-      [gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT],
-    ] as const;
-    for (const [format, place] of parts) {
-      const buffer = gl.createRenderbuffer();
-      gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
-      gl.renderbufferStorageMultisample(gl.RENDERBUFFER, this.#samples, format, width, height);
-      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, buffer);
-      this.#buffers.push(buffer);
-    }
-  }
-
   dispose(): void {
     this.#gl.deleteFramebuffer(this.#frame);
-    for (const buffer of this.#buffers) this.#gl.deleteRenderbuffer(buffer);
-    this.#buffers = [];
-    this.#frame = null;
-    this.#size = { width: 0, height: 0 };
+    this.#gl.deleteRenderbuffer(this.#colours);
+    this.#gl.deleteRenderbuffer(this.#depths);
   }
 }
 
@@ -332,6 +302,7 @@ class SmoothTarget {
 interface Kept {
   readonly texture: WebGLTexture;
   readonly rows: number;
+  readonly levels: Uint16Array;
 }
 
 class LevelTextures {
@@ -346,22 +317,27 @@ class LevelTextures {
     this.#none = this.#make(1);
   }
 
-  set(key: string, levels: Uint16Array | null): void {
+  /** From now on these, by the layer. Only what is new goes to the card. */
+  keep(values: ReadonlyMap<string, PlateValues>): void {
+    for (const [name, { texture }] of [...this.#kept]) {
+      if ((values.get(name)?.levels.length ?? 0) > 0) continue;
+      this.#gl.deleteTexture(texture);
+      this.#kept.delete(name);
+    }
+    for (const [name, { levels }] of values) {
+      if (levels.length > 0 && this.#kept.get(name)?.levels !== levels) this.#set(name, levels);
+    }
+  }
+
+  #set(name: string, levels: Uint16Array): void {
     const gl = this.#gl;
-    const before = this.#kept.get(key);
-    if (levels === null || levels.length === 0) {
-      if (before !== undefined) gl.deleteTexture(before.texture);
-      this.#kept.delete(key);
-      return;
-    }
+    const before = this.#kept.get(name);
     const rows = Math.min(this.#mostRows, Math.ceil(levels.length / TEXTURE_WIDTH));
-    let kept = before;
-    if (kept?.rows !== rows) {
-      if (kept !== undefined) gl.deleteTexture(kept.texture);
-      kept = { texture: this.#make(rows), rows };
-      this.#kept.set(key, kept);
-    }
-    gl.bindTexture(gl.TEXTURE_2D, kept.texture);
+    const isAsLarge = before?.rows === rows;
+    if (before !== undefined && !isAsLarge) gl.deleteTexture(before.texture);
+    const texture = isAsLarge ? before.texture : this.#make(rows);
+    this.#kept.set(name, { texture, rows, levels });
+    gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 2);
     const whole = Math.min(rows, Math.floor(levels.length / TEXTURE_WIDTH));
     if (whole > 0) this.#fill(0, TEXTURE_WIDTH, whole, levels);
@@ -384,34 +360,34 @@ class LevelTextures {
   }
 
   /** Something is always bound: a card may refuse to draw otherwise. */
-  bind(key: string): void {
-    this.#gl.bindTexture(this.#gl.TEXTURE_2D, this.#kept.get(key)?.texture ?? this.#none);
+  bind(name: string): void {
+    this.#gl.bindTexture(this.#gl.TEXTURE_2D, this.#kept.get(name)?.texture ?? this.#none);
   }
 
   dispose(): void {
-    for (const { texture } of this.#kept.values()) this.#gl.deleteTexture(texture);
+    this.keep(new Map());
     this.#gl.deleteTexture(this.#none);
-    this.#kept.clear();
   }
 }
 
 // --- Lines by WebGL2: all of a frame in one buffer, drawn part by part.
 
-const BYTES = SEGMENT_FLOATS * 4;
-
-/** Of each of them: its number in the shader, how many numbers, where they begin. */
+/** Of each of them: how many numbers, and where they begin. */
 const ATTRIBUTES = [
-  [0, 3, 0],
-  [1, 3, 12],
-  [3, 4, 28],
+  [3, 0],
+  [3, 3],
+  [4, 6],
+  [4, 10],
 ] as const;
+const NUMBER_BYTES = 4;
 
 class LinePainter {
   readonly #gl: WebGL2RenderingContext;
   readonly #program: Program;
   readonly #buffer: WebGLBuffer;
   readonly #vertices: WebGLVertexArrayObject;
-  #parts: { readonly start: number; readonly count: number }[] = [];
+  /** Where each part begins among the numbers. */
+  #starts: number[] = [];
 
   constructor(gl: WebGL2RenderingContext) {
     this.#gl = gl;
@@ -420,7 +396,7 @@ class LinePainter {
     this.#vertices = gl.createVertexArray();
     gl.bindVertexArray(this.#vertices);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    for (const at of [0, 1, 2, 3]) {
+    for (const at of ATTRIBUTES.keys()) {
       gl.enableVertexAttribArray(at);
       gl.vertexAttribDivisor(at, 1);
     }
@@ -429,33 +405,27 @@ class LinePainter {
 
   load(parts: readonly Segments[]): void {
     const gl = this.#gl;
-    const total = parts.reduce((sum, part) => sum + part.count, 0);
-    const numbers = new Float32Array(total * SEGMENT_FLOATS);
-    // As bytes: some of these numbers are colours, which a copy as numbers might change.
-    const bytes = new Uint8Array(numbers.buffer);
-    this.#parts = [];
+    const all = new Float32Array(parts.reduce((sum, { numbers }) => sum + numbers.length, 0));
+    this.#starts = [];
     let start = 0;
-    for (const part of parts) {
-      const own = part.numbers;
-      bytes.set(new Uint8Array(own.buffer, own.byteOffset, own.byteLength), start * BYTES);
-      this.#parts.push({ start, count: part.count });
-      start += part.count;
+    for (const { numbers } of parts) {
+      all.set(numbers, start);
+      this.#starts.push(start);
+      start += numbers.length;
     }
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, numbers, gl.DYNAMIC_DRAW);
+    gl.bufferData(gl.ARRAY_BUFFER, all, gl.DYNAMIC_DRAW);
   }
 
-  draw(part: number, matrix: Float32Array, width: number, height: number, focal: number): void {
+  draw(part: number, count: number, matrix: Float32Array, width: number, height: number, focal: number): void {
     const gl = this.#gl;
-    const { start, count } = this.#parts[part] ?? { start: 0, count: 0 };
+    const { program, at } = this.#program;
     gl.bindVertexArray(this.#vertices);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    const from = start * BYTES;
-    for (const [at, size, offset] of ATTRIBUTES) {
-      gl.vertexAttribPointer(at, size, gl.FLOAT, false, BYTES, from + offset);
+    for (const [nth, [size, offset]] of ATTRIBUTES.entries()) {
+      const from = (this.#starts[part]! + offset) * NUMBER_BYTES;
+      gl.vertexAttribPointer(nth, size, gl.FLOAT, false, SEGMENT_FLOATS * NUMBER_BYTES, from);
     }
-    gl.vertexAttribPointer(2, 4, gl.UNSIGNED_BYTE, true, BYTES, from + 24);
-    const { program, at } = this.#program;
     gl.useProgram(program);
     gl.uniformMatrix4fv(at("view"), false, matrix);
     gl.uniform2f(at("size"), width, height);

@@ -1,20 +1,19 @@
 /** Small pictures of the items of a batch: what the input layer received of each. */
+import { useMemo } from "preact/hooks";
 import { blocksOf } from "../../data/network/feeds";
+import { rank, runId } from "../../data/network/moments";
 import { LEVELS, type PlateValues, valueOf } from "../../data/network/store";
 import { askOf } from "../../data/requests";
-import type { Asked, Source } from "../../data/source";
-import { paintValues, type Palette } from "../../ui/colour-scale";
+import type { Asked } from "../../data/source";
+import * as page from "../../data/store";
+import { useAsked } from "../../data/useAsked";
+import type { Pixels } from "../../ui/PixelCanvas";
+import { paintValues, type Palette, readPalette } from "../../ui/colour-scale";
 import type { Grid, NetLayer } from "../../wire";
 
 /** Pixels along its longer side. */
 const MAX_SIDE = 64;
 const MAX_SHAPE = 4096;
-
-interface Thumbnail {
-  readonly width: number;
-  readonly height: number;
-  readonly pixels: Uint8ClampedArray<ArrayBuffer>;
-}
 
 /** The layer that is a picture; null where there is none. */
 export function pictureLayer(layers: readonly NetLayer[]): NetLayer | null {
@@ -31,25 +30,27 @@ function isPicture({ grid, shape, has_items, variables }: NetLayer): boolean {
   return isOne && isInRange && has_items && numDims >= 2 && variables.includes("Act");
 }
 
-interface ThumbnailWish {
-  readonly runId: string;
-  readonly rank: number;
-  readonly step: number;
-  readonly item: number;
-  readonly layer: NetLayer;
+/** The picture of before stays until the next has come. Null where nothing was recorded. */
+export function useItemPicture(layer: NetLayer | null, step: number | null, item: number): Pixels | null {
+  const key = JSON.stringify([runId.value, rank.value, step, item, layer?.name]);
+  const isWanted = layer !== null && step !== null;
+  const { value } = useAsked(isWanted ? { key, version: "", ask: () => askPicture(layer, step, item) } : null);
+  const tick = page.themeTick.value;
+  return useMemo(() => {
+    return layer === null || value === null ? null : paintThumbnail(layer.grid, value, readPalette("seq"));
+  }, [value, tick]);
 }
 
-/** Null where nothing was recorded. */
-export async function askPicture(source: Source, wish: ThumbnailWish): Promise<PlateValues | null> {
-  const { runId: run_id, rank, step, item, layer } = wish;
-  const asked: Asked = { type: "net_values", run_id, rank, step, variable: "Act", item, layers: [layer.name] };
-  const reply = await askOf(asked, "net_values", source);
-  const block = blocksOf(reply, reply.answer.blocks).get(layer.name);
+async function askPicture({ name }: NetLayer, step: number, item: number): Promise<PlateValues | null> {
+  const [run_id, itsRank] = [runId.peek(), rank.peek()];
+  const asked: Asked = { type: "net_values", run_id, rank: itsRank, step, variable: "Act", item, layers: [name] };
+  const reply = await askOf(asked, "net_values");
+  const block = blocksOf(reply, reply.answer.blocks).get(name);
   return block === undefined || block.levels.length === 0 ? null : block;
 }
 
 /** Every so many rows and columns one, so that it is no larger than it must be. */
-export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Thumbnail {
+export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Pixels {
   const every = Math.max(1, Math.ceil(Math.max(grid.rows, grid.columns) / MAX_SIDE));
   const [width, height] = [Math.ceil(grid.columns / every), Math.ceil(grid.rows / every)];
   const unitOf = (at: number): number => Math.floor(at / width) * every * grid.columns + (at % width) * every;

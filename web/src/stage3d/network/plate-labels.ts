@@ -3,18 +3,19 @@ import { formatShape } from "../../data/format";
 import { type Camera, project, type ScreenPlace, type Size } from "../camera";
 import { cornersOf, type Plate } from "./plates";
 
-export interface Label {
+interface Words {
   readonly name: string;
   readonly about: string;
+}
+
+export interface Label extends Words {
   /** The corners of its plate on screen. */
   readonly corners: readonly ScreenPlace[];
   /** Those first have their place first. */
   readonly rank: number;
 }
 
-export interface PlacedLabel {
-  readonly name: string;
-  readonly about: string;
+export interface PlacedLabel extends Words {
   /** Where its text ends, or begins. */
   readonly x: number;
   /** The base line of the name. */
@@ -23,12 +24,7 @@ export interface PlacedLabel {
   readonly isStart: boolean;
 }
 
-interface Box {
-  readonly left: number;
-  readonly right: number;
-  readonly top: number;
-  readonly bottom: number;
-}
+type Box = Readonly<Record<"left" | "right" | "top" | "bottom", number>>;
 
 const LINE = 14;
 /** Between a name and its plate, in pixels. */
@@ -51,15 +47,18 @@ export function labelsOf(
 ): readonly Label[] {
   return painted.flatMap(({ plate }) => {
     const corners = cornersOf(plate).map((corner) => project(camera, size, corner));
-    if (corners.includes(null)) return [];
-    const seen = corners.filter((corner) => corner !== null);
-    const xs = seen.map(({ x }) => x);
-    const width = Math.max(...xs) - Math.min(...xs);
+    if (!corners.every((corner) => corner !== null)) return [];
+    const { left, right } = around(corners);
     const { name, shape } = plate.layer;
     const isFirst = first.includes(name);
-    const about = width < SMALL_PLATE && !isFirst ? "" : formatShape(shape);
-    return [{ name, about, corners: seen, rank: (isFirst ? FIRST : 0) + width }];
+    const about = right - left < SMALL_PLATE && !isFirst ? "" : formatShape(shape);
+    return [{ name, about, corners, rank: (isFirst ? FIRST : 0) + right - left }];
   });
+}
+
+export function around(corners: readonly ScreenPlace[]): Box {
+  const [xs, ys] = [corners.map(({ x }) => x), corners.map(({ y }) => y)];
+  return { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
 }
 
 type Measure = (text: string) => number;
@@ -110,31 +109,29 @@ interface Spot {
 /** Left of the plate, at its corner or a little higher or lower; else on it. */
 function spotsBeside(label: Label, widthOf: Measure, size: Size): readonly Spot[] {
   const corner = label.corners.reduce((best, one) => (one.x < best.x ? one : best));
-  const left = [...new Set([label.about, ""])].map((about) => leftOf(label, about, widthOf, size, 0));
-  const moved = [-LINE / 2, LINE / 2].map((by) => leftOf(label, "", widthOf, size, by));
+  const left = [...new Set([label.about, ""])].map((about) => leftOf(label, about, corner, widthOf, size));
+  const moved = [-LINE / 2, LINE / 2].map((by) => leftOf(label, "", { x: corner.x, y: corner.y + by }, widthOf, size));
   return [...left, ...moved, written(label, "", corner.x + NAME_CLEAR, corner.y - 6, widthOf, true)];
 }
 
-/** At its leftmost corner: name and shape one below the other, their ends in line. */
-function leftOf(label: Label, about: string, widthOf: Measure, size: Size, lower: number): Spot {
-  const corner = label.corners.reduce((best, one) => (one.x < best.x ? one : best));
-  const width = Math.max(widthOf(label.name), widthOf(about));
-  let x = corner.x - NAME_CLEAR;
+/** Name and shape one below the other, their ends in line. */
+function leftOf({ name, corners }: Label, about: string, from: ScreenPlace, widthOf: Measure, size: Size): Spot {
+  const width = Math.max(widthOf(name), widthOf(about));
+  const { right, bottom: lowest } = around(corners);
+  let x = from.x - NAME_CLEAR;
   // A plate that reaches beyond the view keeps its name in it, as long as it is seen itself.
-  const right = Math.max(...label.corners.map((one) => one.x));
   if (x - width < EDGE && right > EDGE) x = Math.min(EDGE + width, right);
   x = Math.min(x, size.width + width);
-  const y = Math.max(corner.y + lower, Math.min(LINE, Math.max(...label.corners.map((one) => one.y))));
+  const y = Math.max(from.y, Math.min(LINE, lowest));
   const bottom = about === "" ? y + 3 : y + LINE + 3;
   const box = { left: x - width, right: x, top: y - LINE + 2, bottom };
-  return { label: { name: label.name, about, x, y, isStart: false }, box, isOnPlate: false };
+  return { label: { name, about, x, y, isStart: false }, box, isOnPlate: false };
 }
 
 /** On one line above the plate. */
 function spotsAbove(label: Label, widthOf: Measure): readonly Spot[] {
-  const x = Math.min(...label.corners.map((one) => one.x));
-  const y = Math.min(...label.corners.map((one) => one.y)) - 5;
-  return [...new Set([label.about, ""])].map((about) => written(label, about, x, y, widthOf, false));
+  const { left, top } = around(label.corners);
+  return [...new Set([label.about, ""])].map((about) => written(label, about, left, top - 5, widthOf, false));
 }
 
 /** On one line, from a place to the right. */
@@ -144,7 +141,7 @@ function written({ name }: Label, about: string, x: number, y: number, widthOf: 
   return { label: { name, about, x, y, isStart: true }, box, isOnPlate };
 }
 
-function isSeen(box: Box, size: Size): boolean {
+export function isSeen(box: Box, size: Size): boolean {
   return box.right >= 0 && box.left <= size.width && box.bottom >= 0 && box.top <= size.height;
 }
 
@@ -154,9 +151,7 @@ function overlap(a: Box, b: Box): boolean {
 
 /** Does a box lie on a plate? Not where a line along one of its sides has the two on either hand of it. */
 function covers(box: Box, corners: readonly ScreenPlace[]): boolean {
-  const [xs, ys] = [corners.map(({ x }) => x), corners.map(({ y }) => y)];
-  const around = { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
-  if (!overlap(box, around)) return false;
+  if (!overlap(box, around(corners))) return false;
   // The edge of a letter may touch it.
   const own = [box.left + TOUCH, box.right - TOUCH].flatMap((x) => [box.top + TOUCH, box.bottom - TOUCH].map((y) => ({ x, y })));
   return corners.every((from, at) => {

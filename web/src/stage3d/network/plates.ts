@@ -1,4 +1,5 @@
 /** A plate in space: where its cells are, and which unit lies in each. The shaders count in the same way. */
+import { obtain } from "../../data/collections";
 import type { Grid, NetLayer } from "../../wire";
 import { dot, minus, plus, type Ray, times, type Vector } from "../camera";
 
@@ -35,22 +36,25 @@ export interface Plate {
   readonly margin: number;
 }
 
+const known = new WeakMap<Grid, Cells>();
+
 export function cellsOf(grid: Grid): Cells {
-  const size = plateSize(grid);
-  const inTile = grid.rows * grid.columns;
-  return {
-    columns: Math.max(1, size.columns),
-    rows: Math.max(1, size.rows),
-    tileColumns: grid.columns,
-    tileRows: grid.rows,
-    gap: grid.gap,
-    tilesAcross: grid.tiles_across,
-    tileStride: inTile,
-    rowStride: grid.columns,
-    columnStride: 1,
-    count: grid.is_colour ? inTile : grid.num_units,
-    colourStride: grid.is_colour ? inTile : 0,
-  };
+  return obtain(known, grid, () => {
+    const inTile = grid.rows * grid.columns;
+    return {
+      columns: Math.max(1, grid.tiles_across * grid.columns + (grid.tiles_across - 1) * grid.gap),
+      rows: Math.max(1, grid.tiles_down * grid.rows + (grid.tiles_down - 1) * grid.gap),
+      tileColumns: grid.columns,
+      tileRows: grid.rows,
+      gap: grid.gap,
+      tilesAcross: grid.tiles_across,
+      tileStride: inTile,
+      rowStride: grid.columns,
+      columnStride: 1,
+      count: grid.is_colour ? inTile : grid.num_units,
+      colourStride: grid.is_colour ? inTile : 0,
+    };
+  });
 }
 
 /** Time to the right, units downwards. */
@@ -83,20 +87,13 @@ export function levelAt(cells: Cells, column: number, row: number): number {
   return at < cells.count ? at : -1;
 }
 
-/** The unit to which a level belongs. */
-export function unitOfLevel(plate: Plate, at: number): number {
-  return plate.isRaster ? at % plate.cells.rows : at;
-}
-
-/** The moment to which a level belongs, counted from the first; undefined where a plate does not run over time. */
-export function momentOfLevel(plate: Plate, at: number): number | undefined {
-  return plate.isRaster ? Math.floor(at / plate.cells.rows) : undefined;
-}
-
 /** The cell of a unit; over time that of a moment, or else of the last. */
-export function cellOfUnit(plate: Plate, unit: number, moment = Infinity): Cell {
-  const { cells } = plate;
-  if (plate.isRaster) return { column: Math.min(moment, cells.columns - 1), row: Math.min(unit, cells.rows - 1) };
+export function cellOfUnit({ cells, isRaster }: Plate, unit: number, moment = Infinity): Cell {
+  if (isRaster) return { column: Math.min(moment, cells.columns - 1), row: Math.min(unit, cells.rows - 1) };
+  return cellIn(cells, unit);
+}
+
+function cellIn(cells: Cells, unit: number): Cell {
   const place = cells.colourStride > 0 ? unit % cells.colourStride : unit;
   const tile = Math.floor(place / cells.tileStride);
   const inside = place % cells.tileStride;
@@ -113,8 +110,7 @@ export function inSpace({ origin, across, down, up }: Plate, column: number, row
 
 /** From space to columns, rows and heights. */
 export function onPlate({ origin, across, down, up }: Plate, place: Vector): Vector {
-  const from = minus(place, origin);
-  return alongPlate({ across, down, up }, from);
+  return alongPlate({ across, down, up }, minus(place, origin));
 }
 
 function alongPlate({ across, down, up }: Pick<Plate, "across" | "down" | "up">, way: Vector): Vector {
@@ -236,35 +232,16 @@ interface Cell {
 }
 
 /** Cells across and down, gaps among them. */
-export function plateSize(grid: Grid): { columns: number; rows: number } {
-  return {
-    columns: grid.tiles_across * grid.columns + (grid.tiles_across - 1) * grid.gap,
-    rows: grid.tiles_down * grid.rows + (grid.tiles_down - 1) * grid.gap,
-  };
+export function plateSize(grid: Grid): Pick<Cells, "columns" | "rows"> {
+  return cellsOf(grid);
 }
 
 export function cellOf(grid: Grid, unit: number): Cell {
-  const inTile = grid.rows * grid.columns;
-  const place = grid.is_colour ? unit % inTile : unit;
-  const tile = Math.floor(place / inTile);
-  const inside = place % inTile;
-  const across = tile % grid.tiles_across;
-  const down = Math.floor(tile / grid.tiles_across);
-  return {
-    column: across * (grid.columns + grid.gap) + (inside % grid.columns),
-    row: down * (grid.rows + grid.gap) + Math.floor(inside / grid.columns),
-  };
+  return cellIn(cellsOf(grid), unit);
 }
 
 /** The unit in a cell; of a colour picture, that of its first map. Null between tiles, and beyond. */
 export function unitAt(grid: Grid, { column, row }: Cell): number | null {
-  const size = plateSize(grid);
-  if (column < 0 || row < 0 || column >= size.columns || row >= size.rows) return null;
-  const x = column % (grid.columns + grid.gap);
-  const y = row % (grid.rows + grid.gap);
-  if (x >= grid.columns || y >= grid.rows) return null;
-  const across = Math.floor(column / (grid.columns + grid.gap));
-  const down = Math.floor(row / (grid.rows + grid.gap));
-  const unit = ((down * grid.tiles_across + across) * grid.rows + y) * grid.columns + x;
-  return unit < grid.num_units ? unit : null;
+  const unit = levelAt(cellsOf(grid), column, row);
+  return unit < 0 ? null : unit;
 }

@@ -10,7 +10,7 @@ export const TEXTURE_WIDTH = 2048;
 const SHADES = "const float SHADES[4] = float[4](1.0, 0.82, 0.68, 0.9);";
 
 /** From a cell to its level, colour and height; `plates.ts` and `value-ranges.ts` count in the same way. */
-export const UNITS = `
+const UNITS = `
 uniform highp usampler2D levels;
 uniform sampler2D ramp;
 uniform ivec2 cells;        // columns and rows in all
@@ -78,7 +78,7 @@ vec4 colourOf(uint level, vec2 place, float pixel) {
 }
 `;
 
-export const PLACING = `
+const PLACING = `
 uniform mat4 view;
 uniform vec3 origin;
 uniform vec3 across;
@@ -89,7 +89,7 @@ vec4 onScreen(vec3 place) {
 }
 `;
 
-export const HEAD = `#version 300 es
+const HEAD = `#version 300 es
 precision highp float;
 precision highp int;
 `;
@@ -304,21 +304,26 @@ void main() {
   result = vec4(own * share + fill.rgb * fill.a * (1.0 - share), share + fill.a * (1.0 - share));
 }`;
 
-const PICTURE = `
+const PARTS = `
 uniform int colourStride;   // from map to map
 uniform vec2 range;         // slope and start
-vec4 shadeOf(int unit, vec2 place, float pixel) {
-  uvec3 parts = uvec3(levelOf(unit), levelOf(unit + colourStride), levelOf(unit + 2 * colourStride));
-  uint worst = max(parts.r, max(parts.g, parts.b));
-  if (worst > HIGHEST) return codeColour(worst, place, pixel);
-  return vec4(clamp(vec3(parts) * range.x + range.y, 0.0, 1.0), 1.0);
+uvec3 partsOf(int unit) {
+  return uvec3(levelOf(unit), levelOf(unit + colourStride), levelOf(unit + 2 * colourStride));
 }
-bool isNoNumber(int unit) { return levelOf(unit) > NOT_THERE; }
+vec4 mixOf(uvec3 parts) { return vec4(clamp(vec3(parts) * range.x + range.y, 0.0, 1.0), 1.0); }
+`;
+
+const PICTURE = `
+${PARTS}
+vec4 shadeOf(int unit, vec2 place, float pixel) {
+  uvec3 parts = partsOf(unit);
+  uint worst = max(parts.r, max(parts.g, parts.b));
+  return worst > HIGHEST ? codeColour(worst, place, pixel) : mixOf(parts);
+}
 `;
 
 const VALUES = `
 vec4 shadeOf(int unit, vec2 place, float pixel) { return colourOf(levelOf(unit), place, pixel); }
-bool isNoNumber(int unit) { return levelOf(unit) > NOT_THERE; }
 `;
 
 const FLAT = `
@@ -344,7 +349,7 @@ void main() {
       sum += colour.rgb * colour.a;
       shown += colour.a;
       // What is no number is never lost among others.
-      if (isNoNumber(unit)) alarm = 1.0;
+      if (levelOf(unit) > NOT_THERE) alarm = 1.0;
     }
   }
   float share = shown * part * part;
@@ -381,12 +386,8 @@ vec4 quickOf(int unit) {
 }`;
 
 const QUICK_PICTURE = `
-uniform int colourStride;
-uniform vec2 range;
-vec4 quickOf(int unit) {
-  uvec3 parts = uvec3(levelOf(unit), levelOf(unit + colourStride), levelOf(unit + 2 * colourStride));
-  return vec4(clamp(vec3(parts) * range.x + range.y, 0.0, 1.0), 1.0);
-}`;
+${PARTS}
+vec4 quickOf(int unit) { return mixOf(partsOf(unit)); }`;
 
 /**
  * Units as a flat picture. Without a card both ways of every branch are taken, so that each kind of picture has a

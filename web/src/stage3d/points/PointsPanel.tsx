@@ -1,72 +1,84 @@
 /** Beside the drawing: colours, search, one point with its neighbours, the selection. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { searchTest } from "../../data/globs";
 import { param, setParams } from "../../data/route";
 import * as page from "../../data/store";
 import { Icon } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
+import { Select } from "../../ui/Select";
+import { actOn } from "../../ui/keys";
 import { MetricField } from "./ProjectorOptions";
 import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colours";
 import { type Column, decodeSprites } from "./embedding";
-import {
-  addToSelection,
-  downloadPoints,
-  forgetSelection,
-  indicesText,
-  isolate,
-  isolateName,
-  look,
-  saveSelection,
-  select,
-  showAll,
-  writeRanges,
-} from "./selection";
+import * as selection from "./selection";
+import { look, select, showAll } from "./selection";
 import * as store from "./store";
 
 export function PointsPanel() {
+  const here = store.loaded.value;
   return (
     <aside class="panel points-panel" aria-label="Points">
       <div class="panel-body">
-        <ColourSection />
-        <SearchSection />
-        <FocusSection />
-        <SelectionSection />
+        <ColourSection columns={here?.embedding.columns ?? []} />
+        {here !== null && (
+          <>
+            {here.embedding.columns.length > 0 && <SearchSection columns={here.embedding.columns} />}
+            <FocusSection columns={here.embedding.columns} />
+            <SelectionSection />
+          </>
+        )}
       </div>
     </aside>
   );
+}
+
+interface SectionProps {
+  label: string;
+  title?: string;
+  /** At the right of its title. */
+  aside: ComponentChildren;
+  children: ComponentChildren;
+}
+
+function Section({ label, title = label, aside, children }: SectionProps) {
+  return (
+    <section class="section" aria-label={label}>
+      <div class="row">
+        <h2>{title}</h2>
+        <span class="grow" />
+        {aside}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+interface ColumnsProps {
+  columns: readonly Column[];
 }
 
 // --- By which column points are coloured, and what the colours mean.
 
 const MOST_LISTED = 200;
 
-function ColourSection() {
-  const columns = store.loaded.value?.embedding.columns ?? [];
+function ColourSection({ columns }: ColumnsProps) {
   const colouring = store.colouring.value;
+  const choice = (
+    <Select
+      look="input sm"
+      label="Colour by"
+      value={store.colourColumn.value ?? "-"}
+      options={[["-", "one colour"], ...columns.map(({ name }) => [name, name] as const)]}
+      set={(name) => {
+        store.isolatedNames.value = new Set();
+        setParams({ colour: name });
+      }}
+    />
+  );
   return (
-    <section class="section" aria-label="Colour">
-      <div class="row">
-        <h2>Colour</h2>
-        <span class="grow" />
-        {columns.length > 0 && (
-          <select
-            class="input sm"
-            aria-label="Colour by"
-            value={param("colour") === "-" ? "-" : (store.colourColumn.value ?? "-")}
-            onChange={(event) => {
-              store.isolatedNames.value = new Set();
-              setParams({ colour: event.currentTarget.value });
-            }}
-          >
-            <option value="-">one colour</option>
-            {columns.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </div>
+    <Section label="Colour" aside={columns.length > 0 && choice}>
       {colouring.kind === "categories" && <Kinds colouring={colouring} />}
       {colouring.kind === "numbers" && (
         <div role="img" aria-label={`Colours from ${formatValue(colouring.low)} to ${formatValue(colouring.high)}`}>
@@ -77,42 +89,41 @@ function ColourSection() {
           </div>
         </div>
       )}
-      {colouring.kind === "none" && columns.length === 0 && <p class="muted fs-1">There are no labels to colour by.</p>}
-    </section>
+      {columns.length === 0 && <p class="muted fs-1">There are no labels to colour by.</p>}
+    </Section>
   );
 }
 
-function Kinds({ colouring }: { colouring: Extract<Colouring, { kind: "categories" }> }) {
+function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring, { kind: "categories" }> }) {
   const inks = useMemo(readInks, [page.themeTick.value]);
   const only = store.isolatedNames.value;
-  const order = colouring.names
-    .map((_, at) => at)
-    .sort((a, b) => Number(a >= MOST_COLOURS) - Number(b >= MOST_COLOURS) || byName(colouring.names[a]!, colouring.names[b]!));
-  const numGrey = Math.max(0, colouring.names.length - MOST_COLOURS);
+  const order = [...names.keys()].sort(
+    (a, b) => Number(a >= MOST_COLOURS) - Number(b >= MOST_COLOURS) || byName(names[a]!, names[b]!),
+  );
   return (
     <>
       <ul class="kinds" aria-label="Kinds">
         {order.slice(0, MOST_LISTED).map((at) => {
-          const name = colouring.names[at]!;
+          const name = names[at]!;
           return (
             <li key={at}>
               <button
                 class="kind"
                 aria-pressed={only.has(name)}
                 title={`${name}: show only these; with Shift, these too`}
-                onClick={(event) => isolateName(name, event.shiftKey)}
+                onClick={(event) => selection.isolateName(name, event.shiftKey)}
               >
                 <i class="sw" style={{ background: `rgb(${categoryInk(inks, at).join()})` }} />
                 <span class="grow clip">{name === "" ? "(empty)" : name}</span>
-                <span class="muted">{formatCount(colouring.counts[at]!)}</span>
+                <span class="muted">{formatCount(counts[at]!)}</span>
               </button>
             </li>
           );
         })}
       </ul>
-      {numGrey > 0 && (
+      {names.length > MOST_COLOURS && (
         <p class="muted fs-1">
-          The {MOST_COLOURS} most frequent of {formatNumberOf(colouring.names.length, "kind")} have a colour
+          The {MOST_COLOURS} most frequent of {formatNumberOf(names.length, "kind")} have a colour
           {order.length > MOST_LISTED ? `; ${formatCount(order.length - MOST_LISTED)} are not listed` : ""}.
         </p>
       )}
@@ -127,23 +138,17 @@ function Kinds({ colouring }: { colouring: Extract<Colouring, { kind: "categorie
 
 // --- Find points by their labels.
 
-const MOST_FOUND = 30;
-
-function SearchSection() {
+function SearchSection({ columns }: ColumnsProps) {
   const query = store.query.value;
-  const embedding = store.loaded.value?.embedding;
-  const columns = embedding?.columns ?? [];
-  const column = columnIn(columns, store.queryColumn.value);
+  // A column that another embedding had is no column here.
+  const column = columns.find(({ name }) => name === store.queryColumn.value)?.name ?? null;
   const found = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
-  if (columns.length === 0) return null;
   const { points } = found;
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === "Enter" && points.length > 0) select(points);
-    else if (event.key === "Escape") setParams({ find: null });
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const onKeyDown = (event: KeyboardEvent): boolean =>
+    actOn(event, {
+      Enter: points.length > 0 ? () => select(points) : undefined,
+      Escape: () => setParams({ find: null }),
+    });
   return (
     <section class="section" aria-label="Search">
       <div class="row search-row">
@@ -158,38 +163,37 @@ function SearchSection() {
             autocomplete="off"
             spellcheck={false}
             value={query}
-            onInput={(event) => setParams({ find: orNull(event.currentTarget.value) })}
+            onInput={(event) => setParams({ find: event.currentTarget.value || null })}
             onKeyDown={onKeyDown}
           />
         </div>
         {columns.length > 1 && (
-          <select
-            class="input"
-            aria-label="Search in"
+          <Select
+            label="Search in"
             value={column ?? ""}
-            onChange={(event) => setParams({ in: orNull(event.currentTarget.value) })}
-          >
-            <option value="">all</option>
-            {columns.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
+            options={[["", "all"], ...columns.map(({ name }) => [name, name] as const)]}
+            set={(name) => setParams({ in: name || null })}
+          />
         )}
       </div>
-      {query.trim() !== "" && <PointsFound found={found} />}
+      {query.trim() !== "" && (
+        <>
+          <div class="row found-row">
+            <span class="muted fs-1" role="status">
+              {points.length === 0 ? "none found" : `${formatNumberOf(points.length, "point")} found`}
+            </span>
+            <span class="grow" />
+            {points.length > 0 && (
+              <button class="btn sm" onClick={() => select(points)}>
+                Select
+              </button>
+            )}
+          </div>
+          <PointList label="Points found" points={points} textOf={(point) => textFound(found, point)} />
+        </>
+      )}
     </section>
   );
-}
-
-/** A column that another embedding had is no column here. */
-function columnIn(columns: readonly Column[], wanted: string): string | null {
-  return columns.find(({ name }) => name === wanted)?.name ?? null;
-}
-
-function orNull(text: string): string | null {
-  return text === "" ? null : text;
 }
 
 /** What was found, where it is not the label that stands there anyhow. */
@@ -197,37 +201,6 @@ function textFound(found: FoundPoints, point: number): string | undefined {
   const columns = found.columnsOf(point);
   return columns.some(({ name }) => name === store.labelColumn.value) ? undefined : columns[0]?.values[point];
 }
-
-function PointsFound({ found }: { found: FoundPoints }) {
-  const { points } = found;
-  return (
-    <>
-      <div class="row found-row">
-        <span class="muted fs-1" role="status">
-          {points.length === 0 ? "none found" : `${formatNumberOf(points.length, "point")} found`}
-        </span>
-        <span class="grow" />
-        {points.length > 0 && (
-          <button class="btn sm" onClick={() => select(points)}>
-            Select
-          </button>
-        )}
-      </div>
-      <ul class="point-list" aria-label="Points found">
-        {points.slice(0, MOST_FOUND).map((point) => (
-          <li key={point}>
-            <PointRow point={point} found={textFound(found, point)} onChoose={look} />
-          </li>
-        ))}
-      </ul>
-      {points.length > MOST_FOUND && (
-        <p class="muted fs-1">and {formatCount(points.length - MOST_FOUND)} more</p>
-      )}
-    </>
-  );
-}
-
-// --- Find points by the text of their labels.
 
 interface FoundPoints {
   readonly points: readonly number[];
@@ -251,29 +224,23 @@ export function findPoints(columns: readonly Column[], column: string | null, qu
 
 // --- One point: all that is known of it, and the points nearest to it in the space that they were given in.
 
-function FocusSection() {
-  const [here, point] = [store.loaded.value, store.focus.value];
-  if (here === null) return null;
-  if (point === null)
+function FocusSection({ columns }: ColumnsProps) {
+  const point = store.focus.value;
+  if (point === null) {
     return (
       <section class="section" aria-label="Point">
         <h2>Point</h2>
         <p class="muted fs-1">Click a point to see what is nearest to it. Shift and drag selects many.</p>
       </section>
     );
+  }
+  const leave = <IconButton look="btn quiet sm square" icon="close" label="Leave this point" onClick={() => look(null)} />;
   return (
-    <section class="section" aria-label="Point">
-      <div class="row">
-        <h2>Point {point}</h2>
-        <span class="grow" />
-        <button class="btn quiet sm square" aria-label="Leave this point" onClick={() => look(null)}>
-          <Icon name="close" />
-        </button>
-      </div>
+    <Section label="Point" title={`Point ${point}`} aside={leave}>
       <div class="row point-facts">
         <SpriteCrop point={point} />
         <dl class="readout facts grow">
-          {here.embedding.columns.map(({ name, values }, at) => (
+          {columns.map(({ name, values }, at) => (
             <div key={at}>
               <dt class="clip">{name}</dt>
               <dd>{values[point]}</dd>
@@ -281,15 +248,15 @@ function FocusSection() {
           ))}
         </dl>
       </div>
-      <Neighbours />
-    </section>
+      <Neighbours point={point} />
+    </Section>
   );
 }
 
-function Neighbours() {
+function Neighbours({ point }: { point: number }) {
   const list = store.neighbours.value;
   const farthest = list.at(-1)?.distance ?? 0;
-  const points = list.map((one) => one.point);
+  const all = [point, ...list.map((one) => one.point)];
   return (
     <>
       <h3 class="nearest-title">Nearest in all dimensions</h3>
@@ -310,23 +277,18 @@ function Neighbours() {
         </div>
       </div>
       <ol class="point-list" aria-label="Nearest points">
-        {list.map(({ point, distance }) => (
-          <li key={point}>
-            <PointRow
-              point={point}
-              distance={distance}
-              share={farthest > 0 ? distance / farthest : 0}
-              onChoose={look}
-            />
+        {list.map((one) => (
+          <li key={one.point}>
+            <PointRow {...one} share={farthest > 0 ? one.distance / farthest : 0} />
           </li>
         ))}
       </ol>
       {list.length === 0 && <p class="muted fs-1">There is no other point.</p>}
       <div class="row actions">
-        <button class="btn sm" onClick={() => addToSelection([store.focus.peek()!, ...points])}>
+        <button class="btn sm" onClick={() => selection.addToSelection(all)}>
           Select these
         </button>
-        <button class="btn sm" onClick={() => isolate([store.focus.peek()!, ...points])}>
+        <button class="btn sm" onClick={() => (store.isolated.value = all)}>
           Isolate
         </button>
       </div>
@@ -340,12 +302,11 @@ const SIDE = 56;
 
 function SpriteCrop({ point }: { point: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const embedding = store.loaded.value?.embedding;
-  const sheet = embedding?.sprites ?? null;
+  const { sprites: sheet, numPoints } = store.loaded.value!.embedding;
   useEffect(() => {
-    if (sheet === null || embedding === undefined) return undefined;
+    if (sheet === null) return undefined;
     let isWanted = true;
-    decodeSprites(sheet, embedding.numPoints).then(
+    decodeSprites(sheet, numPoints).then(
       ({ image }) => {
         const context = canvas.current?.getContext("2d");
         if (isWanted && context != null) {
@@ -376,24 +337,46 @@ function SpriteCrop({ point }: { point: number }) {
   );
 }
 
-// --- A point in a list: its label and its number, and how far it is where that is known.
+// --- Points in a list: their labels and numbers, and how far they are where that is known.
 
-interface Props {
+const MOST_IN_LIST = 30;
+
+interface ListProps {
+  label: string;
+  points: readonly number[];
+  /** Of another column than that of its label. */
+  textOf?: (point: number) => string | undefined;
+}
+
+function PointList({ label, points, textOf }: ListProps) {
+  return (
+    <>
+      <ul class="point-list" aria-label={label}>
+        {points.slice(0, MOST_IN_LIST).map((point) => (
+          <li key={point}>
+            <PointRow point={point} found={textOf?.(point)} />
+          </li>
+        ))}
+      </ul>
+      {points.length > MOST_IN_LIST && <p class="muted fs-1">and {formatCount(points.length - MOST_IN_LIST)} more</p>}
+    </>
+  );
+}
+
+interface RowProps {
   point: number;
   distance?: number;
   /** From 0 to 1: how long its bar is. */
   share?: number;
-  /** Of another column than that of its label. */
   found?: string | undefined;
-  onChoose: (point: number) => void;
 }
 
-export function PointRow({ point, distance, share, found, onChoose }: Props) {
+function PointRow({ point, distance, share, found }: RowProps) {
   return (
     <button
       class="point-row"
       aria-current={store.focus.value === point}
-      onClick={() => onChoose(point)}
+      onClick={() => look(point)}
       onMouseEnter={() => (store.hovered.value = point)}
       onMouseLeave={() => (store.hovered.value = null)}
       onFocus={() => (store.hovered.value = point)}
@@ -409,41 +392,36 @@ export function PointRow({ point, distance, share, found, onChoose }: Props) {
 
 // --- The points that are selected: show only them, save them under a name, take them along.
 
-const MOST_SELECTED = 30;
-
 function SelectionSection() {
-  if (store.loaded.value === null) return null;
   const points = store.selected.value;
+  const count = (
+    <span class="muted fs-1" role="status">
+      {points.length === 0 ? "none" : formatNumberOf(points.length, "point")}
+    </span>
+  );
   return (
-    <section class="section" aria-label="Selection">
-      <div class="row">
-        <h2>Selection</h2>
-        <span class="grow" />
-        <span class="muted fs-1" role="status">
-          {points.length === 0 ? "none" : formatNumberOf(points.length, "point")}
-        </span>
-      </div>
-      <Isolation />
-      {store.selectionNote.value !== "" && (
-        <p class="hint" role="alert">
-          {store.selectionNote.value}
-        </p>
+    <Section label="Selection" aside={count}>
+      {store.isolated.value !== null && (
+        <div class="row actions">
+          <span class="fs-1 muted grow">Only {formatNumberOf(store.shown.value.length, "point")} shown</span>
+          <button class="btn sm" onClick={showAll}>
+            Show all
+          </button>
+        </div>
       )}
+      <Fault text={store.selectionNote.value} />
       {points.length > 0 && <Chosen points={points} />}
-      <Saved />
-    </section>
+      {store.saved.value.size > 0 && <Saved />}
+    </Section>
   );
 }
 
-function Isolation() {
-  if (store.isolated.value === null) return null;
+function Fault({ text }: { text: string }) {
+  if (text === "") return null;
   return (
-    <div class="row actions">
-      <span class="fs-1 muted grow">Only {formatNumberOf(store.shown.value.length, "point")} shown</span>
-      <button class="btn sm" onClick={showAll}>
-        Show all
-      </button>
-    </div>
+    <p class="hint" role="alert">
+      {text}
+    </p>
   );
 }
 
@@ -456,27 +434,27 @@ function Chosen({ points }: { points: readonly number[] }) {
     // Pages that did not come from this machine may have no clipboard.
     const { clipboard } = navigator as { clipboard?: Clipboard };
     if (clipboard === undefined) setCopied("This page may not use the clipboard: download them instead.");
-    else clipboard.writeText(indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
+    else clipboard.writeText(selection.indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
   };
   const save = (event: Event): void => {
     event.preventDefault();
-    const reason = saveSelection(name);
+    const reason = selection.saveSelection(name);
     setFault(reason);
     if (reason === "") setName("");
   };
   return (
     <>
-      <p class="mono fs-1 clip" title={writeRanges(points)}>
-        {writeRanges(points)}
+      <p class="mono fs-1 clip" title={selection.writeRanges(points)}>
+        {selection.writeRanges(points)}
       </p>
       <div class="row actions wrapped">
-        <button class="btn sm" onClick={() => isolate(points)}>
+        <button class="btn sm" onClick={() => (store.isolated.value = points)}>
           Isolate
         </button>
         <button class="btn sm" aria-label="Copy indices" title="Copy the indices, as a list of Python" onClick={copy}>
           Copy
         </button>
-        <button class="btn sm" title="Index, labels and coordinates" onClick={() => downloadPoints(points)}>
+        <button class="btn sm" title="Index, labels and coordinates" onClick={() => selection.downloadPoints(points)}>
           CSV
         </button>
         <button class="btn sm quiet" onClick={() => select([])}>
@@ -486,14 +464,7 @@ function Chosen({ points }: { points: readonly number[] }) {
       <p class="muted fs-1" role="status">
         {copied}
       </p>
-      <ul class="point-list" aria-label="Selected points">
-        {points.slice(0, MOST_SELECTED).map((point) => (
-          <li key={point}>
-            <PointRow point={point} onChoose={look} />
-          </li>
-        ))}
-      </ul>
-      {points.length > MOST_SELECTED && <p class="muted fs-1">and {points.length - MOST_SELECTED} more</p>}
+      <PointList label="Selected points" points={points} />
       <form class="row actions" onSubmit={save}>
         <input
           class="input sm grow"
@@ -508,28 +479,21 @@ function Chosen({ points }: { points: readonly number[] }) {
           Save
         </button>
       </form>
-      {fault !== "" && (
-        <p class="hint" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
     </>
   );
 }
 
 function Saved() {
-  const names = [...store.saved.value];
-  if (names.length === 0) return null;
-  const now = param("selection");
   return (
     <>
       <h3 class="nearest-title">Saved in this browser</h3>
       <ul class="point-list" aria-label="Saved selections">
-        {names.map(([name, points]) => (
+        {[...store.saved.value].map(([name, points]) => (
           <li key={name} class="row">
             <button
               class="point-row grow"
-              aria-current={name === now}
+              aria-current={name === param("selection")}
               onClick={() => {
                 setParams({ selection: name });
                 select(points);
@@ -538,7 +502,7 @@ function Saved() {
               <span class="grow clip">{name}</span>
               <span class="muted">{formatNumberOf(points.length, "point")}</span>
             </button>
-            <button class="btn quiet sm" aria-label={`Forget ${name}`} onClick={() => forgetSelection(name)}>
+            <button class="btn quiet sm" aria-label={`Forget ${name}`} onClick={() => selection.forgetSelection(name)}>
               ×
             </button>
           </li>

@@ -1,57 +1,43 @@
 /** The points as a table: what the drawing shows, for those who would rather read it. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
-import { rowsInView, scrollFor } from "../../ui/visible-rows";
+import { actOn } from "../../ui/keys";
+import { useRowsInView } from "../../ui/scroll";
 import { downloadPoints, look, toggleSelected } from "./selection";
 import * as store from "./store";
 
-const ROW = 24;
+const [ROW, HEAD] = [24, 28];
 
 export function PointsTable() {
   const here = store.loaded.value;
+  const shown = store.shown.value;
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
   const [active, setActive] = useState(0);
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null) return undefined;
-    const measure = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
+  const { first, end, reveal } = useRowsInView(box, shown.length, ROW, HEAD);
   if (here === null) return null;
   const { columns } = here.embedding;
-  const shown = store.shown.value;
   const found = store.coordinates.value;
   const axes = found?.record === here.record ? store.axes.value : [];
-  const { first, end } = rowsInView(shown.length, ROW, view.top, view.height);
   const chosen = new Set(store.selected.value);
-  const move = (to: number): void => {
-    const next = Math.max(0, Math.min(shown.length - 1, to));
+  const by = (rows: number) => (): void => {
+    const next = Math.max(0, Math.min(shown.length - 1, active + rows));
     setActive(next);
-    const scroll = box.current === null ? null : scrollFor(next, ROW, box.current.scrollTop, view.height - 28);
-    if (scroll !== null && box.current !== null) box.current.scrollTop = scroll;
+    reveal(next);
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const point = shown[active];
-    const keys: Record<string, () => void> = {
-      ArrowDown: () => move(active + 1),
-      ArrowUp: () => move(active - 1),
-      PageDown: () => move(active + 20),
-      PageUp: () => move(active - 20),
-      Home: () => move(0),
-      End: () => move(shown.length - 1),
-      Enter: () => point !== undefined && look(point),
-      " ": () => point !== undefined && toggleSelected(point),
-    };
-    const action = keys[event.key];
-    if (action === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action();
+  const withPoint = (act: (point: number) => void) => (): void => {
+    if (active < shown.length) act(shown[active]!);
   };
+  const onKeyDown = (event: KeyboardEvent): boolean =>
+    actOn(event, {
+      ArrowDown: by(1),
+      ArrowUp: by(-1),
+      PageDown: by(20),
+      PageUp: by(-20),
+      Home: by(-Infinity),
+      End: by(Infinity),
+      Enter: withPoint(look),
+      " ": withPoint(toggleSelected),
+    });
   return (
     <div class="points-table-box">
       <div class="panel-head">
@@ -61,11 +47,7 @@ export function PointsTable() {
           CSV
         </button>
       </div>
-      <div
-        ref={box}
-        class="panel-body"
-        onScroll={(event) => setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
-      >
+      <div ref={box} class="panel-body">
         <table
           class="table points-table"
           role="grid"

@@ -1,17 +1,33 @@
 /** Which embedding, on which axes, and how its points are drawn. */
 import { formatCount, formatShare } from "../../data/format";
-import { param, setParams } from "../../data/route";
+import { setParams } from "../../data/route";
+import { Check } from "../../ui/Check";
+import { Select } from "../../ui/Select";
 import { Segments } from "../../ui/controls";
 import { isReduced } from "./reduction";
 import * as store from "./store";
 
 export function ProjectorOptions() {
+  const embedding = store.loaded.value?.embedding;
+  const places = store.places.value;
+  const now = store.place.value;
+  const isOne = new Set(places.map(({ runId }) => runId)).size === 1;
   return (
     <>
       <section class="section" aria-label="Embedding">
         <h2>Embedding</h2>
-        <PlaceSelect />
-        <Facts />
+        <Select
+          look="input wide"
+          label="Embedding"
+          value={now === null ? "" : store.keyOf(now)}
+          options={places.map((one) => [store.keyOf(one), isOne ? one.name : `${one.name} · ${one.runName}`])}
+          set={(key) => store.choosePlace(places.find((one) => store.keyOf(one) === key)!)}
+        />
+        {embedding !== undefined && (
+          <p class="muted fs-1 projector-facts">
+            {formatCount(embedding.numPoints)} points · {formatCount(embedding.numDims)} dimensions
+          </p>
+        )}
       </section>
       <DrawingOptions />
     </>
@@ -24,67 +40,27 @@ export function DrawingOptions() {
     <>
       <section class="section" aria-label="Reduction">
         <h2>Reduction</h2>
-        <MethodSwitch />
-        {store.method.value === "pca" || !isReduced() ? <Components /> : null}
-        {store.method.value !== "pca" && <Neighbourhood />}
+        <Segments label="Method" {...store.method} choose={chooseMethod} isWide />
+        {store.method.chosen === "pca" || !isReduced() ? <Components /> : null}
+        {store.method.chosen !== "pca" && <Neighbourhood />}
       </section>
       <section class="section" aria-label="Points">
         <h2>Points</h2>
         <LabelSelect />
-        {store.loaded.value?.embedding.sprites != null && <SpriteSwitch />}
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={store.isTable.value}
-            onChange={(event) => (store.isTable.value = event.currentTarget.checked)}
-          />
+        {store.loaded.value?.embedding.sprites != null && (
+          <OneOf label="Pictures" words={SPRITE_MODES} chosen={store.spriteMode.value} choose={(mode) => (store.spriteMode.value = mode)} />
+        )}
+        <Check isOn={store.isTable.value} set={(isOn) => (store.isTable.value = isOn)}>
           Show as table
-        </label>
+        </Check>
       </section>
     </>
   );
 }
 
-function PlaceSelect() {
-  const places = store.places.value;
-  const now = store.place.value;
-  const isOne = new Set(places.map((one) => one.runId)).size === 1;
-  return (
-    <select
-      class="input wide"
-      aria-label="Embedding"
-      value={now === null ? "" : store.keyOf(now)}
-      onChange={(event) => {
-        const next = places.find((one) => store.keyOf(one) === event.currentTarget.value);
-        if (next !== undefined) store.choosePlace(next);
-      }}
-    >
-      {places.map((one) => (
-        <option key={store.keyOf(one)} value={store.keyOf(one)}>
-          {isOne ? one.name : `${one.name} · ${one.runName}`}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-function Facts() {
-  const here = store.loaded.value;
-  if (here === null) return null;
-  const { numPoints, numDims } = here.embedding;
-  return (
-    <p class="muted fs-1 projector-facts">
-      {formatCount(numPoints)} points · {formatCount(numDims)} dimensions
-    </p>
-  );
-}
-
-function MethodSwitch() {
-  const choose = (method: store.Method): void => {
-    if (store.reducing.peek().state === "failed") store.reducing.value = { state: "idle" };
-    setParams({ method: method === "pca" ? null : method, near: null });
-  };
-  return <Segments label="Method" words={store.METHODS} chosen={store.method.value} choose={choose} isWide />;
+function chooseMethod(method: store.Method): void {
+  if (store.reducing.peek().state === "failed") store.reducing.value = { state: "idle" };
+  setParams({ method: method === "pca" ? null : method, near: null });
 }
 
 const AXIS_NAMES = ["X", "Y", "Z"];
@@ -95,6 +71,10 @@ function Components() {
   if (found?.method !== "pca") return null;
   const axes = store.axes.value;
   const total = axes.reduce((sum, axis) => sum + (found.shares[axis] ?? 0), 0);
+  const componentName = (one: number): string => {
+    const share = found.shares[one];
+    return share === undefined ? `PC ${one + 1}` : `PC ${one + 1} · ${formatShare(share, 1)}`;
+  };
   const choose = (at: number, axis: number): void =>
     setParams({ axes: axes.map((one, nth) => (nth === at ? axis : one)).join(",") });
   return (
@@ -102,19 +82,13 @@ function Components() {
       {axes.map((axis, at) => (
         <label key={at} class="projector-field">
           <span>{AXIS_NAMES[at]}</span>
-          <select
-            class="input sm"
-            aria-label={`Component of ${AXIS_NAMES[at] ?? ""}`}
-            value={axis}
-            onChange={(event) => choose(at, Number(event.currentTarget.value))}
-          >
-            {Array.from({ length: found.perPoint }, (_, one) => (
-              <option key={one} value={one}>
-                PC {one + 1}
-                {found.shares[one] === undefined ? "" : ` · ${formatShare(found.shares[one], 1)}`}
-              </option>
-            ))}
-          </select>
+          <Select
+            look="input sm"
+            label={`Component of ${AXIS_NAMES[at] ?? ""}`}
+            value={String(axis)}
+            options={Array.from({ length: found.perPoint }, (_, one) => [String(one), componentName(one)])}
+            set={(one) => choose(at, Number(one))}
+          />
         </label>
       ))}
       {found.shares.length > 0 && (
@@ -129,14 +103,9 @@ function Components() {
         </div>
       )}
       {store.records.value.length > 1 && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={store.holdAxes.value}
-            onChange={(event) => (store.holdAxes.value = event.currentTarget.checked)}
-          />
+        <Check isOn={store.holdAxes.value} set={(isOn) => (store.holdAxes.value = isOn)}>
           Same axes at every step
-        </label>
+        </Check>
       )}
       {found.note !== "" && <p class="muted fs-1">{found.note}</p>}
     </div>
@@ -145,7 +114,7 @@ function Components() {
 
 /** What t-SNE and UMAP have to be told. */
 function Neighbourhood() {
-  const isTsne = store.method.value === "tsne";
+  const isTsne = store.method.chosen === "tsne";
   const name = isTsne ? "Perplexity" : "Neighbours";
   return (
     <div class="projector-fields">
@@ -162,31 +131,25 @@ function Neighbourhood() {
         />
       </label>
       <MetricField />
-      {store.coordinates.value?.method === store.method.value && store.coordinates.value.note !== "" && (
+      {store.coordinates.value?.method === store.method.chosen && store.coordinates.value.note !== "" && (
         <p class="muted fs-1">{store.coordinates.value.note}</p>
       )}
     </div>
   );
 }
 
-const METRICS = [
-  ["euclidean", "Euclid"],
-  ["cosine", "Cosine"],
-] as const;
-
-export function MetricField() {
+/** Several ways of which one holds, with their name at the left. */
+function OneOf<Word extends string>({ label, ...rest }: Omit<Parameters<typeof Segments<Word>>[0], "isWide">) {
   return (
     <div class="projector-field">
-      <span>Distance</span>
-      <Segments
-        label="Distance"
-        words={METRICS}
-        chosen={store.metric.value}
-        choose={(metric) => setParams({ metric: metric === "cosine" ? metric : null })}
-        isWide
-      />
+      <span>{label}</span>
+      <Segments label={label} {...rest} isWide />
     </div>
   );
+}
+
+export function MetricField() {
+  return <OneOf label="Distance" {...store.metric} />;
 }
 
 function LabelSelect() {
@@ -195,19 +158,13 @@ function LabelSelect() {
   return (
     <label class="projector-field">
       <span>Label</span>
-      <select
-        class="input sm"
-        aria-label="Label by"
-        value={param("label") === "-" ? "-" : (store.labelColumn.value ?? "-")}
-        onChange={(event) => setParams({ label: event.currentTarget.value })}
-      >
-        <option value="-">none</option>
-        {columns.map(({ name }) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
+      <Select
+        look="input sm"
+        label="Label by"
+        value={store.labelColumn.value ?? "-"}
+        options={[["-", "none"], ...columns.map(({ name }) => [name, name] as const)]}
+        set={(name) => setParams({ label: name })}
+      />
     </label>
   );
 }
@@ -217,18 +174,3 @@ const SPRITE_MODES = [
   ["on", "On"],
   ["off", "Off"],
 ] as const;
-
-function SpriteSwitch() {
-  return (
-    <div class="projector-field">
-      <span>Pictures</span>
-      <Segments
-        label="Pictures"
-        words={SPRITE_MODES}
-        chosen={store.spriteMode.value}
-        choose={(mode) => (store.spriteMode.value = mode)}
-        isWide
-      />
-    </div>
-  );
-}

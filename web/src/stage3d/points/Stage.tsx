@@ -1,24 +1,37 @@
-/** The drawing of the points, and what floats over it. */
-import type { RefObject } from "preact";
+/** The drawing of the points, and what floats over it; or the same points as a table. */
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare } from "../../data/format";
-import { setParams } from "../../data/route";
 import * as page from "../../data/store";
-import { Blank } from "../../ui/Blank";
-import { Icon } from "../../ui/Icon";
+import { Blank, ShareBar } from "../../ui/Blank";
+import { IconButton } from "../../ui/IconButton";
 import { Segments } from "../../ui/controls";
-import { handleViewKey, OrbitCanvas, OrbitNotes, usePageKeys } from "../Orbit";
+import { handleViewKey, type Orbit, OrbitCanvas, OrbitNotes, useOrbit, usePageKeys } from "../Orbit";
 import { turned, zoomedTo } from "../camera";
 import { startCamera } from "./camera";
-import type { Cloud } from "./cloud";
+import { Cloud } from "./cloud";
+import { PointsPanel } from "./PointsPanel";
+import { PointsTable } from "./PointsTable";
 import { PointPointing, type Shape } from "./picking";
 import { isReduced, reduceThere } from "./reduction";
 import { addToSelection, clearChoice, look, toggleSelected } from "./selection";
 import * as store from "./store";
-import { useCloud } from "./useCloud";
+import "./projector.css";
 
-export function Stage() {
-  const orbit = useCloud();
+/** `look` is a class of its own; what stands below comes as children. */
+export function Projector({ look = "", children }: { look?: string; children?: ComponentChildren }) {
+  return (
+    <div class={`projector ${look}`}>
+      <div class="projector-stage">{store.isTable.value ? <PointsTable /> : <Stage />}</div>
+      <PointsPanel />
+      {children}
+    </div>
+  );
+}
+
+function Stage() {
+  const [spriteNote, setSpriteNote] = useState("");
+  const orbit = useOrbit((canvas, overlay) => new Cloud(canvas, overlay), (made) => made.follow(setSpriteNote));
   const cloud = orbit.drawing;
   const [shape, setShape] = useState<Shape>("box");
   const [isTurning, setIsTurning] = useState(false);
@@ -26,7 +39,7 @@ export function Stage() {
   latestShape.current = shape;
   const pointing = useMemo(() => new PointPointing(() => cloud.current, () => latestShape.current), []);
   usePageKeys(({ key }) => handlePageKey(cloud.current, key));
-  useTurning(cloud, isTurning && store.dims.value === 3);
+  useTurning(cloud, isTurning && store.dims.chosen === "3");
   return (
     <div class="cloud">
       <OrbitCanvas
@@ -42,7 +55,7 @@ export function Stage() {
         isTurning={isTurning}
         onTurning={setIsTurning}
       />
-      <Notes orbit={orbit} />
+      <Notes orbit={orbit} spriteNote={spriteNote} />
       <ReductionNote />
       <p class="sr" role="status">
         {store.hovered.value !== null ? store.labelOf(store.hovered.value) : ""}
@@ -74,20 +87,21 @@ function FirstLoading() {
 }
 
 /** What a reader has to know of what is drawn. */
-function Notes({ orbit }: { orbit: ReturnType<typeof useCloud> }) {
-  const here = store.loaded.value;
-  const notes: string[] = [];
-  if (!orbit.canDraw) notes.push("The points can be shown as a table.");
-  if (orbit.spriteNote !== "") notes.push(orbit.spriteNote);
-  if (here !== null && here.embedding.note !== "") notes.push(here.embedding.note);
-  if (here !== null && here.embedding.numBad > 0)
-    notes.push(`${formatNumberOf(here.embedding.numBad, "point")} with NaN or infinity: not drawn.`);
+function Notes({ orbit, spriteNote }: { orbit: Orbit<Cloud>; spriteNote: string }) {
+  const embedding = store.loaded.value?.embedding;
   const failure = store.loading.value;
-  if (here !== null && failure.state === "failed") notes.push(`${failure.what}: ${failure.reason}`);
+  const numBad = embedding?.numBad ?? 0;
+  const notes = [
+    orbit.canDraw ? "" : "The points can be shown as a table.",
+    spriteNote,
+    embedding?.note ?? "",
+    numBad > 0 ? `${formatNumberOf(numBad, "point")} with NaN or infinity: not drawn.` : "",
+    embedding !== undefined && failure.state === "failed" ? `${failure.what}: ${failure.reason}` : "",
+  ];
   return (
     <div class="cloud-notes" role="status">
       <OrbitNotes orbit={orbit} />
-      {notes.map((note) => (
+      {notes.filter(Boolean).map((note) => (
         <p key={note}>{note}</p>
       ))}
     </div>
@@ -99,14 +113,14 @@ function summary(): string {
   if (here === null) return "No points yet";
   const found = store.coordinates.value;
   const share = (found?.shares ?? []).filter((_, axis) => store.axes.value.includes(axis));
-  const how = store.METHODS.find(([name]) => name === found?.method)?.[1] ?? "";
+  const how = found === null ? "" : store.titleOf(found.method);
   const variance =
     share.length > 0 ? `, ${formatShare(share.reduce((sum, one) => sum + one, 0), 1)} of the variance` : "";
   const points = formatNumberOf(store.shown.value.length, "point");
   const all = here.embedding.numPoints;
   const part = store.shown.value.length < all ? ` of ${formatCount(all)}` : "";
   const chosen = store.selected.value.length > 0 ? `, ${formatCount(store.selected.value.length)} selected` : "";
-  return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.value} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
+  return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.chosen} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
 }
 
 /** Slowly around, while somebody wants it. */
@@ -137,9 +151,7 @@ function ReductionNote() {
         <span>
           {now.what} · {formatShare(Math.max(0, now.share), 1)}
         </span>
-        <div class="bar" role="progressbar" aria-label={now.what} aria-valuenow={Math.round(now.share * 100)}>
-          <i style={{ width: `${Math.max(2, now.share * 100)}%` }} />
-        </div>
+        <ShareBar label={now.what} now={Math.round(100 * now.share)} most={100} />
         {now.cancel !== null && (
           <button class="btn sm" onClick={now.cancel}>
             Cancel
@@ -161,7 +173,7 @@ function ReductionNote() {
     );
   }
   if (store.loaded.value === null || isReduced()) return null;
-  const title = store.METHODS.find(([name]) => name === store.method.value)?.[1] ?? "";
+  const title = store.titleOf(store.method.chosen);
   return (
     <div class="float reduction">
       <span>PCA is shown until {title} was made.</span>
@@ -177,7 +189,7 @@ function ReductionNote() {
   );
 }
 
-// --- The tools over the drawing: dimensions, camera, how points are chosen, the table.
+// --- The tools over the drawing: dimensions, camera, how points are chosen.
 
 interface Props {
   cloud: RefObject<Cloud | null>;
@@ -187,78 +199,42 @@ interface Props {
   onTurning: (isTurning: boolean) => void;
 }
 
+const SHAPES = [
+  ["box", "M3 5V3h2M8 3h1M12 3h1v2M13 8v1M13 12v1h-1M9 13H8M5 13H3v-1M3 9V8"],
+  ["lasso", "M8 3c3.300 0 5.500 1.500 5.500 3.500S11.300 10 8 10 2.500 8.500 2.500 6.500 4.700 3 8 3zM5 9.500c-1.500 1-1 2.500.5 2.500s1.500 1.500.5 2"],
+] as const;
+
 function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
   const act = (action: (made: Cloud) => void) => (): void => {
     if (cloud.current !== null) action(cloud.current);
   };
+  const look = "btn quiet square";
   return (
     <div class="float cloud-bar" role="toolbar" aria-label="View of the points">
-      <DimsSwitch />
+      <Segments label="Dimensions" {...store.dims} />
       <span class="sep" />
-      <button class="btn quiet square" aria-label="Zoom out" title="Zoom out (−)" onClick={act((c) => zoomBy(c, 0.8))}>
-        <Sign path="M3.5 8h9" />
-      </button>
-      <button class="btn quiet square" aria-label="Zoom in" title="Zoom in (+)" onClick={act((c) => zoomBy(c, 1.25))}>
-        <Sign path="M3.5 8h9M8 3.5v9" />
-      </button>
-      <button class="btn quiet square" aria-label="Fit the points" title="Fit the points (0)" onClick={act(fit)}>
-        <Icon name="frame" />
-      </button>
-      {store.dims.value === 3 && (
-        <button
-          class="btn quiet square"
-          aria-label="Turn slowly"
-          title="Turn slowly"
-          aria-pressed={isTurning}
-          onClick={() => onTurning(!isTurning)}
-        >
-          <Sign path="M12.500 5.500A5 5 0 1 0 13 8M13 3v2.800h-2.800" />
-        </button>
+      <IconButton look={look} icon="minus" label="Zoom out" title="Zoom out (−)" onClick={act((made) => zoomBy(made, 0.8))} />
+      <IconButton look={look} icon="plus" label="Zoom in" title="Zoom in (+)" onClick={act((made) => zoomBy(made, 1.25))} />
+      <IconButton look={look} icon="frame" label="Fit the points" title="Fit the points (0)" onClick={act(fit)} />
+      {store.dims.chosen === "3" && (
+        <Switch label="Turn slowly" path="M12.500 5.500A5 5 0 1 0 13 8M13 3v2.800h-2.800" isOn={isTurning} set={() => onTurning(!isTurning)} />
       )}
       <span class="sep" />
-      <button
-        class="btn quiet square"
-        aria-label="Select with a box"
-        title="Shift and drag: a box"
-        aria-pressed={shape === "box"}
-        onClick={() => onShape("box")}
-      >
-        <Sign path="M3 5V3h2M8 3h1M12 3h1v2M13 8v1M13 12v1h-1M9 13H8M5 13H3v-1M3 9V8" />
-      </button>
-      <button
-        class="btn quiet square"
-        aria-label="Select with a lasso"
-        title="Shift and drag: a lasso"
-        aria-pressed={shape === "lasso"}
-        onClick={() => onShape("lasso")}
-      >
-        <Sign path="M8 3c3.300 0 5.500 1.500 5.500 3.500S11.300 10 8 10 2.500 8.500 2.500 6.500 4.700 3 8 3zM5 9.500c-1.500 1-1 2.500.5 2.500s1.500 1.500.5 2" />
-      </button>
+      {SHAPES.map(([one, path]) => (
+        <Switch key={one} label={`Select with a ${one}`} hint={`Shift and drag: a ${one}`} path={path} isOn={shape === one} set={() => onShape(one)} />
+      ))}
     </div>
   );
 }
 
-const DIMS = [
-  ["2", "2D", "2 dimensions (2)"],
-  ["3", "3D", "3 dimensions (3)"],
-] as const;
-
-function DimsSwitch() {
+/** A button with a sign of its own that is on or off. */
+function Switch({ label, hint = label, path, isOn, set }: { label: string; hint?: string; path: string; isOn: boolean; set: () => void }) {
   return (
-    <Segments
-      label="Dimensions"
-      words={DIMS}
-      chosen={store.dims.value === 2 ? "2" : "3"}
-      choose={(dims) => setParams({ dims: dims === "3" ? null : dims })}
-    />
-  );
-}
-
-function Sign({ path }: { path: string }) {
-  return (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={path} />
-    </svg>
+    <button class="btn quiet square" aria-label={label} title={hint} aria-pressed={isOn} onClick={set}>
+      <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+        <path d={path} />
+      </svg>
+    </button>
   );
 }
 
@@ -273,7 +249,7 @@ const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
 
 /** Keys that hold anywhere on the page. True where one was taken. */
 function handlePageKey(cloud: Cloud | null, key: string): boolean {
-  if (key === "2" || key === "3") setParams({ dims: key === "3" ? null : "2" });
+  if (key === "2" || key === "3") store.dims.choose(key);
   else if (key === "Escape") return clearChoice();
   else if (cloud === null) return false;
   else return handleViewKey(key, { fit: () => fit(cloud), zoomBy: (factor) => zoomBy(cloud, factor) });
@@ -307,7 +283,7 @@ function step(cloud: Cloud, from: number | null, [byX, byY]: readonly [number, n
 }
 
 function fit(cloud: Cloud): void {
-  cloud.look(startCamera(store.dims.peek() === 2));
+  cloud.look(startCamera(store.dims.chosen === "2"));
 }
 
 function zoomBy(cloud: Cloud, factor: number): void {

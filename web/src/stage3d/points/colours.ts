@@ -1,5 +1,5 @@
 /** What a column of labels says about the points: which kinds there are, or a number for each. */
-import { parseHex, rampBytes, type Rgb } from "../../ui/colour-scale";
+import { rampBytes, rangeOf, type Rgb, themeColours } from "../../ui/colour-scale";
 
 export type Colouring =
   | { readonly kind: "none" }
@@ -50,19 +50,14 @@ export function byName(left: string, right: string): number {
   return left.localeCompare(right, "en", { numeric: true });
 }
 
+const NO_NUMBER = /^(nan)?$/i;
+
 function asNumbers(values: readonly string[]): Colouring | null {
-  const numbers = new Float64Array(values.length);
-  let [low, high] = [Infinity, -Infinity];
-  for (const [at, value] of values.entries()) {
-    const text = value.trim();
-    const number = text === "" || /^nan$/i.test(text) ? NaN : Number(text);
-    if (Number.isNaN(number) && text !== "" && !/^nan$/i.test(text)) return null;
-    numbers[at] = Number.isFinite(number) ? number : NaN;
-    if (!Number.isFinite(number)) continue;
-    low = Math.min(low, number);
-    high = Math.max(high, number);
-  }
-  return low <= high ? { kind: "numbers", low, high, values: numbers } : null;
+  const numbers = Float64Array.from(values, (value) => (NO_NUMBER.test(value.trim()) ? NaN : Number(value)));
+  if (values.some((value, at) => Number.isNaN(numbers[at]) && !NO_NUMBER.test(value.trim()))) return null;
+  const range = rangeOf(numbers);
+  const finite = numbers.map((number) => (Number.isFinite(number) ? number : NaN));
+  return range === null ? null : { kind: "numbers", low: range.min, high: range.max, values: finite };
 }
 
 export interface Inks {
@@ -76,9 +71,7 @@ export interface Inks {
 
 /** The colours of the theme that is on. After the eight of the theme come the same, halfway to the background. */
 export function readInks(): Inks {
-  const style = getComputedStyle(window.document.documentElement);
-  const colour = (name: string): Rgb => parseHex(style.getPropertyValue(name));
-  const text = colour("--text");
+  const colour = themeColours();
   const first = Array.from({ length: 8 }, (_, at) => colour(`--cat-${at + 1}`));
   const surface = colour("--sunken");
   const second = first.map((rgb) => mix(rgb, surface, 0.5));
@@ -89,7 +82,7 @@ export function readInks(): Inks {
     none: mix(colour("--text-3"), surface, 0.45),
     plain: colour("--cat-1"),
     surface,
-    text,
+    text: colour("--text"),
   };
 }
 
@@ -102,7 +95,7 @@ export function categoryInk(inks: Inks, at: number): Rgb {
   return at < MOST_COLOURS ? inks.categories[at]! : inks.none;
 }
 
-export function numberInk(inks: Inks, colouring: { low: number; high: number }, value: number): Rgb {
+function numberInk(inks: Inks, colouring: { low: number; high: number }, value: number): Rgb {
   if (Number.isNaN(value)) return inks.none;
   const extent = colouring.high - colouring.low;
   const place = extent === 0 ? 1 : Math.min(1, Math.max(0, (value - colouring.low) / extent));
@@ -121,16 +114,13 @@ export function paintPoints(
   chosen: Uint8Array | null,
 ): Uint8Array {
   const bytes = new Uint8Array(numPoints * 4);
-  const table = new Map<number, readonly [Rgb, Rgb]>();
   const faint = (ink: Rgb): readonly [Rgb, Rgb] => [ink, mix(ink, inks.surface, FAINT)];
   const plain = faint(inks.plain);
+  const kinds = colouring.kind === "categories" ? colouring.names.map((_, at) => faint(categoryInk(inks, at))) : [];
   const inkOf = (point: number): readonly [Rgb, Rgb] => {
     if (colouring.kind === "none") return plain;
     if (colouring.kind === "numbers") return faint(numberInk(inks, colouring, colouring.values[point]!));
-    const name = colouring.of[point]!;
-    let known = table.get(name);
-    if (known === undefined) table.set(name, (known = faint(categoryInk(inks, name))));
-    return known;
+    return kinds[colouring.of[point]!]!;
   };
   for (let point = 0; point < numPoints; point++) {
     const isFaint = chosen !== null && chosen[point] !== 1;

@@ -73,13 +73,8 @@ function spritesOf(head: EmbeddingHead, buffer: ArrayBuffer, at: number): Sprite
 
 function placed(matrix: Float32Array, numPoints: number, numDims: number): Uint8Array {
   const has = new Uint8Array(numPoints).fill(1);
-  for (let point = 0; point < numPoints; point++) {
-    const start = point * numDims;
-    for (let at = start; at < start + numDims; at++) {
-      if (Number.isFinite(matrix[at])) continue;
-      has[point] = 0;
-      break;
-    }
+  for (let at = 0; at < numPoints * numDims; at++) {
+    if (!Number.isFinite(matrix[at])) has[Math.floor(at / numDims)] = 0;
   }
   return has;
 }
@@ -142,29 +137,24 @@ const kept = new ByteCache<Embedding>(MOST_KEPT_BYTES);
 
 /** Call what it returns to stop. */
 export function startLoading(): () => void {
-  const stops = [followRecords(), followRecord(), takeSelection()];
-  return () => {
-    for (const stop of stops) stop();
-  };
-}
-
-/** The list of records, again whenever the series has more. */
-function followRecords(): () => void {
-  return followRecordList(
-    () => {
-      const place = store.place.value;
-      return place === null ? null : { runId: place.runId, kind: "embedding", name: place.name };
-    },
-    (list) => (store.list.value = list),
-    (reason) => (store.loading.value = failed("The list of records", reason)),
-  );
+  const stops = [
+    // The list of records, again whenever the series has more.
+    followRecordList(
+      () => (store.place.value === null ? null : { ...store.place.value, kind: "embedding" }),
+      (list) => (store.list.value = list),
+      (reason) => (store.loading.value = { state: "failed", what: "The list of records", reason }),
+    ),
+    followRecord(),
+    takeSelection(),
+  ];
+  return () => stops.forEach((stop) => stop());
 }
 
 /** The record of the step that is wanted. */
 function followRecord(): () => void {
-  const desk = new Desk<store.Loaded>(({ value, problem }) => {
-    if (problem !== "") store.loading.value = failed("This embedding", problem);
-    else if (value !== null && keyOf(value.place.runId, value.record) === wanted) showEmbedding(value);
+  const desk = new Desk<store.Loaded>(({ value, key, problem }) => {
+    if (problem !== "") store.loading.value = { state: "failed", what: "This embedding", reason: problem };
+    else if (value !== null && key === wanted) showEmbedding(value);
   });
   let wanted = "";
   const stop = effect(() => {
@@ -172,10 +162,10 @@ function followRecord(): () => void {
     const listing = store.records.value[store.recordAt.value];
     if (place === null || listing?.head.kind !== "embedding") return;
     const { record, step } = listing;
-    const key = keyOf(place.runId, record);
+    const key = `${place.runId} ${record}`;
     if (key === wanted) return;
     wanted = key;
-    const known = kept.get(wanted);
+    const known = kept.get(key);
     if (known !== undefined) {
       desk.want(null);
       showEmbedding({ place, record, step, embedding: known });
@@ -196,14 +186,6 @@ function followRecord(): () => void {
     stop();
     desk.close();
   };
-}
-
-function keyOf(runId: string, record: string): string {
-  return `${runId} ${record}`;
-}
-
-function failed(what: string, reason: unknown): store.Progress {
-  return { state: "failed", what, reason: reason instanceof Error ? reason.message : String(reason) };
 }
 
 /** From now on these points are shown. */
@@ -237,13 +219,9 @@ function takeSelection(): () => void {
     const key = `${store.keyOf(here.place)} ${name}`;
     if (key === taken) return;
     taken = key;
-    if (name === "") {
-      store.selectionNote.value = "";
-      return;
-    }
     const points = store.saved.peek().get(name);
-    store.selectionNote.value =
-      points === undefined ? `The selection “${name}” is not in the memory of this browser.` : "";
+    const isMissing = name !== "" && points === undefined;
+    store.selectionNote.value = isMissing ? `The selection “${name}” is not in the memory of this browser.` : "";
     if (points !== undefined) store.selected.value = points.filter((point) => point < here.embedding.numPoints);
   });
 }

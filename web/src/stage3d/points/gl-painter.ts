@@ -1,4 +1,5 @@
 /** Points by WebGL2: one buffer of places, one of colours, drawn by lists of numbers. */
+import type { Rgb } from "../../ui/colour-scale";
 import { clear, keepPixels, link, openGl, type Program, shades } from "../webgl";
 
 const RIM = 2;
@@ -13,35 +14,31 @@ export interface SpriteImage {
 }
 
 /** What is drawn again for each frame. */
-export interface Frame {
+interface Frame {
   readonly matrix: Float32Array;
   readonly ratio: number;
   /** In CSS pixels, at the target. */
   readonly pointSize: number;
   /** Of the eye from the target; 0 where the view is flat. */
   readonly distance: number;
-  readonly surface: readonly [number, number, number];
-  readonly ink: readonly [number, number, number];
+  readonly surface: Rgb;
+  readonly ink: Rgb;
   readonly withSprites: boolean;
-  /** In CSS pixels. */
-  readonly spriteSize: number;
   /** How many of those shown are drawn, from the first on; not all while a slow card has to keep up. */
   readonly numDrawn: number;
 }
+
+/** What is on the card, and how many numbers each point has there; `shown` and `marked` are lists of points. */
+const PARTS = { places: 3, colours: 4, shown: 1, marked: 1 };
+type Part = keyof typeof PARTS;
 
 export class GlPainter {
   readonly #gl: WebGL2RenderingContext;
   readonly #points: Program;
   readonly #pictures: Program;
-  readonly #places: WebGLBuffer;
-  readonly #colours: WebGLBuffer;
-  readonly #shown: WebGLBuffer;
-  readonly #marked: WebGLBuffer;
+  readonly #buffers: Readonly<Record<Part, WebGLBuffer>>;
+  readonly #counts = { places: 0, colours: 0, shown: 0, marked: 0 };
   readonly #vertices: WebGLVertexArrayObject;
-  #numPlaces = 0;
-  #numColours = 0;
-  #numShown = 0;
-  #numMarked = 0;
   #sheet: WebGLTexture | null = null;
   #sprites: SpriteImage | null = null;
 
@@ -51,50 +48,26 @@ export class GlPainter {
     this.#gl = gl;
     this.#points = link(gl, POINT_VERTEX, POINT_FRAGMENT);
     this.#pictures = link(gl, SPRITE_VERTEX, SPRITE_FRAGMENT);
-    this.#places = gl.createBuffer();
-    this.#colours = gl.createBuffer();
-    this.#shown = gl.createBuffer();
-    this.#marked = gl.createBuffer();
+    this.#buffers = { places: gl.createBuffer(), colours: gl.createBuffer(), shown: gl.createBuffer(), marked: gl.createBuffer() };
     this.#vertices = gl.createVertexArray();
     gl.bindVertexArray(this.#vertices);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#places);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffers.places);
     gl.enableVertexAttribArray(0);
-    gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#colours);
+    gl.vertexAttribPointer(0, PARTS.places, gl.FLOAT, false, 0, 0);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffers.colours);
     gl.enableVertexAttribArray(1);
-    gl.vertexAttribPointer(1, 4, gl.UNSIGNED_BYTE, true, 0, 0);
+    gl.vertexAttribPointer(1, PARTS.colours, gl.UNSIGNED_BYTE, true, 0, 0);
     gl.bindVertexArray(null);
   }
 
-  /** Three numbers for each point. */
-  setPlaces(places: Float32Array): void {
-    this.#fill(this.#gl.ARRAY_BUFFER, this.#places, places);
-    this.#numPlaces = places.length / 3;
-  }
-
-  /** Red, green, blue, 255 for each point. */
-  setColours(bytes: Uint8Array): void {
-    this.#fill(this.#gl.ARRAY_BUFFER, this.#colours, bytes);
-    this.#numColours = bytes.length / 4;
-  }
-
-  /** Which points are drawn. */
-  setShown(points: Int32Array): void {
-    this.#fill(this.#gl.ELEMENT_ARRAY_BUFFER, this.#shown, points);
-    this.#numShown = points.length;
-  }
-
-  /** Which are drawn once more, above all others, with an outline. */
-  setMarked(points: Int32Array): void {
-    this.#fill(this.#gl.ELEMENT_ARRAY_BUFFER, this.#marked, points);
-    this.#numMarked = points.length;
-  }
-
-  #fill(target: GLenum, buffer: WebGLBuffer, data: ArrayBufferView): void {
+  /** Colours are red, green, blue, 255. Points that are marked are drawn once more, above all others, with an outline. */
+  fill(part: Part, data: Float32Array | Uint8Array | Int32Array): void {
     const gl = this.#gl;
+    const target = PARTS[part] === 1 ? gl.ELEMENT_ARRAY_BUFFER : gl.ARRAY_BUFFER;
     gl.bindVertexArray(null);
-    gl.bindBuffer(target, buffer);
+    gl.bindBuffer(target, this.#buffers[part]);
     gl.bufferData(target, data, gl.DYNAMIC_DRAW);
+    this.#counts[part] = data.length / PARTS[part];
   }
 
   /** Why they cannot be drawn; empty where they can. */
@@ -120,69 +93,64 @@ export class GlPainter {
 
   paint(frame: Frame): void {
     const gl = this.#gl;
-    const { ratio } = frame;
+    const { places, colours, shown, marked } = this.#counts;
     clear(gl, frame.surface);
     // Buffers that do not belong together yet: the other one comes at once.
-    if (this.#numPlaces !== this.#numColours) return;
+    if (places !== colours) return;
     gl.bindVertexArray(this.#vertices);
     gl.disable(gl.BLEND);
     gl.depthFunc(gl.LEQUAL);
     // Flat, the last drawn is on top; in depth, the nearest.
     if (frame.distance > 0) gl.enable(gl.DEPTH_TEST);
     else gl.disable(gl.DEPTH_TEST);
-    if (frame.withSprites && this.#sprites !== null) this.#drawPictures(frame, this.#sprites);
-    else this.#drawPoints(frame, this.#shown, Math.min(frame.numDrawn, this.#numShown), 0, haloOf(this.#numShown) * ratio, frame.surface);
-    gl.disable(gl.DEPTH_TEST);
-    if (this.#numMarked > 0 && !(frame.withSprites && this.#sprites !== null)) {
-      this.#drawPoints(frame, this.#marked, this.#numMarked, MARK, RIM * ratio, frame.ink);
+    const count = Math.min(frame.numDrawn, shown);
+    if (frame.withSprites && this.#sprites !== null) this.#drawPictures(frame, this.#sprites, count);
+    else {
+      this.#drawPoints(frame, "shown", count, frame.pointSize, haloOf(shown), frame.surface);
+      gl.disable(gl.DEPTH_TEST);
+      if (marked > 0) this.#drawPoints(frame, "marked", marked, frame.pointSize + MARK, RIM, frame.ink);
     }
     gl.bindVertexArray(null);
   }
 
-  #drawPoints(
-    frame: Frame,
-    list: WebGLBuffer,
-    count: number,
-    larger: number,
-    ring: number,
-    rim: readonly [number, number, number],
-  ): void {
+  #drawPoints(frame: Frame, part: "shown" | "marked", count: number, size: number, ring: number, rim: Rgb): void {
     const gl = this.#gl;
-    this.#use(this.#points, frame, frame.pointSize + larger);
-    gl.uniform1f(this.#points.at("ring"), ring);
-    gl.uniform3f(this.#points.at("rim"), ...shades(rim));
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, list);
+    const at = this.#use(this.#points, frame, size);
+    gl.uniform1f(at("ring"), ring * frame.ratio);
+    gl.uniform3f(at("rim"), ...shades(rim));
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.#buffers[part]);
     gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, 0);
   }
 
-  #drawPictures(frame: Frame, { image, width, height, perRow }: SpriteImage): void {
+  #drawPictures(frame: Frame, { image, width, height, perRow }: SpriteImage, count: number): void {
     const gl = this.#gl;
-    this.#use(this.#pictures, frame, frame.spriteSize);
+    const at = this.#use(this.#pictures, frame, frame.pointSize);
     const longest = Math.max(width, height);
-    gl.uniform1i(this.#pictures.at("perRow"), perRow);
-    gl.uniform1i(this.#pictures.at("sheet"), 0);
-    gl.uniform2f(this.#pictures.at("cellSize"), width / image.width, height / image.height);
-    gl.uniform2f(this.#pictures.at("aspect"), width / longest, height / longest);
-    gl.uniform1f(this.#pictures.at("border"), 2 * frame.ratio);
+    gl.uniform1i(at("perRow"), perRow);
+    gl.uniform1i(at("sheet"), 0);
+    gl.uniform2f(at("cellSize"), width / image.width, height / image.height);
+    gl.uniform2f(at("aspect"), width / longest, height / longest);
+    gl.uniform1f(at("border"), 2 * frame.ratio);
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, this.#sheet);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.#shown);
-    gl.drawElements(gl.POINTS, Math.min(frame.numDrawn, this.#numShown), gl.UNSIGNED_INT, 0);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.#buffers.shown);
+    gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, 0);
   }
 
-  #use({ program, at }: Program, frame: Frame, pointSize: number): void {
+  #use({ program, at }: Program, frame: Frame, pointSize: number): Program["at"] {
     const gl = this.#gl;
     gl.useProgram(program);
     gl.uniformMatrix4fv(at("view"), false, frame.matrix);
     gl.uniform1f(at("pointSize"), pointSize * frame.ratio);
     gl.uniform1f(at("distance_"), frame.distance);
     gl.uniform3f(at("surface"), ...shades(frame.surface));
+    return at;
   }
 
   dispose(): void {
     const gl = this.#gl;
     gl.deleteTexture(this.#sheet);
-    for (const buffer of [this.#places, this.#colours, this.#shown, this.#marked]) gl.deleteBuffer(buffer);
+    for (const buffer of Object.values(this.#buffers)) gl.deleteBuffer(buffer);
     gl.deleteVertexArray(this.#vertices);
     for (const { program } of [this.#points, this.#pictures]) gl.deleteProgram(program);
   }
@@ -195,7 +163,11 @@ function haloOf(count: number): number {
 
 // --- What runs on the graphics card. Colours are bytes of the theme and stay as they are: nothing is lit.
 
-const PLACING = `
+const PLACING = `#version 300 es
+layout(location = 0) in vec3 place;
+layout(location = 1) in vec4 colour;
+out vec3 tint;
+out float fade;
 uniform mat4 view;
 uniform float pointSize;
 uniform float distance_;
@@ -204,13 +176,8 @@ float sizeFactor(float w) { return distance_ > 0.0 ? clamp(distance_ / w, 0.45, 
 float fadeOf(float w) { return distance_ > 0.0 ? 0.62 * clamp((w - distance_ + 0.75) / 1.9, 0.0, 1.0) : 0.0; }
 `;
 
-const POINT_VERTEX = `#version 300 es
-layout(location = 0) in vec3 place;
-layout(location = 1) in vec4 colour;
-${PLACING}
+const POINT_VERTEX = `${PLACING}
 uniform float ring;
-out vec3 tint;
-out float fade;
 out float edge;
 void main() {
   gl_Position = view * vec4(place, 1.0);
@@ -237,13 +204,8 @@ void main() {
   result = vec4(square > edge * edge ? rim : inner, 1.0);
 }`;
 
-const SPRITE_VERTEX = `#version 300 es
-layout(location = 0) in vec3 place;
-layout(location = 1) in vec4 colour;
-${PLACING}
+const SPRITE_VERTEX = `${PLACING}
 uniform int perRow;
-out vec3 tint;
-out float fade;
 flat out vec2 cell;
 flat out float size;
 void main() {

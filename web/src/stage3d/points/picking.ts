@@ -36,11 +36,6 @@ export class ScreenIndex {
     }
   }
 
-  /** How many points are in view. */
-  get numInView(): number {
-    return this.#points.length;
-  }
-
   /** All points in view, cell by cell. */
   get inView(): Int32Array {
     return this.#points;

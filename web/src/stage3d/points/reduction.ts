@@ -24,11 +24,11 @@ export function startReducing(source: Source): () => void {
     if (here === null) return;
     if (isFirst) {
       isFirst = false;
-      const wasSeen = param(SEEN) === store.method.peek() && !kept.has(keyOf(here, store.method.peek()));
+      const wasSeen = param(SEEN) === store.method.chosen && !kept.has(keyOf(here, store.method.chosen));
       if (wasSeen) queueMicrotask(() => reduceThere(source));
     }
     const key = keyOf(here, "pca");
-    const found = kept.get(keyOf(here, store.method.value)) ?? kept.get(key);
+    const found = kept.get(keyOf(here, store.method.chosen)) ?? kept.get(key);
     if (found !== undefined) {
       store.coordinates.value = found;
       return;
@@ -47,19 +47,19 @@ export function startReducing(source: Source): () => void {
 /** What distinguishes one set of coordinates from another. */
 function keyOf(here: store.Loaded, method: store.Method): string {
   const { dims, neighbourhood, metric, holdAxes } = store;
-  const how = method === "pca" ? [holdAxes.value] : [dims.value, neighbourhood.value, metric.value];
+  const how = method === "pca" ? [holdAxes.value] : [dims.chosen, neighbourhood.value, metric.chosen];
   return [here.place.runId, here.record, method, ...how].join(" ");
 }
 
 /** Are the coordinates that are shown the ones that are asked for? */
 export function isReduced(): boolean {
-  return store.coordinates.value?.method === store.method.value;
+  return store.coordinates.value?.method === store.method.chosen;
 }
 
 /** It may take minutes. */
 export function reduceThere(source: Source): void {
   const here = store.loaded.peek();
-  const method = store.method.peek();
+  const method = store.method.chosen;
   if (here === null || method === "pca") return;
   const cancel = (): void => {
     stop();
@@ -70,7 +70,7 @@ export function reduceThere(source: Source): void {
 
 /** Call what it returns to stop. */
 function follow(source: Source, here: store.Loaded, method: store.Method, cancel: (() => void) | null): () => void {
-  const what = store.METHODS.find(([name]) => name === method)![1];
+  const what = store.titleOf(method);
   const key = keyOf(here, method);
   const [how, axesOf] = method === "pca" ? pcaOf(here) : [howOf(method), ""];
   const fail = (reason: string): void => {
@@ -100,7 +100,7 @@ function follow(source: Source, here: store.Loaded, method: store.Method, cancel
       if (method !== "pca") setParams({ [SEEN]: method });
       batch(() => {
         store.reducing.value = { state: "idle" };
-        const best = kept.get(keyOf(here, store.method.peek())) ?? kept.get(keyOf(here, "pca"));
+        const best = kept.get(keyOf(here, store.method.chosen)) ?? kept.get(keyOf(here, "pca"));
         if (store.loaded.peek()?.record === here.record && best !== undefined) store.coordinates.value = best;
       });
     },
@@ -111,7 +111,7 @@ function follow(source: Source, here: store.Loaded, method: store.Method, cancel
 
 function howOf(method: store.Method): store.Reducing {
   const { dims, neighbourhood, metric } = store;
-  return { method, num_dims: dims.peek(), neighbours: neighbourhood.peek(), metric: metric.peek() };
+  return { method, num_dims: Number(dims.chosen), neighbours: neighbourhood.peek(), metric: metric.chosen };
 }
 
 /** On as many axes as there are, of these points or of those whose axes are held. */

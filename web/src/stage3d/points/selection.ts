@@ -40,10 +40,6 @@ export function clearChoice(): boolean {
   return true;
 }
 
-export function isolate(points: readonly number[] | null): void {
-  store.isolated.value = points;
-}
-
 /** Show only the points of one kind; together with others where it is added; all of them the second time. */
 export function isolateName(name: string, isAdded: boolean): void {
   const now = store.isolatedNames.peek();
@@ -62,41 +58,35 @@ export function showAll(): void {
 
 /** A sentence where it could not be kept; empty where it was. */
 export function saveSelection(name: string): string {
-  const here = store.loaded.peek();
-  const title = name.trim();
-  if (here === null || title === "") return "A selection is saved under a name.";
-  const next = new Map(store.saved.peek()).set(title, store.selected.peek());
-  const fault = keepSelections(store.keyOf(here.place), next);
-  if (fault !== "") return fault;
-  store.saved.value = next;
-  setParams({ selection: title });
-  return "";
+  return changeSaved((saved) => saved.set(name.trim(), store.selected.peek()), name.trim());
 }
 
 export function forgetSelection(name: string): void {
-  const here = store.loaded.peek();
-  if (here === null) return;
+  changeSaved((saved) => saved.delete(name), null);
+}
+
+function changeSaved(change: (saved: Map<string, readonly number[]>) => unknown, shown: string | null): string {
   const next = new Map(store.saved.peek());
-  next.delete(name);
-  keepSelections(store.keyOf(here.place), next);
+  change(next);
+  const fault = keepSelections(store.keyOf(store.loaded.peek()!.place), next);
+  if (fault !== "") return fault;
   store.saved.value = next;
-  setParams({ selection: null });
+  setParams({ selection: shown });
+  return "";
 }
 
 /** As a file with index, labels and coordinates. */
 export function downloadPoints(points: readonly number[]): void {
-  const [here, found] = [store.loaded.peek(), store.coordinates.peek()];
-  if (here === null) return;
-  const { columns } = here.embedding;
-  const count = found?.record === here.record ? found.perPoint : 0;
-  const header = ["index", ...columns.map(({ name }) => name)];
-  for (let axis = 0; axis < count; axis++) header.push(`${found!.method}_${axis + 1}`);
-  const rows = points.map((point) => {
-    const row: (string | number)[] = [point, ...columns.map(({ values }) => values[point]!)];
-    for (let axis = 0; axis < count; axis++) row.push(found!.values[point * count + axis]!);
-    return row;
-  });
-  save(fileName([here.place.name, ...(here.step === null ? [] : ["step", here.step])], "csv"), toCsv([header, ...rows]), "text/csv");
+  const [{ place, record, step, embedding }, found] = [store.loaded.peek()!, store.coordinates.peek()];
+  const { columns } = embedding;
+  const axes = found?.record === record ? [...Array(found.perPoint).keys()] : [];
+  const header = ["index", ...columns.map(({ name }) => name), ...axes.map((axis) => `${found!.method}_${axis + 1}`)];
+  const rows = points.map((point) => [
+    point,
+    ...columns.map(({ values }) => values[point]!),
+    ...axes.map((axis) => found!.values[point * axes.length + axis]!),
+  ]);
+  save(fileName([place.name, ...(step === null ? [] : ["step", step])], "csv"), toCsv([header, ...rows]), "text/csv");
 }
 
 /** As Python writes a list. */
@@ -112,19 +102,13 @@ export type Selections = ReadonlyMap<string, readonly number[]>;
 const MOST_CHARACTERS = 500_000;
 
 export function recallSelections(embedding: string): Selections {
-  const found = new Map<string, readonly number[]>();
   try {
-    const pairs = JSON.parse(recall(memoryOf(embedding)) ?? "[]") as unknown;
-    if (!Array.isArray(pairs)) return found;
-    for (const pair of pairs as unknown[]) {
-      if (!Array.isArray(pair)) continue;
-      const [name, text] = pair as unknown[];
-      if (typeof name === "string" && typeof text === "string") found.set(name, readRanges(text));
-    }
+    const pairs = JSON.parse(recall(memoryOf(embedding)) ?? "[]") as [name: string, ranges: string][];
+    return new Map(pairs.map(([name, ranges]) => [name, readRanges(ranges)]));
   } catch {
     // What cannot be read is not there.
+    return new Map();
   }
-  return found;
 }
 
 /** A sentence where they are too many to remember; empty where all is well. */

@@ -1,5 +1,6 @@
 /** What the projector shows: which embedding, at which step, on which axes, coloured by what, and what is chosen. */
 import { computed, signal } from "@preact/signals";
+import { inAddress } from "../../data/address-choice";
 import type { RecordList } from "../../data/record-list";
 import { param, setParams } from "../../data/route";
 import * as runs from "../../data/runs";
@@ -17,6 +18,10 @@ export const METHODS: readonly (readonly [Method, string])[] = [
   ["tsne", "t-SNE"],
   ["umap", "UMAP"],
 ];
+
+export function titleOf(method: Method): string {
+  return METHODS.find(([name]) => name === method)![1];
+}
 
 /** A series of embeddings of a run. */
 export interface EmbeddingPlace {
@@ -61,13 +66,10 @@ export function keyOf(place: EmbeddingPlace): string {
 
 /** Every embedding of the chosen runs. */
 export const places = computed<readonly EmbeddingPlace[]>(() =>
-  runs
-    .namesOf("embedding")
-    .flatMap((name) =>
-      runs.chosen.value
-        .filter((run) => runs.seriesOf(run.id, "embedding", name) !== undefined)
-        .map((run) => ({ runId: run.id, runName: run.name, name })),
-    ),
+  runs.namesOf("embedding").flatMap((name) => {
+    const having = runs.chosen.value.filter(({ id }) => runs.seriesOf(id, "embedding", name) !== undefined);
+    return having.map(({ id, name: runName }) => ({ runId: id, runName, name }));
+  }),
 );
 
 /** The one that the address names, or the first. */
@@ -81,9 +83,7 @@ export const list = signal<RecordList | null>(null);
 /** The records of the embedding that is wanted, in the order of their steps; none while those of another are here. */
 export const records = computed<readonly RecordListing[]>(() => {
   const [here, now] = [list.value, place.value];
-  return here !== null && now !== null && here.place.runId === now.runId && here.place.name === now.name
-    ? here.records
-    : [];
+  return now !== null && here?.place.runId === now.runId && here.place.name === now.name ? here.records : [];
 });
 export const loaded = signal<Loaded | null>(null);
 export const loading = signal<Progress>({ state: "idle" });
@@ -103,13 +103,13 @@ export const recordAt = computed<number>(() => {
 
 // --- how it is drawn ---
 
-export const method = computed<Method>(() => METHODS.find(([name]) => name === param("method"))?.[0] ?? "pca");
-export const dims = computed<2 | 3>(() => (param("dims") === "2" ? 2 : 3));
+export const method = inAddress("method", METHODS);
+export const dims = inAddress("dims", [["2", "2D", "2 dimensions (2)"], ["3", "3D", "3 dimensions (3)"]], "3");
+export const metric = inAddress("metric", [["euclidean", "Euclid"], ["cosine", "Cosine"]]);
 export const neighbourhood = computed<number>(() => {
   const number = Number(param("near"));
-  return Number.isFinite(number) && number >= 2 ? Math.min(number, 1000) : method.value === "umap" ? 15 : 30;
+  return Number.isFinite(number) && number >= 2 ? Math.min(number, 1000) : method.chosen === "umap" ? 15 : 30;
 });
-export const metric = computed<Metric>(() => (param("metric") === "cosine" ? "cosine" : "euclidean"));
 export const holdAxes = signal(false);
 export const spriteMode = signal<SpriteMode>("auto");
 export const isTable = signal(false);
@@ -119,7 +119,7 @@ export const axes = computed<readonly number[]>(() => {
   const known = coordinates.value?.perPoint ?? 3;
   const wanted = param("axes").split(",").map(Number);
   const isPca = coordinates.value?.method === "pca";
-  return Array.from({ length: dims.value }, (_, at) => {
+  return Array.from({ length: Number(dims.chosen) }, (_, at) => {
     const axis = isPca && param("axes") !== "" ? wanted[at] : at;
     return axis !== undefined && Number.isInteger(axis) && axis >= 0 && axis < known ? axis : at;
   });
@@ -193,7 +193,7 @@ export const neighbours = computed<readonly Neighbour[]>(() => {
   const [here, point] = [loaded.value, focus.value];
   if (here === null || point === null || point >= here.embedding.numPoints) return [];
   const { matrix, numDims, hasPlace } = here.embedding;
-  return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.value);
+  return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.chosen);
 });
 
 /** Which points are drawn. */
@@ -288,22 +288,17 @@ export function nearestTo(
   if (hasPlace[point] !== 1) return [];
   const from = matrix.subarray(point * numDims, (point + 1) * numDims);
   const measure = metric === "cosine" ? cosineTo(from) : squareTo(from);
-  const points: number[] = [];
-  const distances: number[] = [];
+  const found: Neighbour[] = [];
   for (let other = 0; other < hasPlace.length; other++) {
     if (other === point || hasPlace[other] !== 1) continue;
     const distance = measure(matrix, other * numDims);
-    if (points.length >= count && distance >= distances[distances.length - 1]!) continue;
-    const at = placeOf(distances, distance);
-    points.splice(at, 0, other);
-    distances.splice(at, 0, distance);
-    if (points.length > count) {
-      points.pop();
-      distances.pop();
-    }
+    if (found.length >= count && distance >= found[found.length - 1]!.distance) continue;
+    const at = found.findLastIndex((one) => one.distance <= distance) + 1;
+    found.splice(at, 0, { point: other, distance });
+    if (found.length > count) found.pop();
   }
-  const last = metric === "cosine" ? (distance: number) => distance : Math.sqrt;
-  return points.map((other, at) => ({ point: other, distance: last(distances[at]!) }));
+  if (metric === "cosine") return found;
+  return found.map((one) => ({ point: one.point, distance: Math.sqrt(one.distance) }));
 }
 
 type Measure = (matrix: Float32Array, start: number) => number;
@@ -332,15 +327,4 @@ function cosineTo(from: Float32Array): Measure {
     const both = length * Math.sqrt(square);
     return both === 0 ? 1 : Math.max(0, 1 - along / both);
   };
-}
-
-/** After all that are as near or nearer. */
-function placeOf(distances: readonly number[], distance: number): number {
-  let [low, high] = [0, distances.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (distances[middle]! <= distance) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,5 +1,5 @@
 /** Light or dark: as the system asks, until somebody chooses. */
-import { computed, effect, signal, untracked } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { recall, remember } from "../../data/remembered";
 import { themeTick } from "../../data/store";
 
@@ -19,7 +19,7 @@ export function startTheme(): void {
   query.addEventListener("change", () => (systemIsDark.value = query.matches));
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
-    themeTick.value = untracked(() => themeTick.value) + 1;
+    themeTick.value = themeTick.peek() + 1;
   });
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { continues, nearestMoment, withNews, type MomentList } from "../../../src/data/network/moments";
+import { continues, withNews, type MomentList } from "../../../src/data/network/moments";
 import { momentsAnswer } from "../../network-samples";
 
 const place = { runId: "a", rank: 0 };
@@ -13,8 +13,7 @@ test("new moments come after those that are known, with their counters", () => {
   const news = momentsAnswer([3], { is_all: false, counters: { epoch: ["1"], trial: ["9"] }, is_running: true });
   const now = withNews(before, place, news);
   expect(now.moments.map(({ step }) => step)).toEqual([1, 2, 3]);
-  expect(now.counters.get("epoch")).toEqual(["0", "0", "1"]);
-  expect(now.counters.get("trial")).toEqual(["", "", "9"]);
+  expect(now.moments.map(({ counters }) => counters)).toEqual([[["epoch", "0"]], [["epoch", "0"]], [["epoch", "1"], ["trial", "9"]]]);
   expect(now.isRunning).toBe(true);
 });
 
@@ -22,8 +21,8 @@ test("a moment that comes late stands at its step, and one that comes again take
   const before = listOf([1, 5], { counters: { name: ["one", "five"] } });
   const news = momentsAnswer([3, 5], { is_all: false, times: [30, 50], counters: { name: ["three", "anew"] } });
   const now = withNews(before, place, news);
-  expect(now.moments).toEqual([{ step: 1, time: 1.5 }, { step: 3, time: 30 }, { step: 5, time: 50 }]);
-  expect(now.counters.get("name")).toEqual(["one", "three", "anew"]);
+  const counted = (step: number, time: number, name: string) => ({ step, time, counters: [["name", name]] });
+  expect(now.moments).toEqual([counted(1, 1.5, "one"), counted(3, 30, "three"), counted(5, 50, "anew")]);
 });
 
 test("all anew forgets what there was; the ranges are those that were said last", () => {
@@ -44,13 +43,4 @@ test("a list goes on where all that was known is still there", () => {
   expect(continues(listOf([1, 2], { times: [1.5, 99] }), before)).toBe(false);
   expect(continues({ ...listOf([1, 2]), runId: "b" }, before)).toBe(false);
   expect(continues(before, null)).toBe(false);
-});
-
-test("the nearest moment is found as by looking at each of them", () => {
-  const moments = [0, 3, 4, 10, 11, 50].map((step) => ({ step, time: 0 }));
-  for (let step = -3; step < 60; step += 0.5) {
-    const best = Math.min(...moments.map((one) => Math.abs(one.step - step)));
-    expect(Math.abs(moments[nearestMoment(moments, step)]!.step - step)).toBe(best);
-  }
-  expect(nearestMoment([], 3)).toBe(-1);
 });

@@ -8,14 +8,8 @@ let failures: string[];
 let desk: ValueDesk;
 
 function deskOf(maxBytes?: number): ValueDesk {
-  return new ValueDesk(
-    {
-      ask: (question) => source.ask(question),
-      show: (wanted, fetched) => shown.push({ wanted, fetched }),
-      fail: (_, reason) => failures.push(reason),
-    },
-    maxBytes,
-  );
+  const show = (wanted: Wanted, fetched: Fetched): unknown => shown.push({ wanted, fetched });
+  return new ValueDesk(source, show, (reason) => failures.push(reason), maxBytes);
 }
 
 beforeEach(() => {
@@ -56,6 +50,9 @@ test("what was seen is shown again without asking, also while another answer is 
   desk.want(wantedAt(2));
   desk.want(wantedAt(1));
   expect(steps()).toEqual([1, 2]);
+  expect(shown.at(-1)!.wanted.step).toBe(1);
+  // What comes too late is not shown over it.
+  await answer(1);
   expect(shown.at(-1)!.wanted.step).toBe(1);
 });
 

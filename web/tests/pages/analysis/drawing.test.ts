@@ -1,10 +1,9 @@
 /** Matrices, trees and plates: what stands where. */
 import { describe, expect, it } from "vitest";
-import { joinsOf, pathOf } from "../../../src/pages/analysis/AnalysisStage";
-import { axisOf } from "../../../src/pages/analysis/ComponentsView";
-import { pairsOf, sorted, usualScale } from "../../../src/pages/analysis/SimilarityView";
-import { itemName, type Items, labelOf, usualLabels } from "../../../src/pages/analysis/items";
-import { paintColours, paintKinds, paintPlate } from "../../../src/pages/analysis/plates";
+import { joinsOf, pathOf, roomyAxis } from "../../../src/pages/analysis/ItemCharts";
+import { pairsOf, sorted, usualScale } from "../../../src/pages/analysis/Similarity";
+import { itemName, type Items, labelOf, usualLabels } from "../../../src/pages/analysis/network";
+import { paintColours, paintKinds, paintPlate } from "../../../src/pages/analysis/UnitViews";
 import { movedCell } from "../../../src/plot/Matrix";
 import { labelColour, labelShape, stretchesOf } from "../../../src/plot/labels";
 import { paintValue, type Palette } from "../../../src/ui/colour-scale";
@@ -140,9 +139,9 @@ describe("the scale of likeness", () => {
 
 describe("an axis", () => {
   it("leaves room beside the outermost points, and holds where all are the same", () => {
-    const axis = axisOf([0, 10], 0, 100);
+    const axis = roomyAxis([0, 10], 0, 100);
     expect(axis.at(0)).toBeGreaterThan(0);
     expect(axis.at(10)).toBeLessThan(100);
-    expect(axisOf([3, 3], 0, 100).at(3)).toBeCloseTo(50);
+    expect(roomyAxis([3, 3], 0, 100).at(3)).toBeCloseTo(50);
   });
 });

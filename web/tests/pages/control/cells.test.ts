@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Asked, Refusal, type Reply } from "../../../src/data/source";
-import { gridFor, paintCell, shownSize } from "../../../src/pages/control/tables/RowView";
-import { CellBlocks, type CellColumn, scalesFor } from "../../../src/pages/control/tables/cells";
+import { type Asked, Refusal, type Reply, type Source } from "../../../src/data/source";
+import {
+  CellBlocks,
+  type CellColumn,
+  gridFor,
+  paintCell,
+  scalesFor,
+  shownSize,
+} from "../../../src/pages/control/tables/tensor-cells";
 import { gridOf } from "../../../src/stage3d/network/plates";
 import type { Palette, Rgb } from "../../../src/ui/colour-scale";
 import type { NetLayer } from "../../../src/wire";
@@ -20,13 +26,11 @@ function replyTo({ first_row, num_rows }: CellsQuestion): Reply {
 function blocksOf(answer: (question: CellsQuestion) => Promise<Reply>) {
   const asked: CellsQuestion[] = [];
   let numHeard = 0;
-  const blocks = new CellBlocks(
-    (question) => {
-      asked.push(question as CellsQuestion);
-      return answer(question as CellsQuestion);
-    },
-    () => (numHeard += 1),
-  );
+  const ask = (question: Asked): Promise<Reply> => {
+    asked.push(question as CellsQuestion);
+    return answer(question as CellsQuestion);
+  };
+  const blocks = new CellBlocks({ ask } as Source, () => (numHeard += 1));
   return { blocks, asked, heard: () => numHeard };
 }
 

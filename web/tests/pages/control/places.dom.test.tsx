@@ -8,8 +8,7 @@ import { readRoute, route } from "../../../src/data/route";
 import * as runs from "../../../src/data/runs";
 import * as page from "../../../src/data/store";
 import { shownArea, shownView } from "../../../src/data/views";
-import { ControlPicker } from "../../../src/pages/control/ControlPicker";
-import { ControlsPart } from "../../../src/pages/control/ControlsPart";
+import { ControlPicker, ControlsPart } from "../../../src/pages/control/listings";
 import { runsAnswer } from "../../run-listings";
 import { FakeControl, listingWith } from "./answers";
 
@@ -64,7 +63,7 @@ test("g and c go to Control, which has its own keys and nothing to search", () =
   }
   expect(route.value.view).toBe("control");
   expect(shownArea.value).toBe("control");
-  const keys = keyTable(true).flatMap(({ rows }) => rows.map(({ keys: its }) => its.join("")));
+  const keys = Object.values(keyTable()).flatMap((rows) => rows.map(([its]) => its.replaceAll(" ", "")));
   expect(keys).toEqual(expect.arrayContaining([".", "r", "s", "gc"]));
   expect(keys).not.toContain("/");
 });

@@ -14,17 +14,17 @@ import { partOf } from "./parts";
 
 describe("rows", () => {
   it("stand in the order of the runs, and those of an answer that voids replace all", () => {
-    const first = withAnswer(NO_ROWS, { is_all: true, parts: [partOf("b", { loss: [3] }), partOf("a", { loss: [1, 2] })] }, ["a", "b"], false);
+    const first = withAnswer(NO_ROWS, { is_all: true, parts: [partOf("b", { loss: [3] }), partOf("a", { loss: [1, 2] })] }, { runIds: ["a", "b"], isOnlyLast: false });
     expect(first.rows.map((row) => cellOf(row, "loss"))).toEqual([1, 2, 3]);
-    const more = withAnswer(first, { is_all: false, parts: [partOf("a", { loss: [2.5] }, "2")] }, ["a", "b"], false);
+    const more = withAnswer(first, { is_all: false, parts: [partOf("a", { loss: [2.5] }, "2")] }, { runIds: ["a", "b"], isOnlyLast: false });
     expect(more.rows.map((row) => cellOf(row, "loss"))).toEqual([1, 2, 2.5, 3]);
-    const anew = withAnswer(more, { is_all: true, parts: [partOf("b", { loss: [9] })] }, ["a", "b"], false);
+    const anew = withAnswer(more, { is_all: true, parts: [partOf("b", { loss: [9] })] }, { runIds: ["a", "b"], isOnlyLast: false });
     expect(anew.rows.map((row) => cellOf(row, "loss"))).toEqual([9]);
   });
 
   it("of a test are those of the newest record alone", () => {
-    const first = withAnswer(NO_ROWS, { is_all: true, parts: [partOf("a", { trial: [0, 1] }, "1")] }, ["a"], true);
-    const next = withAnswer(first, { is_all: false, parts: [partOf("a", { trial: [5] }, "2")] }, ["a"], true);
+    const first = withAnswer(NO_ROWS, { is_all: true, parts: [partOf("a", { trial: [0, 1] }, "1")] }, { runIds: ["a"], isOnlyLast: true });
+    const next = withAnswer(first, { is_all: false, parts: [partOf("a", { trial: [5] }, "2")] }, { runIds: ["a"], isOnlyLast: true });
     expect(next.rows.map((row) => cellOf(row, "trial"))).toEqual([5]);
   });
 

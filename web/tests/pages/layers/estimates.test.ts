@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { gotText, wantedText } from "../../../src/pages/layers/LayersPage";
-import { IS_ESTIMATE } from "../../../src/pages/layers/grid";
-import { exactLine, isEstimate, readingOf, rowFiguresOf, sampleText } from "../../../src/pages/layers/rows";
+import { frequencyText } from "../../../src/pages/layers/LayersPage";
+import { exactLine, IS_ESTIMATE, isEstimate, readingOf, rowFiguresOf, sampleText } from "../../../src/pages/layers/watched";
 import { gridWith, rowWith } from "./samples";
 
 describe("figures of a sample", () => {
@@ -9,13 +8,12 @@ describe("figures of a sample", () => {
     ...{ type: "watched_row" as const, id: 1, row: rowWith("a"), columns: ["max", "norm"], num_values: 512 },
     ...{ first_steps: [0, 1, 2], last_steps: [0, 1, 2], tensor_name: "", histogram_name: "" },
   };
-  const asked = { runId: "r", rank: 0, name: "a" };
 
   function figuresWith(marks: readonly number[]) {
     const buffer = new ArrayBuffer(24 + 6);
     new Float32Array(buffer, 0, 6).set([9, 3, 8, 1, 1, 1]);
     new Uint8Array(buffer, 24).set(marks);
-    return rowFiguresOf({ answer, buffer, offset: 0 }, asked)!;
+    return rowFiguresOf({ answer, buffer, offset: 0 })!;
   }
 
   it("are known as such, with the number of values", () => {
@@ -27,15 +25,15 @@ describe("figures of a sample", () => {
 
   it("are left out of the line of extremes where others are known", () => {
     const line = exactLine(figuresWith([0, 1, 0, 0, 0, 0]), "max");
-    expect([line.steps, [...line.values]]).toEqual([
+    expect([line.x, [...line.y]]).toEqual([
       [0, 2],
       [9, 8],
     ]);
-    expect(exactLine(figuresWith([1, 1, 1, 0, 0, 0]), "max").steps).toEqual([0, 1, 2]);
+    expect(exactLine(figuresWith([1, 1, 1, 0, 0, 0]), "max").x).toEqual([0, 1, 2]);
   });
 
   it("an answer without its marks is none", () => {
-    expect(rowFiguresOf({ answer, buffer: new ArrayBuffer(24), offset: 0 }, asked)).toBeNull();
+    expect(rowFiguresOf({ answer, buffer: new ArrayBuffer(24), offset: 0 })).toBeNull();
   });
 
   it("have a sign in the map", () => {
@@ -47,8 +45,8 @@ describe("figures of a sample", () => {
 
 describe("how often", () => {
   it("is said as it was wanted and as it was got", () => {
-    expect([wantedText("20/s"), gotText("1.2/s")]).toEqual(["20 a second wanted", "1.2 a second got"]);
-    expect([wantedText("10 steps"), gotText("37.5 steps")]).toEqual(["every 10 steps wanted", "every 38 steps got"]);
-    expect(gotText("")).toBe("");
+    expect([frequencyText("20/s", "wanted"), frequencyText("1.2/s", "got")]).toEqual(["20 a second wanted", "1.2 a second got"]);
+    expect([frequencyText("10 steps", "wanted"), frequencyText("37.5 steps", "got")]).toEqual(["every 10 steps wanted", "every 38 steps got"]);
+    expect(frequencyText("", "got")).toBe("");
   });
 });

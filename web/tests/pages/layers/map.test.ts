@@ -1,19 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { gridOf, HAS_INF, HAS_NAN, rowsWithAny } from "../../../src/pages/layers/grid";
-import { type Inks, kindOf, paintCells, type Picture } from "../../../src/pages/layers/paint";
+import { labelOf, linesBetween, linesOf, rowAt, TALL } from "../../../src/pages/layers/rows";
+import { extentOf, scaleFor, scalesOf } from "../../../src/pages/layers/scales";
 import {
   figureOf,
   formatFigure,
-  labelOf,
-  lineAt,
-  linesBetween,
-  linesOf,
-  pinnedTops,
+  gridOf,
+  HAS_INF,
+  HAS_NAN,
+  kindOf,
   readingOf,
+  rowsWithAny,
   sentenceOf,
-  TALL,
-} from "../../../src/pages/layers/rows";
-import { extentOf, scaleFor, scalesOf } from "../../../src/pages/layers/scales";
+} from "../../../src/pages/layers/watched";
+import { type Inks, paintCells, type Picture } from "../../../src/plot/cells";
 import { parseHex, placeOn, rampBytes } from "../../../src/ui/colour-scale";
 import { gridWith, marked, rowWith } from "./samples";
 
@@ -25,19 +24,18 @@ describe("an answer", () => {
     ...{ type: "watched" as const, id: 1, ranks: [0], columns: ["norm"], rows: [rowWith("a"), rowWith("b")] },
     ...{ first_steps: [0, 10], last_steps: [9, 19], low: 1, high: 4, num_steps: 20, every: "1", got: "" },
   };
-  const asked = { runId: "r", rank: 0, column: "norm" };
 
   it("has its values, then a byte for each cell", () => {
     const buffer = new ArrayBuffer(8 + 16 + 4);
     new Float32Array(buffer, 8, 4).set([1, 2, NaN, 4]);
     new Uint8Array(buffer, 24).set([0, 1, 0, 2]);
-    const grid = gridOf({ answer, buffer, offset: 8 }, asked);
+    const grid = gridOf({ answer, buffer, offset: 8 }, "norm");
     expect([...grid!.values]).toEqual([1, 2, NaN, 4]);
     expect([...grid!.marks]).toEqual([0, HAS_NAN, 0, HAS_INF]);
   });
 
   it("that was cut off is none", () => {
-    expect(gridOf({ answer, buffer: new ArrayBuffer(8 + 16), offset: 8 }, asked)).toBeNull();
+    expect(gridOf({ answer, buffer: new ArrayBuffer(8 + 16), offset: 8 }, "norm")).toBeNull();
   });
 });
 
@@ -65,20 +63,20 @@ describe("rows", () => {
   });
 
   it("are found by their height, and so is which are in view", () => {
-    const { all, height } = linesOf(rows, NOTHING_CHOSEN, TALL);
-    for (const line of all) {
-      expect(lineAt(all, line.top)).toBe(line);
-      expect(lineAt(all, line.top + line.height - 0.1)).toBe(line);
+    const { all, rows: shown, height } = linesOf(rows, NOTHING_CHOSEN, TALL);
+    for (const line of shown) {
+      expect(rowAt(shown, line.top)).toBe(line);
+      expect(rowAt(shown, line.top + line.height - 0.1)).toBe(line);
     }
-    expect(lineAt(all, height)).toBeUndefined();
+    expect(rowAt(shown, all[0]!.top)).toBeUndefined();
+    expect(rowAt(shown, height)).toBeUndefined();
     expect(linesBetween(all, all[1]!.top, all[3]!.top)).toEqual([all[1], all[2]]);
   });
 
-  it("have the head of their group above them, however far one has scrolled", () => {
-    const lines = linesOf(rows, NOTHING_CHOSEN, TALL);
-    const [first, second] = pinnedTops(lines, TALL.group + 5);
-    expect(first!.top).toBe(Math.min(TALL.group + 5, second!.line.top - TALL.group));
-    expect(second!.top).toBe(second!.line.top);
+  it("stand below the head of their group, which is as long as they are", () => {
+    for (const line of linesOf(rows, NOTHING_CHOSEN, TALL).all) {
+      if (line.kind === "group") expect(line.heightOfAll).toBe(TALL.group + line.count * TALL.row);
+    }
   });
 
   it("of the model itself have a name, too", () => {
@@ -144,7 +142,9 @@ describe("cells", () => {
 
   function painted(grid: ReturnType<typeof gridWith>, pixels: readonly number[]): Picture {
     const picture = { data: new Uint8ClampedArray(4 * pixels.length * 12), width: pixels.length, height: 12 };
-    paintCells(picture, grid, [{ row: 0, top: 0, height: 12, scale }], Int32Array.from(pixels), inks);
+    const { values, marks } = grid;
+    const cells = { numColumns: grid.first_steps.length, values, kindOf: (at: number) => kindOf(values[at]!, marks[at]!) };
+    paintCells(picture, cells, [{ row: 0, top: 0, height: 12, scale }], Int32Array.from(pixels), inks);
     return picture;
   }
 
@@ -188,7 +188,7 @@ describe("cells", () => {
 
 describe("a reading", () => {
   it("names row, steps and value", () => {
-    const grid = gridWith([[1.23456, NaN]], { firstSteps: [0, 10], lastSteps: [9, 10] });
+    const grid = gridWith([[1.23456, NaN]], { first_steps: [0, 10], last_steps: [9, 10] });
     expect(sentenceOf(readingOf(grid, 0, 0)!)).toBe("row0 · steps 0 to 9 · norm 1.2346");
     expect(sentenceOf(readingOf(grid, 0, 1)!)).toBe("row0 · step 10 · not recorded");
     expect(sentenceOf(readingOf(marked(grid, 0), 0, 0)!)).toContain("of the finite values, has NaN");

@@ -1,5 +1,5 @@
 /** Watched rows and grids for the tests. */
-import { HAS_NAN, type WatchedGrid } from "../../../src/pages/layers/grid";
+import { HAS_NAN, type WatchedGrid } from "../../../src/pages/layers/watched";
 import type { AlarmListing, GapListing, WatchedRow } from "../../../src/wire";
 
 export function rowWith(name: string, parts: Partial<WatchedRow> = {}): WatchedRow {
@@ -10,17 +10,15 @@ export function rowWith(name: string, parts: Partial<WatchedRow> = {}): WatchedR
 export function gridWith(values: readonly (readonly number[])[], parts: Partial<WatchedGrid> = {}): WatchedGrid {
   const width = values[0]?.length ?? 0;
   return {
-    runId: "a",
-    rank: 0,
     column: "norm",
     ranks: [0],
     columns: ["norm"],
     rows: values.map((_, at) => rowWith(`row${at}`)),
-    firstSteps: Array.from({ length: width }, (_, at) => at),
-    lastSteps: Array.from({ length: width }, (_, at) => at),
+    first_steps: Array.from({ length: width }, (_, at) => at),
+    last_steps: Array.from({ length: width }, (_, at) => at),
     values: Float32Array.from(values.flat()),
     marks: Uint8Array.from(values.flat(), () => 0),
-    numSteps: width,
+    num_steps: width,
     every: "1",
     got: "",
     ...parts,

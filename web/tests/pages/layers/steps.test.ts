@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { limitsOf } from "../../../src/pages/layers/FigureChart";
 import { bucketsFor } from "../../../src/pages/layers/LayersPage";
+import { limitsOf } from "../../../src/pages/layers/RowPanel";
 import {
   bucketAt,
   bucketSpans,
   nearestBucket,
   pixelBuckets,
   placeOf,
-  stepTicks,
+  stepsAlong,
   stepUnder,
   zoomed,
 } from "../../../src/pages/layers/steps";
 import { shareOf } from "../../../src/plot/scale";
 
 function each(...steps: number[]) {
-  return { firstSteps: steps, lastSteps: steps };
+  return { first_steps: steps, last_steps: steps };
 }
 
 describe("buckets", () => {
@@ -42,7 +42,7 @@ describe("buckets", () => {
   });
 
   it("are found by any step in them", () => {
-    const spans = bucketSpans({ firstSteps: [0, 10, 20], lastSteps: [9, 19, 29] });
+    const spans = bucketSpans({ first_steps: [0, 10, 20], last_steps: [9, 19, 29] });
     for (let step = 0; step < 30; step++) expect(bucketAt(spans, step)).toBe(Math.floor(step / 10));
     expect(bucketAt(spans, -5)).toBe(-1);
     expect(bucketAt(spans, 99)).toBe(-1);
@@ -78,7 +78,7 @@ describe("an axis", () => {
   });
 
   it("has whole steps only", () => {
-    expect(stepTicks({ low: 0.5, high: 3.5, width: 800 }).every(Number.isInteger)).toBe(true);
+    expect(stepsAlong({ low: 0.5, high: 3.5, width: 800 }).ticks.every(({ value }) => Number.isInteger(value))).toBe(true);
   });
 
   it("is zoomed around a place, and never beyond its ends", () => {

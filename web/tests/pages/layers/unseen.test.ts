@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { wantedText } from "../../../src/pages/layers/LayersPage";
-import { neverSeen } from "../../../src/pages/layers/grid";
-import { alarmValue, linesOf, TALL, UNSEEN } from "../../../src/pages/layers/rows";
+import { frequencyText } from "../../../src/pages/layers/LayersPage";
+import { linesOf, TALL, UNSEEN } from "../../../src/pages/layers/rows";
+import { alarmValue, neverSeen } from "../../../src/pages/layers/watched";
 import { gridWith, marked, rowWith } from "./samples";
 
 const NOBODY: ReadonlySet<string> = new Set();
@@ -58,7 +58,7 @@ describe("how often somebody wanted to watch", () => {
     ["now and then", "“now and then” wanted"],
     ["", ""],
   ])("%s is said in words", (every, words) => {
-    expect(wantedText(every)).toBe(words);
+    expect(frequencyText(every, "wanted")).toBe(words);
   });
 });
 

@@ -27,7 +27,7 @@ export function nodeWith(id: number, name: string, parts: Partial<LearnNode> = {
 export function stepWith(parts: Partial<BackwardStep> = {}): BackwardStep {
   const one = parts.contribution ?? cells([2], [1, 2]);
   return {
-    node: 0, to: 0, position: 0, title: "add: 1", rule: "add", words: "A sum hands its gradient to both.",
+    node: 0, to: 0, title: "add: 1", rule: "add", words: "A sum hands its gradient to both.",
     formula: String.raw`\grad{a} = \grad{c}`, form: "elementwise", upstream: one, left: null, left_label: "",
     right: null, right_label: "", raw: one, sums: [], contribution: one, before: null, after: one, number: 1,
     num_all: 1, jacobian: null, ...parts,
@@ -52,7 +52,7 @@ export function productLesson(parts: Partial<Lesson> = {}): Lesson {
       stepWith({ node: 3, to: 3, title: "seed with 1", rule: "", form: "seed", contribution: one, formula: String.raw`\grad{loss} = 1` }),
       stepWith({ node: 3, to: 2, title: "sum: 1 to each", rule: "sum", form: "moved", upstream: one, contribution: g, raw: g, after: g }),
       stepWith({
-        node: 2, to: 1, position: 1, title: "matmul: xᵀ · g", rule: "matmul", form: "matrix", upstream: g,
+        node: 2, to: 1, title: "matmul: xᵀ · g", rule: "matmul", form: "matrix", upstream: g,
         left: cells([2, 1], [1, 2]), left_label: "local xᵀ", right: g, right_label: "upstream",
         formula: String.raw`\grad{W} = \name{x}^{\top} \grad{y}`, contribution: cells([2, 1], [1, 2]),
       }),

@@ -5,6 +5,7 @@ import { unitsOf } from "../../../src/data/network/unit-readings";
 import {
   choiceOf,
   choices,
+  choose,
   colouringOf,
   setCentred,
   setLimit,
@@ -50,10 +51,11 @@ test("what somebody chose holds", () => {
 });
 
 test("a limit by hand brings the other along where zero is in the middle, and nonsense is turned down", () => {
-  store.look.value = { ...store.look.value, min: -1, max: 1, isCentred: true };
+  choose("Act", { fixed: { min: -1, max: 1 }, isCentred: true });
   expect(setLimit("Act", "max", 4)).toBe("");
   expect(choiceOf("Act").fixed).toEqual({ min: -4, max: 4 });
-  store.look.value = { ...store.look.value, isCentred: false };
+  store.variable.value = "Net";
+  choose("Net", { isCentred: false });
   expect(setLimit("Net", "min", 2)).not.toBe("");
   expect(setLimit("Net", "min", Number.NaN)).not.toBe("");
   expect(choiceOf("Net").fixed).toBeNull();

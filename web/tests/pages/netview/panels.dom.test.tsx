@@ -27,7 +27,7 @@ beforeEach(() => {
   source.say(runsAnswer([runWith({ id: "a" })]));
   route.value = readRoute("#netview?run=a");
   state.forget();
-  state.known.value = { runId: "a", rank: 0, source: "netview", numItems: 2, ranks: [0], note: "" };
+  state.known.value = { runId: "a", rank: 0, source: "netview", num_items: 2, ranks: [0], note: "" };
   store.scene.value = { layers: ["in", "mid", "out"].map((name) => layerWith(name)), connections: [] };
   store.isolated.value = null;
   store.variable.value = "Act";
@@ -162,7 +162,7 @@ test("the numbers of the legend are written alike", () => {
 test("NetView is a view of its own, with keys of its own", () => {
   expect(shownView.value).toBe("netview");
   expect(shownArea.value).toBe("netview");
-  const actions = keyTable(true).flatMap(({ rows }) => rows.map(({ action }) => action));
+  const actions = Object.values(keyTable()).flatMap((rows) => rows.map(([, action]) => action));
   expect(actions).toContain("Go to NetView");
   expect(actions).toContain("Filter the layers");
 });

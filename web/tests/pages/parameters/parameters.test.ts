@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Frame, nearestTrace, traceOf } from "../../../src/pages/parameters/Coordinates";
+import { nearestTrace, traceOf } from "../../../src/pages/parameters/Coordinates";
 import { valueText } from "../../../src/pages/parameters/ParametersPage";
-import { axisOf } from "../../../src/pages/parameters/axes";
-import { type Column, columnsOf, differs, firstShown } from "../../../src/pages/parameters/columns";
+import { axisOf, type Column, columnsOf, differs, firstShown } from "../../../src/pages/parameters/columns";
 import {
   arranged,
   brushFrom,
@@ -71,10 +70,10 @@ describe("axes", () => {
     expect(axis.scale).toBe("log");
     expect(axis.place(0.01)).toBeCloseTo(0.5);
     expect(axis.ticks.map(({ label }) => label)).toEqual(["0.001", "0.01", "0.1"]);
-    expect(axisOf(column("h:lr"), IDS, "linear").place(0.1)).toBe(1);
+    expect(axisOf(column("h:lr"), IDS, false).place(0.1)).toBe(1);
   });
   test("an axis with nought on it cannot be logarithmic", () => {
-    expect(axisOf(column("h:seed"), IDS, "log").scale).toBe("linear");
+    expect(axisOf(column("h:seed"), IDS, true).scale).toBe("linear");
   });
   test("a single value stands in the middle", () => {
     expect(axisOf(column("h:seed"), IDS, null).place(0)).toBe(0.5);
@@ -84,8 +83,8 @@ describe("axes", () => {
     expect([axis.place("adam"), axis.place("sgd"), axis.place("other")]).toEqual([1, 0, null]);
   });
   test("a place and its unit belong together", () => {
-    for (const scale of ["linear", "log"] as const) {
-      const axis = axisOf(column("h:lr"), IDS, scale);
+    for (const isLog of [false, true]) {
+      const axis = axisOf(column("h:lr"), IDS, isLog);
       for (const place of [0, 0.3, 1]) expect(axis.placeOfUnit(axis.unitAt(place))).toBeCloseTo(place);
     }
   });
@@ -161,12 +160,13 @@ describe("order", () => {
 
 test("the nearest line is found between axes, and only near it", () => {
   const axes = [axisOf(column("h:lr"), IDS, null), axisOf(column("h:optimizer"), IDS, null)];
-  const frame: Frame = { top: 0, height: 100, missingY: 110, x: (nth) => nth * 100 };
-  const traces = IDS.map((id) => traceOf(id, axes, frame));
-  expect(traces[0]!.ys).toEqual([0, 0]);
-  expect(nearestTrace(traces, frame, 50, 2, 10)).toBe("a");
-  expect(nearestTrace(traces, frame, 50, 98, 10)).toBe("b");
-  expect(nearestTrace(traces, frame, 50, 50, 10)).toBeNull();
+  const traces = IDS.map((id) => traceOf(id, axes));
+  const [top, bottom] = [traces[0]!.ys[0]!, traces[1]!.ys[1]!];
+  expect(traces[0]!.ys).toEqual([top, top]);
+  expect(bottom).toBeGreaterThan(top + 100);
+  expect(nearestTrace(traces, [0, 100], 50, top + 2)).toBe("a");
+  expect(nearestTrace(traces, [0, 100], 50, bottom - 2)).toBe("b");
+  expect(nearestTrace(traces, [0, 100], 50, (top + bottom) / 2)).toBeNull();
 });
 
 test("values are written as they were given where they are short", () => {

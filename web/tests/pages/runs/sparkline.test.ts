@@ -1,6 +1,6 @@
 /** The words of the small chart. */
 import { expect, test } from "vitest";
-import { describeSpark } from "../../../src/pages/runs/RunsTable";
+import { describeSpark } from "../../../src/pages/runs/columns";
 
 test("says the last value as the table does, and that the first is a mean", () => {
   expect(describeSpark("train/loss", [0.2083, 0.004981], 0.004951)).toBe("train/loss, from about 0.208 to 0.00495");

@@ -3,10 +3,10 @@ import type { TensorValues } from "../../../src/data/source";
 import { keyStep, moved, nearestAt } from "../../../src/data/time-steps";
 import { differenceOf } from "../../../src/pages/tensors/CompareColumns";
 import { npyOf } from "../../../src/pages/tensors/Downloads";
-import { fitting } from "../../../src/pages/tensors/TensorStage";
 import { nameRows } from "../../../src/pages/tensors/TensorsPage";
 import { largestWindow, windowCsv, windowShape } from "../../../src/pages/tensors/store";
 import { figureOf, withSign } from "../../../src/plot/over-time";
+import { fitting } from "../../../src/plot/tensor/useTensor";
 import type { RecordListing, TensorView, Window } from "../../../src/wire";
 
 function windowOf(rows: number, columns: number, tiles = 1): Window {
@@ -93,8 +93,9 @@ describe("differenceOf", () => {
 });
 
 describe("nameRows", () => {
+  const listed = (names: readonly string[]) => names.map((name) => ({ kind: "tensor", name, numBad: 0 }) as const);
   const rows = (names: readonly string[], closed: readonly string[] = []) =>
-    nameRows(names, (name) => name, new Set(closed)).map(({ title, level, leaf }) => [title, level, leaf !== null]);
+    nameRows(listed(names), new Set(closed)).map(({ title, level, leaf }) => [title, level, leaf !== null]);
 
   it("puts names under what they begin with, and writes lonely groups together with what is in them", () => {
     expect(rows(["layer1.0.conv.weight", "layer1.0.conv.bias", "fc.weight"])).toEqual([
@@ -114,7 +115,7 @@ describe("nameRows", () => {
 
   it("keeps every name, however odd", () => {
     const odd = ["", ".", "a..b", "/a/", "a.b", "a.b.c", "<img>"];
-    const leaves = nameRows(odd, (name) => name, new Set()).flatMap(({ leaf }) => (leaf === null ? [] : [leaf]));
+    const leaves = nameRows(listed(odd), new Set()).flatMap(({ leaf }) => (leaf === null ? [] : [leaf.name]));
     expect([...leaves].sort()).toEqual([...odd].sort());
   });
 });

@@ -40,13 +40,22 @@ test.each(Object.entries(KINDS))("cells of the kind %s are numbered as the grid 
   const layer = layerOf("a", kind);
   const cells = cellsOf(layer.grid);
   const [plate] = arrange([layer], [], false) as [Plate];
+  const { tiles_across: across, columns, rows, gap } = layer.grid;
+  const found = new Map<string, number>();
+  for (let unit = 0; unit < cells.count; unit++) {
+    const [tile, inside] = [Math.floor(unit / (rows * columns)), unit % (rows * columns)];
+    const column = (tile % across) * (columns + gap) + (inside % columns);
+    const row = Math.floor(tile / across) * (rows + gap) + Math.floor(inside / columns);
+    expect(cellOfUnit(plate, unit)).toEqual({ column, row });
+    expect(cellOf(layer.grid, unit)).toEqual({ column, row });
+    found.set(`${column} ${row}`, unit);
+  }
   for (let column = -1; column <= cells.columns; column++) {
     for (let row = -1; row <= cells.rows; row++) {
-      expect(levelAt(cells, column, row)).toBe(unitAt(layer.grid, { column, row }) ?? -1);
+      const unit = found.get(`${column} ${row}`);
+      expect(levelAt(cells, column, row)).toBe(unit ?? -1);
+      expect(unitAt(layer.grid, { column, row })).toBe(unit ?? null);
     }
-  }
-  for (let unit = 0; unit < layer.grid.num_units; unit++) {
-    expect(cellOfUnit(plate, unit)).toEqual(cellOf(layer.grid, unit));
   }
 });
 

@@ -12,7 +12,7 @@ import {
   zoomedTo,
 } from "../../../src/stage3d/camera";
 import { fitted, startCamera } from "../../../src/stage3d/network/camera";
-import { readCamera, writeCamera } from "../../../src/stage3d/network/saved-cameras";
+import { readCamera, writeCamera } from "../../../src/stage3d/network/stage";
 import { anyCamera, dice } from "./scenes";
 
 const SIZE = { width: 640, height: 400 };

@@ -1,19 +1,13 @@
 /** How values become heights, colours and rays, and how plates are drawn. */
 import { expect, test } from "vitest";
 import * as store from "../../../src/data/network/store";
-import {
-  heightOfLevel,
-  highestOf,
-  riseOfLevel,
-  scalingOf,
-  tintOfLevel,
-} from "../../../src/data/network/value-ranges";
+import { heightOfLevel, highestOf, LEAST_HEIGHT, type Scaling, scalingOf, tintOfLevel } from "../../../src/data/network/value-ranges";
 import { handlePageKey, neighbour } from "../../../src/stage3d/network/NetStage";
 import { arrange } from "../../../src/stage3d/network/arrangement";
 import { startCamera } from "../../../src/stage3d/network/camera";
 import { formsOf, MOST_BARS, SEGMENT_FLOATS, Segments, sightOf, strongest } from "../../../src/stage3d/network/frame";
 import { placeLabels } from "../../../src/stage3d/network/plate-labels";
-import type { StageControl } from "../../../src/stage3d/network/stage-control";
+import type { Stage } from "../../../src/stage3d/network/stage";
 import { dice, layerOf } from "./scenes";
 
 const { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY } = store;
@@ -22,8 +16,13 @@ function levelOf(value: number, low: number, high: number): number {
   return Math.round(((value - low) / (high - low)) * LEVELS);
 }
 
+/** From 0 to 1, before the least height. */
+function riseOfLevel(scaling: Scaling, level: number): number {
+  return (heightOfLevel(scaling, level) - LEAST_HEIGHT) / (1 - LEAST_HEIGHT);
+}
+
 test("where both signs are shown, the farther from zero the higher", () => {
-  const scaling = scalingOf({ min: -1, max: 1, map: "diverging" }, { low: -2, high: 3 });
+  const scaling = scalingOf({ min: -1, max: 1 }, { low: -2, high: 3 });
   const rise = (value: number): number => riseOfLevel(scaling, levelOf(value, -2, 3));
   expect(rise(0)).toBeCloseTo(0, 3);
   expect(rise(-0.5)).toBeCloseTo(0.5, 3);
@@ -34,17 +33,17 @@ test("where both signs are shown, the farther from zero the higher", () => {
 });
 
 test("of one sign, the limit nearer to zero is the quiet one", () => {
-  const above = scalingOf({ min: 1, max: 3, map: "sequential" }, { low: 0, high: 4 });
+  const above = scalingOf({ min: 1, max: 3 }, { low: 0, high: 4 });
   expect(riseOfLevel(above, levelOf(1, 0, 4))).toBeCloseTo(0, 3);
   expect(riseOfLevel(above, levelOf(2, 0, 4))).toBeCloseTo(0.5, 3);
-  // The quiet end is the first limit, also where it is the larger number.
-  const below = scalingOf({ min: -1, max: -3, map: "sequential" }, { low: -4, high: 0 });
+  const below = scalingOf({ min: -3, max: -1 }, { low: -4, high: 0 });
   expect(riseOfLevel(below, levelOf(-3, -4, 0))).toBeCloseTo(1, 3);
-  expect(tintOfLevel(below, levelOf(-1, -4, 0))).toBeCloseTo(0, 3);
+  expect(riseOfLevel(below, levelOf(-1, -4, 0))).toBeCloseTo(0, 3);
+  expect(tintOfLevel(below, levelOf(-3, -4, 0))).toBeCloseTo(0, 3);
 });
 
 test("what is no number has a height of its own and no colour of the map", () => {
-  const scaling = scalingOf({ min: -1, max: 1, map: "diverging" }, { low: -1, high: 1 });
+  const scaling = scalingOf({ min: -1, max: 1 }, { low: -1, high: 1 });
   expect(heightOfLevel(scaling, NOT_THERE)).toBe(0);
   expect(heightOfLevel(scaling, PLUS_INFINITY)).toBe(1);
   expect(heightOfLevel(scaling, MINUS_INFINITY)).toBe(1);
@@ -58,7 +57,7 @@ test.each([
   [-1e-40, 1e-40],
 ])("from %d to %d all heights and colours are numbers", (low, high) => {
   for (const [min, max] of [[-1, 1], [0, 0], [2, 2], [-3e38, 3e38]] as const) {
-    const scaling = scalingOf({ min, max, map: "diverging" }, { low, high });
+    const scaling = scalingOf({ min, max }, { low, high });
     for (const level of [0, 1000, LEVELS]) {
       expect(heightOfLevel(scaling, level)).toBeGreaterThan(0);
       expect(heightOfLevel(scaling, level)).toBeLessThanOrEqual(highestOf(scaling, false) + 1e-9);
@@ -151,11 +150,10 @@ test("lines keep their colours however many there are", () => {
     segments.add([at, 0, 0], [0, at, 0], { colour: [255, at % 256, 7], alpha: 1, width: 2 });
   }
   const { numbers } = segments;
-  const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
   expect(segments.count).toBe(500);
   for (let at = 0; at < 500; at++) {
-    const from = (at * SEGMENT_FLOATS + 6) * 4;
-    expect([...bytes.subarray(from, from + 4)]).toEqual([255, at % 256, 7, 255]);
+    const from = at * SEGMENT_FLOATS + 6;
+    expect(numbers.slice(from, from + 4)).toEqual([1, (at % 256) / 255, 7 / 255, 1]);
     expect(numbers[at * SEGMENT_FLOATS + 4]).toBe(at);
   }
 });
@@ -176,7 +174,7 @@ test("digits use cameras, with Shift they save them, and Escape lets go of one t
     zoomBy: (factor: number) => calls.push(`zoom ${factor}`),
     useCamera: (slot: number) => calls.push(`use ${slot}`),
     saveCamera: (slot: number) => calls.push(`save ${slot}`),
-  } as unknown as StageControl;
+  } as unknown as Stage;
   const press = (key: string, code: string, shiftKey = false): boolean => handlePageKey(control, { key, code, shiftKey });
   expect(press("2", "Digit2")).toBe(true);
   expect(press("@", "Digit2", true)).toBe(true);

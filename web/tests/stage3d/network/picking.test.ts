@@ -18,7 +18,7 @@ import {
 import { anyCamera, dice, KINDS, layerOf } from "./scenes";
 
 const SIZE = { width: 500, height: 400 };
-const SCALING = scalingOf({ min: -1, max: 1, map: "diverging" }, { low: -1, high: 1 });
+const SCALING = scalingOf({ min: -1, max: 1 }, { low: -1, high: 1 });
 const CODES = [NOT_THERE, NOT_A_NUMBER, PLUS_INFINITY];
 
 function drawnOf(plate: Plate, roll: () => number, isRaised: boolean, inset: number): DrawnPlate {

@@ -11,6 +11,7 @@ import { type Cell as Place, movedCell } from "../../../plot/Matrix";
 import { NumberTable } from "../../../plot/NumberTable";
 import { cellNumbers } from "../../../plot/figure-options";
 import { shortNumber } from "../../../plot/ticks";
+import { actOn } from "../../../ui/keys";
 import type { RunListing } from "../../../wire";
 
 interface Props {
@@ -29,6 +30,8 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
   const isShare = cellNumbers.value === "share";
   const shown = marked !== null && marked.row < size && marked.column < size ? marked : null;
   const label = `${name} of ${run.name}`;
+  const take = (): void =>
+    save(fileName([run.name, name, record.entry.step], "csv"), toCsv(matrixRows(matrix)), "text/csv");
   return (
     <div class="sec-one">
       <div class="sec-one-head">
@@ -51,13 +54,7 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
           <ToolButton
             glyph="save"
             name={`Save ${label} as CSV`}
-            press={() =>
-              save(
-                fileName([run.name, name, record.entry.step], "csv"),
-                toCsv(matrixRows(matrix)),
-                "text/csv",
-              )
-            }
+            press={take}
           />
         </span>
       </div>
@@ -70,7 +67,7 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
         <NumberTable
           label={`Table of ${label}`}
           head={["true", ...matrix.labels]}
-          rows={matrix.labels.map((truth, row) => [truth, ...matrix.labels.map((_, column) => numberAt(matrix, { row, column }, isShare))])}
+          rows={matrix.labels.map((truth, row) => [truth, ...matrix.labels.map((_, column) => textAt(matrix, { row, column }, isShare))])}
           isSmall
         />
       ) : (
@@ -97,12 +94,8 @@ interface MatrixDrawingProps {
   mark: (place: Place | null) => void;
 }
 
-interface Frame {
-  readonly left: number;
-  readonly cell: number;
-}
-
-function frameOf(size: number, width: number): Frame {
+/** Where the cells begin, and how wide each is. */
+function frameOf(size: number, width: number) {
   const left = size > 0 && (width - LABEL_WIDTH) / size >= LABELS_FROM ? LABEL_WIDTH : 4;
   return { left, cell: Math.max(1, Math.min(MAX_CELL, (width - left - 2) / Math.max(1, size))) };
 }
@@ -129,14 +122,13 @@ function MatrixDrawing({ name, matrix, isShare, marked, mark }: MatrixDrawingPro
       onPoint={(spot) => mark(spot === null ? null : placeUnder(spot))}
       onKeyDown={(event) => {
         const next = movedCell(marked, event, size, size);
-        if (next === null) return;
-        event.preventDefault();
-        event.stopPropagation();
-        mark(next);
+        if (next !== null) actOn(event, { [event.key]: () => mark(next) });
       }}
     />
   );
 }
+
+type Frame = ReturnType<typeof frameOf>;
 
 function paintMatrix(
   context: CanvasRenderingContext2D,
@@ -165,16 +157,11 @@ function paintMatrix(
     context.fillText(text, x + (cell - gap) / 2, y + (cell - gap) / 2 + 0.5, cell - 2);
   }
   if (left > 8) paintLabels(context, { left, cell }, matrix.labels, ink);
-  if (marked !== null) {
-    context.strokeStyle = ink.text;
-    context.lineWidth = 2;
-    context.strokeRect(
-      left + marked.column * cell - 0.5,
-      TOP + marked.row * cell - 0.5,
-      cell - gap + 1,
-      cell - gap + 1,
-    );
-  }
+  if (marked === null) return;
+  context.strokeStyle = ink.text;
+  context.lineWidth = 2;
+  const [x, y] = [left + marked.column * cell, TOP + marked.row * cell];
+  context.strokeRect(x - 0.5, y - 0.5, cell - gap + 1, cell - gap + 1);
 }
 
 function cellText(number: number): string {
@@ -233,27 +220,21 @@ function countIn({ labels, counts }: Matrix, { row, column }: Place): number {
   return counts[row * labels.length + column] ?? 0;
 }
 
-function rowSum({ labels, counts }: Matrix, row: number): number {
-  let sum = 0;
-  for (let column = 0; column < labels.length; column++) sum += counts[row * labels.length + column]!;
-  return sum;
+/** What a true class was read as, in per cent; all 0 where there is nothing of the class. */
+function percentsOf({ labels: { length: size }, counts }: Matrix, row: number): Float64Array {
+  const its = counts.subarray(row * size, (row + 1) * size);
+  const sum = its.reduce((one, other) => one + other, 0);
+  return its.map((count) => (sum > 0 ? (100 * count) / sum : 0));
 }
 
-/** The share of a true class that was read as another, in per cent; 0 where there is nothing of the class. */
-export function percentIn(matrix: Matrix, place: Place): number {
-  const sum = rowSum(matrix, place.row);
-  return sum > 0 ? (100 * countIn(matrix, place)) / sum : 0;
+export function percentIn(matrix: Matrix, { row, column }: Place): number {
+  return percentsOf(matrix, row)[column] ?? 0;
 }
 
 /** The numbers that are shown, and the highest of them. */
-export function shownNumbers(matrix: Matrix, isShare: boolean): { numbers: Float64Array; most: number } {
-  const size = matrix.labels.length;
-  const numbers = matrix.counts.map((count, at) =>
-    isShare ? percentIn(matrix, { row: Math.floor(at / size), column: at % size }) : count,
-  );
-  let most = 0;
-  for (const number of numbers) if (number > most) most = number;
-  return { numbers, most: isShare ? 100 : most };
+export function shownNumbers(matrix: Matrix, isShare: boolean): { numbers: readonly number[]; most: number } {
+  if (isShare) return { numbers: matrix.labels.flatMap((_, row) => [...percentsOf(matrix, row)]), most: 100 };
+  return { numbers: [...matrix.counts], most: matrix.counts.reduce((most, one) => (one > most ? one : most), 0) };
 }
 
 /** The step of the sequential map. What is not nought never has the colour of nought. */
@@ -267,7 +248,7 @@ export function isInverse(step: number): boolean {
   return step >= FIRST_DARK;
 }
 
-function numberAt(matrix: Matrix, place: Place, isShare: boolean): string {
+function textAt(matrix: Matrix, place: Place, isShare: boolean): string {
   if (isShare) return percentIn(matrix, place).toFixed(1);
   const count = countIn(matrix, place);
   return Number.isInteger(count) ? formatCount(count) : formatValue(count);
@@ -277,25 +258,19 @@ function numberAt(matrix: Matrix, place: Place, isShare: boolean): string {
 export function describePlace(matrix: Matrix, place: Place, isShare: boolean): string {
   const [truth, said] = [matrix.labels[place.row] ?? "", matrix.labels[place.column] ?? ""];
   const verb = place.row === place.column ? `${truth} read as itself` : `${truth} read as ${said}`;
-  const plain = numberAt(matrix, place, false);
-  return `${verb}: ${isShare ? `${numberAt(matrix, place, true)}\u202f% (${plain})` : plain}`;
+  const plain = textAt(matrix, place, false);
+  return `${verb}: ${isShare ? `${textAt(matrix, place, true)}\u202f% (${plain})` : plain}`;
 }
 
 /** The share of all that was read right; NaN for an empty matrix. */
 export function accuracyOf({ labels, counts }: Matrix): number {
-  let [right, all] = [0, 0];
-  for (const [at, count] of counts.entries()) {
-    all += count;
-    if (Math.floor(at / labels.length) === at % labels.length) right += count;
-  }
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  const right = labels.reduce((sum, _, at) => sum + counts[at * (labels.length + 1)]!, 0);
   return all > 0 ? right / all : NaN;
 }
 
 export function matrixRows(matrix: Matrix): CsvCell[][] {
   const size = matrix.labels.length;
-  const rows = matrix.labels.map((label, row): CsvCell[] => [
-    label,
-    ...matrix.counts.subarray(row * size, (row + 1) * size),
-  ]);
+  const rows = matrix.labels.map((label, row) => [label, ...matrix.counts.subarray(row * size, (row + 1) * size)]);
   return [["true \\ read as", ...matrix.labels], ...rows];
 }

@@ -1,26 +1,26 @@
 /** The network of the run that is written now, in three dimensions, at its newest moment. */
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { groupBy } from "../../../data/collections";
 import { control } from "../../../data/control";
-import { formatCount, formatValue } from "../../../data/format";
+import { formatCount } from "../../../data/format";
 import { followNet } from "../../../data/network/feeds";
 import { countersNow, givenRun, runId, step } from "../../../data/network/moments";
 import * as net from "../../../data/network/network-state";
-import { goToItem, isAwaited, isKnown, numItems, sceneFailure, tryAgain } from "../../../data/network/network-state";
 import * as view from "../../../data/network/store";
-import { counterText, grouped, sentence } from "../../../data/network/words";
+import { look } from "../../../data/network/value-ranges";
+import { counterText, sentence } from "../../../data/network/words";
 import { recall, remember } from "../../../data/remembered";
 import { addressOf } from "../../../data/route";
 import type { Source } from "../../../data/source";
 import * as page from "../../../data/store";
-import { themeTick } from "../../../data/store";
 import { NetStage } from "../../../stage3d/network/NetStage";
-import { NetTip } from "../../../stage3d/network/NetTip";
 import { StageNotes } from "../../../stage3d/network/StageNotes";
 import { cssRamp } from "../../../stage3d/network/colours";
 import { Blank, Busy, Failed } from "../../../ui/Blank";
 import { Stepper } from "../../../ui/Stepper";
 import { useKey } from "../../../ui/TimeBar";
+import { ScaleLine } from "../../../ui/controls";
 import { whyNoNetwork } from "../commands";
 import "../../../stage3d/network/netview.css";
 import "./network.css";
@@ -28,10 +28,10 @@ import "./network.css";
 export function NetworkPanel() {
   const source = page.source.value;
   useEffect(() => (source === null ? undefined : followNetwork(source)), [source]);
-  useKey("[", () => goToItem(view.item.peek() - 1));
-  useKey("]", () => goToItem(view.item.peek() + 1));
+  useKey("[", () => net.goToItem(view.item.peek() - 1));
+  useKey("]", () => net.goToItem(view.item.peek() + 1));
   return (
-    <section class="panel control-network" aria-label="Network" aria-busy={isReading() || isAwaited.value}>
+    <section class="panel control-network" aria-label="Network" aria-busy={isReading() || net.isAwaited.value}>
       <div class="panel-head">
         <h2>Network</h2>
         {hasNetwork.value && <VariableSelect />}
@@ -51,7 +51,7 @@ export function NetworkPanel() {
 }
 
 function isReading(): boolean {
-  return runId.value !== "" && !isKnown.value && sceneFailure.value === "";
+  return runId.value !== "" && !net.isKnown.value && net.sceneFailure.value === "";
 }
 
 function otherThanFirst(): string | null {
@@ -63,25 +63,20 @@ function Drawing() {
     return (
       <>
         {/* One camera for all runs of a training. */}
-        <NetStage runKey={`control ${trainingName.value}`} tip={() => <NetTip />} isPart />
+        <NetStage runKey={`control ${trainingName.value}`} isPart />
         <StageNotes />
       </>
     );
   }
-  if (sceneFailure.value !== "") {
-    return <Failed title="The network cannot be shown" reason={sentence(sceneFailure.value)} retry={tryAgain} />;
+  if (net.sceneFailure.value !== "") {
+    return <Failed title="The network cannot be shown" reason={sentence(net.sceneFailure.value)} retry={net.tryAgain} />;
   }
   if (isReading()) return <Busy title="Reading the network" />;
-  if (whyNoNetwork.value !== "") {
-    return (
-      <Blank icon="only" title="No network">
-        <span>{sentence(whyNoNetwork.value)}</span>
-      </Blank>
-    );
-  }
+  const isYet = whyNoNetwork.value === "";
+  const reason = runId.value === "" ? "Init builds it, and it shows up here." : "Nothing was recorded of it in this run.";
   return (
-    <Blank icon="only" title="No network yet">
-      <span>{runId.value === "" ? "Init builds it, and it shows up here." : "Nothing was recorded of it in this run."}</span>
+    <Blank icon="only" title={isYet ? "No network yet" : "No network"}>
+      <span>{isYet ? reason : sentence(whyNoNetwork.value)}</span>
     </Blank>
   );
 }
@@ -102,7 +97,7 @@ function VariableSelect() {
       value={view.variable.value}
       onChange={(event) => chooseVariable(event.currentTarget.value)}
     >
-      {[...grouped(all, ({ group }) => group)].map(([group, variables]) => (
+      {[...groupBy(all, ({ group }) => group)].map(([group, variables]) => (
         <optgroup key={group} label={group}>
           {variables.map(({ name, about }) => (
             <option key={name} value={name} title={about}>
@@ -118,20 +113,18 @@ function VariableSelect() {
 // --- Under the network: of which moment it is, which item of the batch, and what the colours stand for.
 
 function MomentLine() {
-  const { min, max, map } = view.look.value;
+  const { min, max, map } = look.value;
   return (
-    <div class={`moment-line fs-1 muted${numItems.value > 1 ? " batch" : ""}`}>
+    <div class={`moment-line fs-1 muted${net.numItems.value > 1 ? " batch" : ""}`}>
       <span class="clip" title={momentWords(true)}>
         {momentWords(false)}
       </span>
       <span class="grow" />
-      {numItems.value > 1 && <ItemSteps />}
-      <span class="moment-scale" role="img" aria-label={`Colours from ${formatValue(min)} to ${formatValue(max)}`}>
-        <span aria-hidden="true">{formatValue(min, 2)}</span>
+      {net.numItems.value > 1 && <ItemSteps />}
+      <ScaleLine style="moment-scale" low={min} high={max}>
         {/* The colours are those of the theme: with another one they are read anew. */}
-        <i key={themeTick.value} style={{ background: `linear-gradient(to right, ${cssRamp(map)})` }} />
-        <span aria-hidden="true">{formatValue(max, 2)}</span>
-      </span>
+        <i key={page.themeTick.value} style={{ background: `linear-gradient(to right, ${cssRamp(map)})` }} />
+      </ScaleLine>
     </div>
   );
 }
@@ -154,7 +147,7 @@ function momentWords(isFull: boolean): string {
 }
 
 function ItemSteps() {
-  const [at, count] = [view.item.value, numItems.value];
+  const [at, count] = [view.item.value, net.numItems.value];
   return (
     <Stepper
       style="moment-items"
@@ -165,7 +158,7 @@ function ItemSteps() {
       keys={["[", "]"]}
       hasBefore={at > 0}
       hasAfter={at < count - 1}
-      step={(by) => goToItem(at + by)}
+      step={(by) => net.goToItem(at + by)}
     >
       <span>
         {formatCount(at)} / {formatCount(count)}
@@ -188,10 +181,9 @@ export function chooseVariable(name: string): void {
   remember(MEMORY, name);
 }
 
+/** They change seldom: what hangs on them is not made anew with every trial. */
 const followedRunId = computed(() => control.value?.run_id ?? "");
 const controlId = computed(() => control.value?.listing.id ?? "");
-
-/** They change seldom: what shows them is not made anew with every trial. */
 const trainingName = computed(() => control.value?.listing.name ?? "");
 const runNumber = computed(() => control.value?.listing.counters.run ?? null);
 
@@ -201,15 +193,14 @@ export const hasNetwork = computed(() => (view.scene.value?.layers.length ?? 0) 
 /** Call what it returns to stop. */
 export function followNetwork(source: Source): () => void {
   startView();
+  const followRun = (): void => {
+    givenRun.value = followedRunId.value;
+  };
   const stops = [effect(forgetOthers), effect(followRun), followNet(source), effect(keepVariable)];
   return () => {
     for (const stop of stops) stop();
     givenRun.value = null;
   };
-}
-
-function followRun(): void {
-  givenRun.value = followedRunId.value;
 }
 
 /** As the page NetView is without anything in its address. */
@@ -224,7 +215,8 @@ function startView(): void {
     view.hovered.value = null;
     view.hasRays.value = true;
     view.hasArrows.value = true;
-    view.look.value = { ...view.look.peek(), hasHeight: true, fading: 0 };
+    view.hasHeight.value = true;
+    view.fading.value = 0;
     net.isRaster.value = false;
   });
 }

@@ -1,24 +1,13 @@
 /** A plot with its title, its legend with the last values or those at the cursor, and what can be done with it. */
 import { computed, type ReadonlySignal, useComputed } from "@preact/signals";
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { formatValue } from "../../../data/format";
-import {
-  ChartMenu,
-  Instead,
-  LimitFields,
-  type MenuItem,
-  onEscape,
-  showAsTable,
-} from "../../../plot/scalars/ChartFigure";
-import { ChartTable } from "../../../plot/scalars/ChartTable";
-import { Plot } from "../../../plot/scalars/Plot";
+import { ChartBody, onEscape } from "../../../plot/scalars/ChartFigure";
 import { useChartModel } from "../../../plot/scalars/chart-follow";
-import { downloadCsv, downloadSvg } from "../../../plot/scalars/downloads";
 import type { Chart } from "../../../plot/scalars/grouping";
 import { type Line, type Model, slotOf } from "../../../plot/scalars/model";
 import { type Axis, options } from "../../../plot/scalars/options";
 import { describePlace, describeReading, readingsAt } from "../../../plot/scalars/readings";
-import { toggleEnlarged } from "../../../plot/scalars/scale-zoom";
 import { placeOfCursor } from "../../../plot/scalars/state";
 import { formatTicks } from "../../../plot/ticks";
 import { useNear } from "../../../ui/useWidth";
@@ -51,51 +40,19 @@ export function PlotFigure({ chart, isEnlarged }: Props) {
 function Live({ chart, isEnlarged }: Props) {
   const built = useChartModel(chart, isEnlarged, subject);
   const model = useComputed(() => withWholeTicks(built.value));
-  const [hasLimits, setHasLimits] = useState(false);
   const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
-  const isFixed = useComputed(() => options.value.limits.has(chart.key)).value;
-  const withModel = (act: (now: Model) => void) => () => {
-    if (model.peek() !== null) act(model.peek()!);
-  };
-  const items: MenuItem[] = [
-    { title: isEnlarged ? "Make small again" : "Enlarge", press: () => toggleEnlarged(chart.key) },
-    { title: isTable ? "Show as chart" : "Show as table", press: () => showAsTable(chart.key, !isTable) },
-    { title: "Set limits…", press: () => setHasLimits(true) },
-    { title: "Download CSV", press: withModel(downloadCsv) },
-    { title: "Download SVG", press: withModel(downloadSvg) },
-  ];
+  // The name of the figure says it, too.
+  const axis = (
+    <div class="plot-axis" aria-hidden="true">
+      {axisWord}
+    </div>
+  );
   return (
-    <>
-      <figcaption>
-        <b class="clip" title={chart.fullTitle}>
-          {chart.title}
-        </b>
-        {isFixed && (
-          <button class="badge" title="The limits are fixed: change them" onClick={() => setHasLimits(!hasLimits)}>
-            fixed
-          </button>
-        )}
-        <Place model={model} chartKey={chart.key} />
-        <span class="grow" />
-        <Legend chart={chart} model={model} />
-        <ChartMenu name={chart.fullTitle} items={items} />
-      </figcaption>
-      {hasLimits && <LimitFields chartKey={chart.key} name={chart.fullTitle} close={() => setHasLimits(false)} />}
-      {isTable ? (
-        <ChartTable model={model} />
-      ) : (
-        <>
-          <div class="plot-place">
-            <Plot model={model} chartKey={chart.key} />
-            <Instead model={model} />
-          </div>
-          {/* The name of the figure says it, too. */}
-          <div class="plot-axis" aria-hidden="true">
-            {axisWord}
-          </div>
-        </>
-      )}
-    </>
+    <ChartBody chart={chart} isEnlarged={isEnlarged} isTable={isTable} model={model} under={axis}>
+      <Place model={model} chartKey={chart.key} />
+      <span class="grow" />
+      <Legend chart={chart} model={model} />
+    </ChartBody>
   );
 }
 

@@ -1,24 +1,30 @@
 /** Rows under heads that sort them. Of many, only those in view are in the page. */
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { about } from "../../../data/control";
-import { formatNumberOf, formatValue } from "../../../data/format";
+import { formatExact, formatNumberOf } from "../../../data/format";
 import { askOf } from "../../../data/requests";
 import { useAsked } from "../../../data/useAsked";
-import type { Scale } from "../../../ui/colour-scale";
+import { rowKeys, Table } from "../../../ui/Table";
+import { ScaleLine } from "../../../ui/controls";
 import { actOn } from "../../../ui/keys";
 import { useRowsInView } from "../../../ui/scroll";
-import type { TableFigures, TableGroup, TableRows, TableStatisticsAnswer } from "../../../wire";
-import { gridOfCell, RowView } from "./RowView";
-import { useCells } from "./cells";
-import { columnFormat, type Order, type ShownColumn } from "./columns";
-import { type Cell, isWrong, numberIn, type Row, rowKey, RUNS, type TableData } from "./table-data";
+import type { Order } from "../../../ui/sorting";
+import type { TableGroup, TableRows, TableStatisticsAnswer } from "../../../wire";
+import { ANSWER, columnFormat, type ShownColumn } from "./columns";
+import { type Cell, cellOf, isUntested, isWrong, numberIn, type Row, rowKey, RUNS, type TableData } from "./table-data";
+import { gridOfCell, PictureCell, useCells } from "./tensor-cells";
 
 const ROW = 28;
 const PICTURE_ROW = 36;
 const HEAD = 28;
 const PICTURE_HEAD = 44;
-const PAGE = 10;
+
+/** What pressing a row does, where that is something. */
+interface Picking {
+  readonly press: (row: Row) => void;
+  readonly isPicked: (row: Row) => boolean;
+  readonly hint: string;
+}
 
 interface Props {
   label: string;
@@ -27,20 +33,13 @@ interface Props {
   parts: readonly TableRows[];
   rows: readonly Row[];
   order: Order | null;
-  onSort: (column: ShownColumn) => void;
+  sort: (column: string) => void;
   /** Of the row that was written last; empty for none. */
   currentKey: string;
-  /** What pressing a row does; null where that is nothing. */
-  pick: ((row: Row) => void) | null;
-  /** Of the row that was picked. */
-  isPicked: (row: Row) => boolean;
-  pickHint: string;
-  /** Under the rows. */
-  children?: ComponentChildren;
+  picking: Picking | null;
 }
 
-export function DataTable(props: Props) {
-  const { label, columns, parts, rows, order, onSort, currentKey, pick, isPicked, pickHint, children } = props;
+export function DataTable({ label, columns, parts, rows, order, sort, currentKey, picking }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(-1);
   const hasPictures = columns.some(({ form }) => form === "tensor");
@@ -48,36 +47,43 @@ export function DataTable(props: Props) {
   const { first, end, top, height, reveal } = useRowsInView(box, rows.length, rowHeight, headHeight);
   const seenFirst = Math.max(first, Math.floor(top / rowHeight));
   const seenEnd = Math.min(end, Math.ceil((top + height) / rowHeight));
-  const cells = useCells({ columns, parts, inView: hasPictures ? rows.slice(seenFirst, seenEnd) : [] });
-  const scales = new Map(columns.flatMap((column) => [...cells.scalesOf(column)]));
+  const cells = useCells(columns, parts, hasPictures ? rows.slice(seenFirst, seenEnd) : []);
   useEffect(() => setActive((now) => Math.min(now, rows.length - 1)), [rows.length]);
   const move = (to: number): void => {
-    const next = Math.max(0, Math.min(rows.length - 1, to));
-    setActive(next);
-    reveal(next);
+    setActive(to);
+    reveal(to);
   };
   const press = (at: number): void => {
-    const row = rows[at];
     setActive(at);
-    if (row !== undefined) pick?.(row);
-  };
-  const keys: Readonly<Record<string, () => void>> = {
-    ArrowDown: () => move(active + 1),
-    ArrowUp: () => move(active - 1),
-    PageDown: () => move(active + PAGE),
-    PageUp: () => move(active - PAGE),
-    Home: () => move(0),
-    End: () => move(rows.length - 1),
-    Enter: () => press(active),
+    if (rows[at] !== undefined) picking?.press(rows[at]);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     // Enter on a button of the head is that button's.
-    if (event.target === event.currentTarget) actOn(event, keys);
+    if (event.target !== event.currentTarget) return;
+    actOn(event, { ...rowKeys(active, rows.length, move), Enter: () => press(active) });
+  };
+  const headOf = (column: ShownColumn) => {
+    const { key, title, form, names } = column;
+    if (form !== "tensor") return { key, title, style: form === "text" ? "text" : "num" };
+    const [scale, grid] = [cells.scales.get(names[0]!), rows[0] && gridOfCell(rows[0], column)];
+    const head = (
+      <>
+        <span class="clip">{title}</span>
+        {scale && (
+          <ScaleLine style="column-scale" low={scale.low} high={scale.high}>
+            <i class={grid?.is_colour === true ? "ramp rgb" : `ramp smooth ${scale.map}`} />
+          </ScaleLine>
+        )}
+      </>
+    );
+    return { key, title, style: "text", head };
   };
   const idOf = (at: number): string => `${label.replaceAll(/\W+/g, "-")}-row-${at}`;
+  const styleOf = (row: Row, at: number): string =>
+    [at === active && "active", isWrong(row) && "wrong", picking !== null && "pickable"].filter(Boolean).join(" ");
   return (
     <div ref={box} class="panel-body data-table-box">
-      <table
+      <Table
         class={hasPictures ? "table data-table pictures" : "table data-table"}
         role="grid"
         aria-label={label}
@@ -85,99 +91,51 @@ export function DataTable(props: Props) {
         aria-activedescendant={active >= first && active < end ? idOf(active) : undefined}
         tabIndex={0}
         onKeyDown={onKeyDown}
-      >
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <ColumnHead
-                key={column.key}
-                column={column}
-                order={order?.column === column.key ? order : null}
-                scale={scales.get(column.names[0]!) ?? null}
-                isColour={rows[0] !== undefined && gridOfCell(rows[0], column)?.is_colour === true}
-                onSort={() => onSort(column)}
-              />
-            ))}
+        columns={columns.map(headOf)}
+        order={order}
+        sort={sort}
+        rows={rows}
+        inView={{ first, end, rowHeight }}
+        renderRow={(row, at) => (
+          <tr
+            key={rowKey(row)}
+            id={idOf(at)}
+            class={styleOf(row, at)}
+            aria-rowindex={at + 2}
+            aria-selected={picking?.isPicked(row)}
+            aria-current={rowKey(row) === currentKey ? "true" : undefined}
+            title={picking?.hint}
+            onClick={picking === null ? undefined : () => press(at)}
+          >
+            {columns.map((column) =>
+              column.form === "tensor" ? (
+                <PictureCell key={column.key} row={row} column={column} cells={cells} />
+              ) : (
+                <CellView key={column.key} row={row} column={column} />
+              ),
+            )}
           </tr>
-        </thead>
-        <tbody>
-          <Spacer height={first * rowHeight} width={columns.length} />
-          {rows.slice(first, end).map((row, nth) => (
-            <RowView
-              key={rowKey(row)}
-              id={idOf(first + nth)}
-              index={first + nth}
-              row={row}
-              columns={columns}
-              cells={cells}
-              scales={scales}
-              isActive={first + nth === active}
-              isCurrent={rowKey(row) === currentKey}
-              isPicked={isPicked(row)}
-              hint={pickHint}
-              isWrong={isWrong(row)}
-              onPress={pick === null ? null : () => press(first + nth)}
-            />
-          ))}
-          <Spacer height={(rows.length - end) * rowHeight} width={columns.length} />
-        </tbody>
-      </table>
-      {children}
+        )}
+      />
+      {/* Only the filter of errors leaves none. */}
+      {rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
     </div>
   );
 }
 
-function Spacer({ height, width }: { height: number; width: number }) {
-  if (height <= 0) return null;
-  return (
-    <tr aria-hidden="true" style={{ height: `${height}px` }}>
-      <td colSpan={width} />
-    </tr>
-  );
-}
-
-// --- The head of a column: a button that sorts by it or, of pictures, what their colours stand for.
-
-interface ColumnHeadProps {
-  column: ShownColumn;
-  /** Where the rows are sorted by it. */
-  order: Order | null;
-  scale: Scale | null;
-  /** Are the pictures in colours of their own? */
-  isColour: boolean;
-  onSort: () => void;
-}
-
-function ColumnHead({ column: { title, form }, order, scale, isColour, onSort }: ColumnHeadProps) {
-  if (form === "tensor") {
-    return (
-      <th scope="col" class="text">
-        <span class="clip">{title}</span>
-        {scale !== null && <ScaleLine scale={scale} isColour={isColour} />}
-      </th>
-    );
+function CellView({ row, column: { key, form, format } }: { row: Row; column: ShownColumn }) {
+  const cell = isUntested(row, key) ? null : cellOf(row, key);
+  const value = form === "text" ? null : numberIn(cell);
+  if (value !== null && form === "error") {
+    return isWrong(row) ? <td class="num bad">wrong</td> : <td class="num muted">right</td>;
   }
+  // Of a wrong row the answer is what is wrong.
+  const bad = (isWrong(row) && key === ANSWER) || (value !== null && !Number.isFinite(value)) ? " bad" : "";
+  if (value === null) return <td class={`text${bad}`}>{cell}</td>;
   return (
-    <th
-      scope="col"
-      class={form === "text" ? "text" : "num"}
-      aria-sort={order === null ? undefined : order.isDown ? "descending" : "ascending"}
-    >
-      <button title={`Sort by ${title}`} onClick={onSort}>
-        <span>{title}</span>
-        {order !== null && <span aria-hidden="true">{order.isDown ? "\u2193" : "\u2191"}</span>}
-      </button>
-    </th>
-  );
-}
-
-function ScaleLine({ scale: { map, low, high }, isColour }: { scale: Scale; isColour: boolean }) {
-  return (
-    <span class="column-scale" role="img" aria-label={`Colours from ${formatValue(low)} to ${formatValue(high)}`}>
-      <span aria-hidden="true">{formatValue(low, 2)}</span>
-      <i class={isColour ? "ramp rgb" : `ramp smooth ${map}`} />
-      <span aria-hidden="true">{formatValue(high, 2)}</span>
-    </span>
+    <td class={`num${bad}`} title={formatExact(value, "f8")}>
+      {format(value)}
+    </td>
   );
 }
 
@@ -195,8 +153,9 @@ const NO_FIGURES = ["run", "seed", "step"];
 
 export function StatisticsTable({ data, runIds }: StatisticsTableProps) {
   const by = parametersIn(data);
-  const key = JSON.stringify([runIds, by]);
-  const asked = useAsked({ key, version: String(data.rows.length), ask: () => askStatistics(runIds, by) });
+  const ask = async (): Promise<TableStatisticsAnswer> =>
+    (await askOf({ type: "table_statistics", run_ids: [...runIds], name: RUNS, by }, "table_statistics")).answer;
+  const asked = useAsked({ key: [...runIds, ...by].join("\n"), version: String(data.rows.length), ask });
   const found = asked.value;
   if (found === null) {
     return (
@@ -218,7 +177,7 @@ export function StatisticsTable({ data, runIds }: StatisticsTableProps) {
           </tr>
         </thead>
         {found.groups.map((group, at) => (
-          <GroupRows key={at} group={group} words={groupWords(found, at)} />
+          <GroupRows key={at} group={group} words={groupWords(found, group)} />
         ))}
       </table>
     </div>
@@ -232,16 +191,12 @@ function parametersIn({ columns }: TableData): string[] {
   return fields.filter(({ name, section }) => section !== VIEW && names.has(name)).map(({ name }) => name);
 }
 
-async function askStatistics(runIds: readonly string[], by: readonly string[]): Promise<TableStatisticsAnswer> {
-  return (await askOf({ type: "table_statistics", run_ids: [...runIds], name: RUNS, by: [...by] }, "table_statistics")).answer;
-}
-
 /** The parameters in which it differs from another set; of one set alone, all of them. */
-function groupWords({ by, groups }: TableStatisticsAnswer, at: number): string {
-  const { cells } = groups[at]!;
-  const differs = (place: number): boolean => groups.some((other) => other.cells[place] !== cells[place]);
-  const isTold = (place: number): boolean => groups.length === 1 || differs(place);
-  return by.flatMap((name, place) => (isTold(place) ? [`${labelOf(name)} ${cellText(cells[place] ?? null)}`] : [])).join(", ");
+function groupWords({ by, groups }: TableStatisticsAnswer, { cells }: TableGroup): string {
+  const isTold = (place: number): boolean =>
+    groups.length === 1 || groups.some((other) => other.cells[place] !== cells[place]);
+  const words = by.map((name, place) => `${labelOf(name)} ${cellText(cells[place] ?? null)}`);
+  return words.filter((_, place) => isTold(place)).join(", ");
 }
 
 function labelOf(name: string): string {
@@ -263,27 +218,23 @@ function GroupRows({ group, words }: { group: TableGroup; words: string }) {
           {words !== "" && <span class="muted"> · {words}</span>}
         </th>
       </tr>
-      {shown.map((figures) => (
-        <FigureRow key={figures.column} figures={figures} />
-      ))}
+      {shown.map(({ column, count, mean, std, low, high }) => {
+        const numbers = [mean, std, low, high];
+        const format = columnFormat(numbers.filter((value) => value !== null));
+        return (
+          <tr key={column}>
+            <th scope="row" class="text">
+              {column}
+            </th>
+            <td class="num">{count}</td>
+            {numbers.map((value, at) => (
+              <td key={at} class="num" title={value === null ? undefined : String(value)}>
+                {value === null ? "" : format(value)}
+              </td>
+            ))}
+          </tr>
+        );
+      })}
     </tbody>
-  );
-}
-
-function FigureRow({ figures: { column, count, mean, std, low, high } }: { figures: TableFigures }) {
-  const numbers = [mean, std, low, high];
-  const format = columnFormat(numbers.filter((value) => value !== null));
-  return (
-    <tr>
-      <th scope="row" class="text">
-        {column}
-      </th>
-      <td class="num">{count}</td>
-      {numbers.map((value, at) => (
-        <td key={at} class="num" title={value === null ? undefined : String(value)}>
-          {value === null ? "" : format(value)}
-        </td>
-      ))}
-    </tr>
   );
 }

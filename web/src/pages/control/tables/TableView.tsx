@@ -1,5 +1,5 @@
 /** One table: its head with what can be done with it, and its rows. */
-import { computed, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { messageOf } from "../../../data/message-of";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -11,42 +11,14 @@ import { askOf } from "../../../data/requests";
 import * as runs from "../../../data/runs";
 import { fileName, save } from "../../../data/save-file";
 import { Blank, Skeletons } from "../../../ui/Blank";
-import { Icon } from "../../../ui/Icon";
-import { Popover } from "../../../ui/Picker";
+import { ColumnBoxes, ColumnChooser } from "../../../ui/Table";
 import { Segments } from "../../../ui/controls";
+import type { Order } from "../../../ui/sorting";
 import { itemText, reasonAgainst, testItem } from "../commands";
 import { DataTable, StatisticsTable } from "./DataTable";
-import {
-  choicesFor,
-  chooseColumn,
-  forgetChoices,
-  inOrder,
-  nextOrder,
-  type Order,
-  type ShownColumn,
-  shownColumns,
-} from "./columns";
-import {
-  announceTable,
-  cellOf,
-  currentRun,
-  ERROR,
-  isWrong,
-  numberIn,
-  type Row,
-  rowKey,
-  RUNS,
-  type TableData,
-  tableOf,
-  tableTitle,
-  type TableWish,
-  TEST_EPOCHS,
-  TEST_ITEMS,
-  TEST_TRIALS,
-  TRAIN_EPOCHS,
-  useTable,
-  wishFor,
-} from "./table-data";
+import { choicesFor, chooseColumn, forgetChoices, inOrder, nextOrder, type ShownColumn, shownColumns } from "./columns";
+import * as tables from "./table-data";
+import { cellOf, isWrong, numberIn, type Row, RUNS, type TableData, tableTitle, type TableWish, TEST_TRIALS } from "./table-data";
 
 interface Props {
   name: string;
@@ -56,21 +28,16 @@ interface Props {
 }
 
 export function TableView({ name, title, isTab = false }: Props) {
-  const wish = wishFor(name);
-  const { data: all, isAnswered, note } = useTable(wish).value;
-  const data = useMemo(() => (wish.isOnlyLast ? tableOf(all.parts.slice(-1)) : all), [all]);
-  const choices = choicesFor(name);
-  const fields = about.value?.fields;
-  const columns = useMemo(() => {
-    const settings = name === RUNS ? new Set(fields?.map((field) => field.name)) : undefined;
-    return shownColumns(data, choices, settings);
-  }, [data, choices, fields]);
+  const wish = tables.wishFor(name);
+  const { data: all, isAnswered, note } = tables.useTable(wish);
+  const data = useMemo(() => (wish.isOnlyLast ? tables.tableOf(all.parts.slice(-1)) : all), [all]);
+  const columns = useColumns(name, data);
   const rows = useRows(data, !wish.isOnlyLast);
   const [isStatistics, setIsStatistics] = useState(false);
   const head = (
     <>
       {name === RUNS && <FormSwitch isStatistics={isStatistics} choose={setIsStatistics} />}
-      {!isStatistics && <ColumnChooser table={name} columns={columns} />}
+      {!isStatistics && <Chooser table={name} columns={columns} />}
       <SaveButton wish={shownOf(wish, data)} />
       <ErrorFilter rows={rows} numAll={data.rows.length} />
     </>
@@ -84,11 +51,10 @@ export function TableView({ name, title, isTab = false }: Props) {
       parts={data.parts}
       rows={rows.rows}
       order={rows.order}
-      onSort={rows.sort}
-      {...(name === TEST_TRIALS ? picked() : marked(data))}
-    >
-      {rows.rows.length === 0 && <p class="no-rows muted fs-2">No trial was wrong.</p>}
-    </DataTable>
+      sort={rows.sort}
+      // Of a test rows can be picked; of other tables the row that was written last is marked.
+      {...(name === TEST_TRIALS ? { picking: picking(), currentKey: "" } : { picking: null, currentKey: lastKey(data) })}
+    />
   );
   const hasRows = data.rows.length > 0;
   return (
@@ -117,16 +83,6 @@ function Body({ panelName, note, children }: { panelName: string | undefined; no
       {children}
     </div>
   );
-}
-
-/** Of a test, rows can be picked. */
-function picked() {
-  return { pick, isPicked, pickHint: pickHint.value, currentKey: "" };
-}
-
-/** Of other tables, the row that was written last is marked. */
-function marked(data: TableData) {
-  return { pick: null, isPicked: () => false, pickHint: "", currentKey: lastKey(data) };
 }
 
 function FormSwitch({ isStatistics, choose }: { isStatistics: boolean; choose: (isStatistics: boolean) => void }) {
@@ -171,22 +127,22 @@ function countWords(name: string, { rows }: TableData): string {
   const [run, epoch] = [numberIn(cellOf(first, "run")), numberIn(cellOf(first, "epoch"))];
   const when = epoch === null ? `trial ${formatCount(step)}` : `epoch ${formatCount(epoch)}`;
   // That of the run before, until this one is tested.
-  return run === null || id === currentRun.value ? when : `run ${formatCount(run)} · ${when}`;
+  return run === null || id === tables.currentRun.value ? when : `run ${formatCount(run)} · ${when}`;
 }
 
 /** The row that was written last, where it is of the run that is written now. */
 function lastKey({ rows }: TableData): string {
   const last = rows.at(-1);
-  return last?.part.run_id === currentRun.value ? rowKey(last) : "";
+  return last?.part.run_id === tables.currentRun.value ? tables.rowKey(last) : "";
 }
 
 // --- What stands in the place of a table that has no rows.
 
 const WHEN: Readonly<Record<string, string>> = {
-  [TRAIN_EPOCHS]: "There is a row for each epoch, as soon as it is over.",
+  [tables.TRAIN_EPOCHS]: "There is a row for each epoch, as soon as it is over.",
   [TEST_TRIALS]: "“Test all” tests every item, and so does the training, as often as its parameters say.",
-  [TEST_ITEMS]: "There is a row for each item that “Test item” has tested.",
-  [TEST_EPOCHS]: "There is a row for each test of all items.",
+  [tables.TEST_ITEMS]: "There is a row for each item that “Test item” has tested.",
+  [tables.TEST_EPOCHS]: "There is a row for each test of all items.",
   [RUNS]: "There is a row for each run, as soon as it is over.",
 };
 
@@ -210,6 +166,11 @@ function itemOf(row: Row): number {
   return numberIn(cellOf(row, "trial")) ?? row.at;
 }
 
+function picking() {
+  const isPicked = (row: Row): boolean => itemOf(row) === pickedItem.value;
+  return { press: pick, isPicked, hint: reasonAgainst("test") || "Test this item, and see it in the network" };
+}
+
 /** Show the item in the network, by testing it there. While something else is under way it is only marked. */
 function pick(row: Row): void {
   const item = itemOf(row);
@@ -217,15 +178,8 @@ function pick(row: Row): void {
   itemText.value = String(item);
   // It is the only one of its batch there.
   net.item.value = 0;
-  if (reasonAgainst("test") === "") announceTable(TEST_ITEMS);
+  if (reasonAgainst("test") === "") tables.announceTable(tables.TEST_ITEMS);
   testItem(item);
-}
-
-/** What pressing a row does, or why it only marks it. */
-const pickHint = computed(() => reasonAgainst("test") || "Test this item, and see it in the network");
-
-function isPicked(row: Row): boolean {
-  return itemOf(row) === pickedItem.value;
 }
 
 // --- The rows of a table in the order and with the filter that somebody chose.
@@ -237,14 +191,14 @@ interface Rows {
   readonly isOnlyWrong: boolean;
   readonly showOnlyWrong: (isWanted: boolean) => void;
   readonly order: Order | null;
-  readonly sort: (column: ShownColumn) => void;
+  readonly sort: (column: string) => void;
 }
 
 /** `isGrowing`: what is added row by row is read from its end. */
 function useRows(data: TableData, isGrowing: boolean): Rows {
   const [isWanted, showOnlyWrong] = useState(false);
   const [order, setOrder] = useState<Order | null>(null);
-  const hasErrors = data.columns.some(({ name }) => name === ERROR);
+  const hasErrors = data.columns.some(({ name }) => name === tables.ERROR);
   const isOnlyWrong = isWanted && hasErrors;
   const wrong = useMemo(() => (hasErrors ? data.rows.filter(isWrong) : []), [data]);
   const rows = useMemo(() => {
@@ -257,52 +211,35 @@ function useRows(data: TableData, isGrowing: boolean): Rows {
     isOnlyWrong,
     showOnlyWrong,
     order,
-    sort: ({ key, form }) => setOrder(nextOrder(order, key, form !== "text")),
+    sort: (key) => setOrder(nextOrder(order, key, data.columns.find(({ name }) => name === key)?.form !== "text")),
   };
 }
 
 // --- Which columns of a table are shown.
 
-interface ColumnChooserProps {
-  table: string;
-  columns: readonly ShownColumn[];
+function useColumns(name: string, data: TableData): readonly ShownColumn[] {
+  const choices = choicesFor(name);
+  const fields = about.value?.fields;
+  return useMemo(() => {
+    const settings = name === RUNS ? new Set(fields?.map((field) => field.name)) : undefined;
+    return shownColumns(data, choices, settings);
+  }, [data, choices, fields]);
 }
 
-function ColumnChooser({ table, columns }: ColumnChooserProps) {
+function Chooser({ table, columns }: { table: string; columns: readonly ShownColumn[] }) {
   const tensors = columns.filter(({ form }) => form === "tensor");
   const others = columns.filter(({ form }) => form !== "tensor");
+  const show = (key: string, isShown: boolean): void => chooseColumn(table, key, isShown);
   return (
     <div class="column-chooser">
-      <Popover
-        label={`Columns of ${table}`}
-        button={
-          <>
-            <Icon name="columns" />
-            <span class="sr">Columns</span>
-          </>
-        }
-      >
-        <div class="column-list">
-          {tensors.length > 0 && <h3>Tensors</h3>}
-          <Boxes table={table} columns={tensors} />
-          <h3>Columns</h3>
-          <Boxes table={table} columns={others} />
-          <button class="link fs-1" onClick={() => forgetChoices(table)}>
-            As at first
-          </button>
-        </div>
-      </Popover>
+      <ColumnChooser label={`Columns of ${table}`} isSmall reset={() => forgetChoices(table)}>
+        {tensors.length > 0 && <h3>Tensors</h3>}
+        <ColumnBoxes columns={tensors} show={show} />
+        <h3>Columns</h3>
+        <ColumnBoxes columns={others} show={show} />
+      </ColumnChooser>
     </div>
   );
-}
-
-function Boxes({ table, columns }: ColumnChooserProps) {
-  return columns.map(({ key, title, isShown }) => (
-    <label key={key} class="check" title={title}>
-      <input type="checkbox" checked={isShown} onChange={(event) => chooseColumn(table, key, event.currentTarget.checked)} />
-      <span class="clip">{title}</span>
-    </label>
-  ));
 }
 
 // --- A table as a file: all of its rows, with the numbers of its tensors.

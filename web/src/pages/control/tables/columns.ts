@@ -3,7 +3,8 @@ import { obtain } from "../../../data/collections";
 import { signal } from "@preact/signals";
 import { formatCount, formatSpecial, formatValue } from "../../../data/format";
 import { recall, remember } from "../../../data/remembered";
-import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, type TableData } from "./table-data";
+import * as sorting from "../../../ui/sorting";
+import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, sizeOf, type TableData } from "./table-data";
 
 export interface ShownColumn {
   readonly key: string;
@@ -73,11 +74,7 @@ function pairOf(columns: readonly Column[]): { readonly over: Column; readonly u
     columns.find((column) => column.form === "tensor" && column.name.toLowerCase() === name);
   const [over, under] = [tensor("output"), tensor("target")];
   if (over === undefined || under === undefined) return null;
-  return countOf(over) === countOf(under) ? { over, under } : null;
-}
-
-function countOf({ shape }: Column): number {
-  return shape.reduce((product, size) => product * size, 1);
+  return sizeOf(over.shape) === sizeOf(under.shape) ? { over, under } : null;
 }
 
 /** `test loss` → `Test loss`. Layers are called as in the network. */
@@ -98,42 +95,38 @@ function formatOf({ rows }: TableData, { name, form }: Column): (value: number) 
 /** What somebody has chosen to see, or not to see, by the key of the column. */
 export type Choices = ReadonlyMap<string, boolean>;
 
-const NONE: Choices = new Map();
 const allChoices = signal<ReadonlyMap<string, Choices>>(new Map());
 
 export function choicesFor(table: string): Choices {
-  return allChoices.value.get(table) ?? recalled(table);
+  return allChoices.value.get(table) ?? obtain(memories, table, () => choicesIn(recall(memoryOf(table)) ?? "[]"));
 }
 
 export function chooseColumn(table: string, key: string, isShown: boolean): void {
-  const next = new Map(choicesFor(table)).set(key, isShown);
-  allChoices.value = new Map(allChoices.peek()).set(table, next);
-  remember(memoryOf(table), JSON.stringify([...next]));
+  choose(table, new Map(choicesFor(table)).set(key, isShown));
 }
 
 export function forgetChoices(table: string): void {
-  allChoices.value = new Map(allChoices.peek()).set(table, NONE);
-  remember(memoryOf(table), "[]");
+  choose(table, new Map());
 }
 
+function choose(table: string, choices: Choices): void {
+  allChoices.value = new Map(allChoices.peek()).set(table, choices);
+  remember(memoryOf(table), JSON.stringify([...choices]));
+}
+
+/** From an earlier visit. */
 const memories = new Map<string, Choices>();
 
-/** From an earlier visit; whatever else stands there is passed over. */
-function recalled(table: string): Choices {
-  return obtain(memories, table, () => choicesIn(recall(memoryOf(table)) ?? "[]"));
-}
-
+/** Whatever else stands there is passed over. */
 function choicesIn(text: string): Choices {
-  const found = new Map<string, boolean>();
+  const isChoice = (pair: unknown): pair is [string, boolean] =>
+    Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "boolean";
   try {
     const pairs = JSON.parse(text) as unknown;
-    for (const pair of Array.isArray(pairs) ? (pairs as unknown[]) : []) {
-      if (Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "boolean") found.set(pair[0], pair[1]);
-    }
+    return new Map(Array.isArray(pairs) ? pairs.filter(isChoice) : []);
   } catch {
-    // Somebody else's text: as if there were none.
+    return new Map();
   }
-  return found;
 }
 
 function memoryOf(table: string): string {
@@ -168,37 +161,17 @@ export function columnFormat(numbers: Iterable<number>): (value: number) => stri
 
 // --- The order of rows: as it is where nobody chose, or by a column.
 
-export interface Order {
-  readonly column: string;
-  readonly isDown: boolean;
+/** Pressed a third time, it is as it was. */
+export function nextOrder(now: sorting.Order | null, column: string, isNumeric: boolean): sorting.Order | null {
+  return now?.column === column && now.isDown !== isNumeric ? null : sorting.nextOrder(now, column, !isNumeric);
 }
 
-/** Numbers from the largest, texts from A; pressed again, the other way; then as it was. */
-export function nextOrder(now: Order | null, column: string, isNumeric: boolean): Order | null {
-  if (now?.column !== column) return { column, isDown: isNumeric };
-  return now.isDown === isNumeric ? { column, isDown: !isNumeric } : null;
-}
-
-const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-
-/** Rows without a value stand last, whichever way; equals stay in the order in which they are. */
-export function inOrder(rows: readonly Row[], order: Order | null): readonly Row[] {
+export function inOrder(rows: readonly Row[], order: sorting.Order | null): readonly Row[] {
   if (order === null) return rows;
-  const keyed = rows.map((row) => ({ row, key: keyOf(cellOf(row, order.column)) }));
-  keyed.sort((one, other) => compare(one.key, other.key, order.isDown));
-  return keyed.map(({ row }) => row);
-}
-
-function keyOf(cell: Cell): Cell {
-  const number = numberIn(cell);
-  if (number !== null) return Number.isNaN(number) ? null : number;
-  return cell === "" ? null : cell;
-}
-
-function compare(one: Cell, other: Cell, isDown: boolean): number {
-  if (one === null || other === null) return one === other ? 0 : one === null ? 1 : -1;
-  const isText = typeof one === "string" || typeof other === "string";
-  // Not the difference: of two infinities it is no number.
-  const order = isText ? byName.compare(String(one), String(other)) : Number(one > other) - Number(one < other);
-  return isDown ? -order : order;
+  const keyOf = (row: Row): Cell => {
+    const cell = cellOf(row, order.column);
+    const number = numberIn(cell) ?? cell;
+    return number === "" || Number.isNaN(number) ? null : number;
+  };
+  return sorting.sortedBy(rows, keyOf, order.isDown);
 }

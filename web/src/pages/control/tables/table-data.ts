@@ -1,6 +1,6 @@
 /** The rows of a table over some runs, as the page knows them. */
 import { obtain } from "../../../data/collections";
-import { computed, type ReadonlySignal, signal, useSignal } from "@preact/signals";
+import { computed, signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { control } from "../../../data/control";
 import * as store from "../../../data/store";
@@ -25,22 +25,12 @@ export interface TableData {
 
 export const NO_ROWS: TableData = { parts: [], rows: [], columns: [] };
 
-/** With what an answer brought, in the order of the runs. `isOnlyLast`: of each run only what came last. */
-export function withAnswer(
-  before: TableData,
-  answer: Pick<TableAnswer, "is_all" | "parts">,
-  runIds: readonly string[],
-  isOnlyLast: boolean,
-): TableData {
-  const known = answer.is_all ? [] : before.parts;
-  const places = new Map(runIds.map((id, at) => [id, at]));
-  const parts = [...known, ...answer.parts].filter(({ run_id }) => places.has(run_id));
-  parts.sort((one, other) => places.get(one.run_id)! - places.get(other.run_id)!);
-  return tableOf(isOnlyLast ? lastOfEach(parts) : parts);
-}
-
-function lastOfEach(parts: readonly TableRows[]): TableRows[] {
-  return [...new Map(parts.map((part) => [part.run_id, part])).values()];
+/** With what an answer brought, in the order of the runs. */
+export function withAnswer(before: TableData, { is_all, parts }: Pick<TableAnswer, "is_all" | "parts">, wish: Omit<TableWish, "name">): TableData {
+  const places = new Map(wish.runIds.map((id, at) => [id, at]));
+  const known = [...(is_all ? [] : before.parts), ...parts].filter(({ run_id }) => places.has(run_id));
+  known.sort((one, other) => places.get(one.run_id)! - places.get(other.run_id)!);
+  return tableOf(wish.isOnlyLast ? [...new Map(known.map((part) => [part.run_id, part])).values()] : known);
 }
 
 export function tableOf(parts: readonly TableRows[]): TableData {
@@ -51,6 +41,11 @@ export function tableOf(parts: readonly TableRows[]): TableData {
 }
 
 const placesOf = new WeakMap<TableRows["columns"], ReadonlyMap<string, number>>();
+
+/** How many numbers a tensor has. */
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}
 
 /** Null where the row has no such cell, and where it is a tensor. */
 export function cellOf({ part, at }: Row, name: string): Cell {
@@ -114,29 +109,29 @@ export interface TableWish {
 
 const NOTHING: Followed = { data: NO_ROWS, isAnswered: false, note: "" };
 
-export function useTable({ name, runIds, isOnlyLast }: TableWish): ReadonlySignal<Followed> {
+export function useTable(wish: TableWish): Followed {
   const followed = useSignal<Followed>(NOTHING);
   const source = store.source.value;
+  const { name, runIds, isOnlyLast } = wish;
   useEffect(() => {
     if (source === null || runIds.length === 0) {
       followed.value = { ...NOTHING, isAnswered: true };
       return undefined;
     }
-    // What was known of the same runs stays until the first answer voids it.
-    let data = followed.peek().data;
     return source.follow(
       { type: "table", run_ids: [...runIds], name, only_last: isOnlyLast },
       {
         hear: ({ answer }) => {
           if (answer.type !== "table") return;
-          data = withAnswer(data, answer, runIds, isOnlyLast);
+          // What was known of the same runs stays until the first answer voids it.
+          const data = withAnswer(followed.peek().data, answer, wish);
           followed.value = { data, isAnswered: true, note: answer.note };
         },
         refuse: (note) => (followed.value = { ...followed.peek(), isAnswered: true, note }),
       },
     );
   }, [source, name, runIds.join(), isOnlyLast]);
-  return followed;
+  return followed.value;
 }
 
 // --- Which tables there are, and over which runs each of them goes.
@@ -150,12 +145,10 @@ export const RUNS = "runs";
 const USUAL = [TRAIN_EPOCHS, TEST_TRIALS, TEST_EPOCHS, RUNS];
 
 const NONE: readonly string[] = [];
-const runId = computed(() => control.value?.run_id ?? "");
+/** The run that is written now. */
+export const currentRun = computed(() => control.value?.run_id ?? "");
 const runIds = computed(() => control.value?.run_ids ?? NONE);
 const allRunIds = computed(() => control.value?.all_run_ids ?? NONE);
-
-/** The run that is written now. */
-export const currentRun = runId;
 
 /**
  * Epochs are those of all runs since Init, and runs those of every Init. Of a test its rows are what the last one of
@@ -173,9 +166,9 @@ export function tableTitle(name: string): string {
 }
 
 /** What else somebody has logged into tables of the run. */
-export function useOtherTables(): ReadonlySignal<readonly string[]> {
+export function useOtherTables(): readonly string[] {
   const names = useSignal<readonly string[]>(NONE);
-  const [source, id] = [store.source.value, runId.value];
+  const [source, id] = [store.source.value, currentRun.value];
   useEffect(() => {
     if (source === null || id === "") return undefined;
     return source.follow(
@@ -183,16 +176,15 @@ export function useOtherTables(): ReadonlySignal<readonly string[]> {
       {
         hear: ({ answer }) => {
           if (answer.type !== "index") return;
-          const series = answer.runs.flatMap((run) => run.series);
-          const found = series.filter(({ kind, name }) => kind === "table" && !USUAL.includes(name)).map(({ name }) => name);
-          const all = [...new Set([...names.peek(), ...found])];
-          if (all.length > names.peek().length) names.value = all;
+          const tables = answer.runs.flatMap((run) => run.series).filter(({ kind }) => kind === "table");
+          const all = new Set([...names.peek(), ...tables.map(({ name }) => name).filter((name) => !USUAL.includes(name))]);
+          if (all.size > names.peek().length) names.value = [...all];
         },
         refuse: () => undefined, // what was known stays
       },
     );
   }, [source, id]);
-  return names;
+  return names.value;
 }
 
 // --- Which table stands under the tabs, and which of the others has something that nobody has seen yet.

@@ -1,31 +1,26 @@
 /** The right panel: the selected op or module or, where nothing is selected, the pass. */
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
-import type { GraphNode, Hierarchy } from "../../../data/pass/model";
-import type { TensorAnswer, TensorValues } from "../../../data/source";
+import type { GraphNode } from "../../../data/pass/model";
 import * as store from "../../../data/store";
-import { gridOf, type Start, stepItem } from "../../../data/tensor-window";
-import { Facts, Head, Section, TensorFigures, TensorSkeleton } from "../../../plot/tensor/Facts";
-import { Histogram } from "../../../plot/tensor/Histogram";
+import { Facts, Head, Section, TensorSkeleton } from "../../../plot/tensor/Facts";
 import { ItemStepper } from "../../../plot/tensor/ItemStepper";
-import { Numbers } from "../../../plot/tensor/Numbers";
-import { Picture } from "../../../plot/tensor/Picture";
+import { FIRST } from "../../../plot/tensor/Picture";
+import { TensorColumn } from "../../../plot/tensor/TensorColumn";
 import { type Subject, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
-import { useTensor } from "../../../plot/tensor/useTensor";
+import { useItemOf } from "../../../plot/tensor/useTensor";
 import { Blank } from "../../../ui/Blank";
+import { Select } from "../../../ui/Select";
 import { Stepper } from "../../../ui/Stepper";
 import { HidePanel } from "../../../ui/PanelPlace";
 import { Tabs } from "../../../ui/controls";
 import { autoScale, type Scale } from "../../../ui/colour-scale";
 import type { PassDocument, TensorView } from "../../../wire";
-import { placeOf } from "../modules/ModulesPanel";
-import { backwardSeconds, numCalls } from "../modules/PassReadout";
+import { backwardSeconds, numCalls, placeOf } from "../modules/ModulesPanel";
 import { ModuleView } from "./ModuleView";
-import { OpFacts } from "./OpFacts";
-import { OpLinks } from "./OpLink";
-import { SourceLines } from "./SourceLines";
+import { OpFacts, OpLinks, SourceLines } from "./OpFacts";
 
 /** An op of a pass. */
 export interface OpPlace {
@@ -51,12 +46,12 @@ function Selected({ OverRun }: SidePanelProps) {
   const document = store.document.value;
   const hierarchy = store.hierarchy.value;
   const key = store.selected.value;
-  const node = useMemo(() => (key === null ? undefined : hierarchy?.nodes.get(key)), [hierarchy, key]);
+  const node = hierarchy?.nodes.get(key ?? "");
   if (document === null || hierarchy === null) return <div class="panel-body" />;
   if (node === undefined) return <PassView document={document} />;
   if (node.kind === "op")
-    return <OpView key={node.key} node={node} document={document} hierarchy={hierarchy} OverRun={OverRun} />;
-  return <ModuleView key={node.key} node={node} document={document} hierarchy={hierarchy} />;
+    return <OpView key={node.key} node={node} document={document} OverRun={OverRun} />;
+  return <ModuleView key={node.key} node={node} hierarchy={hierarchy} />;
 }
 
 // --- All about one op: its tensors, the line that made it, and what is known of it.
@@ -64,10 +59,9 @@ function Selected({ OverRun }: SidePanelProps) {
 interface Props extends SidePanelProps {
   node: GraphNode;
   document: PassDocument;
-  hierarchy: Hierarchy;
 }
 
-function OpView({ node, document, hierarchy, OverRun }: Props) {
+function OpView({ node, document, OverRun }: Props) {
   const [passAt, setPassAt] = useState(0);
   const index = node.ops[Math.min(passAt, node.ops.length - 1)] ?? 0;
   const op = document.ops[index];
@@ -99,7 +93,7 @@ function OpView({ node, document, hierarchy, OverRun }: Props) {
         <TensorTabs key={`${store.passId.value ?? ""} ${index}`} document={document} index={index} />
         {OverRun !== null && <OverRun document={document} index={index} />}
         <SourceLines document={document} source={op.source} stack={op.stack} />
-        <OpFacts document={document} hierarchy={hierarchy} node={node} index={index} />
+        <OpFacts document={document} index={index} />
       </div>
     </>
   );
@@ -131,18 +125,13 @@ function TensorTabs({ document, index }: OpPlace) {
       <div id="tensor-panel" role="tabpanel" aria-label={tab.name}>
         {tab.subjects.length > 1 && (
           <div class="pad-s">
-            <select
-              class="input wide"
-              aria-label={`${tab.name} to show`}
+            <Select
+              look="input wide"
+              label={`${tab.name} to show`}
               value={String(at)}
-              onChange={(event) => setChosen({ ...chosen, [tab.name]: Number(event.currentTarget.value) })}
-            >
-              {tab.subjects.map(({ name, shape }, nth) => (
-                <option key={nth} value={String(nth)}>
-                  {name} · {formatShape(shape)}
-                </option>
-              ))}
-            </select>
+              options={tab.subjects.map(({ name, shape }, nth) => [String(nth), `${name} · ${formatShape(shape)}`])}
+              set={(nth) => setChosen({ ...chosen, [tab.name]: Number(nth) })}
+            />
           </div>
         )}
         <TensorPanel key={`${subject.kind} ${subject.index}`} document={document} subject={subject} />
@@ -259,11 +248,34 @@ interface TensorPanelProps {
 }
 
 function TensorPanel({ document, subject }: TensorPanelProps) {
-  const first = useTensor(subject, subject.isThere ? null : undefined);
+  const { whole, item, answer, step } = useItemOf(subject.isThere ? subject : null);
+  const [fixed, setFixed] = useState<Scale | null>(null);
+  const [start, setStart] = useState(FIRST);
+  const canMove = store.source.value?.canMove ?? false;
   if (!subject.isThere) return <NotThere title="Not saved" reason={whyNotSaved(document, subject, isOfRun())} />;
-  if (first === null) return <TensorSkeleton />;
-  if ("missing" in first) return <NotThere title="No values to show" reason={first.missing} />;
-  return <TensorParts subject={subject} first={first} />;
+  const onStep = (by: number): void => {
+    step(by);
+    setStart(FIRST);
+  };
+  return (
+    <>
+      {whole !== null && <ItemStepper view={whole.view} item={item} canMove={canMove} onStep={onStep} />}
+      {answer === null ? (
+        <TensorSkeleton />
+      ) : "missing" in answer ? (
+        <NotThere title="No values to show" reason={answer.missing} />
+      ) : (
+        <TensorColumn
+          {...{ subject, base: answer, start, canMove }}
+          scale={fixed ?? autoScale(whole?.view ?? answer.view)}
+          isAuto={fixed === null}
+          onScale={setFixed}
+          onStart={setStart}
+          empty={<NoValues view={answer.view} />}
+        />
+      )}
+    </>
+  );
 }
 
 function NotThere({ title, reason }: { title: string; reason: string }) {
@@ -273,92 +285,6 @@ function NotThere({ title, reason }: { title: string; reason: string }) {
         <span>{reason}</span>
       </Blank>
     </div>
-  );
-}
-
-/** One item of the tensor as its base window shows it; null while it is on its way. */
-function useItem(subject: Subject, first: TensorValues, item: readonly number[]): TensorAnswer | null {
-  const { window } = first.view;
-  const isFirst = item.join() === window.item.join();
-  const other = useTensor(subject, isFirst ? undefined : { ...window, item: [...item] });
-  return isFirst ? first : other;
-}
-
-function TensorParts({ subject, first }: { subject: Subject; first: TensorValues }) {
-  const { view } = first;
-  const [item, setItem] = useState<readonly number[]>(view.window.item);
-  const [fixed, setFixed] = useState<Scale | null>(null);
-  const base = useItem(subject, first, item);
-  const scale = fixed ?? autoScale(view);
-  const canMove = store.source.value?.canMove ?? false;
-  const itemShape = gridOf(view.shape).itemShape;
-  // From the newest item, not the one on screen: quick steps are all taken.
-  const step = (by: number): void => setItem((now) => stepItem(itemShape, now, by) ?? now);
-  const hasItems = first.values.length > 0 && itemShape.some((size) => size > 1);
-  return (
-    <>
-      {hasItems && <ItemStepper shape={itemShape} item={item} canMove={canMove} onStep={step} />}
-      {base === null ? (
-        <TensorSkeleton />
-      ) : "missing" in base ? (
-        <NotThere title="No values to show" reason={base.missing} />
-      ) : (
-        <ItemParts
-          subject={subject}
-          base={base}
-          scale={scale}
-          fixed={fixed}
-          onScale={setFixed}
-          canMove={canMove}
-        />
-      )}
-    </>
-  );
-}
-
-interface ItemProps {
-  subject: Subject;
-  base: TensorValues;
-  scale: Scale;
-  fixed: Scale | null;
-  onScale: (scale: Scale | null) => void;
-  canMove: boolean;
-}
-
-function ItemParts({ subject, base, scale, fixed, onScale, canMove }: ItemProps) {
-  const [start, setStart] = useState<Start>({ tiles: 0, rows: 0, columns: 0 });
-  const { view } = base;
-  const hasValues = base.values.length > 0;
-  const tile = start.tiles + (canMove ? 0 : view.window.first_tile);
-  return (
-    <>
-      {hasValues ? (
-        <Picture
-          subject={subject}
-          base={base}
-          scale={scale}
-          isAuto={fixed === null}
-          onScale={onScale}
-          tile={tile}
-          onChoose={setStart}
-          canMove={canMove}
-        />
-      ) : (
-        <NoValues view={view} />
-      )}
-      <Histogram view={view} scale={scale} />
-      <TensorFigures view={view} />
-      {hasValues && (
-        <Numbers
-          subject={subject}
-          base={base}
-          scale={scale}
-          start={start}
-          onMove={setStart}
-          canMove={canMove}
-        />
-      )}
-    </>
   );
 }
 

@@ -43,7 +43,7 @@ test("without an address no series is named after an op", () => {
 
 function answerWith(figures: string[], rows: (number | null)[][]): OpSeriesAnswer {
   const steps = rows.map((_, at) => 10 * at);
-  return { type: "op_series", id: 1, steps, times: steps, figures, rows };
+  return { type: "op_series", id: 1, steps, figures, rows };
 }
 
 test("only figures that are known in some pass have a chart, and what is missing is a gap", () => {

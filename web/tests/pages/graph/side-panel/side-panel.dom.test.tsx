@@ -40,6 +40,7 @@ const press = async (name: string): Promise<void> => {
     button.click();
     await Promise.resolve();
   });
+  await act(() => Promise.resolve());
 };
 
 const exact = (): (string | undefined)[] =>

@@ -1,0 +1,110 @@
+/** Which sets of features there are: in the top bar to choose one, and on the page of runs as a list. */
+import { sets } from "../../data/feature-sets";
+import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../data/format";
+import { addressOf, setParams } from "../../data/route";
+import { Picker } from "../../ui/Picker";
+import type { FeatureSetListing } from "../../wire";
+import { listing, samplesText, setId } from "./features";
+import "./feature-sets.css";
+
+/** What was seen of one set says nothing about another. */
+const NO_PLACE = { layer: null, unit: null, sample: null, point: null, selection: null, run: null, embedding: null, cam: null, made: null };
+
+export function FeaturePicker() {
+  const all = sets.value ?? [];
+  const now = listing.value;
+  if (all.length === 0) return null;
+  const said = (
+    <>
+      <span class="clip">{now?.name ?? "Choose a set of features"}</span>
+      {now !== null && <span class="muted clip ft-model">{now.model}</span>}
+    </>
+  );
+  if (all.length === 1 && now !== null) return <span class="subject">{said}</span>;
+  return (
+    <Picker
+      label="Sets of features"
+      options={() =>
+        all.map((one) => {
+          const detail = one.note === "" ? `${formatNumberOf(one.num_layers, "layer")}, ${samplesText(one)} samples` : "cannot be read";
+          return { id: one.id, name: one.name, detail, isMuted: one.note !== "" };
+        })
+      }
+      chosen={setId.value}
+      choose={(id) => {
+        if (id !== setId.peek()) setParams({ ...NO_PLACE, set: id });
+      }}
+    >
+      {said}
+    </Picker>
+  );
+}
+
+const MOST = 50;
+
+export function FeatureSetsPart() {
+  const all = sets.value ?? [];
+  if (all.length === 0) return null;
+  return (
+    <section class="feature-sets" aria-labelledby="feature-sets-title">
+      <div class="panel-head">
+        <h2 id="feature-sets-title">Features</h2>
+        <span class="muted fs-1">activations of whole data sets</span>
+      </div>
+      <div class="feature-sets-body">
+        <table class="table">
+          <thead>
+            <tr>
+              {["Name", "Model", "Layers", "Samples", "Size"].map((title, at) => (
+                <th key={title} scope="col" class={at < 2 ? "" : "num"}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {all.slice(0, MOST).map((one) => (
+              <Row key={one.id} of={one} />
+            ))}
+          </tbody>
+        </table>
+        {all.length > MOST && <p class="pad-s muted fs-1">{formatCount(all.length - MOST)} more: the page Features lists them all.</p>}
+      </div>
+    </section>
+  );
+}
+
+function Row({ of }: { of: FeatureSetListing }) {
+  return (
+    <tr>
+      <th scope="row" class="clip">
+        <a href={addressOf("features", { set: of.id })} title={of.name}>
+          {of.name}
+        </a>
+      </th>
+      {of.note !== "" ? (
+        <td colSpan={4} class="text hint clip" title={of.note}>
+          {of.note}
+        </td>
+      ) : (
+        <>
+          <td class="text clip" title={of.data}>
+            {of.model}
+          </td>
+          <td>{formatCount(of.num_layers)}</td>
+          <td>
+            <span class="feature-progress">
+              {!of.is_complete && of.num_samples !== null && (
+                <span class="bar" role="progressbar" aria-label="Samples that are extracted" aria-valuenow={Math.round((100 * of.num_done) / Math.max(1, of.num_samples))}>
+                  <i style={{ width: formatShare(of.num_done, Math.max(1, of.num_samples)).replace("\u202f", "").replace(/[<>]/, "") }} />
+                </span>
+              )}
+              {samplesText(of)}
+            </span>
+          </td>
+          <td>{formatBytes(of.num_bytes)}</td>
+        </>
+      )}
+    </tr>
+  );
+}

@@ -1,0 +1,387 @@
+/** A look at the values of a layer: samples by units, sorted by label; one unit and one sample beside each other. */
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { formatCount, formatNumberOf, formatShare, formatValue } from "../../data/format";
+import { indexOf, sentence } from "../../data/network/words";
+import { askOf, type ReplyOf } from "../../data/requests";
+import { param, setParams } from "../../data/route";
+import type { Asked } from "../../data/source";
+import { themeTick } from "../../data/store";
+import { useAsked } from "../../data/useAsked";
+import { type Cell, Matrix } from "../../plot/Matrix";
+import { Pixels } from "../../plot/Pixels";
+import { labelColour, Legend, stretchesOf } from "../../plot/labels";
+import { Blank, Failed } from "../../ui/Blank";
+import { paintValue, readPalette, type Scale } from "../../ui/colour-scale";
+import { type Room, useSize } from "../../ui/useSize";
+import type { Answer, FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer } from "../../wire";
+import { axisWithZero, Chart, Figure, Levels, ScaleNote, Wait } from "./Figure";
+import { MOST_BESIDE } from "./Similarity";
+import { chosenScale } from "./choice";
+import { basisText, layer as shownLayer, layerAt, numDone, placeText, sampleName, setId, shapeText } from "./features";
+import { singlesOf } from "./network";
+
+/** As many as there are pixels for, about. */
+const NUM_ROWS = 320;
+const NUM_COLUMNS = 512;
+
+type Kind = Extract<Asked, { set_id: string; layer: number }>["type"] & Answer["type"];
+
+interface Numbers<Type extends Kind, Own> {
+  readonly head: Extract<Answer, { type: Type }>;
+  readonly values: Float32Array;
+  readonly layer: number;
+  readonly own: Own;
+}
+
+/** Ask for numbers of the layer that is shown, and anew with each `version`. */
+function useNumbers<Type extends Kind, Own extends object>(
+  type: Type,
+  own: Own,
+  version: number,
+  countOf: (head: ReplyOf<Type>["answer"]) => number,
+) {
+  const place = { set_id: setId.value, layer: layerAt.value };
+  const ask = async (): Promise<Numbers<Type, Own>> => {
+    const reply = await askOf({ type, ...place, ...own } as unknown as Asked, type);
+    return { head: reply.answer, values: singlesOf(reply, countOf(reply.answer)), layer: place.layer, own };
+  };
+  const key = JSON.stringify([place, own]);
+  return useAsked(place.layer < 0 ? null : { key, version: String(version), ask });
+}
+
+export function ValuesView() {
+  const [at, layer] = [layerAt.value, shownLayer.value];
+  const own = { num_rows: NUM_ROWS, num_columns: NUM_COLUMNS };
+  const { value, problem, retry } = useNumbers("feature_map", own, numDone.value, ({ rows, units }) => rows.samples.length * units.length);
+  if (layer === null) return <Blank icon="tree" title="This set has no layers" />;
+  if (value?.layer === at) return <Shown key={at} {...value} layer={layer} />;
+  return problem === "" ? <Wait /> : <Failed title={`${layer.name} cannot be shown`} reason={sentence(problem)} retry={retry} />;
+}
+
+function Shown({ head, values, layer }: { head: FeatureMapAnswer; values: Float32Array; layer: FeatureLayer }) {
+  const [pointed, setPointed] = useState<Cell | null>(null);
+  const { rows, units, low, high } = head;
+  const best = useMemo(() => busiest(values, units.length), [values]);
+  const unit = numberOf(param("unit"), head.num_units) ?? units[best] ?? 0;
+  const sample = numberOf(param("sample"), Number.MAX_SAFE_INTEGER) ?? rows.samples[0] ?? 0;
+  const scale = chosenScale(`features ${layer.name}`, low === null || high === null ? null : { min: low, max: high });
+  const some = units.length < head.num_units ? `${formatCount(units.length)} of ${formatNumberOf(head.num_units, "unit")}, evenly chosen` : formatNumberOf(head.num_units, "unit");
+  return (
+    <>
+      <Figure
+        label={`Values of ${layer.name}`}
+        name={layer.name}
+        isBusy={false}
+        look="ft-map"
+        facts={
+          <>
+            {shapeText(layer.shape)} · {basisText(rows.samples.length, rows.num_done)} down · {some} across
+            {head.num_bad > 0 && ` · ${formatNumberOf(head.num_bad, "value")} NaN or infinite`}
+          </>
+        }
+      >
+        <Matrix
+          values={values}
+          numRows={rows.samples.length}
+          numColumns={units.length}
+          of={rows}
+          isSquare={false}
+          scale={scale.scale}
+          at={pointed}
+          onAt={setPointed}
+          onChoose={({ row, column }) => setParams({ unit: String(units[column]), sample: String(rows.samples[row]) })}
+          chosen={{ row: rows.samples.indexOf(sample), column: units.indexOf(unit) }}
+          summary={`Values of ${layer.name}: ${rows.samples.length} samples by ${units.length} units, ${rangeText(head)}. Arrows move, Enter chooses the sample and the unit.`}
+        />
+      </Figure>
+      <p class="an-reading">{readingOf(pointed, head, values, layer)}</p>
+      <div class="ft-pair">
+        <UnitPart unit={unit} numUnits={head.num_units} layer={layer} />
+        <SamplePart sample={sample} layer={layer} scale={scale.scale} />
+      </div>
+      <div class="an-below">
+        <ScaleNote of={scale} />
+        {rows.labels.length > MOST_BESIDE && <Legend of={rows} />}
+      </div>
+    </>
+  );
+}
+
+function rangeText({ low, high }: { low: number | null; high: number | null }): string {
+  return `from ${formatValue(low ?? Number.NaN, 3)} to ${formatValue(high ?? Number.NaN, 3)}`;
+}
+
+/** Null where the text is no such number. */
+export function numberOf(text: string, below: number): number | null {
+  return /^\d{1,15}$/.test(text) && Number(text) < below ? Number(text) : null;
+}
+
+function readingOf(at: Cell | null, { rows, units }: FeatureMapAnswer, values: Float32Array, layer: FeatureLayer) {
+  if (at === null) return <span class="muted">Point at a cell to read it; click it to see its unit and its sample below.</span>;
+  const unit = units[at.column] ?? 0;
+  return (
+    <>
+      <b>{sampleName(rows, at.row)}</b>
+      <span>
+        unit {formatCount(unit)} {placeText(indexOf(layer.shape, unit))}
+      </span>
+      <span>{formatValue(values[at.row * units.length + at.column] ?? Number.NaN, 4)}</span>
+    </>
+  );
+}
+
+/** The column that varies most: one where there is something to see. */
+export function busiest(values: Float32Array, numColumns: number): number {
+  let [best, most] = [0, -1];
+  for (let column = 0; column < numColumns; column++) {
+    let [sum, squares, count] = [0, 0, 0];
+    for (let at = column; at < values.length; at += numColumns) {
+      const value = values[at]!;
+      if (!Number.isFinite(value)) continue;
+      sum += value;
+      squares += value * value;
+      count += 1;
+    }
+    const spread = count === 0 ? 0 : squares / count - (sum / count) ** 2;
+    if (spread > most) [best, most] = [column, spread];
+  }
+  return best;
+}
+
+// --- One unit, or one sample, below the map of values.
+
+interface PartProps {
+  name: "Unit" | "Sample";
+  /** The number of what is shown, which can be typed. */
+  number: number;
+  max?: number;
+  isBusy: boolean;
+  problem: string;
+  facts: ComponentChildren;
+  children: ComponentChildren;
+}
+
+function Part({ name, number, max, isBusy, problem, facts, children }: PartProps) {
+  return (
+    <section class="ft-part" aria-label={`${name} ${number}`} aria-busy={isBusy && problem === ""}>
+      <header>
+        <h3>{name}</h3>
+        <input
+          class="input sm num ft-number"
+          type="number"
+          aria-label={name}
+          min={0}
+          max={max}
+          value={number}
+          onChange={(event) => setParams({ [name.toLowerCase()]: event.currentTarget.value })}
+        />
+        <span class="muted fs-1 clip">{facts}</span>
+      </header>
+      {problem !== "" && <p class="hint">{sentence(problem)}</p>}
+      {children}
+    </section>
+  );
+}
+
+const [LEFT, EDGE, BOTTOM] = [44, 8, 20];
+const LEAST_NAMED = 22;
+
+// --- One unit over samples, sorted by label: a point for each, the mean of each label as a line.
+
+function UnitPart({ unit, numUnits, layer }: { unit: number; numUnits: number; layer: FeatureLayer }) {
+  const { value, problem } = useNumbers("feature_unit", { num_rows: NUM_ROWS, unit }, numDone.value, ({ rows }) => rows.samples.length);
+  const isIts = value?.own.unit === unit;
+  const facts = `${isIts ? placeText(value.head.place) : ""} of ${formatCount(numUnits)} in ${layer.name}`;
+  return (
+    <Part name="Unit" number={unit} max={numUnits - 1} isBusy={!isIts} problem={problem} facts={facts}>
+      {value !== null && <Responses head={value.head} values={value.values} unit={value.own.unit} />}
+    </Part>
+  );
+}
+
+function Responses({ head, values, unit }: { head: FeatureUnitAnswer; values: Float32Array; unit: number }) {
+  const { labels, label_of: labelOf, samples } = head.rows;
+  const stretches = labels.length === 0 ? [] : stretchesOf(labelOf, samples.length);
+  const means = stretches.map(({ from, count }) => meanOf(values.subarray(from, from + count)));
+  return (
+    <Chart
+      summary={unitSummary(unit, head, means)}
+      draw={(width, height) => {
+        const y = axisWithZero(values, height - BOTTOM, EDGE);
+        const x = (row: number): number => LEFT + ((row + 0.5) / Math.max(1, values.length)) * (width - LEFT - EDGE);
+        const picture = (
+          <>
+            <Levels of={y} most={4} left={LEFT} right={width - EDGE} />
+            {[...values].map((value, row) =>
+              Number.isFinite(value) ? (
+                <circle key={row} cx={x(row)} cy={y.at(value)} r={1.75} fill={labelColour(labelOf[row], labels.length)} />
+              ) : null,
+            )}
+            {stretches.map(({ label, from, count }, at) => {
+              const [start, end] = [x(from - 0.5), x(from + count - 0.5)];
+              const mean = means[at]!;
+              return (
+                <g key={at}>
+                  {Number.isFinite(mean) && <path class="ft-mean" d={`M${start + 1} ${y.at(mean)}H${end - 1}`} />}
+                  {end - start >= LEAST_NAMED && (
+                    <text class="c" x={(start + end) / 2} y={height - 6}>
+                      {(labels[label ?? 0] ?? "").slice(0, Math.floor((end - start) / 6.5))}
+                    </text>
+                  )}
+                </g>
+              );
+            })}
+          </>
+        );
+        return { picture };
+      }}
+    />
+  );
+}
+
+function meanOf(values: Float32Array): number {
+  const finite = values.filter(Number.isFinite);
+  return finite.reduce((sum, one) => sum + one, 0) / finite.length;
+}
+
+function unitSummary(unit: number, { rows }: FeatureUnitAnswer, means: readonly number[]): string {
+  const best = means.reduce((most, mean, at) => (mean > (means[most] ?? -Infinity) ? at : most), 0);
+  const label = rows.labels[best];
+  const said = label === undefined || means.length === 0 ? "" : `; its mean is highest for ${label}, ${formatValue(means[best]!, 3)}`;
+  return `Unit ${unit} over ${rows.samples.length} samples${said}.`;
+}
+
+// --- One sample over all units of a layer: as a picture where the layer has planes, else as a line.
+
+interface SampleProps {
+  head: FeatureSampleAnswer;
+  values: Float32Array;
+  summary: string;
+}
+
+function SamplePart({ sample, layer, scale }: { sample: number; layer: FeatureLayer; scale: Scale }) {
+  const { value, problem } = useNumbers("feature_sample", { sample }, 0, ({ units, num_units: all }) => units.length || all);
+  if (value === null) return <Part name="Sample" number={sample} isBusy problem={problem} facts="" children={null} />;
+  const { head, values } = value;
+  const facts = (
+    <>
+      {head.name !== String(head.sample) && `${head.name} `}
+      {head.label !== "" && `label ${head.label} · `}
+      {figuresOf(head)}
+    </>
+  );
+  const summary = `${layer.name} for sample ${head.sample}: ${formatCount(head.num_units)} values ${rangeText(head)}.`;
+  const isWhole = head.units.length === 0;
+  return (
+    <Part name="Sample" number={sample} isBusy={head.sample !== sample} problem={problem} facts={facts}>
+      {values.length > 0 && (head.shape.length < 2 || !isWhole) && <Line values={values} summary={summary} />}
+      {values.length > 0 && head.shape.length >= 2 && isWhole && <Planes head={head} values={values} scale={scale} summary={summary} />}
+    </Part>
+  );
+}
+
+function figuresOf({ mean, std, num_zeros: zeros, num_units: all }: FeatureSampleAnswer): string {
+  if (mean === null || std === null) return "no finite values";
+  return `mean ${formatValue(mean, 3)}, std ${formatValue(std, 3)}, zeros ${formatShare(zeros, all)}`;
+}
+
+/** Channels beside each other, as large as there is room for. */
+function Planes({ head, values, scale, summary }: SampleProps & { scale: Scale }) {
+  const [box, room] = useSize<HTMLDivElement>();
+  const sheet = sheetOf(head.shape, room);
+  const { width, height, cell } = sheet;
+  const picture = useMemo(() => {
+    const [pixels, palette] = [new Uint8ClampedArray(4 * width * height), readPalette(scale.map)];
+    for (let at = 0; at < values.length; at++) paintValue(pixels, 4 * sheet.placeOf(at), values[at]!, scale, palette);
+    return { width, height, pixels };
+  }, [values, scale.low, scale.high, scale.map, themeTick.value, width, height]);
+  return (
+    <div class="an-room" ref={box}>
+      {cell > 0 && (
+        <Pixels picture={picture} class="ft-planes" role="img" aria-label={summary} style={{ width: `${width * cell}px`, height: `${height * cell}px` }} />
+      )}
+    </div>
+  );
+}
+
+function Line({ values, summary }: Omit<SampleProps, "head">) {
+  return (
+    <Chart
+      summary={summary}
+      draw={(width, height) => {
+        const y = axisWithZero(values, height - BOTTOM, EDGE);
+        const zero = Math.round(y.at(0)) + 0.5;
+        // A stem for each; of more than there are pixels, the farthest from nought of each pixel.
+        const room = Math.max(1, width - LEFT - EDGE);
+        const count = Math.min(values.length, Math.floor(room));
+        const gap = room / count;
+        const from = (at: number): number => Math.floor((at * values.length) / count);
+        const stems = Array.from({ length: count }, (_, at) => farthest(values, from(at), from(at + 1)));
+        const picture = (
+          <>
+            <Levels of={y} most={4} left={LEFT} right={width - EDGE} />
+            <path
+              class="ft-stems"
+              style={{ strokeWidth: `${Math.max(1, Math.min(12, gap - 1))}px` }}
+              d={stems.map((value, at) => (Number.isFinite(value) ? `M${(LEFT + (at + 0.5) * gap).toFixed(1)} ${zero}V${y.at(value).toFixed(1)}` : "")).join("")}
+            />
+            <text x={LEFT} y={height - 6}>
+              unit 0
+            </text>
+            <text class="e" x={width - EDGE} y={height - 6}>
+              {formatCount(values.length - 1)}
+            </text>
+          </>
+        );
+        return { picture };
+      }}
+    />
+  );
+}
+
+function farthest(values: Float32Array, from: number, to: number): number {
+  let best = values[from] ?? Number.NaN;
+  for (let at = from + 1; at < to; at++) if (Math.abs(values[at]!) > Math.abs(best)) best = values[at]!;
+  return best;
+}
+
+/** Between planes. */
+const GAP = 1;
+const LARGEST_CELL = 16;
+
+/** Where the values of one sample stand in a picture: its planes beside each other. */
+export function sheetOf(shape: readonly number[], room: Room) {
+  const columns = Math.max(1, shape.at(-1) ?? 1);
+  const rows = Math.max(1, shape.at(-2) ?? 1);
+  const count = Math.max(1, shape.slice(0, -2).reduce((product, size) => product * size, 1));
+  const perLine = bestPerLine(count, rows, columns, room);
+  const lines = Math.ceil(count / perLine);
+  const width = perLine * (columns + GAP) - GAP;
+  const height = lines * (rows + GAP) - GAP;
+  return {
+    /** In values. */
+    width,
+    height,
+    /** Pixels of one value. */
+    cell: Math.min(LARGEST_CELL, room.width / width, room.height / height),
+    /** The place of a value in the picture, counted row by row. */
+    placeOf: (at: number): number => {
+      const plane = Math.floor(at / (rows * columns));
+      const [row, column] = [Math.floor((at % (rows * columns)) / columns), at % columns];
+      const [line, place] = [Math.floor(plane / perLine), plane % perLine];
+      return (line * (rows + GAP) + row) * width + place * (columns + GAP) + column;
+    },
+  };
+}
+
+/** With which values are drawn largest. */
+function bestPerLine(count: number, rows: number, columns: number, room: Room): number {
+  let [best, largest] = [1, 0];
+  for (let perLine = 1; perLine <= count; perLine++) {
+    const lines = Math.ceil(count / perLine);
+    const cell = Math.min(room.width / (perLine * (columns + GAP)), room.height / (lines * (rows + GAP)));
+    if (cell > largest) [best, largest] = [perLine, cell];
+  }
+  return best;
+}

@@ -816,7 +816,9 @@ export interface TableColumn {
 
 /** Rows that were logged together. The cells of a row stand in the order of `columns`. */
 export interface TableRows {
-  run_id: string; record: string; step: number; columns: TableColumn[]; rows: ((number | string | null)[])[];
+  run_id: string; record: string; step: number; columns: TableColumn[];
+  grids: Record<string, Grid>; // by column of tensors: how the values of a cell lie in its picture
+  rows: ((number | string | null)[])[];
 }
 
 /** `is_all`: what was known before is void. A note says what is left out, and why. */

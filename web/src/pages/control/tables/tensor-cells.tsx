@@ -1,16 +1,16 @@
 /** Tensors in the cells of a table: fetched for the rows in view, and painted as little pictures. */
 import { computed } from "@preact/signals";
 import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
-import { obtain } from "../../../data/collections";
 import { formatNumberOf, formatValue } from "../../../data/format";
 import { messageOf } from "../../../data/message-of";
 import * as net from "../../../data/network/store";
 import { askOf, ByteCache } from "../../../data/requests";
 import { Refusal, type Source } from "../../../data/source";
 import * as page from "../../../data/store";
-import { gridOf, plateSize, unitAt } from "../../../stage3d/network/plates";
-import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
-import { autoScale, paintValues, type Palette, placeOn, rangeOf, readPalette, type Scale } from "../../../ui/colour-scale";
+import { paintUnits } from "../../../stage3d/network/item-pictures";
+import { plateSize } from "../../../stage3d/network/plates";
+import { PixelCanvas } from "../../../ui/PixelCanvas";
+import { autoScale, rangeOf, readPalette, type Scale } from "../../../ui/colour-scale";
 import type { Grid, NetLayer, NetScene, TableRows } from "../../../wire";
 import type { ShownColumn } from "./columns";
 import { cellOf, columnOf, numberIn, type Row, sizeOf } from "./table-data";
@@ -238,8 +238,8 @@ const NO_SCALE: Scale = { map: "seq", low: 0, high: 1 };
 
 /** Null where the column has no tensors. What is compared is drawn alike: on the grid of the first. */
 export function gridOfCell(row: Row, { form, names: [first = ""] }: ShownColumn, name = first): Grid | null {
-  const shape = form === "tensor" ? columnOf(row, name)?.shape : undefined;
-  return shape === undefined ? null : gridFor(first, shape, net.scene.value);
+  const own = form === "tensor" ? row.part.grids[name] : undefined;
+  return own === undefined ? null : gridFor(first, own, net.scene.value);
 }
 
 /** Those of few rows stand over each other, others beside each other. */
@@ -290,7 +290,7 @@ function Picture({ name, row, column, cells }: CellProps & { name: string }) {
     <PixelCanvas
       style="cell-picture"
       size={shownSize(grid, column.names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM)}
-      paint={() => paintCell(values, grid, scale, palette)}
+      paint={() => paintUnits((unit) => values[unit] ?? NaN, grid, scale, palette, MOST_PIXELS)}
       depends={[values, grid, scale.map, scale.low, scale.high, palette]}
       label={`${full}: ${summaryOf(values)}`}
     />
@@ -316,11 +316,9 @@ const LARGEST_CELL = 8;
 const OUTPUT = "Output";
 
 /** The grid of the layer of this name, where there is one of this size; else that which its shape has by itself. */
-export function gridFor(name: string, shape: readonly number[], scene: Pick<NetScene, "layers" | "connections"> | null): Grid {
+export function gridFor(name: string, own: Grid, scene: Pick<NetScene, "layers" | "connections"> | null): Grid {
   const layer = layerOf(name, scene);
-  if (layer?.grid.num_units === sizeOf(shape)) return layer.grid;
-  const isPicture = name.toLowerCase() === "input" || layer?.is_input === true;
-  return obtain(grids, `${isPicture} ${shape.join()}`, () => gridOf(shape, isPicture));
+  return layer?.grid.num_units === own.num_units ? layer.grid : own;
 }
 
 /** What the model returns is called Output, whatever the layer that gives it. */
@@ -331,41 +329,10 @@ function layerOf(name: string, scene: Parameters<typeof gridFor>[2]): NetLayer |
   return scene?.layers.findLast((one) => !one.is_input && !sources.has(one.name));
 }
 
-/** The same object each time: what is drawn on it is not drawn anew. */
-const grids = new Map<string, Grid>();
-
 /** Its size in the page: as large as there is room, and whole pixels for each unit where they are few. */
 export function shownSize(grid: Grid, room: { width: number; height: number }): { width: number; height: number } {
   const { columns, rows } = plateSize(grid);
   const fit = Math.min(room.width / columns, room.height / rows, LARGEST_CELL);
   const cell = fit >= 1 ? Math.floor(fit) : fit;
   return { width: Math.max(1, Math.round(columns * cell)), height: Math.max(1, Math.round(rows * cell)) };
-}
-
-export function paintCell(values: Float32Array, grid: Grid, scale: Scale, palette: Palette): Pixels {
-  const { columns, rows } = plateSize(grid);
-  const every = Math.max(1, Math.ceil(Math.max(columns, rows) / MOST_PIXELS));
-  const [width, height] = [Math.ceil(columns / every), Math.ceil(rows / every)];
-  const units = Array.from({ length: width * height }, (_, at) =>
-    unitAt(grid, { column: (at % width) * every, row: Math.floor(at / width) * every }),
-  );
-  const pixels = grid.is_colour
-    ? paintColour(values, grid, units, scale)
-    : paintValues(Float32Array.from(units, (unit) => values[unit ?? 0] ?? NaN), 0, width, height, scale, palette);
-  // Between tiles, and after the last unit, there is nothing.
-  units.forEach((unit, at) => {
-    if (unit === null) pixels[4 * at + 3] = 0;
-  });
-  return { width, height, pixels };
-}
-
-/** Three maps, from the darkest to the brightest value of them all. */
-function paintColour(values: Float32Array, grid: Grid, units: readonly (number | null)[], scale: Scale) {
-  const size = grid.rows * grid.columns;
-  const pixels = new Uint8ClampedArray(4 * units.length);
-  units.forEach((unit, at) => {
-    for (const map of [0, 1, 2]) pixels[4 * at + map] = 255 * placeOn(scale, values[map * size + (unit ?? 0)] ?? 0);
-    pixels[4 * at + 3] = 255;
-  });
-  return pixels;
 }

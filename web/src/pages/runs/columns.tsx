@@ -82,7 +82,7 @@ const AFTER_METRICS = [
 /** Those that can be shown or not, beside the name and the metrics. */
 export const FIXED: readonly RunColumn[] = [...STATE_AND_LOSS, ...AFTER_METRICS];
 
-const METRIC = "m:";
+export const METRIC = "m:";
 
 function metricColumn(name: string): RunColumn {
   return column(METRIC + name, name, "num", {

@@ -16,7 +16,7 @@ import { Segments } from "../../../ui/controls";
 import type { Order } from "../../../ui/sorting";
 import { itemText, reasonAgainst, testItem } from "../commands";
 import { DataTable, StatisticsTable } from "./DataTable";
-import { choicesFor, chooseColumn, forgetChoices, inOrder, nextOrder, type ShownColumn, shownColumns } from "./columns";
+import { choicesFor, inOrder, nextOrder, type ShownColumn, shownColumns } from "./columns";
 import * as tables from "./table-data";
 import { cellOf, isWrong, numberIn, type Row, RUNS, type TableData, tableTitle, type TableWish, TEST_TRIALS } from "./table-data";
 
@@ -218,7 +218,7 @@ function useRows(data: TableData, isGrowing: boolean): Rows {
 // --- Which columns of a table are shown.
 
 function useColumns(name: string, data: TableData): readonly ShownColumn[] {
-  const choices = choicesFor(name);
+  const choices = choicesFor(name).choices.value;
   const fields = about.value?.fields;
   return useMemo(() => {
     const settings = name === RUNS ? new Set(fields?.map((field) => field.name)) : undefined;
@@ -229,10 +229,10 @@ function useColumns(name: string, data: TableData): readonly ShownColumn[] {
 function Chooser({ table, columns }: { table: string; columns: readonly ShownColumn[] }) {
   const tensors = columns.filter(({ form }) => form === "tensor");
   const others = columns.filter(({ form }) => form !== "tensor");
-  const show = (key: string, isShown: boolean): void => chooseColumn(table, key, isShown);
+  const { show, reset } = choicesFor(table);
   return (
     <div class="column-chooser">
-      <ColumnChooser label={`Columns of ${table}`} isSmall reset={() => forgetChoices(table)}>
+      <ColumnChooser label={`Columns of ${table}`} isSmall reset={reset}>
         {tensors.length > 0 && <h3>Tensors</h3>}
         <ColumnBoxes columns={tensors} show={show} />
         <h3>Columns</h3>

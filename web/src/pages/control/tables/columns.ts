@@ -1,8 +1,7 @@
 /** What stands in the columns of a table: which are shown, under which title, and how their cells are written. */
 import { obtain } from "../../../data/collections";
-import { signal } from "@preact/signals";
 import { formatCount, formatSpecial, formatValue } from "../../../data/format";
-import { recall, remember } from "../../../data/remembered";
+import { type ColumnChoices, rememberedColumns } from "../../../ui/Table";
 import * as sorting from "../../../ui/sorting";
 import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, sizeOf, type TableData } from "./table-data";
 
@@ -25,7 +24,7 @@ const SAID_IN_HEAD = ["run", "epoch", "step"];
 export const ANSWER = "answer";
 
 /** `settings` are columns that are the same in most rows, such as parameters: they are shown where they differ. */
-export function shownColumns(data: TableData, choices: Choices, settings: ReadonlySet<string> = NO_SETTINGS): ShownColumn[] {
+export function shownColumns(data: TableData, choices: ColumnChoices, settings: ReadonlySet<string> = NO_SETTINGS): ShownColumn[] {
   const made = columnsOf(data);
   const isOfTrials = made.some(({ key }) => key === "trial");
   const tensors = made.filter(({ form }) => form === "tensor");
@@ -92,45 +91,11 @@ function formatOf({ rows }: TableData, { name, form }: Column): (value: number) 
   return columnFormat(rows.map((row) => numberIn(cellOf(row, name)) ?? NaN));
 }
 
-/** What somebody has chosen to see, or not to see, by the key of the column. */
-export type Choices = ReadonlyMap<string, boolean>;
+const choices = new Map<string, ReturnType<typeof rememberedColumns>>();
 
-const allChoices = signal<ReadonlyMap<string, Choices>>(new Map());
-
-export function choicesFor(table: string): Choices {
-  return allChoices.value.get(table) ?? obtain(memories, table, () => choicesIn(recall(memoryOf(table)) ?? "[]"));
-}
-
-export function chooseColumn(table: string, key: string, isShown: boolean): void {
-  choose(table, new Map(choicesFor(table)).set(key, isShown));
-}
-
-export function forgetChoices(table: string): void {
-  choose(table, new Map());
-}
-
-function choose(table: string, choices: Choices): void {
-  allChoices.value = new Map(allChoices.peek()).set(table, choices);
-  remember(memoryOf(table), JSON.stringify([...choices]));
-}
-
-/** From an earlier visit. */
-const memories = new Map<string, Choices>();
-
-/** Whatever else stands there is passed over. */
-function choicesIn(text: string): Choices {
-  const isChoice = (pair: unknown): pair is [string, boolean] =>
-    Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "boolean";
-  try {
-    const pairs = JSON.parse(text) as unknown;
-    return new Map(Array.isArray(pairs) ? pairs.filter(isChoice) : []);
-  } catch {
-    return new Map();
-  }
-}
-
-function memoryOf(table: string): string {
-  return `control-columns-${table}`;
+/** What somebody has chosen for the columns of a table. */
+export function choicesFor(table: string) {
+  return obtain(choices, table, () => rememberedColumns(`control-columns-${table}`));
 }
 
 // --- How the numbers of a column are written: all with as many decimals, so that they line up.

@@ -64,11 +64,20 @@ export function MovingBar({ label, style = "" }: { label: string; style?: string
   );
 }
 
-/** How much of something is done, from 0 to 1: a little of it from the start, so that it is seen to have begun. */
-export function ShareBar({ label, share }: { label: string; share: number }) {
+interface ShareProps {
+  label: string;
+  /** From 0 to 1. */
+  share: number;
+  /** So much from the start, so that it is seen to have begun. */
+  least?: number;
+  title?: string;
+}
+
+/** How much of something is done. */
+export function ShareBar({ label, share, least = 0.02, title }: ShareProps) {
   return (
-    <div class="bar" role="progressbar" aria-label={label} aria-valuenow={Math.round(share * 100)}>
-      <i style={{ width: `${Math.max(2, share * 100)}%` }} />
+    <div class="bar" role="progressbar" aria-label={label} aria-valuenow={Math.round(share * 100)} title={title}>
+      <i style={{ width: `${100 * Math.max(least, share)}%` }} />
     </div>
   );
 }

@@ -15,8 +15,8 @@ export interface FormRow {
   readonly isChanged: boolean;
 }
 
-/** By training, then by the name of the parameter. */
-type Texts = ReadonlyMap<string, ReadonlyMap<string, string>>;
+/** By training and parameter. */
+type Texts = ReadonlyMap<string, string>;
 
 const drafts = signal<Texts>(new Map());
 /** How a value in force was written: somebody's 1e-4 does not become 0.0001 under their eyes. */
@@ -33,13 +33,13 @@ export const rows = computed<readonly FormRow[]>(() => (about.value?.fields ?? [
 export const seed = computed(() => rowOf(SEED));
 
 function rowOf(field: FormField): FormRow {
-  const [id, inForce] = [controlId.value, valueOf(field)];
-  const draft = drafts.value.get(id)?.get(field.name);
+  const [key, inForce] = [keyOf(field.name), valueOf(field)];
+  const draft = drafts.value.get(key);
   if (draft !== undefined) {
     const reading = readValue(field, draft);
     return { field, text: draft, reading, inForce, isChanged: !isInForce(reading, inForce) };
   }
-  const spelling = spellings.value.get(id)?.get(field.name);
+  const spelling = spellings.value.get(key);
   const isStill = spelling !== undefined && isInForce(readValue(field, spelling), inForce);
   return { field, text: isStill ? spelling : writeValue(inForce), reading: { value: inForce }, inForce, isChanged: false };
 }
@@ -59,31 +59,20 @@ function isInForce(reading: Reading, inForce: Value): boolean {
 
 export const changed = computed(() => rows.value.filter(({ isChanged }) => isChanged));
 
-export const problems = computed(() => rows.value.filter(({ reading }) => "problem" in reading));
-
-export function edit(name: string, text: string): void {
-  drafts.value = withText(drafts.peek(), name, text);
-}
-
-export function editSeed(text: string): void {
-  edit(SEED.name, text);
-}
-
-/** Take back what was typed. */
-export function revert(name: string): void {
-  drafts.value = withText(drafts.peek(), name, null);
+/** Null takes back what was typed. */
+export function edit(name: string, text: string | null): void {
+  const texts = new Map(drafts.peek());
+  if (text === null) texts.delete(keyOf(name));
+  else texts.set(keyOf(name), text);
+  drafts.value = texts;
 }
 
 export function revertAll(): void {
-  drafts.value = new Map(drafts.peek()).set(controlId.peek(), new Map());
+  drafts.value = new Map([...drafts.peek()].filter(([key]) => !key.startsWith(keyOf(""))));
 }
 
-function withText(all: Texts, name: string, text: string | null): Texts {
-  const id = controlId.peek();
-  const texts = new Map(all.get(id));
-  if (text === null) texts.delete(name);
-  else texts.set(name, text);
-  return new Map(all).set(id, texts);
+function keyOf(name: string): string {
+  return `${controlId.value}\n${name}`;
 }
 
 /** By name; null where one of them cannot be as it is written. */
@@ -116,13 +105,13 @@ export const shownSeed = computed(() => {
 /** What was typed and is in force now is no longer a draft: a later change elsewhere is shown then. */
 export function settleDrafts(): () => void {
   return effect(() => {
-    const texts = drafts.peek().get(controlId.value);
-    const taken = [...rows.value, seed.value].filter(({ field, isChanged }) => !isChanged && texts?.has(field.name) === true);
+    const isTaken = ({ field, isChanged }: FormRow): boolean => !isChanged && drafts.peek().has(keyOf(field.name));
+    const taken = [...rows.value, seed.value].filter(isTaken);
     if (taken.length === 0) return;
     batch(() => {
       for (const { field, text } of taken) {
-        spellings.value = withText(spellings.peek(), field.name, text);
-        revert(field.name);
+        spellings.value = new Map(spellings.peek()).set(keyOf(field.name), text);
+        edit(field.name, null);
       }
     });
   });

@@ -28,12 +28,7 @@ function wordOf({ state, doing }: ControlListing): string {
   return state === "new" ? "not initialised" : state;
 }
 
-export function ControlBadge() {
-  const listing = control.value?.listing;
-  return listing === undefined ? null : <ListingBadge listing={listing} />;
-}
-
-function ListingBadge({ listing }: { listing: ControlListing }) {
+export function ListingBadge({ listing }: { listing: ControlListing }) {
   const { word, shape, style } = isConnected.value ? { word: wordOf(listing), ...STYLES[listing.state] } : unseen();
   return (
     <span class={`badge control-badge ${style}`} title={listing.doing || word}>

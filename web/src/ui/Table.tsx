@@ -6,7 +6,7 @@ import { Check } from "./Check";
 import { Icon } from "./Icon";
 import { Popover } from "./Picker";
 import type { Order } from "./sorting";
-import type { Rows } from "./visible-rows";
+import type { Rows } from "./scroll";
 
 export interface Column {
   readonly key: string;

@@ -18,11 +18,10 @@ import { NetStage } from "../../stage3d/network/NetStage";
 import { StageNotes } from "../../stage3d/network/StageNotes";
 import { shownPicture } from "../../stage3d/network/export";
 import { pageOf, pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
-import { Blank, Busy, Failed } from "../../ui/Blank";
+import { Blank, Busy, Failed, NoRuns } from "../../ui/Blank";
 import type { IconName } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
-import { Snippet } from "../../ui/Snippet";
 import { TimeBar, useKey } from "../../ui/TimeBar";
 import { returnFocus } from "../../ui/focus";
 import { panels, panelWidth } from "../../ui/panels";
@@ -190,12 +189,7 @@ function Waiting() {
     return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
   if (listing.state === "shown" && runs.runs.value.length === 0) {
-    return (
-      <Blank icon="search" title="No runs yet">
-        <span>Start one from Python; it shows up here by itself.</span>
-        <Snippet />
-      </Blank>
-    );
+    return <NoRuns />;
   }
   if (listing.state === "shown" && param("run") !== "" && run.value === null) {
     return (

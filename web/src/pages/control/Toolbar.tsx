@@ -49,16 +49,14 @@ export function Toolbar() {
 }
 
 function StopButton() {
-  const state = control.value?.listing.state;
   const against = reasonAgainst("stop");
   // The second press of a double click is no second wish.
   const press = (event: MouseEvent): void => {
     if (event.detail < 2) commands.stop();
   };
-  const hint =
-    state === "stopping" || state === "starting"
-      ? "End the process, whatever it is doing: what is in memory only is lost (s)"
-      : "Stop after this trial (s)";
+  const hint = commands.endsProcess.value
+    ? "End the process, whatever it is doing: what is in memory only is lost (s)"
+    : "Stop after this trial (s)";
   return (
     <ActButton icon="stop" style={against === "" ? "stop" : ""} against={against} hint={hint} act={press}>
       Stop
@@ -100,26 +98,26 @@ function StepPart() {
 
 // --- Where the training is: what is done of runs, epochs and trials.
 
+const COUNTERS = [
+  ["Run", "run", "num_runs"],
+  ["Epoch", "epoch", "num_epochs"],
+  ["Trial", "trial", "num_trials"],
+] as const;
+
 function CountersPart() {
   const counters = control.value?.listing.counters;
   if (counters === undefined) return null;
   return (
     <div class="control-counters">
       <dl class="counters" aria-label="Counters">
-        <Counter name="Run" done={counters.run} all={counters.num_runs} />
-        <Counter name="Epoch" done={counters.epoch} all={counters.num_epochs} />
-        <Counter name="Trial" done={counters.trial} all={counters.num_trials} />
+        {COUNTERS.map(([name, done, all]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{ofAll(counters[done], counters[all])}</dd>
+          </div>
+        ))}
       </dl>
       <TrialsBar counters={counters} />
-    </div>
-  );
-}
-
-function Counter({ name, done, all }: { name: string; done: number; all: number | null }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{ofAll(done, all)}</dd>
     </div>
   );
 }

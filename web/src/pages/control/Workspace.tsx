@@ -115,10 +115,18 @@ function PlotsPanel() {
   }, []);
   // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
   useLayoutEffect(() => () => (cursor.value = null), []);
+  const all = charts.value;
+  const large = all.find(({ key }) => key === options.value.enlarged);
+  const shown = large === undefined ? all : [large];
+  const style = ["", "one", "two"][shown.length] ?? (shown.length > AT_A_GLANCE ? "many" : "");
   return (
     <section class="panel control-plots" aria-label="Plots">
-      {charts.value.length > 0 ? (
-        <Plots />
+      {all.length > 0 ? (
+        <div class={`panel-body plot-grid ${style}`}>
+          {shown.map((chart) => (
+            <PlotFigure key={chart.key} chart={chart} isEnlarged={chart === large} />
+          ))}
+        </div>
       ) : about.value === null ? (
         <div class="panel-body" aria-busy={control.value === null} />
       ) : (
@@ -130,20 +138,6 @@ function PlotsPanel() {
         {spoken}
       </div>
     </section>
-  );
-}
-
-function Plots() {
-  const all = charts.value;
-  const large = all.find(({ key }) => key === options.value.enlarged);
-  const shown = large === undefined ? all : [large];
-  const style = shown.length === 1 ? "one" : shown.length === 2 ? "two" : shown.length > AT_A_GLANCE ? "many" : "";
-  return (
-    <div class={`panel-body plot-grid ${style}`}>
-      {shown.map((chart) => (
-        <PlotFigure key={chart.key} chart={chart} isEnlarged={chart === large} />
-      ))}
-    </div>
   );
 }
 

@@ -145,10 +145,10 @@ export function step(): void {
 
 /** Stop after this trial; a second time, and while it is not training yet: end the process. */
 export function stop(): void {
-  const state = control.peek()?.listing.state;
-  const isUrgent = state === "stopping" || state === "starting";
-  send("stop", { type: isUrgent ? "abort" : "stop" });
+  send("stop", { type: endsProcess.peek() ? "abort" : "stop" });
 }
+
+export const endsProcess = computed(() => ["stopping", "starting"].includes(control.value?.listing.state ?? ""));
 
 export function testItem(item: number): void {
   send("test", { type: "test_item", item });

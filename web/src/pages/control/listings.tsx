@@ -9,13 +9,18 @@ import type { ShownState } from "../../ui/run-states";
 import { formatHour } from "../../ui/times";
 import type { ControlListing, ControlState, Counters, Fault } from "../../wire";
 
-const STYLES: Record<ControlState, Pick<ShownState, "shape" | "style">> = {
-  starting: { shape: "ring", style: "" },
-  new: { shape: "ring", style: "" },
-  ready: { shape: "dot", style: "" },
+interface Kind extends Pick<ShownState, "shape" | "style"> {
+  /** What is said aloud when it begins, where it is no fault. */
+  readonly sentence?: string;
+}
+
+const KINDS: Record<ControlState, Kind> = {
+  starting: { shape: "ring", style: "", sentence: "The training is starting." },
+  new: { shape: "ring", style: "", sentence: "Not initialised. Init builds the network and the data." },
+  ready: { shape: "dot", style: "", sentence: "Ready." },
   busy: { shape: "dot", style: "live" },
-  stopping: { shape: "dot", style: "warn" },
-  done: { shape: "check", style: "" },
+  stopping: { shape: "dot", style: "warn", sentence: "Stopping after this trial. Stop again ends the process." },
+  done: { shape: "check", style: "", sentence: "All runs are done." },
   failed: { shape: "cross", style: "died" },
   died: { shape: "cross", style: "died" },
 };
@@ -29,7 +34,7 @@ function wordOf({ state, doing }: ControlListing): string {
 }
 
 export function ListingBadge({ listing }: { listing: ControlListing }) {
-  const { word, shape, style } = isConnected.value ? { word: wordOf(listing), ...STYLES[listing.state] } : unseen();
+  const { word, shape, style } = isConnected.value ? { word: wordOf(listing), ...KINDS[listing.state] } : unseen();
   return (
     <span class={`badge control-badge ${style}`} title={listing.doing || word}>
       <Shape shape={shape} isLive={style === "live"} />
@@ -55,19 +60,11 @@ export function faultTitle(state: ControlState, fault: Fault | null): string {
   return fault === null || fault.error === "" ? "Training stopped" : `Training stopped: ${fault.error}`;
 }
 
-const SENTENCES: Partial<Record<ControlState, string>> = {
-  starting: "The training is starting.",
-  new: "Not initialised. Init builds the network and the data.",
-  ready: "Ready.",
-  stopping: "Stopping after this trial. Stop again ends the process.",
-  done: "All runs are done.",
-};
-
 /** What is said aloud when the state changes. */
 export function sentenceOf({ state, doing }: ControlListing, fault: Fault | null): string {
   if (state === "busy") return `${doing || "Training"} is under way.`;
   const message = fault === null || fault.message === "" ? "" : `: ${fault.message}`;
-  return SENTENCES[state] ?? `${faultTitle(state, fault)}${message}`;
+  return KINDS[state].sentence ?? `${faultTitle(state, fault)}${message}`;
 }
 
 // --- In the top bar: which training is shown, with its seed, and a list to choose another from where there are several.

@@ -111,41 +111,37 @@ function Live({ chart, isEnlarged }: Props) {
   );
   return (
     <ChartBody chart={chart} isEnlarged={isEnlarged} isTable={isTable} model={model} under={axis}>
-      <Place model={model} chartKey={chart.key} />
-      <span class="grow" />
       <Legend chart={chart} model={model} />
     </ChartBody>
   );
 }
 
-/** Where the pointer or the keyboard has put the cursor. */
-function Place({ model, chartKey }: { model: ReadonlySignal<Model | null>; chartKey: string }) {
-  const place = placeOfCursor(chartKey);
-  const now = model.value;
-  if (place === null || now === null) return null;
-  return <span class="muted fs-1 plot-cursor">{describePlace(place, now.axis, now.perEpoch)}</span>;
-}
-
-/** Every line has its place there, also before it has any value. */
+/** Where the cursor was put, and what the lines are there. Every line has its place, also before it has any value. */
 function Legend({ chart, model }: { chart: Chart; model: ReadonlySignal<Model | null> }) {
-  const now = model.value;
-  const readings = now === null ? [] : readingsAt(now, placeOfCursor(chart.key));
+  const [now, place] = [model.value, placeOfCursor(chart.key)];
+  const readings = now === null ? [] : readingsAt(now, place);
   const read = new Map(readings.map((reading) => [reading.line.member.name, reading]));
   return (
-    <span class="plot-legend">
-      {chart.members.map((member) => {
-        const reading = read.get(member.name);
-        return (
-          <span key={member.name} title={reading === undefined ? `${member.name}: no value` : describeReading(reading)}>
-            <i class="sw" style={{ background: `var(--cat-${slotOf(chart, member)})` }} />
-            <span class="clip">{member.label}</span>
-            {reading !== undefined && (
-              <b class={Number.isFinite(reading.value) ? undefined : "bad"}>{formatValue(reading.value, 3)}</b>
-            )}
-          </span>
-        );
-      })}
-    </span>
+    <>
+      {place !== null && now !== null && (
+        <span class="muted fs-1 plot-cursor">{describePlace(place, now.axis, now.perEpoch)}</span>
+      )}
+      <span class="grow" />
+      <span class="plot-legend">
+        {chart.members.map((member) => {
+          const reading = read.get(member.name);
+          return (
+            <span key={member.name} title={reading === undefined ? `${member.name}: no value` : describeReading(reading)}>
+              <i class="sw" style={{ background: `var(--cat-${slotOf(chart, member)})` }} />
+              <span class="clip">{member.label}</span>
+              {reading !== undefined && (
+                <b class={Number.isFinite(reading.value) ? undefined : "bad"}>{formatValue(reading.value, 3)}</b>
+              )}
+            </span>
+          );
+        })}
+      </span>
+    </>
   );
 }
 

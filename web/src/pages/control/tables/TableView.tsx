@@ -184,18 +184,10 @@ function pick(row: Row): void {
 
 // --- The rows of a table in the order and with the filter that somebody chose.
 
-interface Rows {
-  readonly rows: readonly Row[];
-  /** Null where the table does not say what was wrong. */
-  readonly numWrong: number | null;
-  readonly isOnlyWrong: boolean;
-  readonly showOnlyWrong: (isWanted: boolean) => void;
-  readonly order: Order | null;
-  readonly sort: (column: string) => void;
-}
+type Rows = ReturnType<typeof useRows>;
 
 /** `isGrowing`: what is added row by row is read from its end. */
-function useRows(data: TableData, isGrowing: boolean): Rows {
+function useRows(data: TableData, isGrowing: boolean) {
   const [isWanted, showOnlyWrong] = useState(false);
   const [order, setOrder] = useState<Order | null>(null);
   const hasErrors = data.columns.some(({ name }) => name === tables.ERROR);
@@ -207,11 +199,12 @@ function useRows(data: TableData, isGrowing: boolean): Rows {
   }, [data, isOnlyWrong, order, isGrowing]);
   return {
     rows,
+    /** Null where the table does not say what was wrong. */
     numWrong: hasErrors ? wrong.length : null,
     isOnlyWrong,
     showOnlyWrong,
     order,
-    sort: (key) => setOrder(nextOrder(order, key, data.columns.find(({ name }) => name === key)?.form !== "text")),
+    sort: (key: string): void => setOrder(nextOrder(order, key, data.columns.find(({ name }) => name === key)?.form !== "text")),
   };
 }
 

@@ -127,18 +127,13 @@ function keyOf({ runId, record, name }: CellColumn, at = -1): string {
 
 // --- The tensors of the rows in view, and between which limits each column of them is coloured.
 
-export interface Cells {
-  /** Null where the row has no such tensor, or it has not come yet. */
-  at(row: Row, name: string): CellValues | null;
-  /** By the name of the tensor; nothing until some of it has come. */
-  readonly scales: ReadonlyMap<string, Scale>;
-}
+type Cells = ReturnType<typeof useCells>;
 
 /** So many are kept of what was seen before. */
 const MOST_BEFORE = 4000;
 
 /** `parts` are all that the table shows, `inView` those of its rows that are. */
-export function useCells(columns: readonly ShownColumn[], parts: readonly TableRows[], inView: readonly Row[]): Cells {
+export function useCells(columns: readonly ShownColumn[], parts: readonly TableRows[], inView: readonly Row[]) {
   const [, hear] = useReducer((count: number) => count + 1, 0);
   const source = page.source.value;
   const blocks = useMemo(() => cellBlocks(source, () => hear(undefined)), [source]);
@@ -159,8 +154,10 @@ export function useCells(columns: readonly ShownColumn[], parts: readonly TableR
     return names.flatMap((name, at) => (found[at] ? [[name, found[at]] as const] : []));
   });
   return {
-    scales: new Map(scales),
-    at: (row, name) => {
+    /** By the name of the tensor; nothing until some of it has come. */
+    scales: new Map<string, Scale>(scales),
+    /** Null where the row has no such tensor, or it has not come yet. */
+    at: (row: Row, name: string): CellValues | null => {
       const place = placeOf(row, name);
       if (place === null) return null;
       const found = blocks.at(place);

@@ -877,6 +877,7 @@ export interface FormField {
   is_optional: boolean; // may be empty
   is_live: boolean; // takes effect at once; others at the next Init
   about: string;
+  requirement: string; // what a value must be, as it stands below the field
 }
 
 /** A scalar of the run, and what it is called in the plot. */

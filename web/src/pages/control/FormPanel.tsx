@@ -11,7 +11,7 @@ import { Select } from "../../ui/Select";
 import { TextField } from "../../ui/controls";
 import type { FormField } from "../../wire";
 import { apply, problemAsked, reasonAgainst, refusal, retype } from "./commands";
-import { changed, edit, type FormRow, liveValues, requirementOf, revertAll, rows, seed, writeValue } from "./drafts";
+import { changed, edit, type FormRow, liveValues, revertAll, rows, seed, writeValue } from "./drafts";
 
 export function FormPanel() {
   const body = useRef<HTMLDivElement>(null);
@@ -131,7 +131,7 @@ function hintOf(field: FormField): string {
   const isTyped = field.form === "integer" || field.form === "number";
   const parts = [
     field.about,
-    isTyped ? requirementOf(field) : "",
+    isTyped ? field.requirement : "",
     field.is_live ? "takes effect at once" : "takes effect at the next Init",
     `in the code: ${field.name} = ${writeValue(field.value) || "None"}`,
   ];

@@ -26,6 +26,7 @@ const spellings = signal<Texts>(new Map());
 const SEED: FormField = {
   ...{ name: "", label: "Seed", section: "", about: "" },
   ...{ form: "integer", value: 0, choices: [], low: 0, high: null, is_optional: false, is_live: false },
+  requirement: "must be a whole number, 0 or more",
 };
 
 export const rows = computed<readonly FormRow[]>(() => (about.value?.fields ?? []).map(rowOf));
@@ -141,7 +142,7 @@ export function readValue(field: FormField, text: string): Reading {
     case "truth":
       return { value: text === "true" };
     case "choice":
-      return field.choices.includes(text) ? { value: text } : { problem: requirementOf(field) };
+      return field.choices.includes(text) ? { value: text } : { problem: field.requirement };
     case "integer":
     case "number":
       return readNumber(field, plainNumber(text));
@@ -155,27 +156,10 @@ function readNumber(field: FormField, text: string): Reading {
   const isNumber = NUMBER.test(text) && Number.isFinite(value);
   const isWhole = field.form === "number" || Number.isSafeInteger(value);
   const isWithin = value >= (field.low ?? -Infinity) && value <= (field.high ?? Infinity);
-  return isNumber && isWhole && isWithin ? { value } : { problem: requirementOf(field) };
+  return isNumber && isWhole && isWithin ? { value } : { problem: field.requirement };
 }
 
 /** As JavaScript reads it: a true minus and the thin spaces between groups of digits are how this page writes. */
 function plainNumber(text: string): string {
   return text.trim().replaceAll("\u2212", "-").replace(/(?<=\d)[\u202f\u2009\u00a0 ](?=\d)/g, "");
-}
-
-/** What a value must be, in the words of the training: see training/parameterkinds.py. */
-export function requirementOf(field: FormField): string {
-  return `must be ${wanted(field)}${field.is_optional ? ", or empty" : ""}`;
-}
-
-function wanted({ form, choices, low, high }: FormField): string {
-  if (form === "choice") return `${choices.length === 1 ? "" : "one of "}${choices.join(", ")}`;
-  const words = [form === "integer" ? "a whole number" : "", limitWords(low, high)];
-  return words.filter((part) => part !== "").join(", ") || "a number";
-}
-
-function limitWords(low: number | null, high: number | null): string {
-  if (low !== null && high !== null) return `from ${writeValue(low)} to ${writeValue(high)}`;
-  if (low !== null) return `${writeValue(low)} or more`;
-  return high === null ? "" : `${writeValue(high)} or less`;
 }

@@ -220,7 +220,9 @@ def form_fields(parameters: Parameters) -> list[FormField]:
     for name, kind in kinds_of(type(parameters)).items():
         value = getattr(parameters, name)
         is_text = kind.field.form == "choice" and value is not None
-        fields.append(replace(kind.field, value=str(value) if is_text else value, requirement=kind.requirement))
+        fields.append(
+            replace(kind.field, value=str(value) if is_text else value, requirement=kind.requirement)
+        )
     sections = list(dict.fromkeys(field.section for field in fields))
     return sorted(fields, key=lambda field: (field.section == VIEW, sections.index(field.section)))
 

@@ -22,7 +22,7 @@ export function ImageSeries({ name }: { name: string }) {
       tools={
         <div class="sec-tools" role="group" aria-label={`Zoom of ${name}`}>
           <ToolButton glyph="minus" name={`Zoom out of ${name}`} press={() => setZoom(zoomed(factor, -1))} />
-          <ToolButton glyph="fit" name={`Fit ${name}`} isPressed={zoom === "fit"} press={() => setZoom("fit")} />
+          <ToolButton glyph="frame" name={`Fit ${name}`} isPressed={zoom === "fit"} press={() => setZoom("fit")} />
           <ToolButton glyph="plus" name={`Zoom into ${name}`} press={() => setZoom(zoomed(factor, 1))} />
         </div>
       }

@@ -63,7 +63,7 @@ function Wave({ label, sound, colour }: { label: string; sound: Sound; colour: n
       </Drawing>
       <div class="sec-slider">
         <ToolButton
-          glyph={isPlaying ? "pause" : "play"}
+          glyph={isPlaying ? "pause" : "playLine"}
           name={`${isPlaying ? "Pause" : "Play"} ${label}`}
           isDisabled={length === 0}
           press={() => (isPlaying ? stop() : play(sound, position >= length - 0.01 ? 0 : position))}

@@ -54,7 +54,7 @@ export function Player({ label, reel }: Props) {
       )}
       <div class="sec-slider">
         <ToolButton
-          glyph={isPlaying ? "pause" : "play"}
+          glyph={isPlaying ? "pause" : "playLine"}
           name={`${isPlaying ? "Pause" : "Play"} ${label}`}
           isDisabled={last === 0}
           press={() => setIsPlaying(!isPlaying)}

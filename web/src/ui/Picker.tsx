@@ -52,14 +52,19 @@ export function Picker({ label, options, chosen, from = chosen, choose, onOpen, 
 
 interface OpenerProps {
   style: string;
-  popup: "listbox" | "dialog";
+  popup: "listbox" | "dialog" | "menu";
+  /** Of the button, where nothing is written on it. */
+  label?: string;
+  title?: string;
+  /** Around both. */
+  box?: string;
   button: ComponentChildren;
   onOpen?: (() => void) | undefined;
   children: (close: () => void) => ComponentChildren;
 }
 
 /** A button with something under it, as long as that is open: until Escape, or a press outside. */
-function Opener({ style, popup, button, onOpen, children }: OpenerProps) {
+export function Opener({ style, popup, label, title, box: boxStyle = "picker", button, onOpen, children }: OpenerProps) {
   const [isOpen, setIsOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -79,8 +84,8 @@ function Opener({ style, popup, button, onOpen, children }: OpenerProps) {
     setIsOpen(!isOpen);
   };
   return (
-    <div class="picker" ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
-      <button class={style} aria-haspopup={popup} aria-expanded={isOpen} onClick={flip}>
+    <div class={boxStyle} ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
+      <button class={style} aria-label={label} title={title} aria-haspopup={popup} aria-expanded={isOpen} onClick={flip}>
         {button}
       </button>
       {isOpen && children(close)}

@@ -5,6 +5,7 @@ import { formatBytes, formatCount, formatNumberOf, formatSeconds, formatShape } 
 import type { GraphNode } from "../../../data/pass/model";
 import { shapeRange } from "../../../data/pass/node-words";
 import * as store from "../../../data/store";
+import { ShareBar } from "../../../ui/Blank";
 import { type Rect, shownPart, toScreen } from "../../../ui/pan-zoom";
 import { type PlacedChip, shownChips, SIZES } from "../../../ui/graph-layout/layout-graph";
 import { followSize } from "../../../ui/useSize";
@@ -197,20 +198,10 @@ function LayoutBar() {
     );
   }
   if (wait === null) return null;
-  const percent = Math.round((100 * wait.numPlaced) / Math.max(1, wait.numOps));
   return (
     <div class="float graph-wait" role="status">
       <span>Laying out {formatCount(wait.numOps)} boxes</span>
-      <div
-        class="bar"
-        role="progressbar"
-        aria-label="Layout"
-        aria-valuemin={0}
-        aria-valuemax={100}
-        aria-valuenow={percent}
-      >
-        <i style={{ width: `${percent}%` }} />
-      </div>
+      <ShareBar label="Layout" share={wait.numPlaced / Math.max(1, wait.numOps)} least={0} />
     </div>
   );
 }

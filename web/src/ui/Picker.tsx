@@ -16,11 +16,20 @@ interface Props {
   from?: string;
   choose: (id: string) => void;
   onOpen?: () => void;
+  /** There is nothing else to choose: what the words are about. */
+  alone?: string | undefined;
   /** What the button says. */
   children: ComponentChildren;
 }
 
-export function Picker({ label, options, chosen, from = chosen, choose, onOpen, children }: Props) {
+export function Picker({ label, options, chosen, from = chosen, choose, onOpen, alone, children }: Props) {
+  if (alone !== undefined) {
+    return (
+      <span class="subject" title={alone || undefined}>
+        {children}
+      </span>
+    );
+  }
   return (
     <Opener
       style="btn quiet subject"

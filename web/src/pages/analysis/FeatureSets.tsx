@@ -15,13 +15,6 @@ export function FeaturePicker() {
   const all = sets.value ?? [];
   const now = listing.value;
   if (all.length === 0) return null;
-  const said = (
-    <>
-      <span class="clip">{now?.name ?? "Choose a set of features"}</span>
-      {now !== null && <span class="muted clip ft-model">{now.model}</span>}
-    </>
-  );
-  if (all.length === 1 && now !== null) return <span class="subject">{said}</span>;
   return (
     <Picker
       label="Sets of features"
@@ -35,8 +28,10 @@ export function FeaturePicker() {
       choose={(id) => {
         if (id !== setId.peek()) setParams({ ...NO_PLACE, set: id });
       }}
+      alone={all.length === 1 && now !== null ? "" : undefined}
     >
-      {said}
+      <span class="clip">{now?.name ?? "Choose a set of features"}</span>
+      {now !== null && <span class="muted clip ft-model">{now.model}</span>}
     </Picker>
   );
 }

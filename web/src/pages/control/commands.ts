@@ -75,19 +75,16 @@ async function tell(action: Action): Promise<void> {
 /** What was told shows in the next answer; where it changes nothing, there is none. */
 const WAIT_FOR_ANSWER_MS = 300;
 
-function nextAnswer(): Promise<void> {
+async function nextAnswer(): Promise<void> {
   const before = control.peek();
-  return new Promise((resolve) => {
-    const timer = setTimeout(finish, WAIT_FOR_ANSWER_MS);
-    const stopLooking = effect(() => {
-      if (control.value !== before) queueMicrotask(finish);
+  let stop = (): void => undefined;
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, WAIT_FOR_ANSWER_MS);
+    stop = effect(() => {
+      if (control.value !== before) resolve();
     });
-    function finish(): void {
-      clearTimeout(timer);
-      stopLooking();
-      resolve();
-    }
   });
+  stop();
 }
 
 // --- What can be done with a training now and, of what cannot, why.

@@ -74,27 +74,16 @@ export function ControlPicker() {
   const now = all.find(({ id }) => id === controlId.value);
   if (all.length === 0) return null;
   const seed = control.value?.listing.id === controlId.value ? control.value.seed : null;
-  const words = (
-    <>
-      <span class="clip">{now?.name ?? "Choose a training"}</span>
-      {seed !== null && <span class="muted">seed {seed}</span>}
-    </>
-  );
-  if (all.length === 1 && now !== undefined) {
-    return (
-      <span class="subject" title={now.target}>
-        {words}
-      </span>
-    );
-  }
   return (
     <Picker
       label="Trainings"
       options={() => all.map((one) => ({ id: one.id, name: one.name, detail: wordOf(one), title: one.target }))}
       chosen={controlId.value}
       choose={(id) => setParams({ c: id })}
+      alone={all.length === 1 ? now?.target : undefined}
     >
-      {words}
+      <span class="clip">{now?.name ?? "Choose a training"}</span>
+      {seed !== null && <span class="muted">seed {seed}</span>}
     </Picker>
   );
 }

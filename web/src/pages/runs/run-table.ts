@@ -5,7 +5,7 @@ import { runs } from "../../data/runs";
 import { rememberedColumns } from "../../ui/Table";
 import { parseFilter } from "../../ui/run-filter";
 import { isOfWatcher } from "../../ui/run-states";
-import { nextOrder, type Order, orderText, readOrder, sortedBy } from "../../ui/sorting";
+import { type Order, orderInAddress, sortedBy } from "../../ui/sorting";
 import type { RunListing, RunState } from "../../wire";
 import { columnOf, FIXED, METRIC, type RunColumn } from "./columns";
 
@@ -21,7 +21,12 @@ export const filter = computed(() => parseFilter(filterText.value));
 export const stateShown = computed<RunState | null>(
   () => STATES.find(([state]) => state === param("state"))?.[0] ?? null,
 );
-export const order = computed<Order>(() => orderOf(param("sort")));
+/** As it is where nobody chose: what has changed last stands first. */
+export const { order, press: pressHead } = orderInAddress(
+  "-updated",
+  (key) => columnOf(key)?.isWords === true,
+  (key) => columnOf(key) !== undefined,
+);
 
 const filtered = computed(() => runs.value.filter((run) => filter.value.matches(run)));
 
@@ -60,21 +65,6 @@ export const cursorRow = computed(() => {
 });
 
 // --- The order of the runs in their table: by a column's id, or by `m:` and the name of a metric.
-
-/** As it is where nobody chose: what has changed last stands first. */
-export const FIRST_ORDER: Order = { column: "updated", isDown: true };
-
-/** What is not known in the address sorts as nothing was said. */
-export function orderOf(text: string): Order {
-  const order = readOrder(text);
-  return columnOf(order.column) === undefined ? FIRST_ORDER : order;
-}
-
-/** A press on a column's head. */
-export function pressHead(key: string): void {
-  const text = orderText(nextOrder(order.peek(), key, columnOf(key)?.isWords === true));
-  setParams({ sort: text === orderText(FIRST_ORDER) ? null : text });
-}
 
 export function sortRuns(runs: readonly RunListing[], { column, isDown }: Order): readonly RunListing[] {
   return sortedBy(runs, columnOf(column)!.sortKey, isDown);

@@ -190,10 +190,8 @@ export const hasNetwork = computed(() => (view.scene.value?.layers.length ?? 0) 
 /** Call what it returns to stop. */
 export function followNetwork(source: Source): () => void {
   startView();
-  const followRun = (): void => {
-    givenRun.value = followedRunId.value;
-  };
-  const stops = [effect(forgetOthers), effect(followRun), followNet(source), effect(keepVariable)];
+  const followRun = (): unknown => (givenRun.value = followedRunId.value);
+  const stops = [effect(forgetOthers), effect(() => void followRun()), followNet(source), effect(keepVariable)];
   return () => {
     for (const stop of stops) stop();
     givenRun.value = null;

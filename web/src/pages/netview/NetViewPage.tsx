@@ -13,7 +13,7 @@ import { counterText, counterTitle, sentence } from "../../data/network/words";
 import { param } from "../../data/route";
 import * as runs from "../../data/runs";
 import * as page from "../../data/store";
-import { Pixels } from "../../plot/Pixels";
+import { Pixels } from "../../ui/Pixels";
 import { NetStage } from "../../stage3d/network/NetStage";
 import { StageNotes } from "../../stage3d/network/StageNotes";
 import { shownPicture } from "../../stage3d/network/export";

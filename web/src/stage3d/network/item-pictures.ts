@@ -7,7 +7,7 @@ import { askOf } from "../../data/requests";
 import type { Asked } from "../../data/source";
 import * as page from "../../data/store";
 import { useAsked } from "../../data/useAsked";
-import type { Pixels } from "../../ui/PixelCanvas";
+import type { Picture } from "../../ui/Pixels";
 import { paintValues, type Palette, readPalette } from "../../ui/colour-scale";
 import type { Grid, NetLayer } from "../../wire";
 
@@ -31,7 +31,7 @@ function isPicture({ grid, shape, has_items, variables }: NetLayer): boolean {
 }
 
 /** The picture of before stays until the next has come. Null where nothing was recorded. */
-export function useItemPicture(layer: NetLayer | null, step: number | null, item: number): Pixels | null {
+export function useItemPicture(layer: NetLayer | null, step: number | null, item: number): Picture | null {
   const key = JSON.stringify([runId.value, rank.value, step, item, layer?.name]);
   const isWanted = layer !== null && step !== null;
   const { value } = useAsked(isWanted ? { key, version: "", ask: () => askPicture(layer, step, item) } : null);
@@ -50,7 +50,7 @@ async function askPicture({ name }: NetLayer, step: number, item: number): Promi
 }
 
 /** Every so many rows and columns one, so that it is no larger than it must be. */
-export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Pixels {
+export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Picture {
   const every = Math.max(1, Math.ceil(Math.max(grid.rows, grid.columns) / MAX_SIDE));
   const [width, height] = [Math.ceil(grid.columns / every), Math.ceil(grid.rows / every)];
   const unitOf = (at: number): number => Math.floor(at / width) * every * grid.columns + (at % width) * every;

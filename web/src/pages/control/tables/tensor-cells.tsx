@@ -9,7 +9,7 @@ import { askOf, ByteCache } from "../../../data/requests";
 import { Refusal, type Source } from "../../../data/source";
 import * as page from "../../../data/store";
 import { gridOf, plateSize, unitAt } from "../../../stage3d/network/plates";
-import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
+import { type Picture as Painted, Pixels } from "../../../ui/Pixels";
 import { autoScale, paintValues, type Palette, placeOn, rangeOf, readPalette, type Scale } from "../../../ui/colour-scale";
 import type { Grid, NetLayer, NetScene, TableRows } from "../../../wire";
 import type { ShownColumn } from "./columns";
@@ -265,12 +265,13 @@ function Picture({ name, row, column, cells }: CellProps & { name: string }) {
   const scale = cells.scales.get(name) ?? NO_SCALE;
   const palette = palettes.value[scale.map];
   return (
-    <PixelCanvas
-      style="cell-picture"
-      size={shownSize(grid, column.names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM)}
-      paint={() => paintCell(values, grid, scale, palette)}
+    <Pixels
+      class="cell-picture"
+      role="img"
+      aria-label={`${full}: ${summaryOf(values)}`}
+      style={shownSize(grid, column.names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM)}
+      picture={() => paintCell(values, grid, scale, palette)}
       depends={[values, grid, scale.map, scale.low, scale.high, palette]}
-      label={`${full}: ${summaryOf(values)}`}
     />
   );
 }
@@ -320,7 +321,7 @@ export function shownSize(grid: Grid, room: { width: number; height: number }): 
   return { width: Math.max(1, Math.round(columns * cell)), height: Math.max(1, Math.round(rows * cell)) };
 }
 
-export function paintCell(values: Float32Array, grid: Grid, scale: Scale, palette: Palette): Pixels {
+export function paintCell(values: Float32Array, grid: Grid, scale: Scale, palette: Palette): Painted {
   const { columns, rows } = plateSize(grid);
   const every = Math.max(1, Math.ceil(Math.max(columns, rows) / MOST_PIXELS));
   const [width, height] = [Math.ceil(columns / every), Math.ceil(rows / every)];

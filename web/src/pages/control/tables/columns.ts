@@ -3,7 +3,7 @@ import { obtain } from "../../../data/collections";
 import { formatCount, formatSpecial, formatValue } from "../../../data/format";
 import { type ColumnChoices, rememberedColumns } from "../../../ui/Table";
 import * as sorting from "../../../ui/sorting";
-import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, sizeOf, type TableData } from "./table-data";
+import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, sizeOf, type TableData, tableTitle } from "./table-data";
 
 export interface ShownColumn {
   readonly key: string;
@@ -54,16 +54,23 @@ function errorFirst<One extends Pick<ShownColumn, "key">>(columns: readonly One[
   return [...others.slice(0, trial + 1), error, ...others.slice(trial + 1)];
 }
 
-function columnsOf(data: TableData): Omit<ShownColumn, "isShown">[] {
-  const pair = pairOf(data.columns);
-  return data.columns
+function columnsOf({ columns, rows }: TableData): Omit<ShownColumn, "isShown">[] {
+  const pair = pairOf(columns);
+  return columns
     .filter((column) => column !== pair?.under)
     .map((column) => {
-      if (column === pair?.over) {
-        const names = [pair.over.name, pair.under.name];
-        return { key: column.name, title: `${column.name} and target`, form: "tensor", names, format: String };
-      }
-      return { key: column.name, title: titleOf(column), form: formOf(column), names: [column.name], format: formatOf(data, column) };
+      const { name, form } = column;
+      const isNumber = form === "number" || form === "integer";
+      const over = column === pair?.over ? pair : null;
+      // Layers are called as in the network.
+      const title = form === "tensor" ? name : tableTitle(name.replaceAll("_", " "));
+      return {
+        key: name,
+        title: over === null ? title : `${name} and target`,
+        form: form === "tensor" || form === "text" ? form : name === ERROR ? "error" : "number",
+        names: over === null ? [name] : [name, over.under.name],
+        format: isNumber ? columnFormat(rows.map((row) => numberIn(cellOf(row, name)) ?? NaN)) : String,
+      };
     });
 }
 
@@ -74,21 +81,6 @@ function pairOf(columns: readonly Column[]): { readonly over: Column; readonly u
   const [over, under] = [tensor("output"), tensor("target")];
   if (over === undefined || under === undefined) return null;
   return sizeOf(over.shape) === sizeOf(under.shape) ? { over, under } : null;
-}
-
-/** `test loss` → `Test loss`. Layers are called as in the network. */
-function titleOf({ name, form }: Column): string {
-  return form === "tensor" ? name : name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
-}
-
-function formOf({ name, form }: Column): ShownColumn["form"] {
-  if (form === "tensor" || form === "text") return form;
-  return name === ERROR ? "error" : "number";
-}
-
-function formatOf({ rows }: TableData, { name, form }: Column): (value: number) => string {
-  if (form !== "number" && form !== "integer") return String;
-  return columnFormat(rows.map((row) => numberIn(cellOf(row, name)) ?? NaN));
 }
 
 const choices = new Map<string, ReturnType<typeof rememberedColumns>>();

@@ -4,7 +4,7 @@ import { startPlace } from "../data/pass-address";
 import { startRoute, type View } from "../data/route";
 import { keepSelection } from "../data/session";
 import { startViews } from "../data/views";
-import { startFinding } from "../pages/graph/modules/node-search";
+import { startFinding } from "../pages/graph/modules/search";
 import { startPanels } from "../ui/panels";
 import { startTheme } from "../ui/theme/theme";
 import { App } from "./App";

@@ -1,6 +1,7 @@
 /** The source of a page that is one file: everything it will ever know stands in the page. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Lesson, PassDocument, TensorKind, TensorView, Window } from "../wire";
+import { obtain } from "./collections";
 import { LEVELS, MINUS_INFINITY, NOT_A_NUMBER, NOT_THERE, PLUS_INFINITY, valueOf } from "./network/store";
 import { ByteCache } from "./requests";
 import { checkDocument, fromBase64, seedDigits, valuesOf } from "./socket";
@@ -80,24 +81,18 @@ export abstract class FileSource implements Source {
 
 // --- The source of a page that holds a pass.
 
-export interface EmbeddedTensor {
+interface EmbeddedTensor {
   kind: TensorKind;
   index: number;
   view: TensorView;
   data: string;
 }
 
-/** Why a tensor that has a value is not shown: it is sparse and too large, say. */
-export interface EmbeddedReason {
-  kind: TensorKind;
-  index: number;
-  reason: string;
-}
-
 export interface EmbeddedData {
   document: PassDocument;
   tensors: EmbeddedTensor[];
-  reasons?: EmbeddedReason[];
+  /** Why a tensor that has a value is not shown: it is sparse and too large, say. */
+  reasons?: { kind: TensorKind; index: number; reason: string }[];
   figures: Record<string, (number | null)[]>;
   notes: string[];
 }
@@ -148,13 +143,9 @@ export class EmbeddedSource extends FileSource {
   }
 
   #values(key: string): TensorValues | null {
-    const known = this.#read.get(key);
-    if (known !== undefined) return known;
     const tensor = this.#tensors.get(key);
     if (tensor === undefined) return null;
-    const values = { view: tensor.view, values: valuesOf(tensor.view, fromBase64(tensor.data), 0) };
-    this.#read.set(key, values);
-    return values;
+    return obtain(this.#read, key, () => ({ view: tensor.view, values: valuesOf(tensor.view, fromBase64(tensor.data), 0) }));
   }
 }
 

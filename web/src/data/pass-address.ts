@@ -8,24 +8,6 @@ import { shownView } from "./views";
 /** A longer list of open groups would make an address that nobody can send. */
 const MAX_OPEN_LETTERS = 1500;
 const FIRST_METRIC: store.Metric = "forward_time";
-const METRICS: readonly store.Metric[] = [
-  "none",
-  "forward_time",
-  "backward_time",
-  "memory",
-  "flops",
-  "parameters",
-  "zeros",
-  "type",
-];
-
-interface Place {
-  readonly sel: string | null;
-  readonly open: string | null;
-  readonly form: string | null;
-  readonly by: string | null;
-}
-
 /** The pass for which page and address agree. What changes before that is not somebody's doing. */
 let placed: PassDocument | null = null;
 /** What is open where nobody opened anything: it needs no place in the address. */
@@ -38,8 +20,8 @@ export function takePlace(): void {
   openAtFirst = written(store.openGroups.peek());
   batch(() => {
     store.form.value = route.peek().params.get("form") === "rolled" ? "rolled" : "unrolled";
-    const by = METRICS.find((metric) => metric === route.peek().params.get("by"));
-    if (by !== undefined) store.metric.value = by;
+    const by = route.peek().params.get("by") ?? "";
+    if (Object.hasOwn(store.METRICS, by)) store.metric.value = by as store.Metric;
   });
   takeOpen();
   takeSelected();
@@ -73,8 +55,8 @@ function takeSelected(): void {
 /** Keep the address in step with what is done in the pass, and the pass with what is done to the address. */
 export function startPlace(): void {
   effect(() => {
-    const now = placeOf(store.openGroups.value);
-    if (isInPlace()) setParams({ ...now });
+    const now = placeNow();
+    if (isInPlace()) setParams(now);
   });
   effect(() => {
     const [sel, open] = [param("sel"), param("open")];
@@ -93,11 +75,11 @@ function isInPlace(): boolean {
   return ["", store.passId.peek()].includes(route.peek().params.get("pass") ?? "");
 }
 
-function placeOf(open: ReadonlySet<string>): Place {
-  const text = written(open);
+function placeNow(): Readonly<Record<"sel" | "open" | "form" | "by", string | null>> {
+  const open = written(store.openGroups.value);
   return {
     sel: store.selected.value,
-    open: text === openAtFirst || text.length > MAX_OPEN_LETTERS ? null : text,
+    open: open === openAtFirst || open.length > MAX_OPEN_LETTERS ? null : open,
     form: store.form.value === "rolled" ? "rolled" : null,
     by: store.metric.value === FIRST_METRIC ? null : store.metric.value,
   };

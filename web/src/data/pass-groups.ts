@@ -1,5 +1,6 @@
 /** The passes as people look for them: those of one run and model together, newest first; saved files each alone. */
 import type { PassListing, RunListing } from "../wire";
+import { groupBy } from "./collections";
 
 export interface PassGroup {
   /** Of the run; empty for a pass that was saved by itself. */
@@ -14,13 +15,7 @@ export function groupPasses(
   passes: readonly PassListing[],
   runs: ReadonlyMap<string, RunListing>,
 ): readonly PassGroup[] {
-  const groups = new Map<string, PassListing[]>();
-  for (const pass of passes) {
-    const key = pass.run_id === "" ? `pass ${pass.id}` : `run ${pass.run_id} ${pass.name}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [pass]);
-    else group.push(pass);
-  }
+  const groups = groupBy(passes, ({ id, run_id, name }) => (run_id === "" ? `pass ${id}` : `run ${run_id} ${name}`));
   return [...groups.values()].map((group) => {
     const { run_id: runId, name } = group[0]!;
     const inOrder = [...group].sort((a, b) => (a.step ?? 0) - (b.step ?? 0));

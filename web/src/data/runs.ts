@@ -1,6 +1,6 @@
 /** The runs of the folder, which of them are chosen, and what they hold: what all views of runs read. */
 import { batch, computed, effect, signal } from "@preact/signals";
-import type { RecordKind, RunListing, SeriesListing } from "../wire";
+import type { IndexAnswer, RecordKind, RunListing, SeriesListing } from "../wire";
 import { param, setParams } from "./route";
 import { colourSlots } from "./run-colours";
 import type { Reply, Source } from "./source";
@@ -203,12 +203,16 @@ function followIndex(source: Source): () => void {
 }
 
 function takeIndex({ answer }: Reply): void {
-  if (answer.type !== "index") return;
-  const next = new Map(index.peek());
+  if (answer.type === "index") index.value = indexWith(index.peek(), answer);
+}
+
+/** What is known of the series of runs, with news of some. */
+export function indexWith(before: ReadonlyMap<string, RunSeries>, answer: IndexAnswer): ReadonlyMap<string, RunSeries> {
+  const next = new Map(before);
   for (const { run_id, is_all, series } of answer.runs) {
     const known = new Map(is_all ? [] : next.get(run_id));
     for (const one of series) known.set(seriesKey(one.kind, one.name), one);
     next.set(run_id, known);
   }
-  index.value = next;
+  return next;
 }

@@ -1,7 +1,9 @@
 /** Open passes: the one that the address names, or the first that there is. */
 import { effect } from "@preact/signals";
+import { messageOf } from "./message-of";
 import { takePlace } from "./pass-address";
-import type { GraphNode, Hierarchy } from "./pass/model";
+import { counterparts } from "./pass/edges";
+import type { Hierarchy } from "./pass/model";
 import { go, param, setParams } from "./route";
 import type { PassListing, Source } from "./source";
 import * as store from "./store";
@@ -68,16 +70,8 @@ export function keepSelection(): void {
     before = now;
     const key = store.selected.peek();
     if (now === null || old === null || key === null || now.form === old.form) return;
-    store.select(sameIn(now, old.nodes.get(key)));
+    store.select(counterparts(old, now, key)[0] ?? null);
   });
-}
-
-/** The node that stands for the same op or module in another tree. */
-function sameIn(hierarchy: Hierarchy, node: GraphNode | undefined): string | null {
-  if (node === undefined) return null;
-  const op = node.ops[0];
-  if (op !== undefined) return hierarchy.nodeOfOp[op] ?? null;
-  return hierarchy.nodeOfScope[node.scope] ?? null;
 }
 
 export async function openPass(pass: PassListing): Promise<void> {
@@ -96,8 +90,7 @@ export async function openPass(pass: PassListing): Promise<void> {
     // What was shown before stays: its document is still there.
     if (store.document.peek() === null) store.passId.value = pass.id;
     else store.passId.value = before;
-    const message = reason instanceof Error ? reason.message : String(reason);
-    store.opening.value = { state: "failed", name: pass.name, reason: message };
+    store.opening.value = { state: "failed", name: pass.name, reason: messageOf(reason) };
   }
 }
 

@@ -1,20 +1,24 @@
 /** All state of the page that more than one part of it reads, as signals, and the ways to change it. */
 import { batch, computed, signal } from "@preact/signals";
 import type { PassDocument } from "../wire";
-import { buildHierarchy, type Hierarchy } from "./pass/model";
+import { groupsAround, groupsToDepth } from "./pass/edges";
+import type { Form, Hierarchy } from "./pass/model";
+import { buildHierarchy } from "./pass/tree-builder";
 import type { Source } from "./source";
 
-export type Form = "unrolled" | "rolled";
 export type Flow = "forward" | "backward";
-export type Metric =
-  | "none"
-  | "forward_time"
-  | "backward_time"
-  | "memory"
-  | "flops"
-  | "parameters"
-  | "zeros"
-  | "type";
+/** What boxes are coloured by, as it is offered. */
+export const METRICS = {
+  none: "Nothing",
+  forward_time: "Forward time",
+  backward_time: "Backward time",
+  memory: "Memory of outputs",
+  flops: "FLOPs",
+  parameters: "Parameters",
+  zeros: "Share of zeros",
+  type: "Type of op",
+} as const;
+export type Metric = keyof typeof METRICS;
 
 /** One figure for each op, null where there is none, by the name the source knows it by: `zeros`. */
 export type Figures = ReadonlyMap<string, readonly (number | null)[]>;
@@ -95,12 +99,8 @@ export function setOpen(key: string, isOpen: boolean): void {
 
 /** Open every group around a node and ask the canvas to show it. */
 export function openTo(key: string): void {
-  const nodes = hierarchy.value?.nodes;
-  const next = new Set(openGroups.value);
-  for (let parent = nodes?.get(key)?.parent ?? null; parent !== null; ) {
-    next.add(parent);
-    parent = nodes?.get(parent)?.parent ?? null;
-  }
+  const around = hierarchy.value === null ? [] : groupsAround(hierarchy.value, key);
+  const next = new Set([...openGroups.value, ...around]);
   if (next.size !== openGroups.value.size) openGroups.value = next;
   reveal.value = { key };
 }
@@ -113,17 +113,7 @@ export function goTo(key: string): void {
 
 /** Open all groups down to a depth: 0 closes everything, 1 opens the groups of the top level. */
 export function openToDepth(depth: number): void {
-  const tree = hierarchy.value;
-  if (tree === null) return;
-  const next = new Set<string>();
-  const visit = (key: string, level: number): void => {
-    const node = tree.nodes.get(key);
-    if (node?.kind !== "group" || level > depth) return;
-    next.add(key);
-    for (const child of node.children) visit(child, level + 1);
-  };
-  visit(tree.root, 0);
-  openGroups.value = next;
+  if (hierarchy.value !== null) openGroups.value = groupsToDepth(hierarchy.value, depth + 1);
 }
 
 /** Ask the source for a figure of every op, once; it then stands in `figures`. */

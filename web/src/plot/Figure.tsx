@@ -1,8 +1,7 @@
 /** A picture with its name above it, what can be done with it, and its state where there is nothing to see. */
-import { signal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { formatCount } from "../data/format";
-import { recall, remember } from "../data/remembered";
+import { rememberedNames } from "../data/remembered";
 import { colourSlot } from "../data/runs";
 import { Icon, type IconName } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
@@ -169,34 +168,15 @@ export function Group({ name, count, whyClosed = "", tools, children }: GroupPro
 
 // --- Which groups somebody closed or opened, for as long as this browser remembers.
 
-const CLOSED = "closed-sections";
-const OPENED = "opened-sections";
-
-const closed = signal(recalled(CLOSED));
-const opened = signal(recalled(OPENED));
-
-function recalled(memory: string): ReadonlySet<string> {
-  return new Set(
-    recall(memory)
-      ?.split("\n")
-      .filter((name) => name !== "") ?? [],
-  );
-}
+const closed = rememberedNames("closed-sections");
+const opened = rememberedNames("opened-sections");
 
 /** What somebody chose holds; before that, what is given. */
 export function isClosed(name: string, isClosedAtFirst = false): boolean {
-  return closed.value.has(name) || (isClosedAtFirst && !opened.value.has(name));
+  return closed.has(name) || (isClosedAtFirst && !opened.has(name));
 }
 
 export function fold(name: string, isWanted: boolean): void {
-  for (const [memory, names, isIn] of [
-    [CLOSED, closed, isWanted],
-    [OPENED, opened, !isWanted],
-  ] as const) {
-    const next = new Set(names.peek());
-    if (isIn) next.add(name);
-    else next.delete(name);
-    names.value = next;
-    remember(memory, [...next].join("\n"));
-  }
+  closed.set(name, isWanted);
+  opened.set(name, !isWanted);
 }

@@ -66,19 +66,28 @@ export function MovingBar({ label, style = "" }: { label: string; style?: string
 
 interface ShareProps {
   label: string;
-  /** From 0 to 1. */
-  share: number;
-  /** So much from the start, so that it is seen to have begun. */
-  least?: number;
+  now: number;
+  most: number;
+  style?: string;
   title?: string;
 }
 
-/** How much of something is done. */
-export function ShareBar({ label, share, least = 0.02, title }: ShareProps) {
+/** How far something is that takes its time, or is done in parts. */
+export function ShareBar({ label, now, most, style = "", title }: ShareProps) {
   return (
-    <div class="bar" role="progressbar" aria-label={label} aria-valuenow={Math.round(share * 100)} title={title}>
-      <i style={{ width: `${100 * Math.max(least, share)}%` }} />
+    <div class={`bar ${style}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={most} aria-valuenow={now} title={title}>
+      <i style={{ width: `${(100 * now) / Math.max(1, most)}%` }} />
     </div>
+  );
+}
+
+/** What is wrong with what was typed; nothing where it is empty. */
+export function Hint({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <p class="hint" role="alert">
+      {text}
+    </p>
   );
 }
 

@@ -1,25 +1,44 @@
-/** What follows from edges: ancestors, descendants, and the edges between closed groups. */
-import type { BranchEntry, OpEntry, PassDocument } from "../../wire";
+/** Edges between ops: which there are, what they lead to, and in which passes. */
+import type { BranchEntry, PassDocument } from "../../wire";
+import { groupBy, obtain } from "../collections";
+import { formatShape } from "../format";
 import type { GraphEdge, GraphNode, Hierarchy, Use } from "./model";
-import { shapeRange, shapeText } from "./node-words";
+import { distinct, joined, shapeRange } from "./node-words";
 
 /** Keys of the op nodes inside a node; of an op itself, of a chip none. */
 export function opNodesInside(hierarchy: Hierarchy, key: string): string[] {
-  const found: string[] = [];
-  const waiting = [key];
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    const node = hierarchy.nodes.get(at);
-    if (node === undefined) continue;
-    if (node.kind === "op") found.push(at);
-    else for (let index = node.children.length - 1; index >= 0; index -= 1) waiting.push(node.children[index]!);
-  }
-  return found;
+  const node = hierarchy.nodes.get(key);
+  if (node === undefined) return [];
+  return node.kind === "op" ? [key] : node.children.flatMap((child) => opNodesInside(hierarchy, child));
+}
+
+/** Keys of the groups around a node, from the inside out. */
+export function* groupsAround({ nodes }: Hierarchy, key: string): Generator<string> {
+  for (let at = nodes.get(key)?.parent; at != null; at = nodes.get(at)?.parent) yield at;
+}
+
+/** The groups to open so that nodes of this depth are on screen; the children of the model have depth 1. */
+export function groupsToDepth({ nodes }: Hierarchy, depth: number): Set<string> {
+  return new Set([...nodes.values()].filter((node) => node.kind === "group" && node.depth < depth).map(({ key }) => key));
+}
+
+/** Keys of the boxes on screen while these groups are open, outer ones before inner ones. */
+export function shownKeys({ nodes, root }: Hierarchy, open: ReadonlySet<string>): string[] {
+  const inside = (key: string): string[] => nodes.get(key)!.children.flatMap((child) => [child, ...(open.has(child) ? inside(child) : [])]);
+  return inside(root);
 }
 
 /** Indices of all ops inside a node, in the order they ran. */
 export function opsInside(hierarchy: Hierarchy, key: string): number[] {
   const ops = opNodesInside(hierarchy, key).flatMap((inside) => [...hierarchy.nodes.get(inside)!.ops]);
   return ops.sort((a, b) => a - b);
+}
+
+/** The nodes of another form that stand for a node: of a rolled one there can be many. */
+export function counterparts(from: Hierarchy, to: Hierarchy, key: string): string[] {
+  const node = from.nodes.get(key);
+  const keys = node?.kind === "op" ? node.ops.map((op) => to.nodeOfOp[op]) : (node?.scopes ?? []).map((call) => to.nodeOfScope[call]);
+  return [...new Set(keys.filter((one) => one !== undefined && one !== null))];
 }
 
 /** Op nodes from which a value reaches this node, without those inside it. */
@@ -69,48 +88,6 @@ export function chipReaders(hierarchy: Hierarchy, { key, host }: GraphNode): str
   return readers;
 }
 
-/** The box that stands for a node while only these groups are open: itself, or the closed group around it. */
-export function shownAs(hierarchy: Hierarchy, key: string, open: ReadonlySet<string>): string {
-  const node = hierarchy.nodes.get(key);
-  let shown = node?.host ?? key;
-  for (let at = hierarchy.nodes.get(shown)?.parent ?? null; at !== null; ) {
-    if (at !== hierarchy.root && !open.has(at)) shown = at;
-    at = hierarchy.nodes.get(at)?.parent ?? null;
-  }
-  return shown;
-}
-
-/** An edge between two boxes that are on screen, and the edges between ops that it stands for. */
-export interface LiftedEdge {
-  readonly from: string;
-  readonly to: string;
-  readonly edges: readonly number[];
-}
-
-/** The edges that carry tensors between the boxes on screen while these groups are open. */
-export function lifted(hierarchy: Hierarchy, open: ReadonlySet<string>): LiftedEdge[] {
-  const shown = new Map<string, string>();
-  const lift = (key: string): string => {
-    const known = shown.get(key);
-    if (known !== undefined) return known;
-    const found = shownAs(hierarchy, key, open);
-    shown.set(key, found);
-    return found;
-  };
-  const found = new Map<string, { from: string; to: string; edges: number[] }>();
-  for (const [index, edge] of hierarchy.edges.entries()) {
-    if (edge.kind === "condition") continue;
-    const [from, to] = [lift(edge.from), lift(edge.to)];
-    // What happens inside a closed group stays there; a loop of an op on itself is drawn.
-    if (from === to && (edge.from !== edge.to || from !== edge.from)) continue;
-    const name = `${from} ${to}`;
-    const known = found.get(name);
-    if (known === undefined) found.set(name, { from, to, edges: [index] });
-    else known.edges.push(index);
-  }
-  return [...found.values()];
-}
-
 // --- In which passes an edge of the rolled form is there, and as which argument, in the words of the static
 //   pictures.
 
@@ -126,9 +103,9 @@ interface Turned {
 
 /** `0 · passes 2–5` for what one box on screen gives another; empty where there is nothing to say. */
 export function wordsBetween(tree: Hierarchy, uses: readonly Use[], from: GraphNode, to: GraphNode): string {
-  const names = to.kind === "op" ? unique(uses.map((use) => use.name)) : [];
+  const names = to.kind === "op" ? distinct(uses.map((use) => use.name)) : [];
   // A stretch of ops is the call of nothing, and has no passes.
-  if (tree.form === "unrolled" || numTurns(from) === 0 || numTurns(to) === 0) return joined([names.join(", ")]);
+  if (tree.form === "unrolled" || numTurns(from) === 0 || numTurns(to) === 0) return names.join(", ");
   const turned = uses.map((use) => ({
     out: turnOf(tree, use.from, from),
     into: turnOf(tree, use.to, to),
@@ -143,7 +120,7 @@ export function wordsBetween(tree: Hierarchy, uses: readonly Use[], from: GraphN
   const passes = [passesOfSame(same, from, to), passesFromBefore(before, from, to)];
   // Both ways in one line: what has nothing to say is there each time.
   if (same.length > 0 && before.length > 0 && passes[0] === "" && passes[1] !== "") passes[0] = "same pass";
-  return joined([names.join(", "), joined(passes, ", ")]);
+  return joined([names.join(", "), joined(passes, ", ")], " · ");
 }
 
 function passesOfSame(uses: readonly Turned[], from: GraphNode, to: GraphNode): string {
@@ -165,7 +142,7 @@ function passesFromBefore(uses: readonly Turned[], from: GraphNode, to: GraphNod
 function crossedNames(uses: readonly Turned[], from: GraphNode, to: GraphNode): string {
   const [out, into] = [turns(uses, "out"), turns(uses, "into")];
   const isCrossed = into.length === 1 && numTurns(to) === 1 && out.length > 1 && numTurns(from) > 1;
-  if (!isCrossed || unique(uses.map((use) => use.name)).length < 2) return "";
+  if (!isCrossed || distinct(uses.map((use) => use.name)).length < 2) return "";
   const sorted = [...uses].sort((a, b) => a.out - b.out || a.name.localeCompare(b.name));
   return sorted.map(({ name, out: turn }) => `${name} from pass ${turn}`).join(", ");
 }
@@ -201,19 +178,11 @@ function passesText(numbers: readonly number[], node: GraphNode): string {
   return `${numbers.length === 1 ? "pass" : "passes"} ${texts.join(", ")}`;
 }
 
-function unique(texts: readonly string[]): string[] {
-  return [...new Set(texts)].filter((text) => text !== "");
-}
-
-function joined(parts: readonly string[], by = " · "): string {
-  return parts.filter((part) => part !== "").join(by);
-}
-
 // --- Edges between op nodes: the tensors that they hand on, and what their values decided.
 
 type Links = Pick<Hierarchy, "edges" | "leaving" | "reaching">;
 type Nodes = ReadonlyMap<string, GraphNode>;
-type Draft = { -readonly [Name in keyof GraphEdge]: GraphEdge[Name] } & { uses: GraphEdge["uses"][number][] };
+type Draft = { -readonly [Name in keyof GraphEdge]: GraphEdge[Name] } & { uses: Use[] };
 
 /** The statements whose way is drawn, as they are written. */
 const STATEMENTS: Readonly<Record<string, string>> = { if: "if", while: "while", "if-expression": "if" };
@@ -221,25 +190,31 @@ const STATEMENTS: Readonly<Record<string, string>> = { if: "if", while: "while",
 /** One edge for each pair of boxes that hand a tensor on, then one for each that decides about another. */
 export function linkNodes(document: PassDocument, nodes: Nodes, nodeOfOp: readonly string[]): Links {
   const known = new Map<string, Draft>();
+  const boxOf = (op: number): GraphNode | undefined => {
+    const node = nodes.get(nodeOfOp[op] ?? "");
+    return node?.host === null ? node : undefined;
+  };
   for (const [index, op] of document.ops.entries()) {
-    const to = nodes.get(nodeOfOp[index]!);
-    if (to?.host !== null) continue;
-    const isBox = op.parents.map(([parent]) => parent >= 0 && nodes.get(nodeOfOp[parent]!)?.host === null);
-    const links = op.parents.filter((_, place) => isBox[place]);
+    const to = boxOf(index);
+    if (to === undefined) continue;
+    const links = op.parents.filter(([parent]) => boxOf(parent) !== undefined);
     const names = op.argument_order_matters ? shortArguments(links.map(([, argument]) => argument)) : [];
-    for (const [place, [parent, argument]] of links.entries()) {
-      const from = nodes.get(nodeOfOp[parent]!)!;
-      const use = { from: parent, to: index, name: names[place] ?? "" };
+    for (const [place, [parent]] of links.entries()) {
+      const from = boxOf(parent)!;
+      const { num_bytes: numBytes, shape } = document.ops[parent]!;
       const slot = op.argument_order_matters ? place : -1;
-      const name = `${from.key} ${to.key}`;
-      const edge = known.get(name);
-      if (edge === undefined) known.set(name, dataEdge(document.ops[parent]!, from, to, argument, slot, use));
-      else join(edge, document.ops[parent]!, argument, use);
+      const edge = obtain(known, `${from.key} ${to.key}`, (): Draft => ({
+        kind: "data", from: from.key, to: to.key, op: parent, shape: formatShape(shape), numBytes, uses: [], slot, condition: "",
+      }));
+      // Another argument of the same pair, or in the rolled form another pass.
+      edge.shape = shapeRange(edge.shape, formatShape(shape));
+      edge.numBytes = Math.max(edge.numBytes, numBytes);
+      edge.uses.push({ from: parent, to: index, name: names[place] ?? "" });
     }
   }
   const edges = [...known.values()];
-  const links = { leaving: byEnd(edges, "from"), reaching: byEnd(edges, "to") };
-  return { edges: [...edges, ...conditions(document, nodes, nodeOfOp)], ...links };
+  const byEnd = (end: "from" | "to"): Map<string, number[]> => groupBy(edges.keys(), (index) => edges[index]![end]);
+  return { edges: [...edges, ...conditions(document, boxOf)], leaving: byEnd("from"), reaching: byEnd("to") };
 }
 
 /** `0` and `1` for the members of a list that is the only thing given, else the names as they are. */
@@ -249,55 +224,17 @@ export function shortArguments(names: readonly string[]): string[] {
   return names.map((name) => name.slice(name.indexOf(".") + 1));
 }
 
-function dataEdge(
-  made: OpEntry,
-  from: GraphNode,
-  to: GraphNode,
-  argument: string,
-  slot: number,
-  use: GraphEdge["uses"][number],
-): Draft {
-  return {
-    kind: "data",
-    from: from.key,
-    to: to.key,
-    argument,
-    op: use.from,
-    shape: shapeText(made.shape),
-    numBytes: made.num_bytes,
-    isBack: from.order >= to.order,
-    uses: [use],
-    slot,
-    condition: "",
-  };
-}
-
-/** Another argument of the same pair, or in the rolled form another pass. */
-function join(edge: Draft, made: OpEntry, argument: string, use: GraphEdge["uses"][number]): void {
-  if (!edge.argument.split(", ").includes(argument)) edge.argument += `, ${argument}`;
-  edge.shape = shapeRange(edge.shape, shapeText(made.shape));
-  edge.numBytes = Math.max(edge.numBytes, made.num_bytes);
-  edge.uses.push(use);
-}
-
 /** From the op whose value Python asked for to the first op that is drawn of those that followed. */
-function conditions(document: PassDocument, nodes: Nodes, nodeOfOp: readonly string[]): GraphEdge[] {
+function conditions(document: PassDocument, boxOf: (op: number) => GraphNode | undefined): GraphEdge[] {
   const found = new Map<string, GraphEdge>();
-  const boxOf = (op: number): GraphNode | undefined => {
-    const node = nodes.get(nodeOfOp[op] ?? "");
-    return node?.host === null ? node : undefined;
-  };
   for (const branch of document.branches) {
-    if (STATEMENTS[branch.statement] === undefined || branch.op < 0) continue;
     const from = boxOf(branch.op);
     const to = branch.followed_by.map(boxOf).find((node) => node !== undefined);
-    if (from === undefined || to === undefined || from === to) continue;
+    if (STATEMENTS[branch.statement] === undefined || from === undefined || to === undefined || from === to) continue;
     const condition = conditionText(branch);
-    const name = `${from.key} ${to.key} ${condition}`;
-    if (found.has(name)) continue;
-    const nothing = { argument: "", shape: "", numBytes: 0, uses: [], slot: -1 };
-    const isBack = from.order >= to.order;
-    found.set(name, { kind: "condition", from: from.key, to: to.key, op: branch.op, isBack, condition, ...nothing });
+    obtain(found, `${from.key} ${to.key} ${condition}`, (): GraphEdge => ({
+      kind: "condition", from: from.key, to: to.key, op: branch.op, shape: "", numBytes: 0, uses: [], slot: -1, condition,
+    }));
   }
   return [...found.values()];
 }
@@ -307,14 +244,4 @@ function conditionText({ statement, value, taken }: BranchEntry): string {
   if (value === "True" || value === "False") return `${word} ${value}`;
   // A number such as `x.item()` was compared with something: only the way taken can be told.
   return taken === "" ? word : `${word}: ${taken}`;
-}
-
-function byEnd(edges: readonly GraphEdge[], end: "from" | "to"): Map<string, number[]> {
-  const found = new Map<string, number[]>();
-  for (const [index, edge] of edges.entries()) {
-    const list = found.get(edge[end]);
-    if (list === undefined) found.set(edge[end], [index]);
-    else list.push(index);
-  }
-  return found;
 }

@@ -1,6 +1,5 @@
 /** The pass as a tree of modules and ops with edges between the ops: what the tree lists and the canvas draws. */
 import type { OpKind, PassDocument } from "../../wire";
-import { TreeBuilder } from "./tree-builder";
 
 export type Form = "unrolled" | "rolled";
 
@@ -14,44 +13,52 @@ export interface Chip {
   readonly isRead: boolean;
 }
 
-export interface GraphNode {
+/** What is known of a node when it is made; its figures are summed later. */
+type Given = Partial<GraphNode> & Pick<GraphNode, "key" | "kind" | "parent" | "scope" | "title" | "label" | "subtitle" | "opKind" | "type" | "order">;
+
+/** A class, since there are many and spreading is slow. */
+export class GraphNode {
   /** `o12`: the op with that index, `s5`: the module call with that index, `s5.1`: a stretch of its children. */
-  readonly key: string;
-  readonly kind: "op" | "group";
-  parent: string | null;
+  readonly key!: string;
+  readonly kind!: "op" | "group";
+  parent!: string | null;
   /** Where this is no box of its own but a chip: the box that shows it. */
-  readonly host: string | null;
+  readonly host: string | null = null;
   /** Indices of its ops: one, or one for each pass in the rolled form. Empty for a group. */
-  readonly ops: readonly number[];
+  readonly ops: readonly number[] = [];
   /** The calls it stands for: the modules of a group, or of an op that is all its module holds. */
-  readonly scopes: readonly number[];
+  readonly scopes: readonly number[] = [];
   /** The innermost call around it, or the group's first own call; -1 for none. */
-  readonly scope: number;
-  readonly title: string;
+  readonly scope!: number;
+  readonly title!: string;
   /** What its box says: the title or, of an op without a module of its own, the label that every call finds it by. */
-  readonly label: string;
-  readonly subtitle: string;
+  readonly label!: string;
+  readonly subtitle!: string;
   /** `× 6` where one box stands for several passes, else empty. */
-  readonly times: string;
+  readonly times: string = "";
   /** What was done to its tensor: `in place`, `edited`. */
-  readonly marks: readonly string[];
+  readonly marks: readonly string[] = [];
   /** Class or function of a group or of a module with one op, else empty. */
-  readonly className: string;
-  readonly opKind: OpKind | "group";
-  readonly type: string;
+  readonly className: string = "";
+  readonly opKind!: OpKind | "group";
+  readonly type!: string;
   /** Index of its first op: the order of siblings. */
-  readonly order: number;
-  children: string[];
-  depth: number;
-  chips: Chip[];
-  numOps: number;
-  seconds: number;
-  backwardSeconds: number | null;
-  numBytes: number;
-  flops: number | null;
-  numParams: number;
-  hasGradient: boolean;
-  isFailed: boolean;
+  readonly order!: number;
+  children: string[] = [];
+  depth = 0;
+  chips: Chip[] = [];
+  numOps = 0;
+  seconds = 0;
+  backwardSeconds: number | null = null;
+  numBytes = 0;
+  flops: number | null = null;
+  numParams = 0;
+  hasGradient = false;
+  isFailed = false;
+
+  constructor(given: Given) {
+    Object.assign(this, given);
+  }
 }
 
 /** One tensor of one pass that an op was given. */
@@ -69,15 +76,11 @@ export interface GraphEdge {
   readonly kind: "data" | "condition";
   readonly from: string;
   readonly to: string;
-  /** As the reader was called: `0`, `mask`, or `0, 1` where it took the same tensor twice. */
-  readonly argument: string;
   /** Index of the op that made the tensor; of the first pass in the rolled form. */
   readonly op: number;
   /** Of the first and the last pass where they differ: `4×4 … 10×4`. */
   readonly shape: string;
   readonly numBytes: number;
-  /** Against the order of the ops: the feedback of a loop in the rolled form. */
-  readonly isBack: boolean;
   /** Each tensor that runs here; none of a condition. */
   readonly uses: readonly Use[];
   /** Which argument of its reader it is, from 0 on, where their order matters; else -1. */
@@ -100,10 +103,4 @@ export interface Hierarchy {
   /** Indices of the edges with tensors that leave and that reach an op node. */
   readonly leaving: ReadonlyMap<string, readonly number[]>;
   readonly reaching: ReadonlyMap<string, readonly number[]>;
-  readonly numOps: number;
-}
-
-/** Build the tree of a pass: every op by itself, or one node for all passes of a layer. */
-export function buildHierarchy(document: PassDocument, form: Form): Hierarchy {
-  return new TreeBuilder(document, form).build();
 }

@@ -1,10 +1,6 @@
 /** The words on a box: titles, subtitles and the few arguments that matter. */
 import type { OpEntry, PassDocument, ScopeEntry } from "../../wire";
-
-/** `1×64×56×56`; a single number is `scalar`. */
-export function shapeText(shape: readonly number[]): string {
-  return shape.length === 0 ? "scalar" : shape.join("×");
-}
+import { formatShape } from "../format";
 
 /** Of several passes, the shapes of the first and the last. */
 export function shapeRange(first: string, last: string): string {
@@ -12,13 +8,10 @@ export function shapeRange(first: string, last: string): string {
   return start === last ? first : `${start} … ${last}`;
 }
 
-/** The full name of each call: its address or function, with its pass where it ran more than once. */
-export function callNames(document: PassDocument, withPasses: boolean): string[] {
-  return document.scopes.map((scope) => {
-    const name = scope.address === null || scope.address === "" ? scope.name : scope.address;
-    const hasPass = withPasses && scope.address !== null && scope.num_passes > 1;
-    return hasPass ? `${name}:${scope.pass_num}` : name;
-  });
+/** The full name of a call: its address or function, with its pass where it ran more than once. */
+export function callName({ address, name, num_passes, pass_num }: ScopeEntry, withPass: boolean): string {
+  const hasPass = withPass && address !== null && num_passes > 1;
+  return `${address === null || address === "" ? name : address}${hasPass ? `:${pass_num}` : ""}`;
 }
 
 export function opTitle(op: OpEntry): string {
@@ -33,8 +26,8 @@ export function opLabel(op: OpEntry, numPasses: number): string {
 }
 
 /** `× 6` of something that ran more than once. */
-export function timesText(count: number): string {
-  return count > 1 ? `× ${count}` : "";
+export function timesText({ length }: readonly number[]): string {
+  return length > 1 ? `× ${length}` : "";
 }
 
 /** What was done to the tensor of an op, in any of its passes. */
@@ -47,7 +40,7 @@ export function marksOf(ops: readonly OpEntry[]): string[] {
 
 /** `Conv2d 3×3 s2` for a module with one op, `reshape · 4, 49, −1` for an op that is by itself. */
 export function opSubtitle(op: OpEntry, className: string, document: PassDocument): string {
-  if (op.kind !== "op") return op.kind === "input" || op.kind === "output" ? shapeText(op.shape) : op.kind;
+  if (op.kind !== "op") return op.kind === "input" || op.kind === "output" ? formatShape(op.shape) : op.kind;
   const brief = briefArguments(op, document);
   if (className !== "") return joined([className, brief], " ");
   return joined([op.function, brief === "" ? op.arguments : brief], " · ");
@@ -58,7 +51,12 @@ export function groupSubtitle(scope: ScopeEntry | undefined, className: string):
   return scope?.address === null ? "function" : className;
 }
 
-function joined(parts: readonly string[], by: string): string {
+/** Each once, and none that is empty. */
+export function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)].filter((text) => text !== "");
+}
+
+export function joined(parts: readonly string[], by: string): string {
   return parts.filter((part) => part !== "").join(by);
 }
 

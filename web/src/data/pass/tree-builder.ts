@@ -1,20 +1,17 @@
 /** Build the tree of a pass: which ops and module calls are boxes, what is inside what, what is a chip. */
 import type { OpEntry, PassDocument } from "../../wire";
+import { groupBy, obtain } from "../collections";
+import { formatShape } from "../format";
 import { linkNodes } from "./edges";
-import type { Chip, Form, GraphNode, Hierarchy } from "./model";
-import { newNode, sumFigures } from "./node-figures";
-import {
-  callNames,
-  groupSubtitle,
-  marksOf,
-  opLabel,
-  opSubtitle,
-  opTitle,
-  shapeText,
-  timesText,
-} from "./node-words";
+import { type Chip, type Form, GraphNode, type Hierarchy } from "./model";
+import { callName, groupSubtitle, marksOf, opLabel, opSubtitle, opTitle, timesText } from "./node-words";
 
-export class TreeBuilder {
+/** Build the tree of a pass: every op by itself, or one node for all passes of a layer. */
+export function buildHierarchy(document: PassDocument, form: Form): Hierarchy {
+  return new TreeBuilder(document, form).build();
+}
+
+class TreeBuilder {
   private readonly nodes = new Map<string, GraphNode>();
   private readonly roles: OpRole[];
   private readonly scopeOf: readonly number[];
@@ -23,8 +20,7 @@ export class TreeBuilder {
   /** Members of each merged scope, in order: negative numbers are scopes (-1 - scope), others layers' first ops. */
   private readonly members: number[][];
   private readonly opsOfNode = new Map<number, number[]>();
-  private readonly callsOfScope = new Map<number, number[]>();
-  private readonly names: readonly string[];
+  private readonly callsOfScope: ReadonlyMap<number, number[]>;
 
   constructor(
     private readonly document: PassDocument,
@@ -32,7 +28,7 @@ export class TreeBuilder {
   ) {
     this.roles = opRoles(document.ops);
     this.scopeOf = mergedScopes(document, form);
-    this.names = callNames(document, form === "unrolled");
+    this.callsOfScope = groupBy(this.scopeOf.keys(), (scope) => this.scopeOf[scope]!);
     this.nodeOfOp = new Array<string>(document.ops.length).fill("");
     this.nodeOfScope = new Array<string | null>(document.scopes.length).fill(null);
     this.members = document.scopes.map(() => []);
@@ -49,7 +45,6 @@ export class TreeBuilder {
     this.markFailure();
     sumFigures(this.document, this.nodes, root);
     for (const [scope, rep] of this.scopeOf.entries()) this.nodeOfScope[scope] = this.nodeOfScope[rep] ?? null;
-    const links = linkNodes(this.document, this.nodes, this.nodeOfOp);
     return {
       form: this.form,
       document: this.document,
@@ -57,8 +52,7 @@ export class TreeBuilder {
       nodes: this.nodes,
       nodeOfOp: this.nodeOfOp,
       nodeOfScope: this.nodeOfScope,
-      ...links,
-      numOps: this.document.ops.length,
+      ...linkNodes(this.document, this.nodes, this.nodeOfOp),
     };
   }
 
@@ -67,34 +61,26 @@ export class TreeBuilder {
     const firstOfLayer = new Map<number, number>();
     const placed = new Uint8Array(this.members.length);
     placed[0] = 1;
-    for (const [scope, rep] of this.scopeOf.entries()) append(this.callsOfScope, rep, scope);
     for (const [index, op] of this.document.ops.entries()) {
       if (this.roles[index] !== "box") continue;
-      const first = this.form === "rolled" ? (firstOfLayer.get(op.layer) ?? index) : index;
-      firstOfLayer.set(op.layer, first);
-      append(this.opsOfNode, first, index);
+      const first = this.form === "rolled" ? obtain(firstOfLayer, op.layer, () => index) : index;
+      obtain(this.opsOfNode, first, () => []).push(index);
       this.nodeOfOp[index] = `o${first}`;
       if (first !== index) continue;
-      let scope = this.mergedScope(op.scope);
+      let scope = this.scopeOf[op.scope] ?? 0;
       this.members[scope]!.push(index);
       while (placed[scope] === 0) {
         placed[scope] = 1;
-        const parent = this.mergedScope(this.document.scopes[scope]!.parent);
+        const parent = this.scopeOf[this.document.scopes[scope]!.parent] ?? 0;
         this.members[parent]!.push(-1 - scope);
         scope = parent;
       }
     }
   }
 
-  private mergedScope(scope: number): number {
-    return scope < 0 ? 0 : (this.scopeOf[scope] ?? 0);
-  }
-
   private addRoot(): string {
     const scope = this.document.scopes[0];
     const node = this.group(0, this.document.model_name, scope?.name ?? this.document.model_name, null);
-    this.nodes.set(node.key, node);
-    this.nodeOfScope[0] = node.key;
     node.children = this.childrenOf(0, node.key, "");
     return node.key;
   }
@@ -122,39 +108,37 @@ export class TreeBuilder {
     }
     const entry = this.document.scopes[scope]!;
     const node = this.group(scope, this.relativeName(scope, around), entry.name, parent);
-    this.nodes.set(node.key, node);
-    this.nodeOfScope[scope] = node.key;
     node.children = this.childrenOf(scope, node.key, around);
     return node.key;
   }
 
   /** The address without that of the module around it. */
   private relativeName(scope: number, around: string): string {
-    const name = this.names[scope]!;
+    const name = callName(this.document.scopes[scope]!, this.form === "unrolled");
     return around !== "" && name.startsWith(`${around}.`) ? name.slice(around.length + 1) : name;
   }
 
   private group(scope: number, title: string, className: string, parent: string | null): GraphNode {
     const calls = this.callsOfScope.get(scope) ?? [];
     const [first] = this.members[scope]!;
-    return newNode({
+    const node = new GraphNode({
       key: `s${scope}`,
       kind: "group",
       parent,
-      host: null,
-      ops: [],
       scopes: calls,
       scope: calls.length === 0 ? -1 : scope,
       title,
       label: title,
       className,
       subtitle: groupSubtitle(this.document.scopes[scope], className),
-      times: timesText(calls.length),
-      marks: [],
+      times: timesText(calls),
       opKind: "group",
       type: className,
       order: first === undefined ? 0 : this.firstOp(first),
     });
+    this.nodes.set(node.key, node);
+    this.nodeOfScope[scope] = node.key;
+    return node;
   }
 
   private firstOp(member: number): number {
@@ -170,27 +154,28 @@ export class TreeBuilder {
     const isModule = (scope: number): boolean => this.document.scopes[scope]!.address !== null;
     const inner = folded.findLast(isModule) ?? folded.at(-1);
     const className = inner !== undefined && isModule(inner) ? this.document.scopes[inner]!.name : "";
-    const node = newNode({
-      key: `o${index}`,
+    const key = `o${index}`;
+    const name = inner === undefined ? null : this.relativeName(inner, around);
+    const node = new GraphNode({
+      key,
       kind: "op",
       parent,
-      host: null,
       ops,
       scopes: folded.flatMap((scope) => this.callsOfScope.get(scope) ?? []),
       scope: op.scope,
-      title: inner === undefined ? opTitle(op) : this.relativeName(inner, around),
-      label: inner === undefined ? opLabel(op, ops.length) : this.relativeName(inner, around),
+      title: name ?? opTitle(op),
+      label: name ?? opLabel(op, ops.length),
       className,
       subtitle: opSubtitle(op, className, this.document),
-      times: timesText(ops.length),
+      times: timesText(ops),
       marks: marksOf(ops.map((one) => this.document.ops[one]!)),
       opKind: op.kind,
       type: op.type,
       order: index,
+      chips: paramChips(op, this.document),
     });
-    node.chips = paramChips(op, this.document);
-    this.nodes.set(node.key, node);
-    return node.key;
+    this.nodes.set(key, node);
+    return key;
   }
 
   /** Buffers and tensors from outside stand beside each op that reads them. */
@@ -217,27 +202,22 @@ export class TreeBuilder {
     }
     if (this.nodes.has(key)) return;
     this.nodeOfOp[index] = key;
-    this.nodes.set(
+    const node = new GraphNode({
       key,
-      newNode({
-        key,
-        kind: "op",
-        parent: box.parent,
-        host,
-        ops: [index],
-        scopes: [],
-        scope: op.scope,
-        title: text,
-        label: text,
-        className: "",
-        subtitle: op.kind === "op" ? opSubtitle(op, "", this.document) : op.kind,
-        times: "",
-        marks: marksOf([op]),
-        opKind: op.kind,
-        type: op.type,
-        order: index,
-      }),
-    );
+      kind: "op",
+      parent: box.parent,
+      host,
+      ops: [index],
+      scope: op.scope,
+      title: text,
+      label: text,
+      subtitle: opSubtitle(op, "", this.document),
+      marks: marksOf([op]),
+      opKind: op.kind,
+      type: op.type,
+      order: index,
+    });
+    this.nodes.set(key, node);
   }
 
   /** The box that a chip without readers stands beside: the next one in the same call, else the nearest. */
@@ -279,14 +259,8 @@ export class TreeBuilder {
   }
 }
 
-function append<Key>(lists: Map<Key, number[]>, key: Key, value: number): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}
-
 function paramChips(op: OpEntry, document: PassDocument): Chip[] {
-  const shapes = op.params.map((param) => shapeText(document.params[param]?.shape ?? []));
+  const shapes = op.params.map((param) => formatShape(document.params[param]?.shape ?? []));
   if (shapes.length === 0) return [];
   const rest = shapes.length > 2 ? ` +${shapes.length - 2}` : "";
   return [{ kind: "param", text: shapes.slice(0, 2).join(" · ") + rest, key: null, isRead: true }];
@@ -386,8 +360,11 @@ function isSameThing(document: PassDocument, one: number, other: number): boolea
 
 const MOST_CHILDREN = 400;
 
-/** Such a group is the call of no module. */
-const NO_CALL = { scopes: [], scope: -1, className: "", type: "", times: "", marks: [], chips: [] };
+/** A group that is the call of no module. */
+function groupOf(key: string, parent: string, title: string, subtitle: string, children: string[], order: number): GraphNode {
+  const nothing = { scope: -1, type: "", kind: "group", opKind: "group" } as const;
+  return new GraphNode({ key, parent, title, label: title, subtitle, order, children, ...nothing });
+}
 
 /** More inputs or outputs of the model than this stand in a group of their own. */
 const MOST_ENDS = 5;
@@ -399,9 +376,7 @@ function gatherEnds(nodes: Map<string, GraphNode>, root: string): void {
     const ends = model.children.filter((key) => nodes.get(key)!.opKind === kind);
     if (ends.length <= MOST_ENDS) continue;
     const key = `${root}.${kind}s`;
-    const first = nodes.get(ends[0]!)!;
-    const group = { ...model, key, parent: root, ...NO_CALL };
-    nodes.set(key, { ...group, title: `${kind}s`, label: `${kind}s`, subtitle: "of the model", order: first.order, children: ends });
+    nodes.set(key, groupOf(key, root, `${kind}s`, "of the model", ends, nodes.get(ends[0]!)!.order));
     for (const end of ends) nodes.get(end)!.parent = key;
     const rest = model.children.filter((child) => nodes.get(child)!.parent !== key);
     model.children = kind === "input" ? [key, ...rest] : [...rest, key];
@@ -430,19 +405,63 @@ function stretchesOf(node: GraphNode, level: number, nodes: Map<string, GraphNod
     const [first, last] = [nodes.get(inside[0]!)!, nodes.get(inside.at(-1)!)!];
     const next = nodes.get(children[start + size] ?? "");
     const title = next === undefined ? `ops from ${first.order + 1}` : `ops ${first.order + 1}–${next.order}`;
-    nodes.set(key, {
-      ...node,
-      key,
-      parent: node.key,
-      ...NO_CALL,
-      title,
-      label: title,
-      subtitle: `${first.label} … ${last.label}`,
-      order: first.order,
-      children: inside,
-    });
+    nodes.set(key, groupOf(key, node.key, title, `${first.label} … ${last.label}`, inside, first.order));
     for (const child of inside) nodes.get(child)!.parent = key;
     keys.push(key);
   }
   return keys;
+}
+
+// --- The figures of nodes: of an op over its passes, of a group over all that is in it.
+
+/** Sum up every node, from the inside out. */
+function sumFigures(document: PassDocument, nodes: ReadonlyMap<string, GraphNode>, root: string): void {
+  for (const node of nodes.values()) if (node.kind === "op") sumOps(document, node);
+  sumInside(document, nodes, nodes.get(root)!);
+}
+
+function sumOps(document: PassDocument, node: GraphNode): void {
+  const params = new Set<number>();
+  for (const index of node.ops) {
+    const op = document.ops[index]!;
+    node.seconds += op.seconds;
+    node.numBytes += op.num_bytes;
+    if (op.backward_seconds !== null) node.backwardSeconds = (node.backwardSeconds ?? 0) + op.backward_seconds;
+    if (op.flops !== null) node.flops = (node.flops ?? 0) + op.flops;
+    node.hasGradient ||= hasGradient(document, op);
+    for (const param of op.params) params.add(param);
+    node.numOps += 1;
+  }
+  node.numParams = numElements(document, params);
+}
+
+/** Before any backward pass, what could have a gradient counts as having one. */
+function hasGradient(document: PassDocument, op: OpEntry): boolean {
+  if (op.has_grad || op.backward_seconds !== null) return true;
+  return document.num_backward_passes === 0 && op.requires_grad;
+}
+
+/** Returns the parameters used inside, so that shared ones count once. */
+function sumInside(document: PassDocument, nodes: ReadonlyMap<string, GraphNode>, node: GraphNode): Set<number> {
+  const params = new Set<number>();
+  for (const index of node.ops) for (const param of document.ops[index]!.params) params.add(param);
+  for (const key of node.children) {
+    const child = nodes.get(key)!;
+    for (const param of sumInside(document, nodes, child)) params.add(param);
+    node.seconds += child.seconds;
+    node.numBytes += child.numBytes;
+    if (child.backwardSeconds !== null) node.backwardSeconds = (node.backwardSeconds ?? 0) + child.backwardSeconds;
+    if (child.flops !== null) node.flops = (node.flops ?? 0) + child.flops;
+    node.hasGradient ||= child.hasGradient;
+    node.isFailed ||= child.isFailed;
+    node.numOps += child.numOps;
+  }
+  if (node.kind === "group") node.numParams = numElements(document, params);
+  return params;
+}
+
+function numElements(document: PassDocument, params: ReadonlySet<number>): number {
+  let sum = 0;
+  for (const param of params) sum += (document.params[param]?.shape ?? []).reduce((product, size) => product * size, 1);
+  return sum;
 }

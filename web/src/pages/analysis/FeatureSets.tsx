@@ -91,7 +91,7 @@ function Row({ of }: { of: FeatureSetListing }) {
           <td>
             <span class="feature-progress">
               {!of.is_complete && of.num_samples !== null && (
-                <ShareBar label="Samples that are extracted" share={of.num_done / Math.max(1, of.num_samples)} least={0} />
+                <ShareBar label="Samples that are extracted" now={Math.round((100 * of.num_done) / Math.max(1, of.num_samples))} most={100} />
               )}
               {samplesText(of)}
             </span>

@@ -249,7 +249,7 @@ function Progress({ listing }: { listing: FeatureSetListing }) {
   const when = isConnected.value ? now.value : (lastHeard.value ?? now.value);
   return (
     <div class="ft-progress" role="status" aria-live="off">
-      {share === null ? <MovingBar label={EXTRACTED} /> : <ShareBar label={EXTRACTED} share={share} least={0} />}
+      {share === null ? <MovingBar label={EXTRACTED} /> : <ShareBar label={EXTRACTED} now={Math.round(100 * share)} most={100} />}
       <span>
         {share === null ? "Extracting" : `${formatShare(done, all ?? 1)} extracted`}
         {updated > 0 && <span class="muted"> · last batch {formatAgo(updated, when)}</span>}

@@ -223,7 +223,7 @@ function Progress({ what, of }: WorkProps) {
       <span>
         {what} · {formatShare(share, 1)}
       </span>
-      <ShareBar label={what} share={share} />
+      <ShareBar label={what} now={Math.round(100 * share)} most={100} />
       {of.note !== "" && <span class="muted">{of.note}</span>}
       {isLong && (
         <button class="btn sm" onClick={of.cancel}>

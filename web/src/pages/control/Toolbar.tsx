@@ -125,7 +125,7 @@ function CountersPart() {
 function TrialsBar({ counters: { trial, num_trials } }: { counters: Counters }) {
   // Where nobody knows how many there will be, its place is kept.
   if (num_trials === null || num_trials === 0) return <div class="bar" aria-hidden="true" />;
-  return <ShareBar label="Trials of this epoch" share={Math.min(1, trial / num_trials)} least={0} />;
+  return <ShareBar label="Trials of this epoch" now={Math.round((100 * Math.min(trial, num_trials)) / num_trials)} most={100} />;
 }
 
 // --- Test one item, or all of them.

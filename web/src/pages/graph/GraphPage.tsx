@@ -48,13 +48,15 @@ function Stage() {
   const hasGraph = store.document.value !== null;
   return (
     <section class="canvas" aria-label="Graph" aria-busy={opening.state === "loading"}>
-      {hasGraph && <GraphView />}
-      {hasGraph && <GraphPlace />}
-      {hasGraph && <RaisedBanner />}
-      {!hasGraph && opening.state === "empty" && <Empty />}
-      {(opening.state === "loading" || opening.state === "waiting") && (
-        <Loading opening={opening} isOver={hasGraph} />
+      {hasGraph && (
+        <>
+          <GraphView />
+          <GraphPlace />
+          <RaisedBanner />
+        </>
       )}
+      {!hasGraph && opening.state === "empty" && <Empty />}
+      {opening.state === "loading" && <Loading opening={opening} isOver={hasGraph} />}
       {opening.state === "failed" && <Failed name={opening.name} reason={opening.reason} isOver={hasGraph} />}
     </section>
   );
@@ -76,15 +78,20 @@ function Empty() {
   );
 }
 
-type LoadingState = Extract<store.Opening, { state: "loading" | "waiting" }>;
+type LoadingState = Extract<store.Opening, { state: "loading" }>;
 
-function Loading({ opening, isOver }: { opening: LoadingState; isOver: boolean }) {
-  const seconds = useSeconds(opening.state === "loading" ? opening.since : 0);
+function Loading({ opening: { name, since }, isOver }: { opening: LoadingState; isOver: boolean }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [since]);
+  const seconds = Math.floor((now - since) / 1000);
   // Under a second the skeleton of the tree says enough.
-  if (opening.state === "waiting" || seconds < 1) return null;
+  if (seconds < 1) return null;
   return (
     <div class={isOver ? "over" : "fill"}>
-      <Busy title={`Reading ${opening.name}`} label="Reading the pass" style="">
+      <Busy title={`Reading ${name}`} label="Reading the pass" style="">
         <span>{formatCount(seconds)} s so far</span>
       </Busy>
     </div>
@@ -126,15 +133,6 @@ function FailedWay({ name }: { name: string }) {
       Open {first.name}
     </button>
   );
-}
-
-function useSeconds(since: number): number {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 500);
-    return () => clearInterval(timer);
-  }, [since]);
-  return since === 0 ? 0 : Math.floor(Math.max(0, now - since) / 1000);
 }
 
 // --- Stands beside the drawing, and tells that it is there: it has then opened its first groups.

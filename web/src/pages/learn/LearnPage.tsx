@@ -2,49 +2,28 @@
 import { useEffect, useState } from "preact/hooks";
 import * as page from "../../data/store";
 import { ActButton } from "../../ui/ActButton";
-import { Blank, Busy } from "../../ui/Blank";
+import { Blank, Busy, Hint, ShareBar } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
 import { Segments } from "../../ui/controls";
 import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
 import type { Hole, Verdict } from "../../wire";
+import { FormulaView, parseFormula, spoken } from "./FormulaView";
 import { LessonStage } from "./LessonStage";
-import { ReferenceLines } from "./ReferenceLines";
 import { RowList } from "./RowList";
 import { StepBar } from "./StepBar";
 import { followLearnAddress } from "./address";
-import {
-  answerOf,
-  checkAnswer,
-  checkingHole,
-  chooseExercise,
-  complaint,
-  exercise,
-  exercises,
-  isRight,
-  nextExercise,
-  numHints,
-  numSolved,
-  resetProgress,
-  takeHint,
-  typeAnswer,
-  verdictOf,
-} from "./exercises/state";
-import { ExpressionPanel } from "./expression/ExpressionPanel";
-import { FormulaView } from "./formula/FormulaView";
-import { parseFormula, spoken } from "./formula/parse";
+import * as work from "./exercises/state";
+import { ExpressionPanel, ReferenceLines } from "./expression/ExpressionPanel";
 import { fit, zoomBy } from "./graph/view";
 import { startLessons } from "./lessons";
 import { NumberTable } from "./step/NumberTable";
 import { StepPanel } from "./step/StepPanel";
 import { written } from "./steps";
 import * as store from "./store";
-import { catalogue, isOneFile, pageMode, whyNotAsk } from "./store";
 import "../../ui/time-bar.css";
 import "./learn.css";
-import "./step/step.css";
-import "./exercises/exercises.css";
 
 export function LearnPage() {
   const source = page.source.value;
@@ -54,13 +33,13 @@ export function LearnPage() {
   }, [source]);
   usePageKeys(actOnKey);
   const { left, right } = panelWidth.value;
-  const isExercises = pageMode.value === "exercises";
+  const isExercises = store.pageMode.value === "exercises";
   return (
     <main class={`main learn ${panels.value.width}`} style={{ "--left": `${left}px`, "--right": `${right}px` }}>
       <h1 class="sr">Learn</h1>
       <PanelPlace side="left">
         <aside class="panel" aria-label={isExercises ? "Exercises" : "Expression"}>
-          {!isOneFile.value && <Modes />}
+          {!store.isOneFile.value && <Modes />}
           {isExercises ? <ExerciseList /> : <ExpressionPanel />}
         </aside>
       </PanelPlace>
@@ -83,8 +62,8 @@ function Modes() {
           ["expressions", "Expressions", "Step through an expression"],
           ["exercises", "Exercises", "Find gradients yourself"],
         ]}
-        chosen={pageMode.value}
-        choose={(mode) => (pageMode.value = mode)}
+        chosen={store.pageMode.value}
+        choose={(mode) => (store.pageMode.value = mode)}
         isWide
       />
       <HidePanel side="left" label="Hide the left panel" />
@@ -107,7 +86,7 @@ function sentence(): string {
 
 function ReferencePanel() {
   // An answer is one expression.
-  const lines = (catalogue.value?.functions ?? []).filter((line) => !line.startsWith("statements:"));
+  const lines = (store.catalogue.value?.functions ?? []).filter((line) => !line.startsWith("statements:"));
   return (
     <aside class="panel" aria-label="What may be written">
       <div class="panel-head ruled">
@@ -164,7 +143,7 @@ function isTaken({ key, target }: KeyboardEvent): boolean {
 // --- One exercise: what is asked, what is given, and a field for each gradient.
 
 function ExerciseSheet() {
-  const now = exercise.value;
+  const now = work.exercise.value;
   if (now === null) {
     return (
       <section class="canvas" aria-label="Exercise">
@@ -195,11 +174,7 @@ function ExerciseSheet() {
         {now.holes.map((hole) => (
           <HoleField key={hole.symbol} hole={hole} />
         ))}
-        {complaint.value !== "" && (
-          <p class="hint" role="alert">
-            {complaint.value}
-          </p>
-        )}
+        <Hint text={work.complaint.value} />
         <Next isSolved={now.is_solved} />
       </div>
     </section>
@@ -207,12 +182,12 @@ function ExerciseSheet() {
 }
 
 function Next({ isSolved }: { isSolved: boolean }) {
-  const next = nextExercise.value;
-  if (numSolved.value === exercises.value.length) return <p class="dim">All exercises are solved.</p>;
+  const next = work.nextExercise.value;
+  if (work.numSolved.value === work.exercises.value.length) return <p class="dim">All exercises are solved.</p>;
   if (next === null) return null;
   return (
     <div class="row">
-      <button class={isSolved ? "btn primary" : "btn"} onClick={() => chooseExercise(next.id)}>
+      <button class={isSolved ? "btn primary" : "btn"} onClick={() => work.chooseExercise(next.id)}>
         Next exercise
         <Icon name="right" />
       </button>
@@ -224,25 +199,16 @@ function Next({ isSolved }: { isSolved: boolean }) {
 // --- The left panel of the exercises: all of them, which are solved, and a way to begin anew.
 
 function ExerciseList() {
-  const all = exercises.value;
-  const now = all.findIndex(({ id }) => id === exercise.value?.id);
+  const all = work.exercises.value;
+  const now = all.findIndex(({ id }) => id === work.exercise.value?.id);
   return (
     <>
       <div class="panel-head ruled">
         <h2>Exercises</h2>
         <span class="grow" />
-        <div
-          class="bar exercise-bar"
-          role="progressbar"
-          aria-label="Exercises solved"
-          aria-valuemin={0}
-          aria-valuemax={all.length}
-          aria-valuenow={numSolved.value}
-        >
-          <i style={{ width: `${(100 * numSolved.value) / Math.max(1, all.length)}%` }} />
-        </div>
+        <ShareBar label="Exercises solved" now={work.numSolved.value} most={all.length} style="exercise-bar" />
         <span class="muted fs-1" data-testid="progress">
-          {numSolved.value} of {all.length}
+          {work.numSolved.value} of {all.length}
         </span>
       </div>
       <RowList
@@ -255,9 +221,9 @@ function ExerciseList() {
           done: is_solved ? "solved" : "",
         }))}
         now={now}
-        choose={(at) => chooseExercise(all[at]!.id)}
+        choose={(at) => work.chooseExercise(all[at]!.id)}
       />
-      {numSolved.value > 0 && <Reset />}
+      {work.numSolved.value > 0 && <Reset />}
     </>
   );
 }
@@ -265,7 +231,7 @@ function ExerciseList() {
 /** Asked once more: what was solved is gone then. */
 function Reset() {
   const [isAsked, setIsAsked] = useState(false);
-  const against = whyNotAsk();
+  const against = store.whyNotAsk();
   if (!isAsked) {
     return (
       <div class="exercise-foot">
@@ -283,7 +249,7 @@ function Reset() {
         against={against}
         act={() => {
           setIsAsked(false);
-          void resetProgress();
+          void work.resetProgress();
         }}
       >
         Forget them
@@ -299,14 +265,12 @@ function Reset() {
 
 function HoleField({ hole }: { hole: Hole }) {
   const { symbol } = hole;
-  const text = answerOf(symbol);
-  const verdict = verdictOf(symbol);
-  const [right, against] = [isRight(symbol), whyNotAsk()];
-  // What is typed anew was not looked at yet.
-  const isJudged = verdict !== null && text === hole.answer;
+  const { text, verdict, isRight } = work.workOn(hole);
+  const against = store.whyNotAsk();
+  const missing = text.trim() === "" ? "Type an expression first." : "";
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (against === "") void checkAnswer(symbol);
+    if (against === "") void work.checkAnswer(hole);
   };
   return (
     <form class="hole" aria-label={`Gradient of ${symbol}`} onSubmit={submit}>
@@ -316,16 +280,16 @@ function HoleField({ hole }: { hole: Hole }) {
           =
         </span>
         <input
-          class={isJudged && !verdict.is_right ? "input mono bad" : "input mono"}
+          class={verdict?.is_right === false ? "input mono bad" : "input mono"}
           aria-label={`Gradient of ${symbol}`}
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
           value={text}
-          onInput={(event) => typeAnswer(symbol, event.currentTarget.value)}
+          onInput={(event) => work.typeAnswer(hole, event.currentTarget.value)}
         />
         <ActButton
-          against={against !== "" ? against : text.trim() === "" ? "Type an expression first." : ""}
+          against={against || missing}
           hint="Is it right? (Enter)"
           label={`Check the gradient of ${symbol}`}
           act={submit}
@@ -334,23 +298,21 @@ function HoleField({ hole }: { hole: Hole }) {
         </ActButton>
       </div>
       <div class="hole-said" role="status">
-        {checkingHole.value === symbol && <span class="muted fs-2">Checking</span>}
-        {right && (
-          <p class="verdict right">
-            <Icon name="check" />
-            {isJudged ? verdict.message : "Right."}
-          </p>
-        )}
-        {!right && isJudged && (
-          <p class="verdict wrong">
-            <Icon name="close" />
-            {verdict.message}
-          </p>
-        )}
+        {work.checkingHole.value === symbol && <span class="muted fs-2">Checking</span>}
+        {(isRight || verdict !== null) && <Said isRight={isRight} message={verdict?.message ?? "Right."} />}
       </div>
-      {isJudged && <VerdictCells verdict={verdict} />}
+      {verdict !== null && <VerdictCells verdict={verdict} />}
       <Hints hole={hole} />
     </form>
+  );
+}
+
+function Said({ isRight, message }: { isRight: boolean; message: string }) {
+  return (
+    <p class={isRight ? "verdict right" : "verdict wrong"}>
+      <Icon name={isRight ? "check" : "close"} />
+      {message}
+    </p>
   );
 }
 
@@ -369,9 +331,10 @@ function VerdictCells({ verdict: { got, wanted, is_right } }: { verdict: Verdict
 // --- Hints, one more with each press; after the last of them the solution.
 
 function Hints({ hole }: { hole: Hole }) {
-  const taken = numHints(hole.symbol);
+  const { numHints: taken, isRight } = work.workOn(hole);
   const isAll = taken >= hole.hints.length;
   const isSolution = taken > hole.hints.length;
+  const next = `Hint ${taken + 1} of ${hole.hints.length}`;
   return (
     <div class="hints">
       <ol aria-live="polite">
@@ -384,17 +347,11 @@ function Hints({ hole }: { hole: Hole }) {
           </li>
         )}
       </ol>
-      {!isSolution && !isRight(hole.symbol) && (
-        <button class="link" type="button" aria-label={labelOf(hole, taken)} onClick={() => takeHint(hole.symbol)}>
-          {isAll ? "Show the solution" : taken === 0 ? "Hint" : `Hint ${taken + 1} of ${hole.hints.length}`}
+      {!isSolution && !isRight && (
+        <button class="link" type="button" aria-label={`${isAll ? "Show the solution" : next} for the gradient of ${hole.symbol}`} onClick={() => work.takeHint(hole)}>
+          {isAll ? "Show the solution" : taken === 0 ? "Hint" : next}
         </button>
       )}
     </div>
   );
-}
-
-function labelOf({ symbol, hints }: Hole, taken: number): string {
-  return taken >= hints.length
-    ? `Show the solution for the gradient of ${symbol}`
-    : `Hint ${taken + 1} of ${hints.length} for the gradient of ${symbol}`;
 }

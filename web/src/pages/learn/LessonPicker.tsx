@@ -1,6 +1,5 @@
 /** In the top bar: which expression is shown, and a list to choose another example from. */
-import { type Option, Picker } from "../../ui/Picker";
-import type { Example } from "../../wire";
+import { Picker } from "../../ui/Picker";
 import { exercise, exercises } from "./exercises/state";
 import { chooseExample } from "./lessons";
 import { catalogue, exampleId, isOwn, lesson, pageMode, whyNotAsk } from "./store";
@@ -10,7 +9,7 @@ export function LessonPicker() {
   return (
     <Picker
       label="Examples"
-      options={() => examples.map(optionOf)}
+      options={() => examples.map(({ id, title, about }, at) => ({ id, name: title, detail: String(at + 1), title: about }))}
       chosen={isOwn.value ? "" : exampleId.value}
       from={exampleId.value}
       alone={pageMode.value === "exercises" || examples.length === 0 ? "" : undefined}
@@ -24,12 +23,8 @@ export function LessonPicker() {
   );
 }
 
-function optionOf({ id, title, about }: Example, at: number): Option {
-  return { id, name: title, detail: String(at + 1), title: about };
-}
-
 function Said() {
-  const [name, detail] = subject();
+  const [name, detail] = pageMode.value === "exercises" ? exerciseSaid() : lessonSaid();
   return (
     <>
       <span class="clip">{name}</span>
@@ -38,12 +33,15 @@ function Said() {
   );
 }
 
-function subject(): readonly [name: string, detail: string] {
-  const isExercises = pageMode.value === "exercises";
-  const at = isExercises
-    ? exercises.value.findIndex(({ id }) => id === exercise.value?.id)
-    : (catalogue.value?.examples ?? []).findIndex(({ id }) => id === exampleId.value);
-  if (isExercises) return [exercise.value?.title ?? "Exercises", at < 0 ? "" : `exercise ${at + 1}`];
+type Said = readonly [name: string, detail: string];
+
+function exerciseSaid(): Said {
+  const now = exercise.value;
+  return now === null ? ["Exercises", ""] : [now.title, `exercise ${exercises.value.indexOf(now) + 1}`];
+}
+
+function lessonSaid(): Said {
   if (lesson.value === null) return ["Choose an example", ""];
+  const at = catalogue.value?.examples.findIndex(({ id }) => id === exampleId.value) ?? -1;
   return [lesson.value.title || "Your expression", at < 0 || isOwn.value ? "" : `lesson ${at + 1}`];
 }

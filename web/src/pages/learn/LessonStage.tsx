@@ -4,7 +4,6 @@ import { Blank, Busy, Failed, MovingBar, Skeletons } from "../../ui/Blank";
 import { LessonGraph } from "./graph/LessonGraph";
 import { beginEditing, cancelOpening, chooseExample, runOwn, tryCatalogueAgain } from "./lessons";
 import * as store from "./store";
-import { opening, whyNotAsk } from "./store";
 
 export function LessonStage() {
   const opening = store.opening.value;
@@ -51,15 +50,10 @@ function LoadingOver({ title }: { title: string }) {
 
 /** A fault in the first line: nothing to draw. */
 function NoNodes() {
-  const fault = store.lesson.value?.fault ?? null;
+  const text = store.faultText.value;
   return (
-    <Blank icon="warning" title={fault === null ? "There is nothing to compute here" : "Nothing could be computed"} isError={fault !== null}>
-      {fault !== null && (
-        <span>
-          {fault.line > 0 && `Line ${fault.line}: `}
-          {fault.message}
-        </span>
-      )}
+    <Blank icon="warning" title={text === "" ? "There is nothing to compute here" : "Nothing could be computed"} isError={text !== ""}>
+      {text !== "" && <span>{text}</span>}
       <button class="btn" onClick={beginEditing}>
         Edit
       </button>
@@ -84,7 +78,7 @@ function FailedOver({ reason }: { reason: string }) {
 const PATIENCE_MS = 5000;
 
 function CancelLoading() {
-  const now = opening.value;
+  const now = store.opening.value;
   // Which one it is that takes long: another that is asked for meanwhile has its own time.
   const [late, setLate] = useState<typeof now | null>(null);
   useEffect(() => {
@@ -118,10 +112,10 @@ function ExamplePicker() {
           <li key={example.id}>
             <button
               class="example-card"
-              aria-disabled={whyNotAsk() !== ""}
-              title={whyNotAsk() || undefined}
+              aria-disabled={store.whyNotAsk() !== ""}
+              title={store.whyNotAsk() || undefined}
               onClick={() => {
-                if (whyNotAsk() === "") chooseExample(example);
+                if (store.whyNotAsk() === "") chooseExample(example);
               }}
             >
               <span class="line-no">{at + 1}</span>

@@ -3,9 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { StepButtons, usePlaying } from "../../ui/TimeBar";
 import { Segments } from "../../ui/controls";
 import { returnFocus } from "../../ui/focus";
-import { stepRows } from "./steps";
 import * as store from "./store";
-import { lossSaid, togglePlaying } from "./store";
 
 /** Slowly enough to be read. */
 const STEP_MS = 1200;
@@ -19,19 +17,20 @@ export function StepBar() {
   const isPlaying = store.isPlaying.value;
   usePlaying(isPlaying, () => (now < count ? store.setStep(now + 1) : (store.isPlaying.value = false)), STEP_MS);
   useEffect(() => () => void (store.isPlaying.value = false), []);
-  const loss = lossSaid();
+  const hasBackward = (store.lesson.value?.backward.length ?? 0) > 0;
+  const loss = store.lossText.value;
   return (
     <div class="timebar step-bar" role="toolbar" aria-label="Steps" onClick={returnFocus}>
       <Segments
         label="Direction"
         words={[
           ["forward", "Forward", "How the values are computed"],
-          ["backward", "Backward", hasBackward() ? "How the gradients come back (b)" : "There is no loss to begin at"],
+          ["backward", "Backward", hasBackward ? "How the gradients come back (b)" : "There is no loss to begin at"],
         ]}
         chosen={store.direction.value}
         choose={store.setDirection}
       />
-      <StepButtons at={now - 1} count={count} isPlaying={isPlaying} go={(at) => go(at + 1)} play={togglePlaying} />
+      <StepButtons at={now - 1} count={count} isPlaying={isPlaying} go={(at) => go(at + 1)} play={store.togglePlaying} />
       <StepTrack onGo={go} />
       <label class="check" title="The numbers of each step are shown when you ask for them">
         <input
@@ -57,10 +56,6 @@ export function StepBar() {
       </div>
     </div>
   );
-}
-
-function hasBackward(): boolean {
-  return (store.lesson.value?.backward.length ?? 0) > 0;
 }
 
 // --- The track of the steps, with a tick for each: pressed or dragged, it goes there.
@@ -108,6 +103,6 @@ function StepTrack({ onGo }: { onGo: (to: number) => void }) {
 }
 
 function valueText(now: number): string {
-  const row = store.lesson.value === null ? undefined : stepRows(store.lesson.value, store.direction.value)[now - 1];
-  return row === undefined ? "no steps" : `step ${now}: ${row.target}, ${row.title}`;
+  const step = store.steps.value[now - 1];
+  return step === undefined ? "no steps" : `step ${now}: ${step.target}, ${step.title}`;
 }

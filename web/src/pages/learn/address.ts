@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { param, route, setParams } from "../../data/route";
 import { chooseExercise, exerciseId } from "./exercises/state";
-import { closeLesson, openExample, type Place, runOwn } from "./lessons";
+import { closeLesson, openExample, runOwn } from "./lessons";
 import * as store from "./store";
 
 const NAMES = ["example", "source", "show", "exercise", "way", "step"] as const;
@@ -31,7 +31,7 @@ function readAddress(): void {
   void openNamed(placeNamed());
 }
 
-async function openNamed(place: Place): Promise<void> {
+async function openNamed(place: store.Place): Promise<void> {
   const [id, signs] = [param("example"), param("source")];
   if (isShown(id, signs)) {
     store.setDirection(place.direction ?? store.direction.peek());
@@ -59,7 +59,7 @@ function isShown(id: string, signs: string): boolean {
   return store.lesson.peek() !== null && id === store.exampleId.peek() && signs === own;
 }
 
-function placeNamed(): Place {
+function placeNamed(): store.Place {
   const [way, number] = [param("way"), Number(param("step"))];
   return {
     ...(way === "forward" || way === "backward" ? { direction: way } : {}),
@@ -109,9 +109,8 @@ function write(address: Address): void {
 /** Longer addresses are cut off by what they are sent with. */
 const MAX_SIGNS = 1800;
 
-/** Null where it is too long for an address, or the browser cannot. */
+/** Null where it is too long for an address. */
 export async function pack(text: string): Promise<string | null> {
-  if (typeof CompressionStream === "undefined") return null;
   const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
   const packed = btoa(String.fromCharCode(...bytes.slice(0, MAX_SIGNS)))
     .replaceAll("+", "-")
@@ -122,13 +121,10 @@ export async function pack(text: string): Promise<string | null> {
 
 /** Null where it is no text that was packed so. */
 export async function unpack(packed: string): Promise<string | null> {
-  if (typeof DecompressionStream === "undefined") return null;
   try {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(binary, (sign) => sign.charCodeAt(0));
-    return new TextDecoder("utf-8", { fatal: true }).decode(
-      await through(bytes, new DecompressionStream("deflate-raw")),
-    );
+    return new TextDecoder("utf-8", { fatal: true }).decode(await through(bytes, new DecompressionStream("deflate-raw")));
   } catch {
     return null;
   }

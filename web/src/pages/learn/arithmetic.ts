@@ -19,59 +19,54 @@ interface Product {
 }
 
 export function workingOf(step: BackwardStep, nth: number): Working {
-  const total = numbersOf(step.contribution)[nth] ?? NaN;
   const raw = rawFor(step, nth);
-  const { left, right } = step;
-  if (left !== null && right !== null) {
-    const products = raw.flatMap((at) => productsFor(step, left, right, at) ?? []);
-    if (products.length > 0) return fromProducts(products, left, right, raw, total);
-  }
-  return fromJacobian(step, nth, raw, total) ?? fromUpstream(step, nth, raw, total);
+  const total = numbersOf(step.contribution)[nth] ?? NaN;
+  const parts = fromFactors(step, raw) ?? fromJacobian(step, nth) ?? fromUpstream(step, raw, total);
+  return { terms: null, total, left: NO_CELLS, right: NO_CELLS, upstream: NO_CELLS, raw: new Set(raw), ...parts };
 }
 
 const NO_CELLS: ReadonlySet<number> = new Set();
 
-function working(total: number, parts: Partial<Working>): Working {
-  return { terms: null, total, left: NO_CELLS, right: NO_CELLS, upstream: NO_CELLS, raw: NO_CELLS, ...parts };
+function fromFactors(step: BackwardStep, raw: readonly number[]): Partial<Working> | null {
+  const { left, right } = step;
+  if (left === null || right === null) return null;
+  const products = raw.flatMap((at) => productsFor(step, left, right, at) ?? []);
+  if (products.length === 0) return null;
+  return { terms: termsOf(products, left, right), ...partsOf(products) };
 }
 
-function fromProducts(products: readonly Product[], left: Cells, right: Cells, raw: readonly number[], total: number): Working {
+/** Null where some of them were cut off. */
+function termsOf(products: readonly Product[], left: Cells, right: Cells): readonly number[][] | null {
   const [lefts, rights] = [numbersOf(left), numbersOf(right)];
-  const isKnown = products.every((one) => one.left !== null && one.right !== null);
-  return working(total, {
-    terms: isKnown ? products.map((one) => [lefts[one.left!]!, rights[one.right!]!]) : null,
-    left: placesOf(products.map((one) => one.left)),
-    right: placesOf(products.map((one) => one.right)),
-    raw: new Set(raw),
-  });
+  if (products.some((one) => one.left === null || one.right === null)) return null;
+  return products.map((one) => [lefts[one.left!] ?? NaN, rights[one.right!] ?? NaN]);
+}
+
+function partsOf(products: readonly Product[]): Pick<Working, "left" | "right"> {
+  return { left: placesOf(products.map((one) => one.left)), right: placesOf(products.map((one) => one.right)) };
 }
 
 /** A column of the Jacobian times what arrived: only what is not nought has a part. */
-function fromJacobian(step: BackwardStep, nth: number, raw: readonly number[], total: number): Working | null {
-  const cells = step.jacobian?.cells;
-  if (cells?.is_whole !== true || !step.contribution.is_whole || !step.upstream.is_whole) return null;
-  const [slopes, arrived] = [numbersOf(cells), numbersOf(step.upstream)];
+function fromJacobian({ jacobian, contribution, upstream }: BackwardStep, nth: number): Partial<Working> | null {
+  const cells = jacobian?.cells;
+  if (cells?.is_whole !== true || !contribution.is_whole || !upstream.is_whole) return null;
+  const [slopes, arrived] = [numbersOf(cells), numbersOf(upstream)];
   const slope = (row: number): number => slopes[row * cells.num_columns + nth]!;
-  const rows = arrived.flatMap((_, row) => (slope(row) === 0 ? [] : [row]));
-  const terms = rows.map((row) => [slope(row), arrived[row]!]);
-  return working(total, { terms, upstream: new Set(rows), raw: new Set(raw) });
+  const rows = [...arrived.keys()].filter((row) => slope(row) !== 0);
+  return { terms: rows.map((row) => [slope(row), arrived[row]!]), upstream: new Set(rows) };
 }
 
 /** Without factors a contribution is made of what arrived at its places. */
-function fromUpstream(step: BackwardStep, nth: number, raw: readonly number[], total: number): Working {
-  const arrived = numbersOf(step.upstream);
-  const places = raw.map((at) => broadcastPlace(step.raw, at, step.upstream));
+function fromUpstream({ raw, upstream }: BackwardStep, elements: readonly number[], total: number): Partial<Working> {
+  const arrived = numbersOf(upstream);
+  const places = elements.map((at) => broadcastPlace(raw, at, upstream));
   const numbers = places.map((place) => (place === null ? NaN : arrived[place]!));
-  const isSum = isNear(sum(numbers), total);
-  return working(total, {
-    terms: isSum && step.raw.is_whole ? numbers.map((one) => [one]) : null,
-    upstream: placesOf(isSum ? places : []),
-    raw: new Set(nth < numbersOf(step.contribution).length ? raw : []),
-  });
+  if (!isNear(numbers.reduce((sum, one) => sum + one, 0), total)) return {};
+  return { terms: raw.is_whole ? numbers.map((one) => [one]) : null, upstream: placesOf(places) };
 }
 
 /** The elements before the sum over broadcast dimensions that make one after it. */
-export function rawFor({ raw, contribution }: BackwardStep, nth: number): number[] {
+function rawFor({ raw, contribution }: BackwardStep, nth: number): number[] {
   return raw.values.map((_, at) => at).filter((at) => broadcastPlace(raw, at, contribution) === nth);
 }
 
@@ -102,7 +97,7 @@ function jacobianProducts(left: Cells, right: Cells, at: number): Product[] | nu
 }
 
 /** Row times column; of stacks of matrices, those of the same place. */
-export function matrixProducts(left: Cells, right: Cells, raw: Cells, at: number): Product[] | null {
+function matrixProducts(left: Cells, right: Cells, raw: Cells, at: number): Product[] | null {
   const [a, b] = matrixShapes(left, right, raw);
   if (a.columns !== b.rows) return null;
   const [row, column] = [Math.floor(at / Math.max(1, raw.num_columns)), at % Math.max(1, raw.num_columns)];
@@ -142,15 +137,11 @@ function within(cells: Cells, place: number, columns: number): number | null {
   return row < cells.num_rows && column < cells.num_columns ? row * cells.num_columns + column : null;
 }
 
-export function placesOf(places: readonly (number | null)[]): ReadonlySet<number> {
+function placesOf(places: readonly (number | null)[]): ReadonlySet<number> {
   return new Set(places.filter((place) => place !== null));
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, one) => total + one, 0);
-}
-
-export function isNear(one: number, other: number): boolean {
+function isNear(one: number, other: number): boolean {
   return Object.is(one, other) || Math.abs(one - other) <= 1e-5 * Math.max(1, Math.abs(other));
 }
 
@@ -230,18 +221,12 @@ export function forwardOf(node: LearnNode, inputs: readonly Cells[], nth: number
 function fromMatrices(value: Cells, [left, right]: readonly Cells[], nth: number, none: Forward): Forward {
   if (left === undefined || right === undefined) return none;
   const products = matrixProducts(left, right, value, nth) ?? [];
-  const [lefts, rights] = [numbersOf(left), numbersOf(right)];
-  const terms = products.flatMap((one) =>
-    one.left === null || one.right === null ? [] : [[lefts[one.left] ?? NaN, rights[one.right] ?? NaN]],
-  );
   // Of what was cut off, nothing can be written out; and what does not add up is not claimed.
+  const terms = termsOf(products, left, right) ?? [];
   const sum = terms.reduce((all, [one, other]) => all + one! * other!, 0);
-  if (terms.length === 0 || terms.length < products.length || !isNear(sum, none.total)) return none;
-  return {
-    worked: { form: "products", terms },
-    total: none.total,
-    parts: [placesOf(products.map((one) => one.left)), placesOf(products.map((one) => one.right))],
-  };
+  if (terms.length === 0 || !isNear(sum, none.total)) return none;
+  const parts = partsOf(products);
+  return { worked: { form: "products", terms }, total: none.total, parts: [parts.left, parts.right] };
 }
 
 /** Two inputs, or one and a number that stands in the text: only what makes the result is claimed. */
@@ -256,32 +241,23 @@ function withSign({ rule, text }: LearnNode, numbers: readonly number[], total: 
 
 /** `3 * x` and `v ** 2`: the number at the beginning or at the end, beside the sign. */
 function pairsWith(value: number, typed: string, text: string): (readonly [left: number, right: number])[] {
-  const first = numberBefore(typed, text);
-  const last = numberAfter(typed, text);
-  return [
-    ...(first === null ? [] : [[first, value] as const]),
-    ...(last === null ? [] : [[value, last] as const]),
-  ];
+  const [first, last] = [numberBefore(typed, text), numberAfter(typed, text)];
+  return [...(first === null ? [] : [[first, value] as const]), ...(last === null ? [] : [[value, last] as const])];
 }
 
 function numberBefore(sign: string, text: string): number | null {
-  const number = NUMBER_FIRST.exec(text)?.[0];
-  if (number === undefined) return null;
-  const rest = withoutSpace(text.slice(number.length));
+  const number = NUMBER_FIRST.exec(text)?.[0] ?? "";
+  const rest = text.slice(number.length).replace(/^ /, "");
   // `*` is not the beginning of `**`.
-  return rest.startsWith(sign) && rest[sign.length] !== "*" ? Number(number) : null;
+  return number !== "" && rest.startsWith(sign) && rest[sign.length] !== "*" ? Number(number) : null;
 }
 
 function numberAfter(sign: string, text: string): number | null {
   for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
-    const rest = withoutSpace(text.slice(at + sign.length));
+    const rest = text.slice(at + sign.length).replace(/^ /, "");
     if (text[at - 1] !== "*" && NUMBER_ALONE.test(rest)) return Number(rest);
   }
   return null;
-}
-
-function withoutSpace(text: string): string {
-  return text.startsWith(" ") ? text.slice(1) : text;
 }
 
 function withFunction({ rule }: LearnNode, [one, ...others]: readonly number[], total: number): Worked | null {

@@ -22,30 +22,21 @@ function numberOf(value: number | string): number {
 export function indexOf({ shape, num_columns }: Cells, nth: number): number[] {
   if (shape.length === 0) return [];
   const columns = Math.max(1, num_columns);
-  return [...unravelled(shape.slice(0, -1), Math.floor(nth / columns)), nth % columns];
+  const index = [nth % columns];
+  let rest = Math.floor(nth / columns);
+  for (const size of shape.slice(0, -1).toReversed()) {
+    index.unshift(rest % Math.max(1, size));
+    rest = Math.floor(rest / Math.max(1, size));
+  }
+  return index;
 }
 
 /** The other way round: which of the numbers has this index; null where it was cut off. */
 export function placeOf({ shape, num_rows, num_columns }: Cells, index: readonly number[]): number | null {
   if (shape.length === 0) return 0;
-  const row = ravelled(shape.slice(0, -1), index.slice(0, -1));
+  const row = shape.slice(0, -1).reduce((place, size, dim) => place * size + (index[dim] ?? 0), 0);
   const column = index.at(-1) ?? 0;
   return row < num_rows && column < num_columns ? row * num_columns + column : null;
-}
-
-function unravelled(shape: readonly number[], nth: number): number[] {
-  const index: number[] = [];
-  let rest = nth;
-  for (let dim = shape.length - 1; dim >= 0; dim -= 1) {
-    const size = Math.max(1, shape[dim]!);
-    index.unshift(rest % size);
-    rest = Math.floor(rest / size);
-  }
-  return index;
-}
-
-function ravelled(shape: readonly number[], index: readonly number[]): number {
-  return shape.reduce((place, size, dim) => place * size + (index[dim] ?? 0), 0);
 }
 
 /** `W1[2, 1]`; a scalar is its name. */

@@ -1,26 +1,11 @@
 /** Ask for examples, lessons and checks. Of what was asked in between, only the newest answer is shown. */
 import { batch, effect } from "@preact/signals";
 import { messageOf } from "../../data/message-of";
+import { askOf } from "../../data/requests";
 import type { Source } from "../../data/source";
 import * as page from "../../data/store";
-import type { Example, LearnCheck } from "../../wire";
-import type { Direction } from "./steps";
-import {
-  catalogue,
-  catalogueFailure,
-  checking,
-  checks,
-  draft,
-  exampleId,
-  isEditing,
-  isOwn,
-  isPlaying,
-  lesson,
-  opening,
-  pageMode,
-  showLesson,
-  sourceText,
-} from "./store";
+import type { Example } from "../../wire";
+import * as store from "./store";
 
 /** Which lesson is the newest that was asked for. */
 let asked = 0;
@@ -31,140 +16,124 @@ let shownFrom = { text: "", exampleId: "", isOwn: false };
 /** Ask a source for what there is to learn, as soon as it is there. Only where that is shown: it may take a moment. */
 export function startLessons(source: Source): () => void {
   return effect(() => {
-    if (source.hasLessons.value === true && catalogue.peek() === null) void askCatalogue(source);
+    if (source.hasLessons.value === true && store.catalogue.peek() === null) void askCatalogue(source);
   });
 }
 
 async function askCatalogue(source: Source): Promise<void> {
   try {
-    const { answer } = await source.ask({ type: "lessons" });
-    if (answer.type !== "lessons") return;
-    batch(() => {
-      catalogue.value = answer;
-      catalogueFailure.value = "";
-    });
+    store.catalogue.value = (await askOf({ type: "lessons" }, "lessons", source)).answer;
+    store.catalogueFailure.value = "";
   } catch (reason) {
-    catalogueFailure.value = messageOf(reason);
+    store.catalogueFailure.value = messageOf(reason);
   }
 }
 
 export function tryCatalogueAgain(): void {
-  const source = page.source.peek();
-  if (source !== null) void askCatalogue(source);
-}
-
-export interface Place {
-  readonly direction?: Direction;
-  readonly step?: number;
+  void askCatalogue(page.source.peek()!);
 }
 
 /** Leave the exercises for an example. */
 export function chooseExample(example: Example): void {
-  pageMode.value = "expressions";
+  store.pageMode.value = "expressions";
   openExample(example);
 }
 
 /** Take an example apart, also behind the exercises, where an address names both. */
-export function openExample(example: Example, place: Place = {}): void {
+export function openExample(example: Example, place: store.Place = {}): void {
   batch(() => {
-    exampleId.value = example.id;
-    isOwn.value = false;
-    isEditing.value = false;
+    store.exampleId.value = example.id;
+    store.isOwn.value = false;
+    store.isEditing.value = false;
   });
   void openLesson(example.source, example.title, place);
 }
 
 /** Take the student's own expression apart. */
-export function runOwn(text: string, place: Place = {}): Promise<boolean> {
-  const example = catalogue.peek()?.examples.find(({ id }) => id === exampleId.peek());
-  isOwn.value = example?.source !== text;
-  return openLesson(text, isOwn.peek() ? "Your expression" : (example?.title ?? ""), place);
+export function runOwn(text: string, place: store.Place = {}): Promise<boolean> {
+  const example = store.catalogue.peek()?.examples.find(({ id }) => id === store.exampleId.peek());
+  store.isOwn.value = example?.source !== text;
+  return openLesson(text, store.isOwn.peek() ? "Your expression" : (example?.title ?? ""), place);
 }
 
 /** Is there an answer, and is it still wanted? */
-async function openLesson(text: string, title: string, place: Place): Promise<boolean> {
-  const source = page.source.peek();
-  if (source === null) return false;
+async function openLesson(text: string, title: string, place: store.Place): Promise<boolean> {
   asked += 1;
   const mine = asked;
   batch(() => {
-    sourceText.value = text;
-    isPlaying.value = false;
+    store.sourceText.value = text;
+    store.isPlaying.value = false;
     // What is shown stays until there is something else.
-    opening.value = { state: "loading", title };
+    store.opening.value = { state: "loading", title };
   });
   try {
-    const { answer } = await source.ask({ type: "lesson", source: text });
-    if (mine !== asked || answer.type !== "lesson") return false;
-    shownFrom = { text, exampleId: exampleId.peek(), isOwn: isOwn.peek() };
-    showLesson({ ...answer.lesson, title: answer.lesson.title || title }, place);
-    void askChecks(source, text, mine);
+    const { lesson } = (await askOf({ type: "lesson", source: text }, "lesson")).answer;
+    if (mine !== asked) return false;
+    shownFrom = { text, exampleId: store.exampleId.peek(), isOwn: store.isOwn.peek() };
+    store.showLesson({ ...lesson, title: lesson.title || title }, place);
+    void askChecks(text, mine);
     return true;
   } catch (reason) {
-    if (mine === asked) opening.value = { state: "failed", reason: messageOf(reason) };
+    if (mine === asked) store.opening.value = { state: "failed", reason: messageOf(reason) };
     return false;
   }
 }
 
-async function askChecks(source: Source, text: string, mine: number): Promise<void> {
-  if ((lesson.peek()?.backward.length ?? 0) === 0 || checks.peek().size > 0) return;
-  checking.value = { state: "waiting" };
+async function askChecks(text: string, mine: number): Promise<void> {
+  if ((store.lesson.peek()?.backward.length ?? 0) === 0 || store.checks.peek().size > 0) return;
+  store.checking.value = { state: "waiting" };
   try {
-    const { answer } = await source.ask({ type: "lesson_checks", source: text });
-    if (mine === asked && answer.type === "lesson_checks") takeChecks(answer.checks);
+    const { answer } = await askOf({ type: "lesson_checks", source: text }, "lesson_checks");
+    if (mine !== asked) return;
+    batch(() => {
+      store.checks.value = new Map(answer.checks.map((check) => [check.node, check]));
+      store.checking.value = { state: "shown" };
+    });
   } catch (reason) {
-    if (mine === asked) checking.value = { state: "failed", reason: messageOf(reason) };
+    if (mine === asked) store.checking.value = { state: "failed", reason: messageOf(reason) };
   }
 }
 
 export function tryChecksAgain(): void {
-  const source = page.source.peek();
-  if (source !== null) void askChecks(source, sourceText.peek(), asked);
-}
-
-function takeChecks(all: readonly LearnCheck[]): void {
-  batch(() => {
-    checks.value = new Map(all.map((check) => [check.node, check]));
-    checking.value = { state: "shown" };
-  });
+  void askChecks(store.sourceText.peek(), asked);
 }
 
 /** Wait no longer for a lesson: the one before is still there, or the examples are. */
 export function cancelOpening(): void {
-  if (opening.peek().state !== "loading") return;
-  if (lesson.peek() === null) {
+  if (store.opening.peek().state !== "loading") return;
+  if (store.lesson.peek() === null) {
     closeLesson();
     return;
   }
   asked += 1;
   batch(() => {
-    sourceText.value = shownFrom.text;
-    exampleId.value = shownFrom.exampleId;
-    isOwn.value = shownFrom.isOwn;
-    opening.value = { state: "shown" };
+    store.sourceText.value = shownFrom.text;
+    store.exampleId.value = shownFrom.exampleId;
+    store.isOwn.value = shownFrom.isOwn;
+    store.opening.value = { state: "shown" };
   });
   // Those that were on their way when the other lesson was asked for are not heard any more.
-  if (checking.peek().state === "waiting") tryChecksAgain();
+  if (store.checking.peek().state === "waiting") tryChecksAgain();
 }
 
 /** Nothing is chosen any more: the examples are shown. */
 export function closeLesson(): void {
   asked += 1;
   batch(() => {
-    lesson.value = null;
-    exampleId.value = "";
-    isOwn.value = false;
-    isEditing.value = false;
-    sourceText.value = "";
-    opening.value = { state: "empty" };
+    store.lesson.value = null;
+    store.exampleId.value = "";
+    store.isOwn.value = false;
+    store.isEditing.value = false;
+    store.sourceText.value = "";
+    store.opening.value = { state: "empty" };
   });
 }
 
 export function beginEditing(): void {
   batch(() => {
-    const shown = sourceText.peek();
-    draft.value = shown === "" ? FIRST_LINES : shown;
-    isEditing.value = true;
+    const shown = store.sourceText.peek();
+    store.draft.value = shown === "" ? FIRST_LINES : shown;
+    store.isEditing.value = true;
   });
 }
 
@@ -172,6 +141,6 @@ const FIRST_LINES = "import torcheer.autograd as T\n\nx = T.param([1.0, -2.0])\n
 
 /** What was typed is taken apart; the field stays where that cannot be asked. */
 export async function runDraft(): Promise<void> {
-  const text = draft.peek();
-  if (await runOwn(text)) isEditing.value = false;
+  const text = store.draft.peek();
+  if (await runOwn(text)) store.isEditing.value = false;
 }

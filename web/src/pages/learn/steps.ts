@@ -1,90 +1,32 @@
-/** What is known at a step of the way forward or back: values, gradients, edges, the line of code. */
-import type { BackwardStep, Cells, LearnNode, Lesson } from "../../wire";
+/** The steps of the way forward and back, and what somebody guesses of them. */
+import type { LearnNode, Lesson } from "../../wire";
 
 export type Direction = "forward" | "backward";
 
-export interface StepRow {
-  /** From 1. */
-  readonly number: number;
-  /** Where something arrives. */
+/** What a step is about. */
+export interface Step {
+  /** The op that it goes through, and the node that something arrives at, with its name. */
+  readonly node: number;
+  readonly to: number;
   readonly target: string;
   readonly title: string;
+  /** That it goes along: one on the way back, all that lead to an op on the way forward. */
+  readonly edges: readonly string[];
 }
 
-export type Arrived =
-  /** `isAll`: nothing more will be added. */
-  | { readonly state: "arrived"; readonly cells: Cells; readonly isAll: boolean; readonly step: BackwardStep }
-  | { readonly state: "not yet" }
-  | { readonly state: "none" };
-
-/** What each step of a way is about: the op, and the node that something arrives at. */
-function stepsOf(lesson: Lesson, direction: Direction): readonly { readonly node: number; readonly to: number; readonly title: string }[] {
-  if (direction === "backward") return lesson.backward;
-  return lesson.forward.map((id) => ({ node: id, to: id, title: lesson.nodes[id]!.text }));
-}
-
-export function numSteps(lesson: Lesson, direction: Direction): number {
-  return lesson[direction].length;
-}
-
-export function stepRows(lesson: Lesson, direction: Direction): StepRow[] {
-  return stepsOf(lesson, direction).map(({ to, title }, at) => ({ number: at + 1, target: lesson.nodes[to]!.name, title }));
-}
-
-/** The op that a step is about; null where there is no such step. */
-export function nodeAt(lesson: Lesson, direction: Direction, step: number): LearnNode | null {
-  return lesson.nodes[stepsOf(lesson, direction)[step - 1]?.node ?? -1] ?? null;
-}
-
-/** The node that something arrives at. */
-export function targetAt(lesson: Lesson, direction: Direction, step: number): number | null {
-  return stepsOf(lesson, direction)[step - 1]?.to ?? null;
-}
-
-/** The line of code that a step is about; 0 where none is known. */
-export function lineAt(lesson: Lesson, direction: Direction, step: number): number {
-  return nodeAt(lesson, direction, step)?.line ?? 0;
-}
-
-/** Is the value known at this step? On the way back all of them are. */
-export function hasValue(lesson: Lesson, direction: Direction, step: number, id: number): boolean {
-  if (direction === "backward") return true;
-  const at = lesson.forward.indexOf(id);
-  return at < 0 || at < step;
-}
-
-/** What has arrived at a node after this step of the way back. */
-export function gradientAt(lesson: Lesson, direction: Direction, step: number, id: number): Arrived {
-  const node = lesson.nodes[id];
-  if (node?.wants_gradient !== true) return { state: "none" };
-  if (direction === "forward") return { state: "not yet" };
-  const last = lesson.backward.slice(0, Math.max(0, step)).findLast(({ to }) => to === id);
-  if (last === undefined) return { state: "not yet" };
-  return { state: "arrived", cells: last.after, isAll: last.number >= last.num_all, step: last };
+export function stepsOf({ nodes, forward, backward }: Lesson, direction: Direction): Step[] {
+  if (direction === "forward") {
+    return forward.map((id) => ({ node: id, to: id, target: nodes[id]!.name, title: nodes[id]!.text, edges: edgesInto(nodes[id]!) }));
+  }
+  return backward.map(({ node, to, title, form }, at) => {
+    const nth = backward.slice(0, at).filter((before) => before.node === node && before.to === to).length;
+    return { node, to, target: nodes[to]!.name, title, edges: form === "seed" ? [] : [edgeKey(to, node, nth)] };
+  });
 }
 
 /** An edge of the graph: from an input to the op that read it, the n-th time that it did. */
-export function edgeKey(from: number, to: number, nth: number): string {
+function edgeKey(from: number, to: number, nth: number): string {
   return `${from}-${to}-${nth}`;
-}
-
-/** The edges that a step goes along: one on the way back, all that lead to an op on the way forward. */
-export function edgesAt(lesson: Lesson, direction: Direction, step: number): ReadonlySet<string> {
-  if (direction === "forward") {
-    const node = nodeAt(lesson, direction, step);
-    return new Set(node === null ? [] : edgesInto(node));
-  }
-  const now = lesson.backward[step - 1];
-  if (now === undefined || now.form === "seed") return new Set();
-  const before = lesson.backward.slice(0, step - 1).filter(({ node, to }) => node === now.node && to === now.to);
-  return new Set([edgeKey(now.to, now.node, before.length)]);
-}
-
-/** All edges that were gone along before a step. */
-export function doneEdges(lesson: Lesson, direction: Direction, step: number): ReadonlySet<string> {
-  const done = new Set<string>();
-  for (let at = 1; at < step; at += 1) for (const key of edgesAt(lesson, direction, at)) done.add(key);
-  return done;
 }
 
 export function edgesInto({ id, parents }: LearnNode): string[] {

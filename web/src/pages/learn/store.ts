@@ -2,18 +2,9 @@
 import { batch, computed, signal } from "@preact/signals";
 import { isConnected } from "../../data/connection";
 import * as page from "../../data/store";
-import type { Example, Exercise, LearnCheck, Lesson } from "../../wire";
-import { decimalText, largestAt, sharedLimit } from "./cells";
-import { type Direction, gradientAt, lineAt, nodeAt, numSteps, targetAt } from "./steps";
-
-export type PageMode = "expressions" | "exercises";
-
-export interface Catalogue {
-  readonly examples: readonly Example[];
-  readonly exercises: readonly Exercise[];
-  /** What may be written, a line each. */
-  readonly functions: readonly string[];
-}
+import type { BackwardStep, Cells, LearnCheck, Lesson, LessonsAnswer } from "../../wire";
+import { decimalText, largestAt, numbersOf, sharedLimit } from "./cells";
+import { type Direction, stepsOf } from "./steps";
 
 export type Opening =
   | { readonly state: "empty" }
@@ -22,14 +13,12 @@ export type Opening =
   | { readonly state: "shown" };
 
 /** How far the asking of torch is. */
-export type Checking = { readonly state: "none" | "waiting" | "shown" } | { readonly state: "failed"; readonly reason: string };
-
 /** Null until the server has told it. */
-export const catalogue = signal<Catalogue | null>(null);
+export const catalogue = signal<Omit<LessonsAnswer, "type" | "id"> | null>(null);
 /** Why there is none; empty where there is, or may be. */
 export const catalogueFailure = signal("");
 
-export const pageMode = signal<PageMode>("expressions");
+export const pageMode = signal<"expressions" | "exercises">("expressions");
 export const opening = signal<Opening>({ state: "empty" });
 export const lesson = signal<Lesson | null>(null);
 /** What was sent to get the lesson: an example's, or the student's own. */
@@ -44,7 +33,8 @@ export const step = signal(1);
 export const isPlaying = signal(false);
 
 export const checks = signal<ReadonlyMap<number, LearnCheck>>(new Map());
-export const checking = signal<Checking>({ state: "none" });
+/** How far the asking of torch is. */
+export const checking = signal<{ readonly state: "none" | "waiting" | "shown" | "failed"; readonly reason?: string }>({ state: "none" });
 
 /** The element of the contribution, or of the result on the way forward, that is looked at: chosen, and under the pointer. Null for none. */
 export const chosenElement = signal<number | null>(null);
@@ -65,31 +55,22 @@ export const fixedLimits = signal<Readonly<Record<"value" | "gradient", number |
 export const isEditing = signal(false);
 export const draft = signal("");
 
-export const count = computed(() => (lesson.value === null ? 0 : numSteps(lesson.value, direction.value)));
+/** Those of the way that is gone. */
+export const steps = computed(() => (lesson.value === null ? [] : stepsOf(lesson.value, direction.value)));
+export const count = computed(() => steps.value.length);
 
 export const backwardStep = computed(() =>
   direction.value === "backward" ? (lesson.value?.backward[step.value - 1] ?? null) : null,
 );
 
-export const currentNode = computed(() =>
-  lesson.value === null ? null : nodeAt(lesson.value, direction.value, step.value),
-);
-
-export const currentTarget = computed(() =>
-  lesson.value === null ? null : targetAt(lesson.value, direction.value, step.value),
-);
-
-export const currentLine = computed(() =>
-  lesson.value === null ? 0 : lineAt(lesson.value, direction.value, step.value),
-);
+/** The op that the step is about, and the node that something arrives at. */
+export const currentNode = computed(() => lesson.value?.nodes[steps.value[step.value - 1]?.node ?? -1] ?? null);
+export const currentTarget = computed(() => steps.value[step.value - 1]?.to ?? null);
 
 /** Is what this step brings still to be guessed? */
 export const isHidden = computed(
   () => isGuessing.value && direction.value === "backward" && step.value > shownUpTo.value && count.value > 0,
 );
-
-/** The step up to which gradients are shown. */
-export const shownStep = computed(() => (isHidden.value ? step.value - 1 : step.value));
 
 export const element = computed(() => {
   const made = direction.value === "forward" ? currentNode.value?.value : backwardStep.value?.contribution;
@@ -110,14 +91,27 @@ export const limits = computed(() => {
   };
 });
 
-export const lossText = computed(() => {
-  const all = lesson.value;
-  const loss = all?.loss ?? null;
-  return all === null || loss === null ? null : (all.nodes[loss]?.value.values[0] ?? null);
+/** What is wrong with the expression; empty where nothing is. */
+export const faultText = computed(() => {
+  const fault = lesson.value?.fault ?? null;
+  if (fault === null) return "";
+  return fault.line > 0 ? `Line ${fault.line}: ${fault.message}` : fault.message;
 });
 
+/** The loss as the time bar says it; empty where there is none. */
+export const lossText = computed(() => {
+  const cells = lesson.value?.nodes[lesson.value.loss ?? -1]?.value;
+  const loss = cells === undefined ? undefined : numbersOf(cells)[0];
+  return loss === undefined ? "" : decimalText(loss, 4);
+});
+
+export interface Place {
+  readonly direction?: Direction;
+  readonly step?: number;
+}
+
 /** Show another lesson, from the beginning or from a step of it. */
-export function showLesson(next: Lesson, place: { direction?: Direction; step?: number } = {}): void {
+export function showLesson(next: Lesson, place: Place = {}): void {
   batch(() => {
     lesson.value = next;
     opening.value = { state: "shown" };
@@ -178,11 +172,23 @@ export function setGuessing(isOn: boolean): void {
   });
 }
 
+/** Is the value of a node known at this step? On the way back all of them are. */
+export function isMade(id: number): boolean {
+  return direction.value === "backward" || (lesson.value?.forward.indexOf(id) ?? -1) < step.value;
+}
+
+export type Arrived =
+  /** `isAll`: nothing more will be added. */
+  | { readonly state: "arrived"; readonly cells: Cells; readonly isAll: boolean; readonly step: BackwardStep }
+  | { readonly state: "not yet" | "none" };
+
 /** What has arrived at a node, as far as it may be seen. */
-export function shownGradient(id: number): ReturnType<typeof gradientAt> {
-  return lesson.value === null
-    ? { state: "none" }
-    : gradientAt(lesson.value, direction.value, shownStep.value, id);
+export function shownGradient(id: number): Arrived {
+  if (lesson.value?.nodes[id]?.wants_gradient !== true) return { state: "none" };
+  const numShown = direction.value === "forward" ? 0 : step.value - (isHidden.value ? 1 : 0);
+  const last = lesson.value.backward.slice(0, numShown).findLast(({ to }) => to === id);
+  if (last === undefined) return { state: "not yet" };
+  return { state: "arrived", cells: last.after, isAll: last.number >= last.num_all, step: last };
 }
 
 // --- What can be done now and, of what cannot, why.
@@ -193,14 +199,4 @@ export const isOneFile = computed(() => page.source.value?.connection.value.stat
 export function whyNotAsk(): string {
   if (isOneFile.value) return "This page is one file, without a server.";
   return isConnected.value ? "" : "The connection to the server is lost.";
-}
-
-const NOT_FINITE: Readonly<Record<string, string>> = { nan: "NaN", inf: "\u221e", "-inf": "\u2212\u221e" };
-
-/** The loss as the time bar says it; empty where there is none. */
-export function lossSaid(): string {
-  const value = lossText.value;
-  if (value === null) return "";
-  if (typeof value === "number") return decimalText(value, 4);
-  return NOT_FINITE[value] ?? value;
 }

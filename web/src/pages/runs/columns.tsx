@@ -172,7 +172,7 @@ function RunStep({ run }: { run: RunListing }) {
     <>
       {formatCount(last_step)}
       {hasTotal && isLive(run) && (
-        <ShareBar label="Steps done" share={Math.min(1, shareDone(run))} least={0} title={`of ${formatCount(total_steps)}`} />
+        <ShareBar label="Steps done" now={Math.round(100 * Math.min(1, shareDone(run)))} most={100} title={`of ${formatCount(total_steps)}`} />
       )}
       {hasTotal && !isLive(run) && <small>of {formatCount(total_steps)}</small>}
     </>

@@ -34,7 +34,7 @@ function kept(place: number): number {
   return Math.max(-FAR, Math.min(FAR, place));
 }
 
-export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pen): void {
+export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pick<Pen, "moveTo" | "lineTo">): void {
   lines.traceLine(curve.x, values, (x) => placeX(frame, x), (y) => placeY(frame, y), pen, ...seen(frame, curve));
 }
 

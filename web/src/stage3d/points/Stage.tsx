@@ -151,7 +151,7 @@ function ReductionNote() {
         <span>
           {now.what} · {formatShare(Math.max(0, now.share), 1)}
         </span>
-        <ShareBar label={now.what} share={now.share} />
+        <ShareBar label={now.what} now={Math.round(100 * now.share)} most={100} />
         {now.cancel !== null && (
           <button class="btn sm" onClick={now.cancel}>
             Cancel

@@ -1,7 +1,7 @@
 /** Lay out the inside of one group: boxes in layers, edges between them, ports at its border. */
 import { groupBy, obtain } from "../../data/collections";
 import type { Size } from "../pan-zoom";
-import { type Layers, type Line, makeLayers, orderArguments, type Vertex } from "./layers";
+import { type Layers, Line, makeLayers, orderArguments, Vertex } from "./layers";
 import {
   chipWidth,
   type GroupLayout,
@@ -90,7 +90,6 @@ class Draft {
   private readonly nodes: readonly LayoutNode[];
   /** Values that leave by the port of another. */
   private readonly portOf = new Map<number, Vertex>();
-  private readonly gone = new Set<Vertex>();
 
   constructor(
     private readonly graph: LayoutGraph,
@@ -101,50 +100,35 @@ class Draft {
     for (const child of this.nodes[group]!.children) this.addChild(child);
   }
 
-  private add(vertex: Omit<Vertex, "index" | "bodyHeight" | "fan" | "isLow" | "rank" | "x" | "y"> & { bodyHeight?: number }): Vertex {
-    // Written out, since there are many and spreading is slow.
-    const made: Vertex = {
-      index: this.vertices.length, kind: vertex.kind, child: vertex.child, source: vertex.source, order: vertex.order,
-      isPinned: vertex.isPinned, keys: vertex.keys, names: vertex.names, width: vertex.width,
-      height: vertex.height, bodyHeight: vertex.bodyHeight ?? vertex.height, center: vertex.center, fan: 0, isLow: false, rank: 0, x: 0, y: 0,
-    };
+  private add(given: ConstructorParameters<typeof Vertex>[0]): Vertex {
+    const made = new Vertex(given);
+    made.index = this.vertices.length;
     this.vertices.push(made);
     return made;
   }
 
   private addChild(child: number): void {
     const node = this.nodes[child]!;
-    const inside = this.inner(child);
+    const { order, isPinned, left, height } = node;
+    const inside = this.inner(child)?.layout;
     const body = bodyOf(node);
-    const size =
+    const vertex =
       inside === undefined
-        ? { width: node.left + body.width, height: node.height, bodyHeight: body.height, center: node.left + body.width / 2 }
-        : { width: inside.layout.width, height: inside.layout.height, center: inside.layout.width / 2 };
-    const vertex = this.add({
-      kind: inside === undefined ? "box" : "open",
-      child,
-      source: -1,
-      order: node.order,
-      isPinned: node.isPinned,
-      keys: [],
-      names: "sources",
-      ...size,
-    });
+        ? this.add({ kind: "box", child, order, isPinned, width: left + body.width, height, bodyHeight: body.height, center: left + body.width / 2 })
+        : this.add({ kind: "open", child, order, isPinned, width: inside.width, height: inside.height, center: inside.width / 2 });
     this.vertexOf.set(`${child}`, vertex);
   }
 
   private port(kind: "in" | "out", source: number): Vertex {
     const order = kind === "in" ? -1 : Number.MAX_SAFE_INTEGER;
-    return obtain(this.vertexOf, `${kind} ${source}`, () =>
-      this.add({ kind, child: -1, source, order, isPinned: true, keys: [], names: "sources", width: 16, height: 0, center: 8 }),
-    );
+    return obtain(this.vertexOf, `${kind} ${source}`, () => this.add({ kind, source, order, isPinned: true, width: 16, center: 8 }));
   }
 
   addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition, lane = 0 }: Wire): void {
     const source = sources[0]!;
     const from = start < 0 ? this.port("in", source) : this.vertexOf.get(`${start}`)!;
     const to = end < 0 ? this.port("out", source) : this.vertexOf.get(`${end}`)!;
-    this.lines.push({
+    const line = new Line({
       from,
       to,
       sources,
@@ -157,11 +141,10 @@ class Draft {
       wantsLabel: !isCondition && this.isTelling(from, to, source),
       isCondition,
       slot: this.slotOf(edges, end),
-      share: null,
       words: edges.reduce((most, edge) => Math.max(most, this.graph.words[edge]!), 0),
       lane,
-      wordSide: "right",
     });
+    this.lines.push(line);
   }
 
   /** Which argument of the box it is; -1 where that does not matter, or the reader is not seen. */
@@ -173,18 +156,11 @@ class Draft {
   /** Whether a shape is worth writing: it is new, or what it comes from is not seen. */
   private isTelling(from: Vertex, to: Vertex, source: number): boolean {
     if (from.child < 0 || to.child < 0) return false;
-    return this.isGroup(from) || this.isGroup(to) || this.nodes[source]!.isReshaping;
-  }
-
-  private isGroup(vertex: Vertex): boolean {
-    return this.nodes[vertex.child]!.isGroup;
+    return this.nodes[from.child]!.isGroup || this.nodes[to.child]!.isGroup || this.nodes[source]!.isReshaping;
   }
 
   private addChip(order: number, names: "sources" | "readers"): Vertex {
-    return this.add({
-      kind: "chip", child: -1, source: -1, order, isPinned: false, keys: [], names, width: 0,
-      height: SIZES.chipHeight, center: 0,
-    });
+    return this.add({ kind: "chip", order, names, height: SIZES.chipHeight });
   }
 
   /** Wide enough for a short title: the painter cuts longer ones. */
@@ -224,6 +200,7 @@ class Draft {
     const gate = this.addChip(Number.MAX_SAFE_INTEGER - 1, "sources");
     const port = far[0]!.to;
     const chipOf = new Map<Vertex, Vertex>();
+    const gone = new Set<Vertex>();
     const edges: number[] = [];
     const sources: number[] = [];
     for (const line of far) {
@@ -233,22 +210,14 @@ class Draft {
       for (const edge of line.edges) edges.push(edge);
       for (const source of line.sources) sources.push(source);
       this.portOf.set(line.to.source, port);
-      if (line.to !== port) this.gone.add(line.to);
+      if (line.to !== port) gone.add(line.to);
       line.to = chip;
     }
     for (const chip of [gate, ...chipOf.values()]) this.sizeChip(chip);
-    const leaves = gate.center;
-    this.lines.push({
-      from: gate, to: port, sources, edges, stepsBefore: 0, stepsAfter: 0, isBack: false, leaves, reaches: null,
-      wantsLabel: false, isCondition: false, slot: -1, share: null, words: 0,
-      lane: 0, wordSide: "right",
-    });
-    const stays = this.vertices.filter((vertex) => !this.gone.has(vertex));
-    this.vertices.length = 0;
-    for (const vertex of stays) {
-      vertex.index = this.vertices.length;
-      this.vertices.push(vertex);
-    }
+    this.lines.push(new Line({ from: gate, to: port, sources, edges, leaves: gate.center }));
+    const stays = this.vertices.filter((vertex) => !gone.has(vertex));
+    this.vertices.splice(0, Infinity, ...stays);
+    for (const [index, vertex] of stays.entries()) vertex.index = index;
   }
 
   /** Move everything so that it starts at the left padding; gives the width of the group. */

@@ -1,57 +1,64 @@
 /** A group's boxes in layers, with every long line cut into pieces that go from one layer to the next. */
 import { groupBy, obtain } from "../../data/collections";
 
-export type VertexKind = "box" | "open" | "chip" | "in" | "out" | "bend";
-
-/** Something that takes up room in a layer: a box, a port, a chip, or a line passing by. */
-export interface Vertex {
-  index: number;
-  readonly kind: VertexKind;
-  readonly child: number;
-  readonly source: number;
-  readonly order: number;
-  readonly isPinned: boolean;
+/** Something that takes up room in a layer: a box, a port, a chip, or a line passing by. Classes, since spreading is slow. */
+export class Vertex {
+  index = 0;
+  readonly kind!: "box" | "open" | "chip" | "in" | "out" | "bend";
+  readonly child: number = -1;
+  readonly source: number = -1;
+  readonly order!: number;
+  readonly isPinned: boolean = false;
   /** Of a chip: the nodes that it names, and whether they are read here or read this. */
-  readonly keys: string[];
-  readonly names: "sources" | "readers";
-  width: number;
-  readonly height: number;
+  readonly keys: string[] = [];
+  readonly names: "sources" | "readers" = "sources";
+  width = 0;
+  readonly height: number = 0;
   /** Of its box: rows of chips can be taller than the box that they stand beside. */
-  readonly bodyHeight: number;
+  readonly bodyHeight!: number;
   /** Where lines meet it, from its left. */
-  center: number;
+  center = 0;
   /** How many lines left it before far readers were given chips. */
-  fan: number;
+  fan = 0;
   /** Came down to be near its reader. */
-  isLow: boolean;
-  rank: number;
-  x: number;
-  y: number;
+  isLow = false;
+  rank = 0;
+  x = 0;
+  y = 0;
+
+  constructor(given: Pick<Vertex, "kind" | "order"> & Partial<Vertex>) {
+    this.bodyHeight = given.height ?? 0;
+    Object.assign(this, given);
+  }
 }
 
 /** A wire with its ends. `reaches` is null until the places on the top of its box have been given out. */
-export interface Line {
-  from: Vertex;
-  to: Vertex;
-  readonly sources: readonly number[];
-  readonly edges: readonly number[];
-  readonly isBack: boolean;
+export class Line {
+  from!: Vertex;
+  to!: Vertex;
+  readonly sources!: readonly number[];
+  readonly edges!: readonly number[];
+  readonly isBack: boolean = false;
   /** How many ops lie on the longest way from the model's inputs to here, and from here to its outputs. */
-  readonly stepsBefore: number;
-  readonly stepsAfter: number;
-  leaves: number;
-  reaches: number | null;
-  wantsLabel: boolean;
+  readonly stepsBefore: number = 0;
+  readonly stepsAfter: number = 0;
+  leaves!: number;
+  reaches: number | null = null;
+  wantsLabel = false;
   /** It carries no tensor: a value decided that its end ran. */
-  readonly isCondition: boolean;
+  readonly isCondition: boolean = false;
   /** Which argument of its reader it is, and how far to the right it belongs for that, from 0 to 1. */
-  readonly slot: number;
-  share: number | null;
+  readonly slot: number = -1;
+  share: number | null = null;
   /** How wide the words at its head are. */
-  readonly words: number;
+  readonly words: number = 0;
   /** Lines between the same ends in other lanes run beside each other. */
-  readonly lane: number;
-  wordSide: "left" | "right";
+  readonly lane: number = 0;
+  wordSide: "left" | "right" = "right";
+
+  constructor(given: Pick<Line, "from" | "to" | "sources" | "edges" | "leaves"> & Partial<Line>) {
+    Object.assign(this, given);
+  }
 }
 
 /** A piece of a line between neighbouring layers. Lines of one source share pieces while they run together. */
@@ -60,6 +67,15 @@ export interface Piece {
   readonly lower: Vertex;
   readonly line: Line;
   isMain: boolean;
+}
+
+/** Where a piece meets its upper and its lower vertex, from their lefts. */
+export function upperOffset({ upper, line }: Piece): number {
+  return upper.kind === "bend" ? upper.center : line.leaves;
+}
+
+export function lowerOffset({ lower, line }: Piece): number {
+  return lower.kind === "bend" ? lower.center : (line.reaches ?? lower.center);
 }
 
 /** A line with the pieces that it runs along; for one that runs back, the column beside the boxes it goes up in. */
@@ -89,10 +105,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
   const bends = new Map<string, Vertex>();
   const bend = (name: string, line: Line, rank: number): Vertex => {
     return obtain(bends, name, () => {
-      const vertex: Vertex = {
-        index: vertices.length, kind: "bend", child: -1, source: -1, order: line.from.order,
-        isPinned: false, keys: [], names: "sources", width: BEND_WIDTH, height: 0, bodyHeight: 0, center: BEND_WIDTH / 2, fan: 0, isLow: false, rank, x: 0, y: 0,
-      };
+      const vertex = new Vertex({ index: vertices.length, kind: "bend", order: line.from.order, width: BEND_WIDTH, center: BEND_WIDTH / 2, rank });
       vertices.push(vertex);
       return vertex;
     });

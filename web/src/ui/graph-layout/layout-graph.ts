@@ -1,7 +1,7 @@
 /** What the layout is given and what it gives back: plain data that travels to a worker and home again. */
 import { wordsBetween } from "../../data/pass/edges";
 import type { Chip, GraphEdge, GraphNode, Hierarchy } from "../../data/pass/model";
-import type { Size } from "../pan-zoom";
+import type { Rect, Size } from "../pan-zoom";
 import { textWidth } from "../text-width";
 
 /** The sizes that the layout and the painter agree on, in pixels at 100 %. */
@@ -54,23 +54,15 @@ export interface LayoutGraph {
 }
 
 /** A box on screen: x and y in the frame of its group; `inner` is the layout of its inside when it is open. */
-export interface PlacedBox {
+export interface PlacedBox extends Rect {
   readonly key: string;
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
   readonly inner: number | null;
 }
 
 /** A far source repeated above its reader, or a far reader named below its source, instead of a long edge. */
-export interface PlacedChip {
+export interface PlacedChip extends Rect {
   readonly keys: readonly string[];
   readonly names: "sources" | "readers";
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
 }
 
 /** A piece of an edge within one group. */
@@ -96,11 +88,9 @@ export interface LabelPlace {
 }
 
 /** The inside of one open group, in its own frame. */
-export interface GroupLayout {
+export interface GroupLayout extends Size {
   readonly id: number;
   readonly key: string;
-  readonly width: number;
-  readonly height: number;
   readonly boxes: readonly PlacedBox[];
   readonly chips: readonly PlacedChip[];
   readonly wires: readonly PlacedWire[];

@@ -1,49 +1,46 @@
 /** Questions to the layout and its answers, whether it runs in a worker or in the page. */
 import { obtain } from "../../data/collections";
+import { messageOf } from "../../data/message-of";
 import { type LaidOut, layOutGroup, type Wire } from "./group-layout";
 import type { GroupLayout, LayoutGraph } from "./layout-graph";
 
-/** A graph to begin with, then which groups are open. */
-export type LayoutQuestion =
-  | { readonly type: "graph"; readonly graphId: number; readonly graph: LayoutGraph }
-  | { readonly type: "open"; readonly graphId: number; readonly id: number; readonly open: readonly string[] };
+/** Which groups are open; with the graph where it is another than the one before. */
+export interface LayoutQuestion {
+  readonly id: number;
+  readonly open: readonly string[];
+  readonly graph?: LayoutGraph | undefined;
+}
 
-export type LayoutReply =
-  | { readonly type: "laid-out"; readonly graphId: number; readonly id: number; readonly answer: LayoutAnswer }
-  | { readonly type: "progress"; readonly graphId: number; readonly id: number; readonly numPlaced: number }
-  | { readonly type: "failed"; readonly graphId: number; readonly id: number; readonly reason: string };
+/** With the id of its question. */
+export type LayoutReply = { readonly id: number } & (
+  | { readonly type: "laid-out"; readonly answer: LayoutAnswer }
+  | { readonly type: "progress"; readonly numPlaced: number }
+  | { readonly type: "failed"; readonly reason: string }
+);
 
 /** Between two reports of progress. */
 const REPORT_EVERY_MS = 100;
 
 export class LayoutDesk {
-  private graph: LayoutGraph | null = null;
+  private graph: LayoutGraph | undefined;
   private layouter: Layouter | null = null;
-  private graphId = -1;
 
   constructor(private readonly reply: (reply: LayoutReply) => void) {}
 
-  ask(question: LayoutQuestion): void {
-    if (question.type === "graph") {
-      this.graph = question.graph;
-      this.layouter = null;
-      this.graphId = question.graphId;
-      return;
-    }
-    const { graphId, id, open } = question;
-    if (this.graph === null || graphId !== this.graphId) return;
+  ask({ id, open, graph }: LayoutQuestion): void {
+    if (graph !== undefined) [this.graph, this.layouter] = [graph, null];
     let reported = performance.now();
     try {
-      this.layouter ??= new Layouter(this.graph);
+      this.layouter ??= new Layouter(this.graph!);
       const answer = this.layouter.layOut(open, (numPlaced) => {
         const now = performance.now();
         if (now - reported < REPORT_EVERY_MS) return;
         reported = now;
-        this.reply({ type: "progress", graphId, id, numPlaced });
+        this.reply({ type: "progress", id, numPlaced });
       });
-      this.reply({ type: "laid-out", graphId, id, answer });
+      this.reply({ type: "laid-out", id, answer });
     } catch (error) {
-      this.reply({ type: "failed", graphId, id, reason: error instanceof Error ? error.message : String(error) });
+      this.reply({ type: "failed", id, reason: messageOf(error) });
     }
   }
 }
@@ -65,9 +62,7 @@ interface LocalWire {
 export interface LayoutAnswer {
   /** The layout of the root. */
   readonly root: number;
-  /** Ids of all layouts of this picture. */
-  readonly used: readonly number[];
-  /** Those of them that were made for it; the others were handed out before. */
+  /** Those that were made for this picture; the others of it were handed out before. */
   readonly fresh: readonly GroupLayout[];
 }
 
@@ -95,30 +90,25 @@ export class Layouter {
       if (index !== undefined && this.graph.nodes[index]!.children.length > 0) open.add(index);
     }
     const fresh: GroupLayout[] = [];
-    const used: number[] = [];
     const done = new Map<number, { readonly laidOut: LaidOut; readonly signature: string }>();
-    let numPlaced = 0;
+    let [numPlaced, root] = [0, 0];
     for (const group of this.openGroupsInsideOut(open)) {
       const inside = this.graph.nodes[group]!.children.map((child) => done.get(child)?.signature ?? "");
       const signature = `${group}(${inside.filter((part) => part !== "").join(",")})`;
       let laidOut = this.cache.get(signature);
       if (laidOut === undefined) {
         laidOut = this.layOutOne(group, (child) => done.get(child)?.laidOut);
-        this.keep(signature, laidOut);
+        if (this.cache.size >= MOST_KEPT) this.cache.delete(this.cache.keys().next().value!);
+        this.cache.set(signature, laidOut);
         fresh.push(laidOut.layout);
       }
       numPlaced += this.graph.nodes[group]!.children.length;
       progress(numPlaced);
-      used.push(laidOut.layout.id);
+      root = laidOut.layout.id;
       // The id stands for the whole signature, which would grow with the depth.
       done.set(group, { laidOut, signature: `#${laidOut.layout.id}` });
     }
-    return { root: used.at(-1)!, used, fresh };
-  }
-
-  private keep(signature: string, laidOut: LaidOut): void {
-    if (this.cache.size >= MOST_KEPT) this.cache.delete(this.cache.keys().next().value!);
-    this.cache.set(signature, laidOut);
+    return { root, fresh };
   }
 
   /** Open groups that are on screen, inner ones before those around them. */
@@ -161,7 +151,8 @@ export class Layouter {
 function localWires(graph: LayoutGraph): LocalWire[][] {
   const wires: LocalWire[][] = graph.nodes.map(() => []);
   const known = new Map<string, LocalWire>();
-  const depth = depths(graph);
+  const depth: number[] = [];
+  for (const node of graph.nodes) depth.push(node.parent < 0 ? 0 : depth[node.parent]! + 1);
   const add = (group: number, source: number, from: number, to: number, edge: number): void => {
     const isCondition = edge >= graph.firstCondition;
     const name = `${group} ${source} ${from} ${to}${isCondition ? "?" : ""}`;
@@ -188,12 +179,6 @@ function localWires(graph: LayoutGraph): LocalWire[][] {
     add(parent(from), source, from, to, edge);
   }
   return wires;
-}
-
-function depths(graph: LayoutGraph): number[] {
-  const depth: number[] = [];
-  for (const [index, node] of graph.nodes.entries()) depth[index] = node.parent < 0 ? 0 : depth[node.parent]! + 1;
-  return depth;
 }
 
 // --- The longest way through the whole graph, so that the main line goes on through groups as it came in.

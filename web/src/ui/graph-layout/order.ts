@@ -1,5 +1,5 @@
 /** Order each layer from left to right so that few lines cross, with the main line first. */
-import { type Layers, type Piece, spreadArrivals, type Vertex } from "./layers";
+import { type Layers, lowerOffset, type Piece, spreadArrivals, upperOffset, type Vertex } from "./layers";
 
 const MOST_SWEEPS = 8;
 
@@ -132,20 +132,9 @@ const NUM_SWEEPS = 6;
 
 /** Sets `x` of every vertex and `reaches` of every line. */
 export function alignColumns(layers: Layers): void {
-  const place = new Float64Array(layers.vertices.length);
-  for (const row of layers.rows) for (const [index, vertex] of row.entries()) place[vertex.index] = index;
+  const place = places(layers, layers.rows);
   spreadArrivals(layers, place);
-  const blocks = makeBlocks(layers, place);
-  placeBlocks(layers, blocks);
-}
-
-/** Where a piece meets its upper and its lower vertex, from their lefts. */
-function upperOffset(piece: Piece): number {
-  return piece.upper.kind === "bend" ? piece.upper.center : piece.line.leaves;
-}
-
-function lowerOffset(piece: Piece): number {
-  return piece.lower.kind === "bend" ? piece.lower.center : (piece.line.reaches ?? piece.lower.center);
+  placeBlocks(layers, makeBlocks(layers, place));
 }
 
 /** Vertices that move together: block of each, and its distance from the block's position. */

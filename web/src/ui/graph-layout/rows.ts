@@ -1,5 +1,5 @@
 /** Give every box of a group its place from top to bottom: as high as what is above it allows, not layer by layer. */
-import type { Layers, Piece, Run, Vertex } from "./layers";
+import { type Layers, lowerOffset, type Piece, type Run, upperOffset, type Vertex } from "./layers";
 
 const BOX_GAP = 16;
 const LABEL_GAP = 24;
@@ -20,13 +20,12 @@ export interface Bends {
   readonly turnAbove: ReadonlyMap<Run, Bend>;
 }
 
-/** Sets `y` of every vertex. */
-/** `mostBend`: how high the band of a line that moves far sideways may be. */
+/** Sets `y` of every vertex. `mostBend`: how high the band of a line that moves far sideways may be. */
 export function stackRows(layers: Layers, top: number, padding: number, mostBend: number): { height: number; bends: Bends } {
   const found = { ofPiece: new Map<Piece, Bend>(), turnBelow: new Map<Run, Bend>(), turnAbove: new Map<Run, Bend>() };
   const gaps = findBends(layers, found);
   const skyline = new Skyline(top);
-  const labelled = labelledStarts(layers);
+  const labelled = new Set(layers.runs.filter(({ line }) => line.wantsLabel).map(({ line }) => line.from));
   for (const [rank, row] of layers.rows.entries()) {
     placeBends(gaps[rank]!, skyline, mostBend);
     for (const vertex of row) placeVertex(vertex, layers, skyline, labelled, top);
@@ -42,7 +41,7 @@ export function stackRows(layers: Layers, top: number, padding: number, mostBend
 function findBends(layers: Layers, found: Record<"turnBelow" | "turnAbove", Map<Run, Bend>> & { ofPiece: Map<Piece, Bend> }): Bend[][] {
   const gaps: Bend[][] = [...layers.rows.map(() => []), []];
   for (const piece of layers.pieces) {
-    const [fromX, toX] = [upperX(piece), lowerX(piece)];
+    const [fromX, toX] = [piece.upper.x + upperOffset(piece), piece.lower.x + lowerOffset(piece)];
     if (Math.abs(fromX - toX) < 0.75) continue;
     const bend = { fromX, toX, top: 0, bottom: 0 };
     found.ofPiece.set(piece, bend);
@@ -94,23 +93,13 @@ function raiseTo(ground: Skyline, { fromX, toX, top }: Bend): void {
   ground.raise(left, right, Math.max(-top - BOX_GAP + 4, ground.over(left, right)));
 }
 
-export function upperX(piece: Piece): number {
-  return piece.upper.x + (piece.upper.kind === "bend" ? piece.upper.center : piece.line.leaves);
-}
-
-export function lowerX(piece: Piece): number {
-  return piece.lower.x + (piece.lower.kind === "bend" ? piece.lower.center : (piece.line.reaches ?? piece.lower.center));
-}
-
 /** Bends that overlap from left to right share one band. */
 function placeBends(bends: readonly Bend[], skyline: Skyline, mostBend: number): void {
   const sorted = [...bends].sort((a, b) => Math.min(a.fromX, a.toX) - Math.min(b.fromX, b.toX));
   let start = 0;
   while (start < sorted.length) {
     const left = Math.min(sorted[start]!.fromX, sorted[start]!.toX);
-    let right = -Infinity;
-    let widest = 0;
-    let end = start;
+    let [right, widest, end] = [-Infinity, 0, start];
     while (end < sorted.length && (end === start || Math.min(sorted[end]!.fromX, sorted[end]!.toX) <= right + 4)) {
       const { fromX, toX } = sorted[end]!;
       right = Math.max(right, fromX, toX);
@@ -132,11 +121,8 @@ function placeVertex(
   labelled: ReadonlySet<Vertex>,
   top: number,
 ): void {
-  if (vertex.kind === "bend" || vertex.kind === "out") return;
-  if (vertex.kind === "in") {
-    vertex.y = 0;
-    return;
-  }
+  // In-ports stand at the top, out-ports at the bottom, which is not known yet.
+  if (vertex.kind === "bend" || vertex.kind === "out" || vertex.kind === "in") return;
   const right = vertex.x + vertex.width;
   const ground = skyline.over(vertex.x, right);
   let y = ground + (ground === top ? 4 : BOX_GAP);
@@ -146,10 +132,6 @@ function placeVertex(
   }
   vertex.y = y;
   skyline.raise(vertex.x, right, y + vertex.height);
-}
-
-function labelledStarts(layers: Layers): Set<Vertex> {
-  return new Set(layers.runs.filter(({ line }) => line.wantsLabel).map(({ line }) => line.from));
 }
 
 /** How far down the drawing is taken, by x: sorted stretches that touch each other. */

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { render } from "preact";
 import { expect, test } from "vitest";
-import { FormulaView } from "../../../src/pages/learn/formula/FormulaView";
-import { parseFormula, spoken } from "../../../src/pages/learn/formula/parse";
+import { FormulaView, parseFormula, spoken } from "../../../src/pages/learn/FormulaView";
 
 function said(latex: string): string {
   return spoken(parseFormula(latex));

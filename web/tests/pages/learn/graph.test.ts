@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { walked } from "../../../src/pages/learn/graph/LessonGraph";
 import { cardSize, gridSize, isPicture, layOut } from "../../../src/pages/learn/graph/layout";
-import { fitted } from "../../../src/pages/learn/graph/view";
+import { fitted } from "../../../src/ui/pan-zoom";
 import type { LearnNode } from "../../../src/wire";
 import { cells, nodeWith, productLesson } from "./samples";
 
@@ -72,8 +72,9 @@ test("small tensors are cells, larger ones pictures of limited size", () => {
 });
 
 test("all of it is fitted, never larger than life", () => {
-  expect(fitted({ x: 0, y: 0, width: 100, height: 100 }, { width: 800, height: 600 }).scale).toBe(1);
-  expect(fitted({ x: 0, y: 0, width: 1000, height: 1136 }, { width: 800, height: 600 }).scale).toBe(0.5);
+  const margin = { side: 16, top: 16, bottom: 16 };
+  expect(fitted({ x: 0, y: 0, width: 100, height: 100 }, { width: 800, height: 600 }, margin).scale).toBe(1);
+  expect(fitted({ x: 0, y: 0, width: 1000, height: 1136 }, { width: 800, height: 600 }, margin).scale).toBe(0.5);
 });
 
 test("the arrow keys go along the edges and to neighbours", () => {

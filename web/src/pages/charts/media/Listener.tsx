@@ -1,6 +1,7 @@
 /** A sound: its waveform, play and pause, and where it is. */
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { formatSeconds } from "../../../data/format";
+import { attempt } from "../../../data/message-of";
 import type { FullRecord } from "../../../data/requests";
 import { Drawing, type Ink } from "../../../plot/Drawing";
 import { Problem, Slider, ToolButton } from "../../../plot/Figure";
@@ -16,7 +17,7 @@ interface Props {
 }
 
 export function Listener({ label, record, colour }: Props) {
-  const { sound, problem } = useMemo(() => soundOf(record), [record]);
+  const { value: sound, problem } = useMemo(() => attempt(() => readWav(record.bytes)), [record]);
   if (sound === null) return <Problem title="This could not be played" problem={problem} />;
   return <Wave label={label} sound={sound} colour={colour} />;
 }
@@ -79,14 +80,6 @@ function Wave({ label, sound, colour }: { label: string; sound: Sound; colour: n
       </div>
     </div>
   );
-}
-
-function soundOf({ bytes }: FullRecord): { sound: Sound | null; problem: string } {
-  try {
-    return { sound: readWav(bytes), problem: "" };
-  } catch (reason) {
-    return { sound: null, problem: reason instanceof Error ? reason.message : String(reason) };
-  }
 }
 
 function paintWave(

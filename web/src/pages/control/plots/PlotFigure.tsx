@@ -8,10 +8,9 @@ import * as runs from "../../../data/runs";
 import { ChartBody, onEscape } from "../../../plot/scalars/ChartFigure";
 import { type Subject, useChartModel } from "../../../plot/scalars/chart-follow";
 import type { Chart } from "../../../plot/scalars/grouping";
-import { type ChartRun, type End, type Last, type Line, type Model, slotOf } from "../../../plot/scalars/model";
+import { type ChartRun, type End, type Line, type Model, slotOf } from "../../../plot/scalars/model";
 import { type Axis, options } from "../../../plot/scalars/options";
 import { describePlace, describeReading, readingsAt } from "../../../plot/scalars/readings";
-import type { SeriesData } from "../../../plot/scalars/series-feed";
 import { placeOfCursor } from "../../../plot/scalars/state";
 import { formatTicks } from "../../../plot/ticks";
 import { useNear } from "../../../ui/useWidth";
@@ -55,15 +54,7 @@ export const subject: Subject = {
   perEpoch,
   // What it will have is not known beforehand: a test may still come.
   has: () => true,
-  last: (_runId, _name, { whole }) => lastPoint(whole),
 };
-
-/** Where the last item is a point and no bucket. */
-export function lastPoint(data: SeriesData | null): Last | null {
-  if (data === null || data.size === 0 || data.column("count").at(-1) !== 1) return null;
-  const last = (name: "step" | "time" | "mean"): number => data.column(name).at(-1) ?? NaN;
-  return { step: last("step"), time: last("time"), value: last("mean") };
-}
 
 /** One for each plot that the training wants. Titles may be anybody's: the key tells them apart. */
 export const charts = computed<readonly Chart[]>(() =>

@@ -2,7 +2,7 @@
 import { useEffect } from "preact/hooks";
 import * as store from "../../../data/store";
 import { Ramp } from "../../../ui/controls";
-import { figureText, METRICS } from "./box-figures";
+import { figureText } from "./box-figures";
 import { fixedLimit, measure, scale, shownMetric, types } from "./view-state";
 
 export function ColourBy() {
@@ -12,13 +12,12 @@ export function ColourBy() {
     if (metric === "zeros") void store.requestFigures("zeros");
   }, [metric, tree]);
   const choose = (event: Event): void => {
-    const chosen = METRICS.find((one) => one.metric === (event.currentTarget as HTMLSelectElement).value);
     fixedLimit.value = null;
-    if (chosen !== undefined) store.metric.value = chosen.metric;
+    store.metric.value = (event.currentTarget as HTMLSelectElement).value as store.Metric;
   };
-  const isOffered = (one: (typeof METRICS)[number]): boolean => {
-    if (one.metric === "backward_time") return (store.document.value?.num_backward_passes ?? 0) > 0;
-    return one.metric !== "forward_time" || store.flow.value === "forward";
+  const isOffered = (one: string): boolean => {
+    if (one === "backward_time") return (store.document.value?.num_backward_passes ?? 0) > 0;
+    return one !== "forward_time" || store.flow.value === "forward";
   };
   return (
     <div class="float graph-colour" role="group" aria-label="Colours">
@@ -26,9 +25,9 @@ export function ColourBy() {
         Colour by
       </label>
       <select id="graph-metric" class="input wide" value={metric} onChange={choose}>
-        {METRICS.filter(isOffered).map((one) => (
-          <option key={one.metric} value={one.metric}>
-            {one.title}
+        {Object.entries(store.METRICS).map(([one, title]) => isOffered(one) && (
+          <option key={one} value={one}>
+            {title}
           </option>
         ))}
       </select>
@@ -70,18 +69,15 @@ function Limits() {
 }
 
 function TypeLegend() {
+  const all = (types.value ?? []).map((type, index) => [type, `var(--cat-${index + 1})`] as const);
   return (
     <ul class="graph-types">
-      {(types.value ?? []).map((type, index) => (
-        <li key={type} class="clip">
-          <i class="graph-swatch" style={{ background: `var(--cat-${index + 1})` }} />
+      {[...all, ["others", "var(--line-2)"] as const].map(([type, colour]) => (
+        <li key={colour} class="clip">
+          <i class="graph-swatch" style={{ background: colour }} />
           {type}
         </li>
       ))}
-      <li class="clip">
-        <i class="graph-swatch" style={{ background: "var(--line-2)" }} />
-        others
-      </li>
     </ul>
   );
 }

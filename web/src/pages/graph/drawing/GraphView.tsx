@@ -1,50 +1,30 @@
 /** The drawing of the pass: a canvas to move about in, with its controls floating over it. */
-import { computed, effect } from "@preact/signals";
+import { computed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import type { GraphNode } from "../../../data/pass/model";
 import { shapeRange } from "../../../data/pass/node-words";
 import * as store from "../../../data/store";
-import { ShareBar } from "../../../ui/Blank";
 import { type Rect, shownPart, toScreen } from "../../../ui/pan-zoom";
 import { type PlacedChip, shownChips, SIZES } from "../../../ui/graph-layout/layout-graph";
 import { followSize } from "../../../ui/useSize";
 import { startMeasuring } from "../../../ui/text-width";
+import { ShareBar } from "../../../ui/Blank";
 import { ColourBy } from "./ColourBy";
 import { Minimap } from "./Minimap";
 import { ZoomBar } from "./ZoomBar";
 import { paintBoxes, paintFrames, paintHeaders, paintLandmarks, paintOutlines } from "./boxes";
 import { startLayouts } from "./layout-flow";
-import { LEGIBLE, type Painting, type PaintState, type Palette, readPalette } from "./pen";
+import { LEGIBLE, type Painting, type PaintState, palette, TextFitter } from "./pen";
 import { followMouse, handleKey } from "./pointer";
 import { chipPlaces, type Visible } from "./scene";
-import { TextFitter } from "./text-fitter";
-import {
-  camera,
-  highlight,
-  isPointerOver,
-  layoutFailure,
-  layoutWait,
-  measure,
-  scale,
-  scene,
-  shownHits,
-  types,
-  viewSize,
-  watch,
-} from "./view-state";
+import { camera, highlight, isPointerOver, layoutFailure, layoutWait, paintOnChange, picture, scene, viewSize } from "./view-state";
 import { paintWires } from "./wires";
 import "./graph.css";
 
 export function GraphView() {
   const canvasRef = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    startMeasuring(readPalette(canvasRef.current!).font);
-    const stops = [startCanvas(canvasRef.current!), startLayouts()];
-    return () => {
-      for (const stop of stops) stop();
-    };
-  }, []);
+  useEffect(() => startCanvas(canvasRef.current!), []);
   return (
     <div class="graph-view">
       <canvas
@@ -73,60 +53,14 @@ export function GraphView() {
 /** Keep the canvas as large as its place, and paint it anew when anything that it shows has changed. */
 function startCanvas(canvas: HTMLCanvasElement): () => void {
   const context = canvas.getContext("2d", { alpha: false })!;
-  const stopPointing = followMouse(canvas);
-  let palette: Palette = readPalette(canvas);
-  let waiting = 0;
-  const repaint = (): void => {
-    waiting = 0;
-    const [all, lit] = [scene.peek(), highlight.peek()];
-    const view = viewSize.peek();
-    const pixelRatio = devicePixelRatio;
-    const [width, height] = [Math.round(view.width * pixelRatio), Math.round(view.height * pixelRatio)];
-    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
-    if (all === null || lit === null) {
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      context.fillStyle = palette.background;
-      context.fillRect(0, 0, width, height);
-      return;
-    }
-    paint(context, {
-      scene: all,
-      hierarchy: all.hierarchy,
-      camera: camera.peek(),
-      view,
-      pixelRatio,
-      palette,
-      highlight: lit,
-      hovered: store.hovered.peek(),
-      hits: shownHits.peek(),
-      measure: measure.peek(),
-      scale: scale.peek(),
-      types: types.peek(),
-      isBackward: store.flow.peek() === "backward",
-      showBuffers: store.showBuffers.peek(),
-    });
-  };
-  const schedule = (): void => {
-    if (waiting === 0) waiting = requestAnimationFrame(repaint);
-  };
-  const stopPainting = effect(() => {
-    watch(scene, camera, viewSize, highlight, measure, scale, types);
-    watch(store.hovered, shownHits, store.flow, store.showBuffers);
-    schedule();
-  });
-  const stopTheme = effect(() => {
-    watch(store.themeTick);
-    palette = readPalette(canvas);
-    schedule();
-  });
-  const stopSize = followSize(canvas, (size) => (viewSize.value = size));
-  return () => {
-    stopPainting();
-    stopTheme();
-    stopSize();
-    stopPointing();
-    cancelAnimationFrame(waiting);
-  };
+  startMeasuring(palette.value.font);
+  const stops = [
+    followMouse(canvas),
+    paintOnChange([picture, viewSize, palette], () => paint(context)),
+    followSize(canvas, (size) => (viewSize.value = size)),
+    startLayouts(),
+  ];
+  return () => stops.forEach((stop) => stop());
 }
 
 // --- The drawing and its selection in words, for those who do not see it.
@@ -163,24 +97,17 @@ function LegendBox() {
   const hasConditions = scene.value?.hierarchy.edges.at(-1)?.kind === "condition";
   return (
     <div class="float legend graph-legend" role="group" aria-label="Selection">
-      <span>
-        <i class="graph-stroke selected" />
-        selected tensor
-      </span>
-      <span>
-        <i class="graph-stroke up" />
-        {formatNumberOf(lit.up.size, "ancestor")}
-      </span>
-      <span>
-        <i class="graph-stroke down" />
-        {formatNumberOf(lit.down.size, "descendant")}
-      </span>
-      {hasConditions && (
-        <span>
-          <i class="graph-stroke condition" />
-          decided what ran
+      {[
+        ["selected", "selected tensor"],
+        ["up", formatNumberOf(lit.up.size, "ancestor")],
+        ["down", formatNumberOf(lit.down.size, "descendant")],
+        ...(hasConditions ? [["condition", "decided what ran"]] : []),
+      ].map(([look, words]) => (
+        <span key={look}>
+          <i class={`graph-stroke ${look}`} />
+          {words}
         </span>
-      )}
+      ))}
     </div>
   );
 }
@@ -201,7 +128,7 @@ function LayoutBar() {
   return (
     <div class="float graph-wait" role="status">
       <span>Laying out {formatCount(wait.numOps)} boxes</span>
-      <ShareBar label="Layout" share={wait.numPlaced / Math.max(1, wait.numOps)} least={0} />
+      <ShareBar label="Layout" now={Math.round((100 * wait.numPlaced) / Math.max(1, wait.numOps))} most={100} />
     </div>
   );
 }
@@ -211,14 +138,20 @@ function LayoutBar() {
 
 const fitter = new TextFitter();
 
-function paint(context: CanvasRenderingContext2D, state: PaintState): void {
-  const { camera, view, pixelRatio, palette } = state;
-  const zoom = camera.scale * pixelRatio;
+function paint(context: CanvasRenderingContext2D): void {
+  const [state, view, pixelRatio] = [picture.peek(), viewSize.peek(), devicePixelRatio];
+  const { background, font } = palette.peek();
+  const { canvas } = context;
+  const [width, height] = [Math.round(view.width * pixelRatio), Math.round(view.height * pixelRatio)];
+  if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
   context.setTransform(1, 0, 0, 1, 0, 0);
-  context.fillStyle = palette.background;
-  context.fillRect(0, 0, view.width * pixelRatio, view.height * pixelRatio);
+  context.fillStyle = background;
+  context.fillRect(0, 0, width, height);
+  if (state === null) return;
+  const { camera } = state;
+  const zoom = camera.scale * pixelRatio;
   context.setTransform(zoom, 0, 0, zoom, -camera.x * zoom, -camera.y * zoom);
-  fitter.use(context, palette.font);
+  fitter.use(context, font);
   const painting = { context, state, fitter };
   const visible = state.scene.within(shownPart(camera, view), camera.scale);
   const isFar = camera.scale < LEGIBLE.titles;

@@ -1,7 +1,7 @@
 /** Zoom, fit, how deep modules are open, and which way the pass is shown. */
 import { batch } from "@preact/signals";
 import { formatCount } from "../../../data/format";
-import type { Hierarchy } from "../../../data/pass/model";
+import { counterparts } from "../../../data/pass/edges";
 import * as store from "../../../data/store";
 import { FitButton, ZoomButtons } from "../../../ui/controls";
 import { fit, zoomBy } from "./camera";
@@ -57,7 +57,7 @@ function Switches() {
   const pass = store.document.value;
   if (pass === null) return null;
   const [isRolled, isBackward, showsBuffers] = [store.form.value === "rolled", store.flow.value === "backward", store.showBuffers.value];
-  const all: readonly SwitchProps[] = [
+  const all = [
     {
       name: "Rolled", hint: "One box for all passes of a layer", isOn: isRolled, flip: switchForm,
       isOffered: pass.ops.some((op) => op.num_passes > 1),
@@ -67,7 +67,7 @@ function Switches() {
       flip: () => (store.flow.value = isBackward ? "forward" : "backward"),
     },
     {
-      name: "Buffers", isOn: showsBuffers, isOffered: pass.ops.some((op) => op.kind === "buffer"),
+      name: "Buffers", hint: undefined, isOn: showsBuffers, isOffered: pass.ops.some((op) => op.kind === "buffer"),
       flip: () => (store.showBuffers.value = !showsBuffers),
     },
   ];
@@ -78,25 +78,8 @@ function Switches() {
   ));
 }
 
-interface SwitchProps {
-  readonly name: string;
-  readonly hint?: string;
-  readonly isOn: boolean;
-  readonly isOffered: boolean;
-  readonly flip: () => void;
-}
-
 // --- Switch between the rolled and the unrolled form and keep what is open. (The session keeps what is
 //   selected.)
-
-/** The nodes of another form that stand for a node: of a rolled one there can be many. */
-export function counterparts(from: Hierarchy, to: Hierarchy, key: string): string[] {
-  const node = from.nodes.get(key);
-  if (node === undefined) return [];
-  const keys = node.kind === "op" ? node.ops.map((op) => to.nodeOfOp[op]) : node.scopes.map((call) => to.nodeOfScope[call]);
-  const found = keys.filter((one) => one !== undefined && one !== null);
-  return [...new Set(found)];
-}
 
 function switchForm(): void {
   const before = store.hierarchy.peek();

@@ -5,22 +5,6 @@ import { opsInside } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import type { Figures, Metric } from "../../../data/store";
 
-interface MetricChoice {
-  readonly metric: Metric;
-  readonly title: string;
-}
-
-export const METRICS: readonly MetricChoice[] = [
-  { metric: "none", title: "Nothing" },
-  { metric: "forward_time", title: "Forward time" },
-  { metric: "backward_time", title: "Backward time" },
-  { metric: "memory", title: "Memory of outputs" },
-  { metric: "flops", title: "FLOPs" },
-  { metric: "parameters", title: "Parameters" },
-  { metric: "zeros", title: "Share of zeros" },
-  { metric: "type", title: "Type of op" },
-];
-
 export const NUM_STEPS = 10;
 
 /** The figure of a node, null where there is none. */
@@ -54,9 +38,11 @@ interface Unit {
   readonly name: string;
 }
 
+const TIME_UNITS: readonly Unit[] = [{ size: 1e-6, name: "µs" }, { size: 1e-3, name: "ms" }, { size: 1, name: "s" }];
+
 const UNITS: Partial<Record<Metric, readonly Unit[]>> = {
-  forward_time: [{ size: 1e-6, name: "µs" }, { size: 1e-3, name: "ms" }, { size: 1, name: "s" }],
-  backward_time: [{ size: 1e-6, name: "µs" }, { size: 1e-3, name: "ms" }, { size: 1, name: "s" }],
+  forward_time: TIME_UNITS,
+  backward_time: TIME_UNITS,
   memory: [
     { size: 1, name: "B" }, { size: 2 ** 10, name: "KB" }, { size: 2 ** 20, name: "MB" }, { size: 2 ** 30, name: "GB" },
     { size: 2 ** 40, name: "TB" },
@@ -96,9 +82,8 @@ export interface Scale {
 
 /** The scale of the boxes on screen; `fixed` is a limit that somebody chose. */
 export function scaleOf(metric: Metric, values: Iterable<number | null>, fixed: number | null): Scale {
-  let limit = fixed ?? 0;
-  if (fixed === null) for (const value of values) if (value !== null && value > limit) limit = value;
-  if (metric === "zeros" && fixed === null) limit = 1;
+  let limit = fixed ?? (metric === "zeros" ? 1 : 0);
+  if (fixed === null && metric !== "zeros") for (const value of values) if (value !== null && value > limit) limit = value;
   return { limit, unit: unitFor(metric, limit) };
 }
 

@@ -1,11 +1,12 @@
 /** Draw ops and closed groups: their box, the colour of their figure, their words, and outlines for what is marked. */
-import { groupBy } from "../../../data/collections";
+import { groupBy, obtain } from "../../../data/collections";
 import type { GraphNode } from "../../../data/pass/model";
 import { SIZES } from "../../../ui/graph-layout/layout-graph";
 import { stepOf } from "./box-figures";
 import type { Mark } from "./highlight";
 import { figureOf, LEGIBLE, type Painting, type PaintState, type Palette } from "./pen";
-import { addBox, Paths, type SceneBox } from "./scene";
+import type { SceneBox } from "./scene";
+import type { Rect } from "../../../ui/pan-zoom";
 import { textWidth } from "../../../ui/text-width";
 
 /** The colour that a box is drawn in by its metric, null for none. */
@@ -34,13 +35,13 @@ export function paintBoxes(painting: Painting, boxes: readonly SceneBox[]): void
   const isFar = camera.scale < LEGIBLE.corners;
   const { fills, edges, stacks, bars, faded } = gather(state, boxes, isFar);
   context.lineWidth = Math.max(1, 0.6 / camera.scale);
-  for (const [mark, path] of stacks.entries()) strokeAndFill(context, path, palette, mark as Mark, 0.6);
+  for (const [mark, path] of stacks) strokeAndFill(context, path, palette, mark, 0.6);
   context.fillStyle = isFar ? palette.line2 : palette.raised;
   context.fill(fills);
   if (isFar) fillAll(context, bars);
-  for (const [mark, path] of edges.entries()) {
+  for (const [mark, path] of edges) {
     context.globalAlpha = mark === "up" || mark === "down" ? 0.6 : 1;
-    context.strokeStyle = EDGE_OF[mark as Mark](palette);
+    context.strokeStyle = EDGE_OF[mark](palette);
     context.stroke(path);
   }
   context.globalAlpha = 1;
@@ -49,34 +50,40 @@ export function paintBoxes(painting: Painting, boxes: readonly SceneBox[]): void
   fade(context, palette, faded);
 }
 
-interface Batches {
-  readonly fills: Path2D;
-  readonly edges: Paths;
-  readonly stacks: Paths;
-  readonly bars: Paths;
-  readonly faded: Path2D;
+/** Shapes of one look in a single path, by their mark or their colour. */
+type Paths<Look extends string> = Map<Look, Path2D>;
+
+function pathOf<Look extends string>(paths: Paths<Look>, look: Look): Path2D {
+  return obtain(paths, look, () => new Path2D());
+}
+
+/** Add a box to a path; sharp corners are much faster than round ones. */
+function addBox(path: Path2D, box: Rect, radius: number): void {
+  if (radius > 0) path.roundRect(box.x, box.y, box.width, box.height, radius);
+  else path.rect(box.x, box.y, box.width, box.height);
 }
 
 /** Far out the whole box takes the colour of its figure, and the picture becomes a map. */
-function gather(state: PaintState, boxes: readonly SceneBox[], isFar: boolean): Batches {
+function gather(state: PaintState, boxes: readonly SceneBox[], isFar: boolean) {
   const { camera, hierarchy, highlight } = state;
   const radius = isFar ? 0 : 6;
-  const made = { fills: new Path2D(), edges: new Paths(), stacks: new Paths(), bars: new Paths(), faded: new Path2D() };
+  const [edges, stacks, bars]: [Paths<Mark>, Paths<Mark>, Paths<string>] = [new Map(), new Map(), new Map()];
+  const [fills, faded] = [new Path2D(), new Path2D()];
   for (const box of boxes) {
     const node = hierarchy.nodes.get(box.key)!;
     const mark = highlight.ofBox(box.key);
-    addBox(made.fills, box, radius);
-    if (camera.scale >= LEGIBLE.edges) addBox(made.edges.get(mark), box, radius);
-    if (node.kind === "group" && !isFar) addBox(made.stacks.get(mark), { ...box, x: box.x + 4, y: box.y + 4 }, radius);
-    if (state.isBackward && !node.hasGradient) addBox(made.faded, box, radius);
+    addBox(fills, box, radius);
+    if (camera.scale >= LEGIBLE.edges) addBox(pathOf(edges, mark), box, radius);
+    if (node.kind === "group" && !isFar) addBox(pathOf(stacks, mark), { ...box, x: box.x + 4, y: box.y + 4 }, radius);
+    if (state.isBackward && !node.hasGradient) addBox(faded, box, radius);
     const end = endColour(state.palette, node);
-    if (end !== null && !isFar) made.bars.get(end).roundRect(box.x, box.y, 4, box.height, [radius, 0, 0, radius]);
+    if (end !== null && !isFar) pathOf(bars, end).roundRect(box.x, box.y, 4, box.height, [radius, 0, 0, radius]);
     const colour = colourOf(state, node);
     if (colour === null) continue;
-    if (isFar) addBox(made.bars.get(colour), box, 0);
-    else made.bars.get(colour).roundRect(box.x + 6, box.y + 7, 4, 20, 2);
+    if (isFar) addBox(pathOf(bars, colour), box, 0);
+    else pathOf(bars, colour).roundRect(box.x + 6, box.y + 7, 4, 20, 2);
   }
-  return made;
+  return { fills, edges, stacks, bars, faded };
 }
 
 /** Inputs and outputs of the model have a coloured edge at their left. */
@@ -93,8 +100,8 @@ function strokeAndFill(context: CanvasRenderingContext2D, path: Path2D, palette:
   context.globalAlpha = 1;
 }
 
-function fillAll(context: CanvasRenderingContext2D, paths: Paths): void {
-  for (const [colour, path] of paths.entries()) {
+function fillAll(context: CanvasRenderingContext2D, paths: Paths<string>): void {
+  for (const [colour, path] of paths) {
     context.fillStyle = colour;
     context.fill(path);
   }

@@ -33,15 +33,15 @@ const FLOATS = { colours: { width: 176, height: 140 }, legend: { width: 176, hei
  * Move as little as it takes to bring a box into view, clear of what floats in the corners. What is around it comes to the
  * middle if it fits: where it is new on screen, or was cut off.
  */
-export function revealed(camera: Camera, box: Rect, view: Size, around: Rect | null = null, isNew = false): Camera {
+export function revealed(camera: Camera, box: Rect, view: Size, around: Rect | null | undefined = null, isNew = false): Camera {
   if (camera.scale < 0.5) return centred(box, view, 0.75);
   const { scale } = camera;
   const part = shownPart(camera, view);
   const side = Math.min(CLEAR.side, view.width / 8) / scale;
   const shift = (rect: Rect): number => shifted(part.x, part.width, rect.x, rect.width, side, side);
-  const isWhole = !isNew && around !== null && around.x >= part.x && around.x + around.width <= part.x + part.width;
-  const canBeWhole = around !== null && around.width <= part.width - 2 * side;
-  const x = around !== null && canBeWhole && !isWhole ? centred(around, view, scale).x : shift(box);
+  const isWhole = !isNew && around != null && around.x >= part.x && around.x + around.width <= part.x + part.width;
+  const canBeWhole = around != null && around.width <= part.width - 2 * side;
+  const x = canBeWhole && !isWhole ? centred(around, view, scale).x : shift(box);
   const { top, bottom } = clearAt((box.x - x) * scale, (box.x + box.width - x) * scale, view);
   return { x, y: shifted(part.y, part.height, box.y, box.height, top / scale, bottom / scale), scale };
 }

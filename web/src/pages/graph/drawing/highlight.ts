@@ -1,6 +1,6 @@
 /** What a selection lights up: its ancestors, its descendants, and the edges between them. */
 import { obtain } from "../../../data/collections";
-import { ancestors, chipReaders, descendants, type LiftedEdge, opNodesInside } from "../../../data/pass/edges";
+import { ancestors, chipReaders, descendants, groupsAround, opNodesInside } from "../../../data/pass/edges";
 import type { Hierarchy } from "../../../data/pass/model";
 import type { PlacedWire } from "../../../ui/graph-layout/layout-graph";
 import type { Scene, SceneBox } from "./scene";
@@ -27,24 +27,16 @@ export class Highlight {
     for (const one of this.down) this.markAround(one, "down");
     for (const one of this.up) this.markAround(one, "up");
     for (const one of this.inside) this.markAround(one, "selected");
-    if (this.isGroup) this.clearInside();
-  }
-
-  private clearInside(): void {
-    for (const key of this.groups.keys()) if (this.isInside(key)) this.groups.set(key, "plain");
-  }
-
-  private isInside(key: string): boolean {
-    let at = this.hierarchy.nodes.get(key)?.parent ?? null;
-    while (at !== null && at !== this.selected) at = this.hierarchy.nodes.get(at)?.parent ?? null;
-    return at !== null;
+    if (!this.isGroup) return;
+    for (const key of this.groups.keys()) {
+      if ([...groupsAround(hierarchy, key)].includes(selected!)) this.groups.set(key, "plain");
+    }
   }
 
   private markAround(key: string, mark: Mark): void {
-    let at = this.hierarchy.nodes.get(key)?.parent ?? null;
-    while (at !== null && this.groups.get(at) !== mark) {
-      this.groups.set(at, mark);
-      at = this.hierarchy.nodes.get(at)?.parent ?? null;
+    for (const group of groupsAround(this.hierarchy, key)) {
+      if (this.groups.get(group) === mark) return;
+      this.groups.set(group, mark);
     }
   }
 
@@ -89,31 +81,22 @@ const RANK: Record<Mark, number> = { off: 0, plain: 1, down: 2, up: 3, selected:
 export type Direction = "up" | "down" | "left" | "right";
 
 /** The next box in a direction; null where there is none. */
-export function neighbour(
-  direction: Direction,
-  from: string,
-  scene: Scene,
-  hierarchy: Hierarchy,
-  edges: readonly LiftedEdge[],
-): string | null {
+export function neighbour(direction: Direction, from: string, scene: Scene): string | null {
   if (direction === "left" || direction === "right") return beside(from, scene, direction);
-  const box = scene.boxes.get(from);
   // Into an open group, and out of it, as if its head stood between what is before it and what is in it.
-  if (direction === "down" && box?.isOpen === true) return hierarchy.nodes.get(from)?.children[0] ?? null;
-  return alongEdge(from, hierarchy, edges, direction);
+  if (direction === "down" && scene.boxes.get(from)?.isOpen === true) return scene.hierarchy.nodes.get(from)?.children[0] ?? null;
+  return alongEdge(from, scene, direction);
 }
 
-function alongEdge(
-  from: string,
-  hierarchy: Hierarchy,
-  edges: readonly LiftedEdge[],
-  direction: "up" | "down",
-): string | null {
+function alongEdge(from: string, scene: Scene, direction: "up" | "down"): string | null {
+  const { edges, nodes } = scene.hierarchy;
+  const [near, far] = direction === "down" ? (["from", "to"] as const) : (["to", "from"] as const);
   let best: string | null = null;
-  const order = (key: string): number => hierarchy.nodes.get(key)?.order ?? 0;
+  const order = (key: string): number => nodes.get(key)?.order ?? 0;
   for (const edge of edges) {
-    const [here, there] = direction === "down" ? [edge.from, edge.to] : [edge.to, edge.from];
-    if (here !== from || there === from) continue;
+    if (edge.kind === "condition" || scene.boxFor(edge[near])?.key !== from) continue;
+    const there = scene.boxFor(edge[far])?.key ?? from;
+    if (there === from) continue;
     // The nearest in time: the main line, as a rule, since what is skipped to comes later.
     const isNearer = best === null || (direction === "down" ? order(there) < order(best) : order(there) > order(best));
     if (isNearer) best = there;
@@ -141,11 +124,6 @@ function middleX(box: SceneBox): number {
 
 /** The first or last op that ran, as a key. */
 export function endOp(hierarchy: Hierarchy, end: "first" | "last"): string | null {
-  let best: string | null = null;
-  for (const node of hierarchy.nodes.values()) {
-    if (node.kind !== "op" || node.host !== null) continue;
-    const other = best === null ? null : hierarchy.nodes.get(best)!.order;
-    if (other === null || (end === "first" ? node.order < other : node.order > other)) best = node.key;
-  }
-  return best;
+  const ops = [...hierarchy.nodes.values()].filter((node) => node.kind === "op" && node.host === null);
+  return ops.sort((a, b) => a.order - b.order).at(end === "first" ? 0 : -1)?.key ?? null;
 }

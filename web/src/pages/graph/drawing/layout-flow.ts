@@ -1,14 +1,14 @@
 /** Keep the picture in step with what is open: ask for layouts, take them in, keep the view where it was. */
 import { effect, untracked } from "@preact/signals";
-import { shownAs } from "../../../data/pass/edges";
+import { shownKeys } from "../../../data/pass/edges";
 import type { Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
 import { shownPart } from "../../../ui/pan-zoom";
 import { LayoutDesk, type LayoutQuestion, type LayoutReply } from "../../../ui/graph-layout/layout";
-import { type GroupLayout, toLayoutGraph } from "../../../ui/graph-layout/layout-graph";
+import { type GroupLayout, type LayoutGraph, toLayoutGraph } from "../../../ui/graph-layout/layout-graph";
 import { anchored, firstView, glideTo, jumpTo, revealed } from "./camera";
 import { endOp } from "./highlight";
-import { initialOpen, Scene, visibleKeys } from "./scene";
+import { initialOpen, Scene } from "./scene";
 import { camera, fixedLimit, layoutFailure, layoutWait, scene, viewSize, watch } from "./view-state";
 
 /** Before this long, nothing is said about a layout being made. */
@@ -32,10 +32,12 @@ export function startLayouts(): () => void {
 class LayoutFlow {
   private readonly worker = startLayoutWorker((reply) => this.hear(reply));
   private layouts = new Map<number, GroupLayout>();
-  private graphId = 0;
-  private askedGraphId = 0;
   private tree: Hierarchy | null = null;
+  /** Until it was handed over. */
+  private graph: LayoutGraph | undefined;
   private lastId = 0;
+  /** Of the questions about this graph. */
+  private firstId = 0;
   private shownOpen: ReadonlySet<string> = new Set();
   private askedOpen: ReadonlySet<string> = new Set();
   private document: unknown = null;
@@ -48,13 +50,13 @@ class LayoutFlow {
     const tree = store.hierarchy.value;
     const showBuffers = store.showBuffers.value;
     if (tree === null) return;
-    this.graphId += 1;
     // The rolled form is another picture: where the view stood says nothing about it.
     if (this.tree !== null && this.tree.form !== tree.form) this.isFirst = true;
     this.tree = tree;
     // Not cleared: the picture on screen still draws from the old ones.
     this.layouts = new Map();
-    this.worker.ask({ type: "graph", graphId: this.graphId, graph: toLayoutGraph(tree, showBuffers) });
+    this.graph = toLayoutGraph(tree, showBuffers);
+    this.firstId = this.lastId + 1;
     untracked(() => {
       if (store.document.value !== this.document) {
         this.document = store.document.value;
@@ -69,28 +71,28 @@ class LayoutFlow {
 
   takeOpen(): void {
     watch(store.openGroups);
-    if (this.graphId > 0) untracked(() => this.ask());
+    if (this.tree !== null) untracked(() => this.ask());
   }
 
   private ask(): void {
     const tree = store.hierarchy.value;
     if (tree === null) return;
     const open = store.openGroups.value;
-    if (open === this.askedOpen && this.graphId === this.askedGraphId) return;
+    if (open === this.askedOpen && this.graph === undefined) return;
     this.askedOpen = open;
-    this.askedGraphId = this.graphId;
     this.lastId += 1;
     const id = this.lastId;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       if (id !== this.lastId) return;
-      layoutWait.value = { numOps: visibleKeys(tree, open).length, numPlaced: 0 };
+      layoutWait.value = { numOps: shownKeys(tree, open).length, numPlaced: 0 };
     }, PATIENCE_MS);
-    this.worker.ask({ type: "open", graphId: this.graphId, id, open: [...open] });
+    this.worker.ask({ id, open: [...open], graph: this.graph });
+    this.graph = undefined;
   }
 
   private hear(reply: LayoutReply): void {
-    if (reply.graphId !== this.graphId) return;
+    if (reply.id < this.firstId) return;
     // Also an answer that is no longer asked for brings layouts that the worker will not send again.
     if (reply.type === "laid-out") for (const layout of reply.answer.fresh) this.layouts.set(layout.id, layout);
     if (reply.id !== this.lastId) return;
@@ -120,9 +122,7 @@ class LayoutFlow {
     const [all, size] = [scene.peek(), viewSize.peek()];
     if (all === null || size.width === 0) return;
     this.isFirst = false;
-    const first = this.tree === null ? null : endOp(this.tree, "first");
-    const box = first === null ? undefined : all.boxes.get(shownAs(all.hierarchy, first, this.shownOpen));
-    jumpTo(firstView(all, size, box));
+    jumpTo(firstView(all, size, all.boxFor(endOp(all.hierarchy, "first") ?? "")));
   }
 
   takeSize(): void {
@@ -131,8 +131,9 @@ class LayoutFlow {
 
   /** The box that stays where it is on screen: the one that was opened or closed, else one near the middle. */
   private anchor(before: Scene, next: Scene): string | null {
-    const changed = difference(this.shownOpen, this.askedOpen);
-    if (changed.length === 1 && before.boxes.has(changed[0]!) && next.boxes.has(changed[0]!)) return changed[0]!;
+    const [one, other] = [this.shownOpen, this.askedOpen];
+    const [changed, second] = [...[...one].filter((key) => !other.has(key)), ...[...other].filter((key) => !one.has(key))];
+    if (changed !== undefined && second === undefined && before.boxes.has(changed) && next.boxes.has(changed)) return changed;
     const part = shownPart(camera.peek(), viewSize.peek());
     const [x, y] = [part.x + part.width / 2, part.y + part.height / 2];
     let [nearest, least] = [null as string | null, Infinity];
@@ -157,13 +158,12 @@ class LayoutFlow {
   private showWanted(isNew: boolean): void {
     const [tree, all] = [store.hierarchy.peek(), scene.peek()];
     if (this.wanted === null || tree === null || all === null) return;
-    const box = all.boxes.get(shownAs(tree, this.wanted, this.shownOpen));
+    const box = all.boxFor(this.wanted);
     this.wanted = null;
     if (box === undefined) return;
     // Of an open group the head is what has to be seen.
     const target = box.isOpen ? { ...box, height: Math.min(box.height, viewSize.peek().height / 2) } : box;
-    const parent = box.isOpen ? null : (tree.nodes.get(box.key)?.parent ?? null);
-    const around = parent === null || parent === tree.root ? null : (all.boxes.get(parent) ?? null);
+    const around = box.isOpen ? null : all.boxes.get(tree.nodes.get(box.key)?.parent ?? "");
     glideTo(revealed(camera.peek(), target, viewSize.peek(), around, isNew));
   }
 
@@ -171,12 +171,6 @@ class LayoutFlow {
     clearTimeout(this.timer);
     this.worker.stop();
   }
-}
-
-function difference(one: ReadonlySet<string>, other: ReadonlySet<string>): string[] {
-  const changed = [...one].filter((key) => !other.has(key));
-  for (const key of other) if (!one.has(key)) changed.push(key);
-  return changed;
 }
 
 // --- Start the layout in a worker or, where none can start, in the page itself.

@@ -1,12 +1,10 @@
 /** Pan, zoom, hover and click with a mouse, a finger or two. */
-import { shownAs } from "../../../data/pass/edges";
 import * as store from "../../../data/store";
-import { followPointer, placeIn } from "../../../ui/pan-pointing";
-import { type Camera, centred, kept, panned, toPicture, zoomedAt } from "../../../ui/pan-zoom";
+import { type Camera, centred, followPointer, kept, panned, placeIn, type Point, toPicture, zoomedAt } from "../../../ui/pan-zoom";
 import { SIZES } from "../../../ui/graph-layout/layout-graph";
 import { fit, glideTo, jumpTo, zoomBy } from "./camera";
 import { type Direction, endOp, neighbour } from "./highlight";
-import { camera, isPointerOver, scene, shownEdges, viewSize } from "./view-state";
+import { camera, isPointerOver, scene, viewSize } from "./view-state";
 
 /** Call what it returns to stop. */
 export function followMouse(canvas: HTMLCanvasElement): () => void {
@@ -49,7 +47,7 @@ interface Hit {
   readonly part: "box" | "chevron" | "inside";
 }
 
-function hitAt(at: { readonly x: number; readonly y: number }): Hit | null {
+function hitAt(at: Point): Hit | null {
   const point = toPicture(camera.peek(), at.x, at.y);
   const key = scene.peek()?.at(point.x, point.y, store.showBuffers.peek()) ?? null;
   if (key === null) return null;
@@ -66,14 +64,11 @@ function moveTo(next: Camera): void {
 
 // --- The keys of the drawing, while it has the focus.
 
-const ARROWS: Record<string, Direction> = {
-  ArrowUp: "up",
-  ArrowDown: "down",
-  ArrowLeft: "left",
-  ArrowRight: "right",
-};
-
-const ACTIONS: Record<string, () => void> = {
+const ACTIONS: Readonly<Record<string, () => void>> = {
+  ArrowUp: () => step("up"),
+  ArrowDown: () => step("down"),
+  ArrowLeft: () => step("left"),
+  ArrowRight: () => step("right"),
   "0": () => fit(),
   "+": () => zoomBy(1.25),
   "=": () => zoomBy(1.25),
@@ -86,44 +81,41 @@ const ACTIONS: Record<string, () => void> = {
 
 export function handleKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const arrow = ARROWS[event.key];
-  const action = arrow === undefined ? ACTIONS[event.key] : () => step(arrow);
+  const action = ACTIONS[event.key];
   if (action === undefined) return;
   event.preventDefault();
   action();
 }
 
 function step(direction: Direction): void {
-  const [tree, all] = [store.hierarchy.peek(), scene.peek()];
-  if (tree === null || all === null) return;
-  const key = store.selected.peek();
-  if (key === null || !tree.nodes.has(key)) {
+  const [all, key] = [scene.peek(), store.selected.peek()];
+  const from = key === null ? undefined : all?.boxFor(key);
+  if (all === null) return;
+  if (from === undefined) {
     goToEnd(direction === "up" ? "last" : "first");
     return;
   }
   // Backward, the way down the picture is the way against the gradient: the picture stays as it is.
-  const shown = shownAs(tree, key, store.openGroups.peek());
-  const next = neighbour(direction, shown, all, tree, shownEdges.peek());
+  const next = neighbour(direction, from.key, all);
   if (next !== null) store.goTo(next);
 }
 
 /** The first or last op; where it is inside a closed group, that group. */
 function goToEnd(end: "first" | "last"): void {
-  const tree = store.hierarchy.peek();
-  const key = tree === null ? null : endOp(tree, end);
-  if (tree !== null && key !== null) store.goTo(shownAs(tree, key, store.openGroups.peek()));
+  const all = scene.peek();
+  const box = all?.boxFor(endOp(all.hierarchy, end) ?? "");
+  if (box !== undefined) store.goTo(box.key);
 }
 
 /** Open a closed group and go on with it; look at an op at full size. */
 function enter(): void {
-  const [tree, key] = [store.hierarchy.peek(), store.selected.peek()];
-  if (tree === null || key === null) return;
-  const node = tree.nodes.get(key);
-  if (node?.kind === "group") {
+  const key = store.selected.peek();
+  if (key === null) return;
+  if (store.hierarchy.peek()?.nodes.get(key)?.kind === "group") {
     store.toggle(key);
     store.reveal.value = { key };
     return;
   }
-  const box = scene.peek()?.boxes.get(shownAs(tree, key, store.openGroups.peek()));
+  const box = scene.peek()?.boxFor(key);
   if (box !== undefined) glideTo(centred(box, viewSize.peek(), 1));
 }

@@ -1,5 +1,6 @@
 /** A laid-out picture: layouts inside layouts, where each box is, and what lies under a point. */
 import { obtain } from "../../../data/collections";
+import { groupsToDepth, shownKeys } from "../../../data/pass/edges";
 import type { Chip, Hierarchy } from "../../../data/pass/model";
 import type { Rect } from "../../../ui/pan-zoom";
 import {
@@ -71,6 +72,14 @@ export class Scene implements Rect {
     }
   }
 
+  /** The box that stands for a node: its own, or the closed group around it. */
+  boxFor(key: string): SceneBox | undefined {
+    const { nodes } = this.hierarchy;
+    let at: string | null = nodes.get(key)?.host ?? key;
+    while (at !== null && !this.boxes.has(at)) at = nodes.get(at)?.parent ?? null;
+    return at === null ? undefined : this.boxes.get(at);
+  }
+
   /** All that touches a part of the picture. Groups outside of it are passed over with all their inside. */
   within(part: Rect, scale: number): Visible {
     const visible: Visible = { frames: [], boxes: [], wires: [], chips: [] };
@@ -91,7 +100,7 @@ export class Scene implements Rect {
         this.collect(this.layouts.get(box.inner)!, placed.x, placed.y, part, scale, visible);
       }
     }
-    for (const wire of layout.wires) if (overlap(boundsOf(wire), here, WIRE_REACH)) visible.wires.push({ wire, x, y });
+    for (const wire of layout.wires) if (overlap(obtain(bounds, wire, () => boundsAlong(wire.path)), here, WIRE_REACH)) visible.wires.push({ wire, x, y });
     for (const chip of layout.chips) if (overlap(chip, here, 0)) visible.chips.push({ chip, x, y });
   }
 
@@ -155,10 +164,6 @@ function overlap(one: Rect, other: Rect, reach: number): boolean {
 /** Bounds of wires are asked for in every frame, and never change. */
 const bounds = new WeakMap<PlacedWire, Rect>();
 
-function boundsOf(wire: PlacedWire): Rect {
-  return obtain(bounds, wire, () => boundsAlong(wire.path));
-}
-
 function boundsAlong(path: readonly number[]): Rect {
   let [left, top] = [path[0]!, path[1]!];
   let [right, bottom] = [left, top];
@@ -181,29 +186,7 @@ function boundsAlong(path: readonly number[]): Rect {
 /** A pass of more ops than this starts closed. */
 const MANY_OPS = 500;
 
-/** Keys of the boxes on screen while these groups are open, outer ones before inner ones. */
-export function visibleKeys(hierarchy: Hierarchy, open: ReadonlySet<string>): string[] {
-  const found: string[] = [];
-  const waiting = [...(hierarchy.nodes.get(hierarchy.root)?.children ?? [])].reverse();
-  for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
-    found.push(key);
-    const node = hierarchy.nodes.get(key)!;
-    if (!open.has(key)) continue;
-    for (let index = node.children.length - 1; index >= 0; index -= 1) waiting.push(node.children[index]!);
-  }
-  return found;
-}
-
-/** The groups to open so that nodes of this depth are on screen; the children of the model have depth 1. */
-export function groupsToDepth(hierarchy: Hierarchy, depth: number): Set<string> {
-  const open = new Set<string>();
-  for (const node of hierarchy.nodes.values()) {
-    if (node.kind === "group" && node.depth < depth) open.add(node.key);
-  }
-  return open;
-}
-
-/** The same without groups that are no call of anything: long stretches, the many outputs of a model. */
+/** The groups to open without those that are no call of anything: long stretches, the many outputs of a model. */
 function modulesToDepth(hierarchy: Hierarchy, depth: number): Set<string> {
   const open = groupsToDepth(hierarchy, depth);
   for (const key of open) if (hierarchy.nodes.get(key)!.scopes.length === 0) open.delete(key);
@@ -211,40 +194,17 @@ function modulesToDepth(hierarchy: Hierarchy, depth: number): Set<string> {
 }
 
 export function deepest(hierarchy: Hierarchy): number {
-  let depth = 1;
-  for (const node of hierarchy.nodes.values()) depth = Math.max(depth, node.depth);
-  return depth;
+  return [...hierarchy.nodes.values()].reduce((most, { depth }) => Math.max(most, depth), 1);
 }
 
 /** Open as deep as the picture stays one that can be read at a glance. */
 export function initialOpen(hierarchy: Hierarchy): Set<string> {
-  const most = hierarchy.numOps > MANY_OPS ? 48 : 60;
+  const most = hierarchy.document.ops.length > MANY_OPS ? 48 : 60;
   let open = groupsToDepth(hierarchy, 1);
   for (let depth = 2; depth <= deepest(hierarchy); depth += 1) {
     const next = modulesToDepth(hierarchy, depth);
-    if (visibleKeys(hierarchy, next).length > most) break;
+    if (shownKeys(hierarchy, next).length > most) break;
     open = next;
   }
   return open;
-}
-
-// --- Boxes and batches: many shapes of one look in a single path.
-
-/** Add a box to a path; sharp corners are much faster than round ones. */
-export function addBox(path: Path2D, box: Rect, radius: number): void {
-  if (radius > 0) path.roundRect(box.x, box.y, box.width, box.height, radius);
-  else path.rect(box.x, box.y, box.width, box.height);
-}
-
-/** A path for each name, made when it is first asked for. */
-export class Paths {
-  private readonly paths = new Map<string, Path2D>();
-
-  get(name: string): Path2D {
-    return obtain(this.paths, name, () => new Path2D());
-  }
-
-  entries(): IterableIterator<[string, Path2D]> {
-    return this.paths.entries();
-  }
 }

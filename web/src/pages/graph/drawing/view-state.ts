@@ -1,10 +1,10 @@
 /** What only the drawing needs to know: its camera, its layout, its colours and what is lit up. */
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { lifted, shownAs } from "../../../data/pass/edges";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import * as store from "../../../data/store";
 import type { Camera, Size } from "../../../ui/pan-zoom";
 import { commonTypes, measureBy, scaleOf } from "./box-figures";
 import { Highlight } from "./highlight";
+import { palette } from "./pen";
 import type { Scene } from "./scene";
 
 export const camera = signal<Camera>({ x: 0, y: 0, scale: 1 });
@@ -14,14 +14,8 @@ export const scene = signal<Scene | null>(null);
 /** Whether the pointer is over the drawing itself. */
 export const isPointerOver = signal(false);
 
-/** A layout that is being made: how many ops it will show, and how many of them are placed. */
-export interface LayoutWait {
-  readonly numOps: number;
-  readonly numPlaced: number;
-}
-
-/** Null while nothing has to be waited for long. */
-export const layoutWait = signal<LayoutWait | null>(null);
+/** A layout that is being made: how many ops it will show, and how many of them are placed. Null where none takes long. */
+export const layoutWait = signal<{ readonly numOps: number; readonly numPlaced: number } | null>(null);
 export const layoutFailure = signal<string | null>(null);
 
 /** The upper limit of the colour scale that somebody chose; null follows the boxes on screen. */
@@ -41,16 +35,15 @@ export const measure = computed(() => {
   return tree === null ? null : measureBy(shownMetric.value, tree, store.figures.value);
 });
 
+/** The boxes on screen that are no open groups. */
+const closedNodes = computed(() => {
+  const [tree, boxes] = [shownTree.value, [...(scene.value?.boxes.values() ?? [])]];
+  return boxes.filter((box) => !box.isOpen).map(({ key }) => tree!.nodes.get(key)!);
+});
+
 export const scale = computed(() => {
-  const [tree, shown, by] = [shownTree.value, scene.value, measure.value];
-  const values: (number | null)[] = [];
-  if (tree !== null && shown !== null && by !== null) {
-    for (const box of shown.boxes.values()) {
-      const node = tree.nodes.get(box.key);
-      if (!box.isOpen && node !== undefined) values.push(by(node));
-    }
-  }
-  return scaleOf(shownMetric.value, values, fixedLimit.value);
+  const by = measure.value;
+  return scaleOf(shownMetric.value, by === null ? [] : closedNodes.value.map(by), fixedLimit.value);
 });
 
 /** The types with a colour of their own, when nodes are coloured by type. */
@@ -67,29 +60,56 @@ export const highlight = computed(() => {
 });
 
 /** What was found, as the boxes on screen that hold it. */
-export const shownHits = computed(() => {
-  const [tree, open] = [shownTree.value, store.openGroups.value];
-  if (tree === null) return new Set<string>();
-  return new Set([...store.searchHits.value].map((key) => shownAs(tree, key, open)));
+const shownHits = computed(() => {
+  const all = scene.value;
+  return new Set(all === null ? [] : [...store.searchHits.value].flatMap((key) => all.boxFor(key)?.key ?? []));
 });
 
 /** How many ops are inside closed groups. */
-export const numHidden = computed(() => {
-  let count = 0;
-  for (const box of scene.value?.boxes.values() ?? []) {
-    const node = shownTree.value?.nodes.get(box.key);
-    if (!box.isOpen && node?.kind === "group") count += node.numOps;
-  }
-  return count;
-});
+export const numHidden = computed(() =>
+  closedNodes.value.reduce((count, node) => count + (node.kind === "group" ? node.numOps : 0), 0),
+);
 
-/** The edges between the boxes on screen, for the arrow keys. */
-export const shownEdges = computed(() => {
-  const tree = shownTree.value;
-  return tree === null ? [] : lifted(tree, store.openGroups.value);
+/** All that is drawn; null while there is nothing. */
+export const picture = computed(() => {
+  const [all, lit] = [scene.value, highlight.value];
+  if (all === null || lit === null) return null;
+  return {
+    scene: all,
+    hierarchy: all.hierarchy,
+    camera: camera.value,
+    view: viewSize.value,
+    palette: palette.value,
+    highlight: lit,
+    hovered: store.hovered.value,
+    hits: shownHits.value,
+    measure: measure.value,
+    scale: scale.value,
+    /** Those that have a colour of their own, when nodes are coloured by type. */
+    types: types.value,
+    isBackward: store.flow.value === "backward",
+    showBuffers: store.showBuffers.value,
+  };
 });
 
 /** Make an effect run again when any of these changes. */
 export function watch(...signals: readonly ReadonlySignal<unknown>[]): void {
   signals.forEach((one) => one.value);
+}
+
+/** Paint at the next frame, and at the frame after each change of these; call what it returns to stop. */
+export function paintOnChange(signals: readonly ReadonlySignal<unknown>[], paint: () => void): () => void {
+  let waiting = 0;
+  const repaint = (): void => {
+    waiting = 0;
+    paint();
+  };
+  const stop = effect(() => {
+    watch(...signals);
+    if (waiting === 0) waiting = requestAnimationFrame(repaint);
+  });
+  return () => {
+    stop();
+    cancelAnimationFrame(waiting);
+  };
 }

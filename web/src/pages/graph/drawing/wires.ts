@@ -2,6 +2,7 @@
 import { obtain } from "../../../data/collections";
 import { wordsBetween } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy, Use } from "../../../data/pass/model";
+import { distinct } from "../../../data/pass/node-words";
 import type { PlacedWire } from "../../../ui/graph-layout/layout-graph";
 import type { Mark } from "./highlight";
 import { LEGIBLE, type Painting, type Palette } from "./pen";
@@ -24,13 +25,13 @@ const COLOUR_OF: Record<Mark, (palette: Palette) => string> = {
 type PlacedWires = Visible["wires"];
 
 /** The lines of one mark, by thickness, and their heads. */
-class Batch {
-  readonly lines: (Path2D | undefined)[] = Array.from({ length: NUM_WIDTHS });
-  readonly heads = new Path2D();
+interface Batch {
+  readonly lines: Path2D[];
+  readonly heads: Path2D;
+}
 
-  line(step: number): Path2D {
-    return (this.lines[step] ??= new Path2D());
-  }
+function lineOf({ lines }: Batch, step: number): Path2D {
+  return (lines[step] ??= new Path2D());
 }
 
 export function paintWires(painting: Painting, wires: PlacedWires): void {
@@ -40,8 +41,8 @@ export function paintWires(painting: Painting, wires: PlacedWires): void {
   for (const { wire, x, y } of wires) {
     const isDead = state.isBackward && !wire.isCondition && !carriesGradient(wire, state.hierarchy);
     const mark = isDead ? "off" : state.highlight.ofWire(wire);
-    const batch = obtain(wire.isCondition ? conditions : batches, mark, () => new Batch());
-    trace(batch.line(isFar ? 0 : widthStep(wire, state.hierarchy)), wire.path, x, y, isFar);
+    const batch = obtain(wire.isCondition ? conditions : batches, mark, (): Batch => ({ lines: [], heads: new Path2D() }));
+    trace(lineOf(batch, isFar ? 0 : widthStep(wire, state.hierarchy)), wire.path, x, y, isFar);
     // What was decided on the way forward has no way back.
     if (!isFar && !isDead) addHead(batch.heads, wire, x, y, state.isBackward && !wire.isCondition);
   }
@@ -59,12 +60,12 @@ function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mar
   const colour = COLOUR_OF[mark](palette);
   context.strokeStyle = colour;
   context.globalAlpha = mark === "plain" ? 0.65 : 1;
-  for (const [step, path] of batch.lines.entries()) {
-    if (path === undefined) continue;
+  // There are not lines of every thickness: forEach passes over holes.
+  batch.lines.forEach((path, step) => {
     const width = 1.1 + step * 0.45 + (mark === "selected" ? 0.6 : 0);
     context.lineWidth = Math.max(width, Math.min(2.2, 0.7 / camera.scale));
     context.stroke(path);
-  }
+  });
   context.globalAlpha = 1;
   // Heads are cut out first: where lines are translucent, the one under a head must not show through.
   context.fillStyle = palette.background;
@@ -83,7 +84,7 @@ function paintConditions({ context, state: { camera, palette } }: Painting, mark
   context.fillStyle = palette.condition;
   context.lineWidth = Math.max(mark === "selected" ? 2 : 1.4, Math.min(2.2, 0.7 / camera.scale));
   context.setLineDash(CONDITION_DASH);
-  for (const path of batch.lines) if (path !== undefined) context.stroke(path);
+  batch.lines.forEach((path) => context.stroke(path));
   context.setLineDash([]);
   context.fill(batch.heads);
   context.globalAlpha = 1;
@@ -155,9 +156,8 @@ function paintLabels({ context, state, fitter }: Painting, wires: PlacedWires): 
 /** As which argument, in which passes, under which condition: beside the head, on a ground that hides lines. */
 function paintHeadWords({ context, state, fitter }: Painting, wires: PlacedWires): void {
   const { palette, highlight } = state;
-  const words = wireWords(state.scene);
   for (const { wire, x, y } of wires) {
-    const text = wire.words === null ? "" : words.of(wire);
+    const text = wire.words === null ? "" : wordsOf(state.scene, wire);
     if (wire.words === null || text === "") continue;
     const [at, align] = wire.words.side === "right" ? ([5, "left"] as const) : ([-5, "right"] as const);
     const [left, middle] = [x + wire.words.x + at, y + wire.words.y];
@@ -187,57 +187,33 @@ function labelOf(wire: PlacedWire, hierarchy: Hierarchy): string {
 // --- What is written at the head of a line: as which argument it arrives, in which passes, under which
 //   condition.
 
-/** The words of one picture: they depend on what is open, and are asked for in every frame. */
-class WireWords {
-  private readonly known = new WeakMap<PlacedWire, string>();
+/** By picture, since they depend on what is open, and are asked for in every frame. */
+const known = new WeakMap<Scene, WeakMap<PlacedWire, string>>();
 
-  constructor(private readonly scene: Scene) {}
+export function wordsOf(scene: Scene, wire: PlacedWire): string {
+  const ofScene = obtain(known, scene, () => new WeakMap<PlacedWire, string>());
+  return obtain(ofScene, wire, () => distinct(wire.isCondition ? conditionsOf(scene, wire) : usesOf(scene, wire)).join(wire.isCondition ? " / " : ", "));
+}
 
-  of(wire: PlacedWire): string {
-    return obtain(this.known, wire, () => (wire.isCondition ? this.conditions(wire) : this.uses(wire)));
+function conditionsOf({ hierarchy }: Scene, wire: PlacedWire): string[] {
+  return wire.edges.map((index) => hierarchy.edges[index]!.condition);
+}
+
+function usesOf(scene: Scene, wire: PlacedWire): string[] {
+  const tree = scene.hierarchy;
+  const ends = new Map<string, { from: GraphNode; to: GraphNode; uses: Use[] }>();
+  const shown = (key: string): GraphNode | undefined => tree.nodes.get(scene.boxFor(key)?.key ?? "");
+  for (const index of wire.edges) {
+    const edge = tree.edges[index]!;
+    const [from, to] = [shown(edge.from), shown(edge.to)];
+    if (from === undefined || to === undefined) continue;
+    obtain(ends, `${from.key} ${to.key}`, () => ({ from, to, uses: [] })).uses.push(...edge.uses);
   }
-
-  private conditions(wire: PlacedWire): string {
-    return unique(wire.edges.map((index) => this.scene.hierarchy.edges[index]!.condition)).join(" / ");
-  }
-
-  private uses(wire: PlacedWire): string {
-    const tree = this.scene.hierarchy;
-    const ends = new Map<string, { from: GraphNode; to: GraphNode; uses: Use[] }>();
-    for (const index of wire.edges) {
-      const edge = tree.edges[index]!;
-      const [from, to] = [this.shown(edge.from), this.shown(edge.to)];
-      if (from === undefined || to === undefined) continue;
-      obtain(ends, `${from.key} ${to.key}`, () => ({ from, to, uses: [] })).uses.push(...edge.uses);
-    }
-    const texts = [...ends.values()].map(({ from, to, uses }) =>
-      isOnlyOne(tree, wire, to) ? "" : wordsBetween(tree, uses, from, to),
-    );
-    return unique(texts).join(", ");
-  }
-
-  /** The box on screen that a node is, or is inside of. */
-  private shown(key: string): GraphNode | undefined {
-    const { hierarchy, boxes } = this.scene;
-    for (let at: string | null = key; at !== null; at = hierarchy.nodes.get(at)?.parent ?? null) {
-      if (boxes.has(at)) return hierarchy.nodes.get(at);
-    }
-    return undefined;
-  }
+  return [...ends.values()].map(({ from, to, uses }) => (isOnlyOne(tree, wire, to) ? "" : wordsBetween(tree, uses, from, to)));
 }
 
 /** Where all that an op is given comes along one line, its arguments need no names. */
 function isOnlyOne(tree: Hierarchy, wire: PlacedWire, to: GraphNode): boolean {
   if (tree.form === "rolled" || to.kind !== "op") return false;
   return (tree.reaching.get(to.key) ?? []).every((edge) => wire.edges.includes(edge));
-}
-
-function unique(texts: readonly string[]): string[] {
-  return [...new Set(texts)].filter((text) => text !== "");
-}
-
-const wordsOf = new WeakMap<Scene, WireWords>();
-
-export function wireWords(scene: Scene): WireWords {
-  return obtain(wordsOf, scene, () => new WireWords(scene));
 }

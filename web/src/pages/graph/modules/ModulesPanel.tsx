@@ -1,6 +1,7 @@
 /** The left panel: search, the tree of modules or what was found, and the figures of the pass. */
 import { useMemo, useState } from "preact/hooks";
-import { formatCount, formatNumberOf, formatShape } from "../../../data/format";
+import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
+import { shownKeys } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
 import { Blank, Skeletons } from "../../../ui/Blank";
@@ -10,13 +11,11 @@ import { HidePanel } from "../../../ui/PanelPlace";
 import { VirtualList } from "../../../ui/VirtualList";
 import { actOn } from "../../../ui/keys";
 import type { PassDocument, ScopeEntry } from "../../../wire";
-import { numCalls, PassReadout } from "./PassReadout";
-import { current, goToHit, hits, query, search, step } from "./node-search";
+import { current, goToHit, hits, query, search, step, wordsOf } from "./search";
 
 export function ModulesPanel() {
   const document = store.document.value;
   const hierarchy = store.hierarchy.value;
-  const isSearching = query.value.trim() !== "";
   return (
     <aside class="panel modules" aria-label="Modules">
       <div class="panel-head">
@@ -37,37 +36,27 @@ export function ModulesPanel() {
           <HitCount />
         </FilterField>
       </div>
-      {hierarchy === null ? (
-        <TreeSkeleton />
-      ) : isSearching ? (
-        <SearchHits hierarchy={hierarchy} />
-      ) : (
-        <ModuleTree hierarchy={hierarchy} />
-      )}
+      <Body hierarchy={hierarchy} />
       {document !== null && <PassReadout document={document} />}
     </aside>
   );
 }
 
-// --- The place of the tree while a pass is being read.
+// --- The tree or what was found, and the place of the tree while a pass is being read.
 
 const WIDTHS = [84, 112, 96, 132, 72, 104, 88, 120];
 
-function TreeSkeleton() {
-  const isBusy = ["loading", "waiting"].includes(store.opening.value.state);
-  if (!isBusy) return <div class="panel-body" />;
+function Body({ hierarchy }: { hierarchy: Hierarchy | null }) {
+  if (hierarchy !== null) return query.value.trim() === "" ? <ModuleTree hierarchy={hierarchy} /> : <SearchHits hierarchy={hierarchy} />;
+  if (!["loading", "waiting"].includes(store.opening.value.state)) return <div class="panel-body" />;
   return <Skeletons widths={WIDTHS} style="panel-body skeletons" label="Loading modules" />;
 }
 
 function HitCount() {
-  const count = hits.value.length;
-  const text =
-    count === 0
-      ? "none"
-      : `${current.value < 0 ? "" : `${formatCount(current.value + 1)} of `}${formatCount(count)}`;
+  const [count, place] = [hits.value.length, current.value < 0 ? "" : `${formatCount(current.value + 1)} of `];
   return (
     <span class="hit-count" role="status">
-      {text}
+      {count === 0 ? "none" : `${place}${formatCount(count)}`}
     </span>
   );
 }
@@ -103,23 +92,23 @@ function SearchHits({ hierarchy }: { hierarchy: Hierarchy }) {
       active={active}
       activeId={active < 0 ? undefined : `hit-${active}`}
       onKeyDown={onKeyDown}
-      renderRow={(at) => <Hit hierarchy={hierarchy} hit={found[at]!} at={at} isCurrent={at === active} />}
+      renderRow={(at) => <Hit node={hierarchy.nodes.get(found[at]!)!} tree={hierarchy} at={at} isCurrent={at === active} />}
     />
   );
 }
 
-interface HitProps {
-  hierarchy: Hierarchy;
-  hit: string;
-  at: number;
-  isCurrent: boolean;
+/** What a row for a node does: it goes there, and lights up what is under the pointer. */
+function rowProps(key: string, go: () => void) {
+  return {
+    onClick: go,
+    onMouseEnter: () => (store.hovered.value = key),
+    onMouseLeave: () => (store.hovered.value = null),
+    "data-key": key,
+  };
 }
 
-function Hit({ hierarchy, hit, at, isCurrent }: HitProps) {
-  const document = store.document.value;
-  const node = hierarchy.nodes.get(hit);
-  if (node === undefined || document === null) return null;
-  const [place, what] = [placeOf(node, document), node.className === "" ? node.type : node.className];
+function Hit({ node, tree, at, isCurrent }: { node: GraphNode; tree: Hierarchy; at: number; isCurrent: boolean }) {
+  const [place, what] = [placeOf(node, tree.document), node.className === "" ? node.type : node.className];
   return (
     <div
       id={`hit-${at}`}
@@ -127,10 +116,7 @@ function Hit({ hierarchy, hit, at, isCurrent }: HitProps) {
       aria-label={`${place}, ${what}`}
       aria-selected={isCurrent}
       class="tree-row"
-      onClick={() => goToHit(at)}
-      onMouseEnter={() => (store.hovered.value = hit)}
-      onMouseLeave={() => (store.hovered.value = null)}
-      data-key={hit}
+      {...rowProps(node.key, () => goToHit(at))}
     >
       <span class="mono clip hit-name">
         {/* Where it is too long, its end stays. */}
@@ -153,12 +139,11 @@ interface Part {
 }
 
 export function markWords(text: string, query: string): Part[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const lower = text.toLowerCase();
   // Some letters change their length in lower case: then nothing could be cut at the right place.
   if (lower.length !== text.length) return [{ text, isMarked: false }];
   const marks = new Uint8Array(text.length);
-  for (const word of words) {
+  for (const word of wordsOf(query)) {
     for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + 1))
       marks.fill(1, at, at + word.length);
   }
@@ -188,23 +173,19 @@ function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
     if (selected !== null) setCursor(selected);
   }
   const active = Math.max(0, rowOf(rows, hierarchy, cursor));
-  const move = (to: number): void => {
-    const row = rows[Math.max(0, Math.min(to, rows.length - 1))];
-    if (row !== undefined) setCursor(row.node.key);
-  };
+  const isOpen = ({ kind, key }: GraphNode): boolean => kind === "group" && (key === hierarchy.root || openGroups.has(key));
+  const move = (to: number): void => setCursor(rows[Math.max(0, Math.min(to, rows.length - 1))]!.key);
   const onKeyDown = (event: KeyboardEvent): void => {
-    const row = rows[active];
-    if (row === undefined) return;
+    const row = rows[active]!;
     actOn(event, {
       ArrowDown: () => move(active + 1),
       ArrowUp: () => move(active - 1),
       Home: () => move(0),
       End: () => move(rows.length - 1),
-      ArrowRight: () => (row.isGroup && !row.isOpen ? store.setOpen(row.node.key, true) : move(active + 1)),
-      ArrowLeft: () =>
-        row.isOpen && active > 0 ? store.setOpen(row.node.key, false) : move(parentRow(rows, active)),
-      Enter: () => store.goTo(row.node.key),
-      " ": () => store.select(row.node.key),
+      ArrowRight: () => (row.kind === "group" && !isOpen(row) ? store.setOpen(row.key, true) : move(active + 1)),
+      ArrowLeft: () => (isOpen(row) && active > 0 ? store.setOpen(row.key, false) : move(rowOf(rows, hierarchy, row.parent))),
+      Enter: () => store.goTo(row.key),
+      " ": () => store.select(row.key),
     });
   };
   const shown = rowOf(rows, hierarchy, selected);
@@ -219,9 +200,10 @@ function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
       onKeyDown={onKeyDown}
       renderRow={(at) => (
         <TreeItem
-          row={rows[at]!}
+          node={rows[at]!}
           at={at}
-          isRoot={rows[at]!.node.key === hierarchy.root}
+          isRoot={rows[at]!.key === hierarchy.root}
+          isOpen={isOpen(rows[at]!)}
           isSelected={at === shown && selected !== null}
           isCursor={at === active}
         />
@@ -231,15 +213,16 @@ function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
 }
 
 interface ItemProps {
-  row: TreeRow;
+  node: GraphNode;
   at: number;
   isRoot: boolean;
+  isOpen: boolean;
   isSelected: boolean;
   isCursor: boolean;
 }
 
-function TreeItem({ row, at, isRoot, isSelected, isCursor }: ItemProps) {
-  const { node, level, isGroup, isOpen } = row;
+function TreeItem({ node, at, isRoot, isOpen, isSelected, isCursor }: ItemProps) {
+  const isGroup = node.kind === "group";
   const onToggle = (event: MouseEvent): void => {
     event.stopPropagation();
     store.toggle(node.key);
@@ -248,16 +231,13 @@ function TreeItem({ row, at, isRoot, isSelected, isCursor }: ItemProps) {
     <div
       id={`tree-${at}`}
       role="treeitem"
-      aria-level={level + 1}
+      aria-level={node.depth + 1}
       aria-expanded={isGroup ? isOpen : undefined}
       aria-selected={isSelected}
       class={isCursor ? "tree-row cursor" : "tree-row"}
-      style={{ "--d": Math.min(level, MAX_INDENT) }}
-      onClick={() => store.goTo(node.key)}
+      style={{ "--d": Math.min(node.depth, MAX_INDENT) }}
       onDblClick={isGroup && !isRoot ? onToggle : undefined}
-      onMouseEnter={() => (store.hovered.value = node.key)}
-      onMouseLeave={() => (store.hovered.value = null)}
-      data-key={node.key}
+      {...rowProps(node.key, () => store.goTo(node.key))}
     >
       {isGroup && !isRoot ? (
         <span class="chevron" onClick={onToggle} aria-hidden="true">
@@ -267,13 +247,13 @@ function TreeItem({ row, at, isRoot, isSelected, isCursor }: ItemProps) {
         <span class="chevron">{isRoot && <Icon name="down" />}</span>
       )}
       <span class="mono clip name">{node.title}</span>
-      <span class="type clip">{isRoot && node.className === node.title ? "" : describe(row)}</span>
+      <span class="type clip">{isRoot && node.className === node.title ? "" : describe(node)}</span>
     </div>
   );
 }
 
 /** The class of a module, the function of an op or, where that is its name already, the shape it makes. */
-function describe({ node }: TreeRow): string {
+function describe(node: GraphNode): string {
   if (node.className !== "") return node.className;
   return node.type === node.title ? shapesOf(node) : node.type;
 }
@@ -286,48 +266,52 @@ function shapesOf(node: GraphNode): string {
   return shapes.every((shape) => shape === first) ? first : `${first} … ${last}`;
 }
 
-// --- The tree as rows: what stands in view for the groups that are open, and where the arrow keys lead.
-
-interface TreeRow {
-  readonly node: GraphNode;
-  readonly level: number;
-  readonly isGroup: boolean;
-  readonly isOpen: boolean;
-}
+// --- The tree as rows: what stands in view for the groups that are open.
 
 /** Rows from top to bottom. The model itself is always open. */
-export function treeRows(hierarchy: Hierarchy, openGroups: ReadonlySet<string>): TreeRow[] {
-  const rows: TreeRow[] = [];
-  const visit = (key: string, level: number): void => {
-    const node = hierarchy.nodes.get(key);
-    if (node === undefined) return;
-    const isGroup = node.kind === "group";
-    const isOpen = isGroup && (key === hierarchy.root || openGroups.has(key));
-    rows.push({ node, level, isGroup, isOpen });
-    if (isOpen) for (const child of node.children) visit(child, level + 1);
-  };
-  visit(hierarchy.root, 0);
-  return rows;
+export function treeRows(hierarchy: Hierarchy, openGroups: ReadonlySet<string>): GraphNode[] {
+  return [hierarchy.root, ...shownKeys(hierarchy, openGroups)].map((key) => hierarchy.nodes.get(key)!);
 }
 
 /** The row of a node or, where it is inside something closed, of what it is inside of; -1 for none. */
-export function rowOf(rows: readonly TreeRow[], hierarchy: Hierarchy, key: string | null): number {
+export function rowOf(rows: readonly GraphNode[], { nodes }: Hierarchy, key: string | null): number {
+  const at = new Map(rows.map((row, index) => [row.key, index]));
   let wanted = key;
-  while (wanted !== null) {
-    const current = wanted;
-    const found = rows.findIndex((row) => row.node.key === current);
-    if (found >= 0) return found;
-    const node = hierarchy.nodes.get(wanted);
-    wanted = node?.host ?? node?.parent ?? null;
-  }
-  return -1;
+  while (wanted !== null && !at.has(wanted)) wanted = nodes.get(wanted)?.host ?? nodes.get(wanted)?.parent ?? null;
+  return at.get(wanted ?? "") ?? -1;
 }
 
-/** The row that encloses a row. */
-export function parentRow(rows: readonly TreeRow[], at: number): number {
-  const level = rows[at]?.level ?? 0;
-  for (let above = at - 1; above >= 0; above--) if (rows[above]!.level < level) return above;
-  return at;
+// --- The pass in a few figures, at the foot of the panel.
+
+function PassReadout({ document }: { document: PassDocument }) {
+  return (
+    <div class="section">
+      <dl class="readout">
+        <dt>Parameters</dt>
+        <dd>{formatLarge(document.num_params)}</dd>
+        <dt>Forward</dt>
+        <dd>{document.is_shape_only ? "shapes only" : formatSeconds(document.elapsed_seconds)}</dd>
+        {document.num_backward_passes > 0 && (
+          <>
+            <dt>Backward</dt>
+            <dd>{formatSeconds(backwardSeconds(document))}</dd>
+          </>
+        )}
+        <dt>Activations</dt>
+        <dd>{formatBytes(document.num_bytes)}</dd>
+      </dl>
+    </div>
+  );
+}
+
+/** Of all ops, over all backward passes. */
+export function backwardSeconds(document: PassDocument): number {
+  return document.ops.reduce((sum, op) => sum + (op.backward_seconds ?? 0), 0);
+}
+
+/** Ops without inputs, outputs, buffers and other sources: what really ran. */
+export function numCalls(document: PassDocument): number {
+  return document.ops.filter((op) => op.kind === "op").length;
 }
 
 // --- What to call a node where its surroundings are not seen: its address, or its label.

@@ -6,18 +6,13 @@ import * as store from "../../../data/store";
 import { type Fact, Facts, Head, Links, Section } from "../../../plot/tensor/Facts";
 import type { PassDocument, ScopeEntry } from "../../../wire";
 import { placeOf } from "../modules/ModulesPanel";
-import { OpLink, ScopeLink } from "./OpLink";
-import { SourceLines } from "./SourceLines";
+import { OpLink, ScopeLink, SourceLines } from "./OpFacts";
 
-interface Props {
-  node: GraphNode;
-  document: PassDocument;
-  hierarchy: Hierarchy;
-}
-
-export function ModuleView({ node, document, hierarchy }: Props) {
+export function ModuleView({ node, hierarchy }: { node: GraphNode; hierarchy: Hierarchy }) {
+  const { document } = hierarchy;
   const scope = document.scopes[node.scopes[0] ?? node.scope];
   const inside = opsInside(hierarchy, node.key);
+  const lines = (indices: readonly number[]) => <Links items={indices.map((index) => <OpLine document={document} index={index} />)} />;
   const isOpen = node.key === hierarchy.root || store.openGroups.value.has(node.key);
   return (
     <>
@@ -35,14 +30,14 @@ export function ModuleView({ node, document, hierarchy }: Props) {
         <Section title="Module">
           <Facts facts={moduleFacts(node, document, scope)} />
         </Section>
-        {scope !== undefined && <EndsSection document={document} scope={scope} inside={inside} />}
+        {scope !== undefined && (
+          <Section title="Inputs and outputs">
+            <Facts facts={[["inputs", lines(inputsOf(document, inside))], ["outputs", lines(scope.outputs)]]} />
+          </Section>
+        )}
         {scope !== undefined && <SourceLines document={document} source={scope.source} stack={[]} />}
         <Section title="Ops" remark={formatCount(inside.length)}>
-          <Links
-            items={inside.map((index) => (
-              <OpLine document={document} index={index} />
-            ))}
-          />
+          {lines(inside)}
         </Section>
       </div>
     </>
@@ -84,26 +79,6 @@ function moduleFacts(
   ];
 }
 
-interface EndsProps {
-  document: PassDocument;
-  scope: ScopeEntry;
-  inside: readonly number[];
-}
-
-function EndsSection({ document, scope, inside }: EndsProps) {
-  const line = (index: number) => <OpLine document={document} index={index} />;
-  return (
-    <Section title="Inputs and outputs">
-      <Facts
-        facts={[
-          ["inputs", <Links items={inputsOf(document, inside).map(line)} />],
-          ["outputs", <Links items={scope.outputs.map(line)} />],
-        ]}
-      />
-    </Section>
-  );
-}
-
 function OpLine({ document, index }: { document: PassDocument; index: number }) {
   const op = document.ops[index];
   return (
@@ -118,14 +93,10 @@ function OpLine({ document, index }: { document: PassDocument; index: number }) 
 /** Indices of the ops outside whose outputs are read inside. Buffers are the module's own. */
 export function inputsOf(document: PassDocument, inside: readonly number[]): number[] {
   const within = new Set(inside);
-  const found = new Set<number>();
-  for (const index of inside) {
-    const op = document.ops[index];
-    if (op === undefined) continue;
-    if (op.kind === "input") found.add(index);
-    for (const [from] of op.parents) {
-      if (!within.has(from) && document.ops[from]?.kind !== "buffer") found.add(from);
-    }
-  }
-  return [...found].sort((a, b) => a - b);
+  const { ops } = document;
+  const found = inside.flatMap((index) => {
+    const fromOutside = ops[index]!.parents.map(([from]) => from).filter((from) => !within.has(from) && ops[from]?.kind !== "buffer");
+    return ops[index]!.kind === "input" ? [index, ...fromOutside] : fromOutside;
+  });
+  return [...new Set(found)].sort((a, b) => a - b);
 }

@@ -1,19 +1,11 @@
 /** Everything else that is known of an op, and links to the ops around it. */
-import { groupBy, obtain } from "../../../data/collections";
-import { formatBytes, formatCount, formatLarge, formatSeconds, formatShape } from "../../../data/format";
-import type { GraphNode, Hierarchy } from "../../../data/pass/model";
+import { obtain } from "../../../data/collections";
+import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
+import * as store from "../../../data/store";
 import { type Fact, Facts, Links, Section } from "../../../plot/tensor/Facts";
-import type { BranchEntry, OpEntry, PassDocument } from "../../../wire";
-import { OpLink, OpLinks, ScopeLink } from "./OpLink";
+import type { BranchEntry, OpEntry, PassDocument, SourceEntry } from "../../../wire";
 
-interface Props {
-  document: PassDocument;
-  hierarchy: Hierarchy;
-  node: GraphNode;
-  index: number;
-}
-
-export function OpFacts({ document, hierarchy, index }: Props) {
+export function OpFacts({ document, index }: { document: PassDocument; index: number }) {
   const op = document.ops[index]!;
   return (
     <>
@@ -21,7 +13,7 @@ export function OpFacts({ document, hierarchy, index }: Props) {
         <Facts facts={[...tensorFacts(op), ...costFacts(op), ...callFacts(document, op)]} />
       </Section>
       <Section title="Around it">
-        <Facts facts={linkFacts(document, hierarchy, index)} />
+        <Facts facts={linkFacts(document, index)} />
       </Section>
     </>
   );
@@ -65,37 +57,32 @@ function callFacts(document: PassDocument, op: OpEntry): (Fact | false)[] {
   ];
 }
 
-function linkFacts(document: PassDocument, hierarchy: Hierarchy, index: number): (Fact | false)[] {
+function linkFacts(document: PassDocument, index: number): (Fact | false)[] {
   const op = document.ops[index]!;
-  const children = childrenOf(document, index);
-  const passes = passesOf(document, index);
-  const asking = branchesAsking(document, index);
-  const before = branchesBefore(document, index);
+  const { children, passes, asking, before } = around(document, index);
   return [
     ["module", <ScopeLink index={op.scope} />],
     op.parents.length > 0 && [
       "parents",
-      <Links items={op.parents.map(([from, argument]) => parentLink(op, from, argument))} />,
+      <Links
+        items={op.parents.map(([from, argument]) => (
+          <>
+            {op.argument_order_matters && <span class="muted">{argument}: </span>}
+            <OpLink index={from} />
+          </>
+        ))}
+      />,
     ],
     children.length > 0 && ["children", <OpLinks indices={children} />],
     op.num_passes > 1 && ["pass", `${formatCount(op.pass_num)} of ${formatCount(op.num_passes)}`],
     passes.length > 1 &&
-      hierarchy.form === "unrolled" && [
+      store.form.value === "unrolled" && [
         "other passes",
         <OpLinks indices={passes.filter((at) => at !== index)} />,
       ],
     asking.length > 0 && ["Python asked", <Branches all={asking} />],
     before.length > 0 && ["ran after", <Branches all={before} />],
   ];
-}
-
-function parentLink(op: OpEntry, from: number, argument: string) {
-  return (
-    <>
-      {op.argument_order_matters && <span class="muted">{argument}: </span>}
-      <OpLink index={from} />
-    </>
-  );
 }
 
 function Branches({ all }: { all: readonly BranchEntry[] }) {
@@ -112,47 +99,119 @@ function Branches({ all }: { all: readonly BranchEntry[] }) {
   return <Links items={items} />;
 }
 
-// --- Who reads an op's output, and which branches asked for its value. Found once for each document.
+// --- The names of ops and modules, which select them.
 
-interface Relations {
-  readonly children: readonly (readonly number[])[];
-  readonly passes: ReadonlyMap<number, readonly number[]>;
+function Link({ name, to }: { name: string; to: string }) {
+  return (
+    <button
+      class="link mono"
+      onClick={() => store.goTo(to)}
+      onMouseEnter={() => (store.hovered.value = to)}
+      onMouseLeave={() => (store.hovered.value = null)}
+    >
+      {name}
+    </button>
+  );
 }
 
-const known = new WeakMap<PassDocument, Relations>();
-
-function relationsOf(document: PassDocument): Relations {
-  return obtain(known, document, () => findRelations(document));
+export function OpLink({ index, text }: { index: number; text?: string | undefined }) {
+  const op = store.document.value?.ops[index];
+  const key = store.hierarchy.value?.nodeOfOp[index];
+  return op === undefined || key === undefined ? null : <Link name={text ?? op.label} to={key} />;
 }
 
-function findRelations(document: PassDocument): Relations {
-  const children: number[][] = document.ops.map(() => []);
-  for (const [index, op] of document.ops.entries()) {
-    for (const [parent] of op.parents) {
-      const list = children[parent];
-      if (list !== undefined && list.at(-1) !== index) list.push(index);
-    }
-  }
-  return { children, passes: groupBy(document.ops.keys(), (index) => document.ops[index]!.layer) };
+export function OpLinks({ indices, textOf }: { indices: readonly number[]; textOf?: (index: number) => string }) {
+  return <Links items={indices.map((index) => <OpLink index={index} text={textOf?.(index)} />)} />;
 }
 
-/** Indices of the ops that were given this one's output. */
-export function childrenOf(document: PassDocument, index: number): readonly number[] {
-  return relationsOf(document).children[index] ?? [];
+export function ScopeLink({ index, text }: { index: number; text?: string }) {
+  const scope = store.document.value?.scopes[index];
+  const key = store.hierarchy.value?.nodeOfScope[index] ?? null;
+  if (scope === undefined) return null;
+  const place = scope.address ?? "";
+  const name = text ?? (place === "" ? scope.name : place);
+  return key === null ? <span class="mono">{name}</span> : <Link name={name} to={key} />;
 }
 
-/** Indices of all passes of an op's layer, itself among them. */
-export function passesOf(document: PassDocument, index: number): readonly number[] {
-  const layer = document.ops[index]?.layer;
-  return layer === undefined ? [] : (relationsOf(document).passes.get(layer) ?? []);
+// --- The line of source that made an op, among its neighbours, and the calls that led to it.
+
+interface Props {
+  document: PassDocument;
+  source: number;
+  stack: readonly number[];
 }
 
-/** Where Python asked for the value of this op's output. */
-export function branchesAsking(document: PassDocument, index: number): BranchEntry[] {
-  return document.branches.filter((branch) => branch.op === index);
+export function SourceLines({ document, source, stack }: Props) {
+  const entry = document.sources[source];
+  if (entry === undefined) return null;
+  const calls = stack.map((at) => document.sources[at]).filter((call) => call !== undefined);
+  return (
+    <Section title="Source" remark={<span title={`${entry.file}:${entry.line}`}>{placeText(entry)}</span>}>
+      <Lines entry={entry} />
+      {calls.length > 1 && (
+        <details class="stack-calls">
+          <summary>{formatNumberOf(calls.length, "call")} to here, innermost first</summary>
+          <ol>
+            {calls.map((call, at) => (
+              <li key={at} class={call === entry ? "on" : ""}>
+                <span class="mono clip" title={`${call.file}:${call.line}`}>
+                  {placeText(call)}
+                </span>
+                <span class="muted clip">{call.function}</span>
+                <code class="clip" title={call.text}>
+                  {call.text.trim()}
+                </code>
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </Section>
+  );
 }
 
-/** The branches after which this op ran. */
-export function branchesBefore(document: PassDocument, index: number): BranchEntry[] {
-  return document.branches.filter((branch) => branch.followed_by.includes(index));
+function Lines({ entry }: { entry: SourceEntry }) {
+  const lines = entry.context.length > 0 ? entry.context : [entry.text];
+  const start = entry.context.length > 0 ? entry.context_start : entry.line;
+  const width = String(start + lines.length - 1).length;
+  return (
+    <div class="snippet source" role="group" aria-label={`Line ${entry.line}`} tabIndex={0}>
+      {lines.map((line, at) => (
+        <div key={at} class={start + at === entry.line ? "on" : ""} aria-current={start + at === entry.line}>
+          <span class="line-number">{String(start + at).padStart(width)}</span>
+          {line}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The last two parts of the path, and the line. */
+function placeText({ file, line }: SourceEntry): string {
+  return `${file.split(/[\\/]/).slice(-2).join("/")}:${line}`;
+}
+
+// --- Who reads an op's output, its layer in other passes, and the branches before and after it.
+
+/** For each op the indices of those that were given its output. Found once for each document. */
+const readers = new WeakMap<PassDocument, readonly Set<number>[]>();
+
+function readersIn(document: PassDocument): readonly Set<number>[] {
+  return obtain(readers, document, () => {
+    const found = document.ops.map(() => new Set<number>());
+    for (const [index, op] of document.ops.entries()) for (const [parent] of op.parents) found[parent]?.add(index);
+    return found;
+  });
+}
+
+export function around(document: PassDocument, index: number) {
+  const { ops, branches } = document;
+  return {
+    children: [...readersIn(document)[index]!],
+    /** All of its layer, itself among them. */
+    passes: [...ops.keys()].filter((at) => ops[at]!.layer === ops[index]!.layer),
+    /** Where Python asked for the value of its output, and what was asked before it ran. */
+    asking: branches.filter((branch) => branch.op === index),
+    before: branches.filter((branch) => branch.followed_by.includes(index)),
+  };
 }

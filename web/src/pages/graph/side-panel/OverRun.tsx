@@ -1,9 +1,11 @@
 /** What an op did over the whole run that its pass belongs to: its figures, and the series named after it. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../../data/format";
+import { distinct } from "../../../data/pass/node-words";
 import { askOf } from "../../../data/requests";
 import { addressOf } from "../../../data/route";
-import { colourOf, index as runIndex, isChosen, runsById, type RunSeries, seriesKey } from "../../../data/runs";
+import { colourOf, index as runIndex, indexWith, isChosen, runsById, type RunSeries } from "../../../data/runs";
 import * as store from "../../../data/store";
 import { type Asked, useAsked } from "../../../data/useAsked";
 import { LineChart } from "../../../plot/SmallChart";
@@ -44,12 +46,22 @@ function OpFigures({ pass, index }: { pass: PassListing; index: number }) {
           : `Output of this op in ${formatNumberOf(answer.steps.length, "pass", "passes")}`}
       </p>
       {charts.map(({ title, lines }) => (
-        <figure key={title} class="small-chart">
-          <figcaption class="muted fs-1">{title}</figcaption>
+        <SmallFigure key={title} title={title}>
           <LineChart lines={lines} height={HEIGHT} mark={pass.step} summary={summaryOf(title, answer)} />
-        </figure>
+        </SmallFigure>
       ))}
     </>
+  );
+}
+
+function SmallFigure({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <figure class="small-chart">
+      <figcaption class="muted fs-1 clip" title={title}>
+        {title}
+      </figcaption>
+      {children}
+    </figure>
   );
 }
 
@@ -94,14 +106,10 @@ export function figureCharts(answer: OpSeriesAnswer): readonly FigureChart[] {
     const values = answer.rows.map((row) => row[at] ?? NaN);
     return values.some(Number.isFinite) ? values : null;
   };
-  const chart = (title: string, name: string, low?: string, high?: string): FigureChart | null => {
-    const y = column(name);
+  const chart = (title: string, name: string, lowest = "", highest = ""): FigureChart | null => {
+    const [y, low, high] = [column(name), column(lowest), column(highest)];
     if (y === null) return null;
-    const [lowest, highest] = [
-      low === undefined ? null : column(low),
-      high === undefined ? null : column(high),
-    ];
-    const band = lowest === null || highest === null ? {} : { low: lowest, high: highest };
+    const band = low === null || high === null ? {} : { low, high };
     return { title, lines: [{ name: title, colour: COLOUR, x: answer.steps, y, end: "dot", ...band }] };
   };
   const nan = column("nan");
@@ -143,19 +151,16 @@ function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
       {scalars.map(({ name, count }) => {
         const { x, mean: y } = known.of(runId, name);
         return (
-          <figure key={name} class="small-chart">
-            <figcaption class="muted fs-1 clip" title={name}>
-              {name}
-            </figcaption>
+          <SmallFigure key={name} title={name}>
             <LineChart
               lines={[{ name, colour: colourOf(runId), x, y, end: "dot" }]}
               height={SERIES_HEIGHT}
               summary={`${name}, ${formatNumberOf(count, "point")}`}
             />
-          </figure>
+          </SmallFigure>
         );
       })}
-      {hasWatched(series) && address !== undefined && (
+      {[...series.values()].some(({ kind }) => kind === "watch") && address !== undefined && (
         <p class="fs-2">
           <a class="link" href={addressOf("layers", { runs: runId, run: runId, find: address })}>
             Watched rows of {address}
@@ -189,29 +194,20 @@ function useRunIndex(runId: string): RunSeries {
   const [own, setOwn] = useState(NO_SERIES);
   useEffect(() => {
     if (source === null || isFollowed || runId === "") return undefined;
-    let known: ReadonlyMap<string, SeriesListing> = NO_SERIES;
+    let known: ReadonlyMap<string, RunSeries> = new Map();
     return source.follow(
       { type: "index", run_ids: [runId] },
       {
         hear: ({ answer }) => {
           if (answer.type !== "index") return;
-          for (const { run_id, is_all, series } of answer.runs) {
-            if (run_id !== runId) continue;
-            const next = new Map(is_all ? [] : known);
-            for (const one of series) next.set(seriesKey(one.kind, one.name), one);
-            known = next;
-          }
-          setOwn(known);
+          known = indexWith(known, answer);
+          setOwn(known.get(runId) ?? NO_SERIES);
         },
         refuse: () => undefined, // then nothing is known of it
       },
     );
   }, [source, runId, isFollowed]);
   return isFollowed ? (runIndex.value.get(runId) ?? NO_SERIES) : own;
-}
-
-function hasWatched(series: RunSeries): boolean {
-  return [...series.values()].some(({ kind }) => kind === "watch");
 }
 
 /** The page of tensors shows distributions, too. */
@@ -225,15 +221,8 @@ function linkTo(runId: string, { kind, name }: SeriesListing): string {
 export function addressesOf(document: PassDocument, opIndex: number): readonly string[] {
   const op = document.ops[opIndex];
   if (op === undefined) return [];
-  const found = new Set<string>();
-  const module = moduleOf(document, op.scope);
-  if (module !== "") found.add(module);
-  for (const param of op.params) {
-    const address = document.params[param]?.address ?? "";
-    if (address !== "") found.add(address);
-  }
-  if (op.kind === "buffer" && op.name !== "") found.add(op.name);
-  return [...found];
+  const params = op.params.map((param) => document.params[param]?.address ?? "");
+  return distinct([moduleOf(document, op.scope), ...params, op.kind === "buffer" ? op.name : ""]);
 }
 
 /** Ops of a function that was opened up belong to the module around it. */

@@ -1,9 +1,9 @@
 /** The right panel: the selected op or module or, where nothing is selected, the pass. */
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
-import type { GraphNode, Hierarchy } from "../../../data/pass/model";
+import type { GraphNode } from "../../../data/pass/model";
 import * as store from "../../../data/store";
 import { Facts, Head, Section, TensorSkeleton } from "../../../plot/tensor/Facts";
 import { ItemStepper } from "../../../plot/tensor/ItemStepper";
@@ -12,17 +12,15 @@ import { TensorColumn } from "../../../plot/tensor/TensorColumn";
 import { type Subject, type TabName, tabsOf, whyNotSaved } from "../../../plot/tensor/subjects";
 import { useItemOf } from "../../../plot/tensor/useTensor";
 import { Blank } from "../../../ui/Blank";
+import { Select } from "../../../ui/Select";
 import { Stepper } from "../../../ui/Stepper";
 import { HidePanel } from "../../../ui/PanelPlace";
 import { Tabs } from "../../../ui/controls";
 import { autoScale, type Scale } from "../../../ui/colour-scale";
 import type { PassDocument, TensorView } from "../../../wire";
-import { placeOf } from "../modules/ModulesPanel";
-import { backwardSeconds, numCalls } from "../modules/PassReadout";
+import { backwardSeconds, numCalls, placeOf } from "../modules/ModulesPanel";
 import { ModuleView } from "./ModuleView";
-import { OpFacts } from "./OpFacts";
-import { OpLinks } from "./OpLink";
-import { SourceLines } from "./SourceLines";
+import { OpFacts, OpLinks, SourceLines } from "./OpFacts";
 
 /** An op of a pass. */
 export interface OpPlace {
@@ -48,12 +46,12 @@ function Selected({ OverRun }: SidePanelProps) {
   const document = store.document.value;
   const hierarchy = store.hierarchy.value;
   const key = store.selected.value;
-  const node = useMemo(() => (key === null ? undefined : hierarchy?.nodes.get(key)), [hierarchy, key]);
+  const node = hierarchy?.nodes.get(key ?? "");
   if (document === null || hierarchy === null) return <div class="panel-body" />;
   if (node === undefined) return <PassView document={document} />;
   if (node.kind === "op")
-    return <OpView key={node.key} node={node} document={document} hierarchy={hierarchy} OverRun={OverRun} />;
-  return <ModuleView key={node.key} node={node} document={document} hierarchy={hierarchy} />;
+    return <OpView key={node.key} node={node} document={document} OverRun={OverRun} />;
+  return <ModuleView key={node.key} node={node} hierarchy={hierarchy} />;
 }
 
 // --- All about one op: its tensors, the line that made it, and what is known of it.
@@ -61,10 +59,9 @@ function Selected({ OverRun }: SidePanelProps) {
 interface Props extends SidePanelProps {
   node: GraphNode;
   document: PassDocument;
-  hierarchy: Hierarchy;
 }
 
-function OpView({ node, document, hierarchy, OverRun }: Props) {
+function OpView({ node, document, OverRun }: Props) {
   const [passAt, setPassAt] = useState(0);
   const index = node.ops[Math.min(passAt, node.ops.length - 1)] ?? 0;
   const op = document.ops[index];
@@ -96,7 +93,7 @@ function OpView({ node, document, hierarchy, OverRun }: Props) {
         <TensorTabs key={`${store.passId.value ?? ""} ${index}`} document={document} index={index} />
         {OverRun !== null && <OverRun document={document} index={index} />}
         <SourceLines document={document} source={op.source} stack={op.stack} />
-        <OpFacts document={document} hierarchy={hierarchy} node={node} index={index} />
+        <OpFacts document={document} index={index} />
       </div>
     </>
   );
@@ -128,18 +125,13 @@ function TensorTabs({ document, index }: OpPlace) {
       <div id="tensor-panel" role="tabpanel" aria-label={tab.name}>
         {tab.subjects.length > 1 && (
           <div class="pad-s">
-            <select
-              class="input wide"
-              aria-label={`${tab.name} to show`}
+            <Select
+              look="input wide"
+              label={`${tab.name} to show`}
               value={String(at)}
-              onChange={(event) => setChosen({ ...chosen, [tab.name]: Number(event.currentTarget.value) })}
-            >
-              {tab.subjects.map(({ name, shape }, nth) => (
-                <option key={nth} value={String(nth)}>
-                  {name} · {formatShape(shape)}
-                </option>
-              ))}
-            </select>
+              options={tab.subjects.map(({ name, shape }, nth) => [String(nth), `${name} · ${formatShape(shape)}`])}
+              set={(nth) => setChosen({ ...chosen, [tab.name]: Number(nth) })}
+            />
           </div>
         )}
         <TensorPanel key={`${subject.kind} ${subject.index}`} document={document} subject={subject} />

@@ -1,8 +1,8 @@
 /** The exercises: which one, what is typed, what was said of it, and how many hints were taken. */
 import { batch, computed, signal } from "@preact/signals";
 import { messageOf } from "../../../data/message-of";
-import * as page from "../../../data/store";
-import type { Exercise, Verdict } from "../../../wire";
+import { askOf } from "../../../data/requests";
+import type { Exercise, Hole, Verdict } from "../../../wire";
 import { catalogue, pageMode } from "../store";
 
 export const exerciseId = signal("");
@@ -50,48 +50,33 @@ function keyOf(symbol: string): string {
   return `${exercise.value?.id ?? ""} ${symbol}`;
 }
 
-function workOn(symbol: string): Work {
-  return works.value.get(keyOf(symbol)) ?? UNTOUCHED;
+/** How far the work on a gradient of the exercise that is shown is. */
+export function workOn({ symbol, answer, is_right }: Hole) {
+  const { typed, verdict, numHints } = works.value.get(keyOf(symbol)) ?? UNTOUCHED;
+  // What stands in the field: what is typed now, or what was the last time.
+  const text = typed ?? answer;
+  // What is typed anew is not known to be right, and was not looked at yet.
+  return { text, numHints, isRight: is_right && text === answer, verdict: text === answer ? verdict : null };
 }
 
 function note(key: string, news: Partial<Work>): void {
   works.value = new Map(works.peek()).set(key, { ...(works.peek().get(key) ?? UNTOUCHED), ...news });
 }
 
-/** What stands in the field: what is typed now, or what was the last time. */
-export function answerOf(symbol: string): string {
-  const hole = exercise.value?.holes.find((one) => one.symbol === symbol);
-  return workOn(symbol).typed ?? hole?.answer ?? "";
-}
-
-export function verdictOf(symbol: string): Verdict | null {
-  return workOn(symbol).verdict;
-}
-
-/** Is it right as it stands there? What is typed anew is not known to be. */
-export function isRight(symbol: string): boolean {
-  const hole = exercise.value?.holes.find((one) => one.symbol === symbol);
-  return hole?.is_right === true && answerOf(symbol) === hole.answer;
-}
-
-export function typeAnswer(symbol: string, text: string): void {
+export function typeAnswer({ symbol }: Hole, text: string): void {
   note(keyOf(symbol), { typed: text });
 }
 
-export function numHints(symbol: string): number {
-  return workOn(symbol).numHints;
-}
-
 /** One more; after the last comes the solution. */
-export function takeHint(symbol: string): void {
-  note(keyOf(symbol), { numHints: numHints(symbol) + 1 });
+export function takeHint(hole: Hole): void {
+  note(keyOf(hole.symbol), { numHints: workOn(hole).numHints + 1 });
 }
 
 /** Ask whether an answer is right. */
-export async function checkAnswer(symbol: string): Promise<void> {
-  const [source, now] = [page.source.peek(), exercise.peek()];
-  const answer = answerOf(symbol).trim();
-  if (source === null || now === null || answer === "" || checkingHole.peek() !== "") return;
+export async function checkAnswer(hole: Hole): Promise<void> {
+  const [{ symbol }, now] = [hole, exercise.peek()];
+  const answer = workOn(hole).text.trim();
+  if (now === null || answer === "" || checkingHole.peek() !== "") return;
   const key = keyOf(symbol);
   batch(() => {
     // Solved, it stays in view: else the next that is not solved would come by itself.
@@ -100,8 +85,13 @@ export async function checkAnswer(symbol: string): Promise<void> {
     complaint.value = "";
   });
   try {
-    const reply = await source.ask({ type: "exercise", exercise_id: now.id, answers: { [symbol]: answer } });
-    if (reply.answer.type === "exercise") takeVerdicts(reply.answer.exercise, reply.answer.verdicts, key);
+    const { answer: said } = await askOf({ type: "exercise", exercise_id: now.id, answers: { [symbol]: answer } }, "exercise");
+    batch(() => {
+      takeExercises(exercises.peek().map((one) => (one.id === said.exercise.id ? said.exercise : one)));
+      for (const verdict of said.verdicts) note(`${said.exercise.id} ${verdict.symbol}`, { verdict });
+      // The field shows what the server has: the same, but for spaces.
+      note(key, { typed: null });
+    });
   } catch (reason) {
     complaint.value = messageOf(reason);
   } finally {
@@ -109,27 +99,15 @@ export async function checkAnswer(symbol: string): Promise<void> {
   }
 }
 
-function takeVerdicts(changed: Exercise, said: readonly Verdict[], key: string): void {
-  batch(() => {
-    takeExercises(exercises.peek().map((one) => (one.id === changed.id ? changed : one)));
-    for (const verdict of said) note(`${changed.id} ${verdict.symbol}`, { verdict });
-    // The field shows what the server has: the same, but for spaces.
-    note(key, { typed: null });
-  });
-}
-
-function takeExercises(all: readonly Exercise[]): void {
+function takeExercises(all: Exercise[]): void {
   const known = catalogue.peek();
   if (known !== null) catalogue.value = { ...known, exercises: all };
 }
 
 /** Forget what was solved, typed and hinted. */
 export async function resetProgress(): Promise<void> {
-  const source = page.source.peek();
-  if (source === null) return;
   try {
-    const { answer } = await source.ask({ type: "progress_reset" });
-    if (answer.type !== "lessons") return;
+    const { answer } = await askOf({ type: "progress_reset" }, "lessons");
     batch(() => {
       takeExercises(answer.exercises);
       works.value = new Map();

@@ -1,12 +1,10 @@
 /** The left panel where an expression is gone through: its lines, and below them its steps. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ActButton } from "../../../ui/ActButton";
-import { Skeletons } from "../../../ui/Blank";
+import { Hint, Skeletons } from "../../../ui/Blank";
 import type { Lesson } from "../../../wire";
-import { ReferenceLines } from "../ReferenceLines";
 import { RowList } from "../RowList";
 import { beginEditing, chooseExample, runDraft } from "../lessons";
-import { type StepRow, stepRows } from "../steps";
 import * as store from "../store";
 
 export function ExpressionPanel() {
@@ -32,7 +30,7 @@ export function ExpressionPanel() {
       {store.isOneFile.value && (
         <p class="learn-quiet">One file: the numbers are in it. Editing and exercises need the server: torcheer learn.</p>
       )}
-      {lesson !== null && <StepList lesson={lesson} />}
+      {lesson !== null && <StepList />}
     </>
   );
 }
@@ -78,7 +76,7 @@ function Nothing() {
 
 function CodeLines({ lesson }: { lesson: Lesson }) {
   const box = useRef<HTMLDivElement>(null);
-  const now = store.currentLine.value;
+  const now = store.currentNode.value?.line ?? 0;
   useLayoutEffect(() => {
     box.current?.querySelector(".on")?.scrollIntoView({ block: "nearest" });
   }, [now]);
@@ -117,13 +115,8 @@ function FaultText({ message }: { message: string }) {
 
 // --- All steps of the way, with those that are done; the arrow keys go through them.
 
-/** As wide as the longest name, within reason. */
-function nameWidth(rows: readonly StepRow[]): number {
-  return Math.min(11, Math.max(5, ...rows.map(({ target }) => target.length)));
-}
-
-function StepList({ lesson }: { lesson: Lesson }) {
-  const rows = stepRows(lesson, store.direction.value);
+function StepList() {
+  const rows = store.steps.value;
   const now = store.step.value;
   const title = store.direction.value === "backward" ? "Backward steps" : "Forward steps";
   const choose = (at: number): void => {
@@ -142,20 +135,21 @@ function StepList({ lesson }: { lesson: Lesson }) {
         label={title}
         name="learn-step"
         style=""
-        rows={rows.map((row) => ({
-          title: row.title,
+        rows={rows.map(({ title, target }, at) => ({
+          title,
           words: (
             <>
-              <span class="mono clip target">{row.target}</span>
-              <span class="grow clip">{row.title}</span>
+              <span class="mono clip target">{target}</span>
+              <span class="grow clip">{title}</span>
             </>
           ),
-          done: row.number < now ? "done" : "",
-          isLater: row.number > now,
+          done: at + 1 < now ? "done" : "",
+          isLater: at + 1 > now,
         }))}
         now={now - 1}
         choose={choose}
-        nameWidth={`${nameWidth(rows)}ch`}
+        // As wide as the longest name, within reason.
+        nameWidth={`${Math.min(11, Math.max(5, ...rows.map(({ target }) => target.length)))}ch`}
       />
     </>
   );
@@ -180,31 +174,21 @@ function Editor() {
     event.preventDefault();
     event.stopPropagation();
   };
-  const fault = store.lesson.value?.fault ?? null;
   const isSame = store.draft.value === store.sourceText.value;
   return (
     <div class="editor" onKeyDown={onKeyDown}>
       <textarea
         ref={field}
         aria-label="Expression"
-        aria-invalid={isSame && fault !== null}
+        aria-invalid={isSame && store.faultText.value !== ""}
         spellcheck={false}
         autocapitalize="off"
         rows={Math.max(8, Math.min(22, store.draft.value.split("\n").length + 1))}
         value={store.draft.value}
         onInput={(event) => (store.draft.value = event.currentTarget.value)}
       />
-      {isSame && fault !== null && (
-        <p class="hint" role="alert">
-          {fault.line > 0 && `Line ${fault.line}: `}
-          {fault.message}
-        </p>
-      )}
-      {store.opening.value.state === "failed" && (
-        <p class="hint" role="alert">
-          {store.opening.value.reason}
-        </p>
-      )}
+      <Hint text={isSame ? store.faultText.value : ""} />
+      <Hint text={store.opening.value.state === "failed" ? store.opening.value.reason : ""} />
       <div class="row">
         <ActButton style="primary sm" against={against} hint="Take it apart (Ctrl Enter)" act={run}>
           Run
@@ -229,5 +213,22 @@ function Functions() {
       <summary>What may be written</summary>
       <ReferenceLines lines={all} />
     </details>
+  );
+}
+
+/** Lines that say what something is: `shapes: reshape(x, sizes), …`, the word before the colon set apart. */
+export function ReferenceLines({ lines }: { lines: readonly string[] }) {
+  return (
+    <dl class="reference">
+      {lines.map((line) => {
+        const [, term, rest] = /^([^:]+):\s*([\s\S]*)$/.exec(line) ?? [undefined, "", line];
+        return (
+          <div key={line}>
+            <dt>{term}</dt>
+            <dd>{rest}</dd>
+          </div>
+        );
+      })}
+    </dl>
   );
 }

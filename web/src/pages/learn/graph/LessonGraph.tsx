@@ -8,25 +8,12 @@ import { type Picture, Pixels } from "../../../ui/Pixels";
 import { paintValues, readPalette, type Scale, stepClass } from "../../../ui/colour-scale";
 import { followSize } from "../../../ui/useSize";
 import { FitButton, ZoomButtons } from "../../../ui/controls";
-import { followPointer } from "../../../ui/pan-pointing";
-import type { Rect } from "../../../ui/pan-zoom";
+import { followPointer, type Rect } from "../../../ui/pan-zoom";
 import type { Cells, LearnNode } from "../../../wire";
 import { cellFormat, numbersOf, scaleFor, sizeOf } from "../cells";
-import { type Arrived, doneEdges, edgesAt, hasValue } from "../steps";
 import * as store from "../store";
-import { CELL, type EdgePath, type GraphLayout, gridSize, isPicture, PITCH, type Point, sideText } from "./layout";
-import {
-  around,
-  begin,
-  camera,
-  fit,
-  isHeld,
-  layout,
-  panBy,
-  show,
-  viewSize,
-  zoomBy,
-} from "./view";
+import { CELL, type EdgePath, type GraphLayout, gridSize, isPicture, PITCH, sideText } from "./layout";
+import { begin, camera, currentPart, fit, isHeld, layout, panBy, show, viewSize, zoomBy } from "./view";
 
 export function LessonGraph() {
   const stage = useRef<HTMLDivElement>(null);
@@ -47,7 +34,7 @@ export function LessonGraph() {
   const roving = focused !== null && focused < all.nodes.length ? focused : (store.currentTarget.value ?? 0);
   const onKeyDown = (event: KeyboardEvent): void => {
     const card = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-node]") : null;
-    if (card === null || !isArrow(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (card === null || !event.key.startsWith("Arrow") || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const to = walked(all.nodes, drawn, Number(card.dataset.node), event.key);
     if (to === null) return;
@@ -96,19 +83,12 @@ function useFollowing(): void {
   useSignalEffect(() => {
     const [drawn, size] = [layout.value, viewSize.value];
     if (drawn === null || size.width === 0) return;
-    begin(currentPart(), seen.current !== drawn);
+    begin(seen.current !== drawn);
     seen.current = drawn;
   });
   useSignalEffect(() => {
-    const part = currentPart();
-    if (part !== null && layout.peek() !== null) show(part);
+    if (currentPart.value !== null) show(currentPart.value);
   });
-}
-
-function currentPart(): ReturnType<typeof around> {
-  const boxes = layout.peek()?.boxes ?? [];
-  const ids = [store.currentTarget.value, store.currentNode.value?.id ?? null];
-  return around(ids.flatMap((id) => (id === null || boxes[id] === undefined ? [] : [boxes[id]])));
 }
 
 // --- Zoom and fit of the drawing.
@@ -138,14 +118,8 @@ function Drawing({ children }: { children: ComponentChildren }) {
 
 // --- Where the arrow keys lead from a card: along the edges, or to a neighbour.
 
-type ArrowKey = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
-
-function isArrow(key: string): key is ArrowKey {
-  return /^Arrow(Up|Down|Left|Right)$/.test(key);
-}
-
 /** Null where there is nothing that way. */
-export function walked(nodes: readonly LearnNode[], layout: GraphLayout, from: number, key: ArrowKey): number | null {
+export function walked(nodes: readonly LearnNode[], layout: GraphLayout, from: number, key: string): number | null {
   const middle = (id: number): number => layout.boxes[id]!.x + layout.boxes[id]!.width / 2;
   const near = (ids: readonly number[]): number | null =>
     ids.length === 0
@@ -166,25 +140,19 @@ const WIDTH = 86;
 const HEIGHT = 18;
 
 function Chip({ layout }: { layout: GraphLayout }) {
-  const [direction, step] = [store.direction.value, store.step.value];
-  const now = edgesAt(store.lesson.value!, direction, step);
-  const edge = layout.edges.find(({ key }) => now.has(key));
-  if (direction === "forward" || edge === undefined) return null;
-  const at = besideArrow(edge);
+  const [now] = store.steps.value[store.step.value - 1]?.edges ?? [];
+  const edge = layout.edges.find(({ key }) => key === now);
+  if (store.direction.value === "forward" || edge === undefined) return null;
+  // Clear of the line, which goes to the other side, and between the cards where they are near.
+  const { start, end } = edge;
+  const gap = end.y - start.y;
+  const left = start.x + (end.x > start.x + 8 ? -WIDTH - 18 : 18);
+  const top = start.y + (gap < 2 * HEIGHT ? (gap - HEIGHT) / 2 : 8);
   return (
-    <span class="learn-chip" style={{ left: `${at.x}px`, top: `${at.y}px` }} aria-hidden="true">
+    <span class="learn-chip" style={{ left: `${left}px`, top: `${top}px` }} aria-hidden="true">
       gradient ↑
     </span>
   );
-}
-
-/** Clear of the line, which goes to the other side, and between the cards where they are near. */
-function besideArrow({ start, end }: EdgePath): Point {
-  const gap = end.y - start.y;
-  return {
-    x: start.x + (end.x > start.x + 8 ? -WIDTH - 18 : 18),
-    y: start.y + (gap < 2 * HEIGHT ? (gap - HEIGHT) / 2 : 8),
-  };
 }
 
 // --- The lines of the graph, under its cards, and what goes along one of them now.
@@ -192,12 +160,10 @@ function besideArrow({ start, end }: EdgePath): Point {
 const ARROW = 6;
 
 function EdgeLayer({ layout }: { layout: GraphLayout }) {
-  const lesson = store.lesson.value!;
-  const [direction, step] = [store.direction.value, store.step.value];
-  const now = edgesAt(lesson, direction, step);
-  const done = doneEdges(lesson, direction, step);
+  const [steps, step] = [store.steps.value, store.step.value];
+  const now = new Set(steps[step - 1]?.edges);
+  const done = new Set(steps.slice(0, step - 1).flatMap(({ edges }) => edges));
   const { x, y, width, height } = layout.bounds;
-  const current = layout.edges.filter(({ key }) => now.has(key));
   return (
     <svg
       class="learn-edges"
@@ -207,25 +173,22 @@ function EdgeLayer({ layout }: { layout: GraphLayout }) {
       viewBox={`${x} ${y} ${width} ${height}`}
       aria-hidden="true"
     >
-      {lesson.nodes.map(({ id, kind }) => kind !== "op" && <LeafOutline key={id} box={layout.boxes[id]!} />)}
+      {store.lesson.value!.nodes.map(({ id, kind }) => {
+        const box = layout.boxes[id]!;
+        // Inputs are dashed, more evenly than a border would be.
+        return kind !== "op" && <rect key={id} class="leaf" x={box.x + 0.5} y={box.y + 0.5} width={box.width - 1} height={box.height - 1} rx={6} />;
+      })}
       {layout.edges.map(({ key, path }) => (
         <path key={key} class={now.has(key) ? "edge now" : done.has(key) ? "edge done" : "edge"} d={path} />
       ))}
-      {current.map((edge) => (
-        <Arrow key={edge.key} edge={edge} isBackward={direction === "backward"} />
-      ))}
+      {layout.edges.map((edge) => now.has(edge.key) && <Arrow key={edge.key} edge={edge} />)}
     </svg>
   );
 }
 
-/** Inputs are dashed, more evenly than a border would be. */
-function LeafOutline({ box: { x, y, width, height } }: { box: Rect }) {
-  return <rect class="leaf" x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx={6} />;
-}
-
 /** At the end to which something goes: up to the input on the way back, down to the op on the way forward. */
-function Arrow({ edge: { start, end }, isBackward }: { edge: EdgePath; isBackward: boolean }) {
-  const [{ x, y }, back] = isBackward ? [start, ARROW * 1.4] : [end, -ARROW * 1.4];
+function Arrow({ edge: { start, end } }: { edge: EdgePath }) {
+  const [{ x, y }, back] = store.direction.value === "backward" ? [start, ARROW * 1.4] : [end, -ARROW * 1.4];
   return <path class="arrow" d={`M${x} ${y}L${x - ARROW} ${y + back}L${x + ARROW} ${y + back}Z`} />;
 }
 
@@ -241,8 +204,7 @@ interface Props {
 }
 
 function Card({ node, box, role, hasFocus, onChoose }: Props) {
-  const lesson = store.lesson.value!;
-  const isMade = hasValue(lesson, store.direction.value, store.step.value, node.id);
+  const isMade = store.isMade(node.id);
   const gradient = store.shownGradient(node.id);
   const isLooked = store.lookedAt.value === node.id;
   const isBackward = store.direction.value === "backward";
@@ -285,16 +247,15 @@ function caption(cells: Cells, word: string): string {
   return isPicture(cells) ? `${word} ${formatShape(cells.shape)}` : word;
 }
 
-function gradientCaption(gradient: Arrived): string {
-  if (gradient.state === "none") return "no grad";
-  if (gradient.state === "not yet") return "not yet";
+function gradientCaption(gradient: store.Arrived): string {
+  if (gradient.state !== "arrived") return gradient.state === "none" ? "no grad" : "not yet";
   const { number, num_all } = gradient.step;
   return gradient.isAll ? caption(gradient.cells, "grad") : `${number} of ${num_all}`;
 }
 
 const GRADIENT_WORDS = { none: "no gradient wanted", "not yet": "gradient not yet", arrived: "gradient arrived" } as const;
 
-function labelOf(node: LearnNode, isMade: boolean, gradient: Arrived): string {
+function labelOf(node: LearnNode, isMade: boolean, gradient: store.Arrived): string {
   const made = node.kind === "op" ? (node.text === node.name ? node.rule : node.text) : node.kind;
   const state = gradient.state === "arrived" && !gradient.isAll ? "part of the gradient arrived" : GRADIENT_WORDS[gradient.state];
   return `${node.name}, ${made}, ${formatShape(node.value.shape)}, ${isMade ? "" : "value not yet, "}${state}`;
@@ -323,23 +284,14 @@ function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps)
   }
   const columns = Math.max(1, cells.num_columns);
   const numbers = numbersOf(cells);
+  const square = (at: number, look: string, inset = 0) => {
+    const [x, y, side] = [(at % columns) * PITCH + inset, Math.floor(at / columns) * PITCH + inset, CELL - 2 * inset];
+    return <rect key={look === "marked" ? look : at} class={look} x={x} y={y} width={side} height={side} rx={2} />;
+  };
   return (
     <svg class="mini" width={width} height={height} aria-hidden="true">
-      {numbers.map((value, at) => {
-        const [x, y] = [(at % columns) * PITCH, Math.floor(at / columns) * PITCH];
-        if (isGhost) return <rect key={at} class="ghost" x={x + 0.5} y={y + 0.5} width={CELL - 1} height={CELL - 1} rx={2} />;
-        return <rect key={at} class={stepClass(scale, value)} x={x} y={y} width={CELL} height={CELL} rx={2} />;
-      })}
-      {marked >= 0 && !isGhost && marked < numbers.length && (
-        <rect
-          class="marked"
-          x={(marked % columns) * PITCH}
-          y={Math.floor(marked / columns) * PITCH}
-          width={CELL}
-          height={CELL}
-          rx={2}
-        />
-      )}
+      {numbers.map((value, at) => (isGhost ? square(at, "ghost", 0.5) : square(at, stepClass(scale, value))))}
+      {marked >= 0 && !isGhost && marked < numbers.length && square(marked, "marked")}
     </svg>
   );
 }

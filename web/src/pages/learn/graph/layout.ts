@@ -2,14 +2,9 @@
 import { layOutGroup } from "../../../ui/graph-layout/group-layout";
 import { countSteps } from "../../../ui/graph-layout/layout";
 import type { LayoutGraph, LayoutNode } from "../../../ui/graph-layout/layout-graph";
-import type { Rect, Size } from "../../../ui/pan-zoom";
+import type { Point, Rect, Size } from "../../../ui/pan-zoom";
 import type { Cells, LearnNode, Lesson } from "../../../wire";
 import { edgesInto } from "../steps";
-
-export interface Point {
-  readonly x: number;
-  readonly y: number;
-}
 
 /** A line from an input down to the op that reads it. */
 export interface EdgePath {
@@ -79,6 +74,7 @@ function svgPath(path: readonly number[]): string {
   }
   return text;
 }
+
 // --- How large the card of a value is, and whether its numbers are single cells or a picture.
 
 /** As in learn.css. */
@@ -96,7 +92,6 @@ const MOST_ROWS = 6;
 /** A picture has so much room. */
 const PICTURE = { width: 92, height: 84 } as const;
 const LEAST_SIDE = 8;
-
 
 export function isPicture(cells: Cells): boolean {
   return !cells.is_whole || cells.num_columns > MOST_COLUMNS || cells.num_rows > MOST_ROWS;

@@ -1,7 +1,7 @@
 /** Where the drawing is looked at from: it fits, zooms, and follows the step. */
 import { batch, computed, signal } from "@preact/signals";
-import { type Camera, centred, fitted as fittedWithin, kept, panned, type Rect, type Size, zoomedAt } from "../../../ui/pan-zoom";
-import { lesson } from "../store";
+import { type Camera, centred, fitted, kept, panned, type Point, type Rect, type Size, zoomedAt } from "../../../ui/pan-zoom";
+import { currentNode, currentTarget, lesson } from "../store";
 import { layOut } from "./layout";
 
 export const layout = computed(() => (lesson.value === null ? null : layOut(lesson.value)));
@@ -24,20 +24,27 @@ const PART_SCALE = 0.8;
 export function fit(): void {
   isByHand = false;
   const bounds = layout.peek()?.bounds;
-  if (bounds !== undefined && viewSize.peek().width > 0) camera.value = fitted(bounds, viewSize.peek());
+  if (bounds !== undefined && viewSize.peek().width > 0) camera.value = fitted(bounds, viewSize.peek(), MARGIN);
 }
 
-export function fitted(bounds: Rect, size: Size): Camera {
-  return fittedWithin(bounds, size, MARGIN);
-}
+/** What is gone through now; null where it is not in the picture. */
+export const currentPart = computed<Rect | null>(() => {
+  const ids = [currentTarget.value, currentNode.value?.id ?? null];
+  const boxes = ids.flatMap((id) => layout.value?.boxes[id ?? -1] ?? []);
+  if (boxes.length === 0) return null;
+  const [x, y] = [Math.min(...boxes.map((box) => box.x)), Math.min(...boxes.map((box) => box.y))];
+  const right = Math.max(...boxes.map((box) => box.x + box.width));
+  const bottom = Math.max(...boxes.map((box) => box.y + box.height));
+  return { x, y, width: right - x, height: bottom - y };
+});
 
 /** A new drawing, or a window of another size: all of it where it can be read, else what is gone through now. */
-export function begin(around: Rect | null, isNew: boolean): void {
+export function begin(isNew: boolean): void {
   if (isNew) isByHand = false;
   const bounds = layout.peek()?.bounds;
   const size = viewSize.peek();
   if (bounds === undefined || size.width === 0 || isByHand) return;
-  const whole = fitted(bounds, size);
+  const [whole, around] = [fitted(bounds, size, MARGIN), currentPart.value];
   camera.value =
     whole.scale >= READABLE || around === null ? whole : kept(centred(around, size, PART_SCALE), bounds, size);
 }
@@ -60,7 +67,7 @@ function shifted(start: number, length: number, from: number, extent: number, cl
   return from + extent + clear - length;
 }
 
-export function zoomBy(factor: number, at?: { readonly x: number; readonly y: number }): void {
+export function zoomBy(factor: number, at?: Point): void {
   const size = viewSize.peek();
   const { x, y } = at ?? { x: size.width / 2, y: size.height / 2 };
   move(zoomedAt(camera.peek(), x, y, factor));
@@ -76,13 +83,4 @@ function move(next: Camera): void {
     isByHand = true;
     camera.value = bounds === undefined ? next : kept(next, bounds, viewSize.peek());
   });
-}
-
-/** The smallest rectangle around several. */
-export function around(boxes: readonly Rect[]): Rect | null {
-  if (boxes.length === 0) return null;
-  const [x, y] = [Math.min(...boxes.map((box) => box.x)), Math.min(...boxes.map((box) => box.y))];
-  const right = Math.max(...boxes.map((box) => box.x + box.width));
-  const bottom = Math.max(...boxes.map((box) => box.y + box.height));
-  return { x, y, width: right - x, height: bottom - y };
 }

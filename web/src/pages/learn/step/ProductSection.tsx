@@ -37,15 +37,26 @@ export function ProductSection({ step }: { step: BackwardStep }) {
   const point = (part: Part) => (at: number | null): void => {
     store.hoveredElement.value = at === null ? null : elementFor(step, part, at, store.element.peek());
   };
+  const upstreamLabel = `upstream ∂L/∂${from.name}`;
   const factor = (part: "left" | "right" | "upstream", cells: Cells, label: string) => (
     <NumberTable
       cells={cells}
       ink={part === "upstream" ? "gradient" : inkOf(step, cells)}
-      label={label}
+      label={label.replace(/^upstream/, upstreamLabel)}
       marked={working[part]}
       onHover={point(part)}
     />
   );
+  const terms = step.form === "seed" ? null : termsToTell(working);
+  const factors = ({ form, left, right, left_label, right_label, upstream }: BackwardStep) => {
+    if (left === null || right === null) return form !== "seed" && <Row sign="">{factor("upstream", upstream, "upstream")}</Row>;
+    return (
+      <>
+        {factor("left", left, left_label)}
+        <Row sign={form === "matrix" ? "·" : "×"}>{factor("right", right, right_label)}</Row>
+      </>
+    );
+  };
   const isSummed = step.sums.length > 0;
   const result = (
     <NumberTable
@@ -63,7 +74,7 @@ export function ProductSection({ step }: { step: BackwardStep }) {
     <div class="section">
       <h3>{headOf(step)}</h3>
       <div class={isBeside(step) ? "product" : "product stacked"}>
-        <Factors step={step} factor={factor} upstreamLabel={`upstream ∂L/∂${from.name}`} />
+        {factors(step)}
         {isSummed && (
           <Row sign="=">
             <NumberTable cells={step.raw} ink="gradient" label="before the sum" marked={working.raw} isSecret={isSecret} onHover={point("raw")} />
@@ -72,36 +83,27 @@ export function ProductSection({ step }: { step: BackwardStep }) {
         {step.form === "seed" ? result : <Row sign={isSummed ? "Σ" : "="}>{result}</Row>}
       </div>
       <SumNotes step={step} />
-      {isSecret ? <GuessBox key={store.step.value} step={step} /> : <ContributionLine working={working} step={step} nth={nth} />}
-      {!isSecret && <FanNote step={step} nth={nth} />}
+      {isSecret ? (
+        <GuessBox key={store.step.value} step={step} />
+      ) : (
+        <>
+          <ElementLine name={elementName(to.name, step.contribution, nth)} total={working.total}>
+            {terms === null ? null : <Terms terms={terms} />}
+          </ElementLine>
+          <FanNote step={step} nth={nth} />
+        </>
+      )}
     </div>
   );
 }
 
+/** Not where all that would be written is the number itself. */
+function termsToTell({ terms, total }: Working): Working["terms"] {
+  return terms?.length === 1 && terms[0]!.length === 1 && terms[0]![0] === total ? null : terms;
+}
+
 function headOf({ form, rule }: BackwardStep): string {
   return (form === "moved" ? MOVED_HEADS[rule] : undefined) ?? HEADS[form];
-}
-
-interface FactorsProps {
-  step: BackwardStep;
-  factor: (part: "left" | "right" | "upstream", cells: Cells, label: string) => ComponentChildren;
-  upstreamLabel: string;
-}
-
-function Factors({ step, factor, upstreamLabel }: FactorsProps) {
-  const label = (text: string): string => text.replace(/^upstream/, upstreamLabel);
-  if (step.form === "seed") return null;
-  if (step.left === null || step.right === null) {
-    const only = step.left ?? step.right;
-    if (only !== null) return <Row sign="">{factor(step.left === null ? "right" : "left", only, label(step.left_label || step.right_label))}</Row>;
-    return <Row sign="">{factor("upstream", step.upstream, upstreamLabel)}</Row>;
-  }
-  return (
-    <>
-      {factor("left", step.left, label(step.left_label))}
-      <Row sign={step.form === "matrix" ? "·" : "×"}>{factor("right", step.right, label(step.right_label))}</Row>
-    </>
-  );
 }
 
 function Row({ sign, children }: { sign: string; children: ComponentChildren }) {
@@ -139,25 +141,6 @@ function SumNotes({ step: { sums, raw, contribution } }: { step: BackwardStep })
         ))}
       </ul>
     </div>
-  );
-}
-
-// --- How the element of a contribution that is looked at came about.
-
-interface Props {
-  working: Working;
-  step: BackwardStep;
-  nth: number;
-}
-
-function ContributionLine({ working, step, nth }: Props) {
-  const name = store.lesson.value!.nodes[step.to]!.name;
-  const { terms, total } = working;
-  const isPlain = step.form === "seed" || terms === null || (terms.length === 1 && terms[0]!.length === 1 && terms[0]![0] === total);
-  return (
-    <ElementLine name={elementName(name, step.contribution, nth)} total={total}>
-      {isPlain ? null : <Terms terms={terms} />}
-    </ElementLine>
   );
 }
 

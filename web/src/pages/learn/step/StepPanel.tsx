@@ -1,18 +1,19 @@
 /** The right panel: the rule of the step, its numbers, what others say of them, and the colours. */
 import { useState } from "preact/hooks";
+import { isConnected } from "../../../data/connection";
 import { formatShape, formatValue } from "../../../data/format";
+import { Hint } from "../../../ui/Blank";
 import { Icon } from "../../../ui/Icon";
 import { HidePanel } from "../../../ui/PanelPlace";
 import { stepClass } from "../../../ui/colour-scale";
 import { LimitField, Ramp, Segments } from "../../../ui/controls";
-import type { BackwardStep, LearnNode } from "../../../wire";
+import type { BackwardStep, Cells, LearnCheck, LearnNode } from "../../../wire";
 import { forwardOf, resultFor, type Worked } from "../arithmetic";
-import { cellFormat, elementName, factorText, numbersOf, scaleFor } from "../cells";
-import { FormulaView } from "../formula/FormulaView";
-import { hasValue, written } from "../steps";
+import { cellFormat, checkText, elementName, errorText, factorText, numbersOf, scaleFor, sizeOf, toleranceText } from "../cells";
+import { FormulaView } from "../FormulaView";
+import { tryChecksAgain } from "../lessons";
+import { written } from "../steps";
 import * as store from "../store";
-import { fixedLimits, isScaleShared, limits } from "../store";
-import { CheckSection } from "./CheckSection";
 import { ElementLine, NumberTable, Terms } from "./NumberTable";
 import { ProductSection } from "./ProductSection";
 
@@ -79,7 +80,6 @@ function NodeSection() {
   const id = store.lookedAt.value;
   const node = id === null ? undefined : store.lesson.value?.nodes[id];
   if (node === undefined) return null;
-  const isMade = hasValue(store.lesson.value!, store.direction.value, store.step.value, node.id);
   const gradient = store.shownGradient(node.id);
   return (
     <section class="section node-part" aria-label={`Numbers of ${node.name}`}>
@@ -103,7 +103,7 @@ function NodeSection() {
         </button>
       </div>
       <div class="stack">
-        {isMade ? <NumberTable cells={node.value} ink="value" label="value" /> : <p class="muted fs-1">Its value is not computed yet.</p>}
+        {store.isMade(node.id) ? <NumberTable cells={node.value} ink="value" label="value" /> : <p class="muted fs-1">Its value is not computed yet.</p>}
         {gradient.state === "arrived" ? (
           <NumberTable
             cells={gradient.cells}
@@ -166,6 +166,122 @@ function JacobianSection({ step }: { step: BackwardStep }) {
       <p class="muted fs-1">A row for each element of the output, a column for each of the input.</p>
     </details>
   );
+}
+
+// --- The whole gradient, asked of others: torch's autograd, and differences of the loss.
+
+function CheckSection({ step }: { step: BackwardStep }) {
+  const node = store.lesson.value!.nodes[step.to]!;
+  const check = store.checks.value.get(step.to) ?? null;
+  const nth = store.element.value;
+  const ours = node.gradient;
+  if (ours === null || store.isHidden.value) return null;
+  const rest = step.num_all - step.number;
+  return (
+    <div class="section check-part">
+      <div class="row">
+        <h3>Check</h3>
+        <span class="grow" />
+        <span class="muted fs-1">
+          {elementName(node.name, ours, nth)}, and largest over {sizeOf(ours)}
+        </span>
+      </div>
+      <table class="table checks" aria-label="Check of the gradient">
+        <thead>
+          <tr>
+            <th>Source</th>
+            <th class="num">Gradient</th>
+            <th class="num">Error</th>
+            <th class="num">Largest</th>
+            <td />
+          </tr>
+        </thead>
+        <tbody>
+          <tr>
+            <td>ours</td>
+            <td class="num">{textAt(ours, nth)}</td>
+            <td class="num muted">–</td>
+            <td class="num muted">–</td>
+            <td />
+          </tr>
+          {(["torch", "finite difference"] as const).map((name) =>
+            check === null ? <WaitingRow key={name} name={name} /> : <CheckRow key={name} name={name} check={check} ours={ours} nth={nth} />,
+          )}
+        </tbody>
+      </table>
+      {rest > 0 && <p class="muted fs-1">Of the whole gradient, with all {step.num_all} contributions.</p>}
+      {check !== null && check.note !== "" && <p class="muted fs-1">{check.note.charAt(0).toUpperCase() + check.note.slice(1)}</p>}
+      <Trouble />
+    </div>
+  );
+}
+
+function WaitingRow({ name }: { name: string }) {
+  return (
+    <tr>
+      <td>{name}</td>
+      <td class="num muted" colSpan={4}>
+        {store.checking.value.state === "waiting" ? "on its way" : "–"}
+      </td>
+    </tr>
+  );
+}
+
+interface CheckProps {
+  name: "torch" | "finite difference";
+  check: LearnCheck;
+  ours: Cells;
+  nth: number;
+}
+
+function CheckRow({ name, check, ours, nth }: CheckProps) {
+  const [theirs, largest, tolerance] =
+    name === "torch"
+      ? [check.torch, check.torch_error, check.tolerance]
+      : [check.difference, check.difference_error, check.difference_tolerance];
+  const error = theirs === null ? NaN : Math.abs((numbersOf(theirs)[nth] ?? NaN) - (numbersOf(ours)[nth] ?? NaN));
+  return (
+    <tr>
+      <td>{name}</td>
+      <td class="num">{theirs === null ? "–" : textAt(theirs, nth)}</td>
+      <td class="num">{Number.isNaN(error) ? "–" : errorText(error)}</td>
+      <td class="num">{largest === null ? "–" : errorText(largest)}</td>
+      <td class="num">
+        {largest !== null && <Within isNear={largest <= tolerance} tolerance={tolerance} />}
+      </td>
+    </tr>
+  );
+}
+
+function Within({ isNear, tolerance }: { isNear: boolean; tolerance: number }) {
+  return (
+    <span class={isNear ? "verdict right" : "verdict wrong"}>
+      <Icon name={isNear ? "check" : "close"} />
+      {isNear ? "within" : "over"} {toleranceText(tolerance)}
+    </span>
+  );
+}
+
+/** Why there are no checks, where there should be. */
+function Trouble() {
+  const state = store.checking.value;
+  if (state.state === "failed") {
+    return (
+      <p class="hint">
+        {state.reason}{" "}
+        <button class="link" onClick={tryChecksAgain}>
+          Ask again
+        </button>
+      </p>
+    );
+  }
+  if (state.state !== "waiting" || isConnected.value) return null;
+  return <p class="muted fs-1">The checks come when the server is there again.</p>;
+}
+
+function textAt(cells: Cells, nth: number): string {
+  const value = numbersOf(cells)[nth];
+  return value === undefined ? "–" : checkText(value);
 }
 
 // --- A step of the way forward: the line of the op, what goes into it, what comes out, and one element
@@ -253,12 +369,12 @@ function ColourSection() {
             ["shared", "All alike", "One scale for all values, one for all gradients"],
             ["own", "Each tensor", "Each tensor up to its own largest"],
           ]}
-          chosen={isScaleShared.value ? "shared" : "own"}
-          choose={(word) => (isScaleShared.value = word === "shared")}
+          chosen={store.isScaleShared.value ? "shared" : "own"}
+          choose={(word) => (store.isScaleShared.value = word === "shared")}
         />
       </div>
       <Ramp map="div" />
-      {isScaleShared.value ? (
+      {store.isScaleShared.value ? (
         <>
           <ScaleEnd ink="value" name="values" />
           <ScaleEnd ink="gradient" name="gradients" />
@@ -278,11 +394,11 @@ function ColourSection() {
 
 function ScaleEnd({ ink, name }: { ink: "value" | "gradient"; name: string }) {
   const [error, setError] = useState("");
-  const [limit, fixed] = [limits.value[ink], fixedLimits.value[ink]];
+  const [limit, fixed] = [store.limits.value[ink], store.fixedLimits.value[ink]];
   const set = (typed: number | null): void => {
     const isUsable = typed === null || (Number.isFinite(typed) && typed > 0);
     setError(isUsable ? "" : "A limit is a number over 0, or nothing for automatic.");
-    if (isUsable) fixedLimits.value = { ...fixedLimits.peek(), [ink]: typed };
+    if (isUsable) store.fixedLimits.value = { ...store.fixedLimits.peek(), [ink]: typed };
   };
   return (
     <div class="scale-end" role="group" aria-label={`Scale of ${name}`}>
@@ -300,11 +416,7 @@ function ScaleEnd({ ink, name }: { ink: "value" | "gradient"; name: string }) {
           Auto
         </button>
       </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      <Hint text={error} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { buildHierarchy } from "../../../../src/data/pass/model";
-import { counterparts } from "../../../../src/pages/graph/drawing/ZoomBar";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
+import { counterparts } from "../../../../src/data/pass/edges";
 import { loop } from "../../../pass-documents";
 
 describe("from one form to the other", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { buildHierarchy } from "../../../../src/data/pass/model";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
 import { carriesGradient } from "../../../../src/pages/graph/drawing/wires";
 import { pass } from "../../../pass-documents";
 

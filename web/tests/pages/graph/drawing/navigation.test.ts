@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { lifted } from "../../../../src/data/pass/edges";
-import { buildHierarchy } from "../../../../src/data/pass/model";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
 import { type Direction, endOp, neighbour } from "../../../../src/pages/graph/drawing/highlight";
 import { Scene } from "../../../../src/pages/graph/drawing/scene";
 import { LayoutDesk, Layouter, type LayoutReply } from "../../../../src/ui/graph-layout/layout";
@@ -11,8 +10,7 @@ function opened(open: string[]): { at: (x: number, y: number) => string | null; 
   const tree = buildHierarchy(residual(), "unrolled");
   const answer = new Layouter(toLayoutGraph(tree, false)).layOut(open);
   const scene = new Scene(tree, answer.root, new Map(answer.fresh.map((layout) => [layout.id, layout])));
-  const edges = lifted(tree, new Set(open));
-  return { scene, at: (x, y) => scene.at(x, y, false), go: (key, way) => neighbour(way, key, scene, tree, edges) };
+  return { scene, at: (x, y) => scene.at(x, y, false), go: (key, way) => neighbour(way, key, scene) };
 }
 
 describe("the arrow keys", () => {
@@ -39,6 +37,23 @@ describe("the arrow keys", () => {
     const tree = buildHierarchy(residual(), "unrolled");
     expect([endOp(tree, "first"), endOp(tree, "last")]).toEqual(["o0", "o6"]);
     expect(endOp(buildHierarchy(pass([]), "unrolled"), "first")).toBeNull();
+  });
+});
+
+describe("the boxes on screen", () => {
+  test("closed groups stand for what is in them, and an open group inside a closed one does not show", () => {
+    expect(opened([]).scene.boxFor("o3")?.key).toBe("s1");
+    expect(opened(["s4"]).scene.boxFor("o3")?.key).toBe("s1");
+    expect(opened(["s1"]).scene.boxFor("o3")?.key).toBe("s4");
+    expect(opened(["s1", "s4"]).scene.boxFor("o3")?.key).toBe("o3");
+    expect(opened([]).scene.boxFor("s1")?.key).toBe("s1");
+  });
+
+  test("closed groups take over the edges of what is in them, and keep those inside to themselves", () => {
+    const { go } = opened([]);
+    expect([go("o0", "down"), go("s1", "down"), go("o6", "down")]).toEqual(["s1", "o6", null]);
+    expect([go("o6", "up"), go("s1", "up")]).toEqual(["s1", "o0"]);
+    expect(opened(["s1"]).go("s4", "up")).toBe("o0");
   });
 });
 
@@ -70,18 +85,20 @@ describe("asking for layouts", () => {
   test("answers come for the graph that was given last", () => {
     const replies: LayoutReply[] = [];
     const desk = new LayoutDesk((reply) => replies.push(reply));
-    desk.ask({ type: "open", graphId: 1, id: 1, open: [] });
-    desk.ask({ type: "graph", graphId: 2, graph: toLayoutGraph(tree, false) });
-    desk.ask({ type: "open", graphId: 1, id: 2, open: [] });
-    desk.ask({ type: "open", graphId: 2, id: 3, open: ["s1"] });
-    expect(replies.map((reply) => [reply.type, reply.id])).toEqual([["laid-out", 3]]);
+    desk.ask({ id: 1, open: [], graph: toLayoutGraph(buildHierarchy(pass([]), "unrolled"), false) });
+    desk.ask({ id: 2, open: [], graph: toLayoutGraph(tree, false) });
+    desk.ask({ id: 3, open: ["s1"] });
+    expect(replies.map((reply) => [reply.type, reply.id])).toEqual([["laid-out", 1], ["laid-out", 2], ["laid-out", 3]]);
+    const keys = replies.map((reply) => (reply.type === "laid-out" ? reply.answer.fresh.flatMap(({ boxes }) => boxes.map(({ key }) => key)) : []));
+    expect(keys[0]).toEqual([]);
+    expect(keys[1]).toContain("s1");
+    expect(keys[2]).toContain("o5");
   });
 
   test("a layout that fails says why", () => {
     const replies: LayoutReply[] = [];
     const desk = new LayoutDesk((reply) => replies.push(reply));
-    desk.ask({ type: "graph", graphId: 1, graph: { nodes: [], edges: [0, 1], firstCondition: 1, slots: [-1], words: [0] } });
-    desk.ask({ type: "open", graphId: 1, id: 1, open: [] });
+    desk.ask({ id: 1, open: [], graph: { nodes: [], edges: [0, 1], firstCondition: 1, slots: [-1], words: [0] } });
     expect(replies[0]).toMatchObject({ type: "failed", id: 1 });
   });
 });

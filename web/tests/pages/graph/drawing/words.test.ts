@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { buildHierarchy } from "../../../../src/data/pass/model";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
 import { opSubtitle, splitArguments } from "../../../../src/data/pass/node-words";
 import { commonTypes, figureText, measureBy, scaleOf, stepOf, unitFor } from "../../../../src/pages/graph/drawing/box-figures";
 import { op, param, pass, residual } from "../../../pass-documents";

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { buildHierarchy, type Form, type Hierarchy } from "../../../../src/data/pass/model";
-import { deepest, groupsToDepth, Scene, visibleKeys } from "../../../../src/pages/graph/drawing/scene";
+import { groupsToDepth, shownKeys } from "../../../../src/data/pass/edges";
+import type { Form, Hierarchy } from "../../../../src/data/pass/model";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
+import { deepest, Scene } from "../../../../src/pages/graph/drawing/scene";
 import { type LayoutAnswer, Layouter } from "../../../../src/ui/graph-layout/layout";
 import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../../../src/ui/graph-layout/layout-graph";
 import type { Rect } from "../../../../src/ui/pan-zoom";
@@ -94,7 +96,7 @@ describe("a layout", () => {
   test("of a rolled loop has none either, with lines that run back", () => {
     const laid = layOut(loop(), "rolled");
     expect(faults(laid)).toEqual([]);
-    const back = laid.tree.edges.findIndex((edge) => edge.isBack);
+    const back = laid.tree.edges.findIndex(({ from, to }) => from === "o3" && to === "o1");
     const wires = [...laid.layouts.values()].flatMap((layout) => [...layout.wires]);
     const feedback = wires.find((wire) => wire.edges.includes(back))!;
     const heights = points(feedback).map(([, y]) => y);
@@ -110,7 +112,7 @@ describe("a layout", () => {
 
   test("shows every box that is to be seen, and no other", () => {
     const laid = layOut(residual());
-    expect([...laid.scene.boxes.keys()].sort()).toEqual(visibleKeys(laid.tree, groupsToDepth(laid.tree, 9)).sort());
+    expect([...laid.scene.boxes.keys()].sort()).toEqual(shownKeys(laid.tree, groupsToDepth(laid.tree, 9)).sort());
   });
 
   test("puts what reads below what is read", () => {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { lifted, shortArguments, wordsBetween } from "../../../../src/data/pass/edges";
-import { buildHierarchy, type Form, type Hierarchy } from "../../../../src/data/pass/model";
-import { Highlight } from "../../../../src/pages/graph/drawing/highlight";
-import { deepest, groupsToDepth, Scene } from "../../../../src/pages/graph/drawing/scene";
-import { wireWords } from "../../../../src/pages/graph/drawing/wires";
+import { groupsToDepth, shortArguments, wordsBetween } from "../../../../src/data/pass/edges";
+import type { Form, Hierarchy } from "../../../../src/data/pass/model";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
+import { Highlight, neighbour } from "../../../../src/pages/graph/drawing/highlight";
+import { deepest, Scene } from "../../../../src/pages/graph/drawing/scene";
+import { wordsOf } from "../../../../src/pages/graph/drawing/wires";
 import { Layouter } from "../../../../src/ui/graph-layout/layout";
 import { type GroupLayout, type PlacedWire, toLayoutGraph } from "../../../../src/ui/graph-layout/layout-graph";
 import type { PassDocument } from "../../../../src/wire";
@@ -26,7 +27,7 @@ function draw(document: PassDocument, form: Form, depth = Infinity): Drawn {
 /** The words at the heads of all lines, as `from>to: words`. */
 function headWords({ tree, scene, wires }: Drawn): string[] {
   const found = wires.flatMap((wire) => {
-    const words = wire.words === null ? "" : wireWords(scene).of(wire);
+    const words = wire.words === null ? "" : wordsOf(scene, wire);
     const { from, to } = tree.edges[wire.edges[0]!]!;
     return words === "" ? [] : [`${from}>${to}: ${words}`];
   });
@@ -172,10 +173,10 @@ describe("conditions", () => {
   });
 
   test("hand on no tensor: neither ancestors nor the arrow keys follow them", () => {
-    const tree = buildHierarchy(decided(), "unrolled");
+    const { tree, scene } = draw(decided(), "unrolled");
     expect([...new Highlight(tree, "o2").up]).toEqual(["o0"]);
     expect(new Highlight(tree, "o1").down.size).toBe(0);
-    expect(lifted(tree, new Set(["s1"])).some(({ from, to }) => from === "o1" && to === "o2")).toBe(false);
+    expect(neighbour("down", "o1", scene)).toBeNull();
   });
 
   test("are lines of their own beside the tensors of the same ops", () => {

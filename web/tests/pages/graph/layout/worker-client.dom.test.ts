@@ -1,12 +1,12 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { buildHierarchy } from "../../../../src/data/pass/model";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
 import { startLayoutWorker } from "../../../../src/pages/graph/drawing/layout-flow";
 import type { LayoutQuestion, LayoutReply } from "../../../../src/ui/graph-layout/layout";
 import { toLayoutGraph } from "../../../../src/ui/graph-layout/layout-graph";
 import { residual } from "../../../pass-documents";
 
-const graph: LayoutQuestion = { type: "graph", graphId: 1, graph: toLayoutGraph(buildHierarchy(residual(), "unrolled"), false) };
-const open: LayoutQuestion = { type: "open", graphId: 1, id: 7, open: [] };
+const graph = toLayoutGraph(buildHierarchy(residual(), "unrolled"), false);
+const question: LayoutQuestion = { id: 7, open: [], graph };
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -17,8 +17,7 @@ afterEach(() => {
 function firstReply(): Promise<LayoutReply> {
   return new Promise((resolve) => {
     const worker = startLayoutWorker(resolve);
-    worker.ask(graph);
-    worker.ask(open);
+    worker.ask(question);
   });
 }
 
@@ -46,8 +45,8 @@ test("a worker that does not start hands over what it was asked", async () => {
   vi.stubGlobal("Worker", class {
     onerror: ((event: Event) => void) | null = null;
     readonly terminate = vi.fn();
-    postMessage(question: LayoutQuestion): void {
-      if (question.type === "open") queueMicrotask(() => this.onerror?.(new Event("error", { cancelable: true })));
+    postMessage(): void {
+      queueMicrotask(() => this.onerror?.(new Event("error", { cancelable: true })));
     }
   });
   expect(await firstReply()).toMatchObject({ type: "laid-out", id: 7 });
@@ -62,13 +61,12 @@ test("a worker gets the questions, from the address that the page names", async 
     constructor(address: URL) {
       addresses.push(address.pathname);
     }
-    postMessage(question: LayoutQuestion): void {
-      asked.push(question);
-      if (question.type !== "open") return;
-      queueMicrotask(() => this.onmessage?.({ data: { type: "failed", graphId: 1, id: 7, reason: "so it came from here" } }));
+    postMessage(one: LayoutQuestion): void {
+      asked.push(one);
+      queueMicrotask(() => this.onmessage?.({ data: { type: "failed", id: 7, reason: "so it came from here" } }));
     }
   });
   expect(await firstReply()).toMatchObject({ type: "failed" });
   expect(addresses).toEqual(["/static/worker.js"]);
-  expect(asked).toEqual([graph, open]);
+  expect(asked).toEqual([question]);
 });

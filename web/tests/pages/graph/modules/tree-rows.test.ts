@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { buildHierarchy } from "../../../../src/data/pass/model";
-import { parentRow, rowOf, treeRows } from "../../../../src/pages/graph/modules/ModulesPanel";
+import { buildHierarchy } from "../../../../src/data/pass/tree-builder";
+import { rowOf, treeRows } from "../../../../src/pages/graph/modules/ModulesPanel";
 import { documentWith, opWith, scopeWith } from "../../../samples";
 
 /** Net → block (two relus), then one relu of its own. */
@@ -17,7 +17,7 @@ const document = documentWith({
 });
 const tree = buildHierarchy(document, "unrolled");
 const block = tree.nodeOfScope[1]!;
-const keys = (open: string[]): string[] => treeRows(tree, new Set(open)).map(({ node }) => node.key);
+const keys = (open: string[]): string[] => treeRows(tree, new Set(open)).map(({ key }) => key);
 
 test("the model is open, modules open one by one", () => {
   expect(keys([])).toEqual([tree.root, block, tree.nodeOfOp[2]]);
@@ -32,9 +32,9 @@ test("a node inside something closed is found at what it is inside of", () => {
   expect(rowOf(closed, tree, "o999")).toBe(-1);
 });
 
-test("the row around a row is the nearest above of a lower level", () => {
+test("the row around a row is that of its module", () => {
   const rows = treeRows(tree, new Set([block]));
-  expect(parentRow(rows, 3)).toBe(1);
-  expect(parentRow(rows, 4)).toBe(0);
-  expect(parentRow(rows, 0)).toBe(0);
+  expect(rowOf(rows, tree, rows[3]!.parent)).toBe(1);
+  expect(rowOf(rows, tree, rows[4]!.parent)).toBe(0);
+  expect(rowOf(rows, tree, rows[0]!.parent)).toBe(-1);
 });

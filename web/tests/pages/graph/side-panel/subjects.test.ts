@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { inputsOf } from "../../../../src/pages/graph/side-panel/ModuleView";
-import { branchesAsking, branchesBefore, childrenOf, passesOf } from "../../../../src/pages/graph/side-panel/OpFacts";
+import { around } from "../../../../src/pages/graph/side-panel/OpFacts";
 import { tabsOf, whyNotSaved } from "../../../../src/plot/tensor/subjects";
 import { documentWith, opWith, smallDocument } from "../../../samples";
 
@@ -42,8 +42,8 @@ test("what was not saved is told with the way to save it", () => {
 });
 
 test("a child that takes a tensor twice is one child", () => {
-  expect(childrenOf(smallDocument(), 1)).toEqual([2]);
-  expect(childrenOf(smallDocument(), 3)).toEqual([]);
+  expect(around(smallDocument(), 1).children).toEqual([2]);
+  expect(around(smallDocument(), 3).children).toEqual([]);
 });
 
 test("passes of a layer are found together, branches by the op they asked and those that followed", () => {
@@ -53,10 +53,10 @@ test("passes of a layer are found together, branches by the op they asked and th
       { op: 0, value: "True", statement: "if x > 0", taken: "then", followed_by: [1, 2], source: -1 },
     ],
   });
-  expect(passesOf(document, 2)).toEqual([0, 2]);
-  expect(branchesAsking(document, 0).length).toBe(1);
-  expect(branchesBefore(document, 2).length).toBe(1);
-  expect(branchesBefore(document, 0)).toEqual([]);
+  expect(around(document, 2).passes).toEqual([0, 2]);
+  expect(around(document, 0).asking.length).toBe(1);
+  expect(around(document, 2).before.length).toBe(1);
+  expect(around(document, 0).before).toEqual([]);
 });
 
 test("the inputs of a module are what it reads from outside", () => {

@@ -6,19 +6,13 @@ import { catalogue, exampleId, isOwn, lesson, pageMode, whyNotAsk } from "./stor
 
 export function LessonPicker() {
   const examples = catalogue.value?.examples ?? [];
-  if (pageMode.value === "exercises" || examples.length === 0) {
-    return (
-      <span class="subject">
-        <Said />
-      </span>
-    );
-  }
   return (
     <Picker
       label="Examples"
       options={() => examples.map(({ id, title, about }, at) => ({ id, name: title, detail: String(at + 1), title: about }))}
       chosen={isOwn.value ? "" : exampleId.value}
       from={exampleId.value}
+      alone={pageMode.value === "exercises" || examples.length === 0 ? "" : undefined}
       choose={(id) => {
         const example = examples.find((one) => one.id === id);
         if (example !== undefined && whyNotAsk() === "") chooseExample(example);

@@ -7,7 +7,7 @@ import { askOf } from "../../data/requests";
 import type { Asked } from "../../data/source";
 import * as page from "../../data/store";
 import { useAsked } from "../../data/useAsked";
-import type { Pixels } from "../../ui/PixelCanvas";
+import type { Picture } from "../../ui/Pixels";
 import { paintValues, type Palette, placeOn, readPalette, type Scale } from "../../ui/colour-scale";
 import type { Grid, NetLayer } from "../../wire";
 import { plateSize, unitAt } from "./plates";
@@ -32,7 +32,7 @@ function isPicture({ grid, shape, has_items, variables }: NetLayer): boolean {
 }
 
 /** The picture of before stays until the next has come. Null where nothing was recorded. */
-export function useItemPicture(layer: NetLayer | null, step: number | null, item: number): Pixels | null {
+export function useItemPicture(layer: NetLayer | null, step: number | null, item: number): Picture | null {
   const key = JSON.stringify([runId.value, rank.value, step, item, layer?.name]);
   const isWanted = layer !== null && step !== null;
   const { value } = useAsked(isWanted ? { key, version: "", ask: () => askPicture(layer, step, item) } : null);
@@ -50,7 +50,7 @@ async function askPicture({ name }: NetLayer, step: number, item: number): Promi
   return block === undefined || block.levels.length === 0 ? null : block;
 }
 
-export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Pixels {
+export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Picture {
   const scale = { map: "seq", low: block.low, high: block.high } as const;
   return paintUnits((unit) => valueOf(block, unit) ?? Number.NaN, grid, scale, palette, MAX_SIDE);
 }
@@ -62,7 +62,7 @@ export function paintUnits(
   scale: Scale,
   palette: Palette,
   mostPixels: number,
-): Pixels {
+): Picture {
   const { columns, rows } = plateSize(grid);
   const every = Math.max(1, Math.ceil(Math.max(columns, rows) / mostPixels));
   const [width, height] = [Math.ceil(columns / every), Math.ceil(rows / every)];

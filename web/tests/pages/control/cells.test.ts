@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Asked, Refusal, type Reply, type Source } from "../../../src/data/source";
 import {
-  CellBlocks,
+  cellBlocks,
   type CellColumn,
   gridFor,
   scalesFor,
@@ -30,7 +30,7 @@ function blocksOf(answer: (question: CellsQuestion) => Promise<Reply>) {
     asked.push(question as CellsQuestion);
     return answer(question as CellsQuestion);
   };
-  const blocks = new CellBlocks({ ask } as Source, () => (numHeard += 1));
+  const blocks = cellBlocks({ ask } as Source, () => (numHeard += 1));
   return { blocks, asked, heard: () => numHeard };
 }
 

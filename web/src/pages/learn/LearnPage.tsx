@@ -9,7 +9,7 @@ import { Segments } from "../../ui/controls";
 import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
 import type { Hole, Verdict } from "../../wire";
-import { FormulaView, parseFormula, spoken } from "./FormulaView";
+import { FormulaView, readFormula } from "./FormulaView";
 import { LessonStage } from "./LessonStage";
 import { RowList } from "./RowList";
 import { StepBar } from "./StepBar";
@@ -79,7 +79,7 @@ function sentence(): string {
   if (store.pageMode.value === "exercises" || store.isPlaying.value || node === null) return "";
   const place = `Step ${store.step.value} of ${store.count.value}`;
   if (step === null) return `${place}: ${written(node)}.`;
-  return `${place}, ${step.title}: ${spoken(parseFormula(step.formula))}.`;
+  return `${place}, ${step.title}: ${readFormula(step.formula).said}.`;
 }
 
 // --- The right panel of the exercises: what may be written in an answer.

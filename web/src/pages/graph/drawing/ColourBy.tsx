@@ -1,6 +1,7 @@
 /** Choose what boxes are coloured by, and read or fix the scale. */
 import { useEffect } from "preact/hooks";
 import * as store from "../../../data/store";
+import { Select } from "../../../ui/Select";
 import { Ramp } from "../../../ui/controls";
 import { figureText } from "./box-figures";
 import { fixedLimit, measure, scale, shownMetric, types } from "./view-state";
@@ -11,9 +12,9 @@ export function ColourBy() {
   useEffect(() => {
     if (metric === "zeros") void store.requestFigures("zeros");
   }, [metric, tree]);
-  const choose = (event: Event): void => {
+  const choose = (one: string): void => {
     fixedLimit.value = null;
-    store.metric.value = (event.currentTarget as HTMLSelectElement).value as store.Metric;
+    store.metric.value = one as store.Metric;
   };
   const isOffered = (one: string): boolean => {
     if (one === "backward_time") return (store.document.value?.num_backward_passes ?? 0) > 0;
@@ -24,13 +25,13 @@ export function ColourBy() {
       <label class="muted" for="graph-metric">
         Colour by
       </label>
-      <select id="graph-metric" class="input wide" value={metric} onChange={choose}>
-        {Object.entries(store.METRICS).map(([one, title]) => isOffered(one) && (
-          <option key={one} value={one}>
-            {title}
-          </option>
-        ))}
-      </select>
+      <Select
+        id="graph-metric"
+        look="input wide"
+        value={metric}
+        options={Object.entries(store.METRICS).filter(([one]) => isOffered(one))}
+        set={choose}
+      />
       {metric === "type" ? <TypeLegend /> : metric === "none" ? null : <Limits />}
     </div>
   );

@@ -1,5 +1,4 @@
 /** The whole picture, small, with the part that is on screen; drag in it to move. */
-import { computed } from "@preact/signals";
 import type { TargetedPointerEvent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { centred, shownPart, type Size } from "../../../ui/pan-zoom";
@@ -13,12 +12,18 @@ const MOST: Size = { width: 112, height: 176 };
 export function Minimap() {
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const all = scene.value;
-  const isShown = all !== null && !isAllShown(all);
+  const part = shownPart(camera.value, viewSize.value);
+  const [right, bottom] = [part.x + part.width, part.y + part.height];
+  const isShown = all !== null && (part.x > 0 || part.y > 0 || right < all.width || bottom < all.height);
   useEffect(() => {
     const context = canvasRef.current?.getContext("2d");
-    return context == null ? undefined : paintOnChange([ground, camera, viewSize], () => paint(context));
+    return context == null ? undefined : paintOnChange([scene, highlight, palette], () => paint(context));
   }, [isShown]);
   if (!isShown) return null;
+  const { scale, left, top } = scaleFor(all);
+  const [x, y] = [Math.max(1, left + part.x * scale), Math.max(1, top + part.y * scale)];
+  const width = Math.max(3, Math.min(MOST.width - 1, left + right * scale) - x);
+  const height = Math.max(3, Math.min(MOST.height - 1, top + bottom * scale) - y);
   return (
     <div class="float graph-map" role="img" aria-label="Map of the whole graph">
       <canvas
@@ -30,44 +35,14 @@ export function Minimap() {
         }}
         onPointerMove={go}
       />
+      <i style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }} />
     </div>
   );
-}
-
-function isAllShown(all: Scene): boolean {
-  const part = shownPart(camera.value, viewSize.value);
-  const [right, bottom] = [part.x + part.width, part.y + part.height];
-  return part.x <= 0 && part.y <= 0 && right >= all.width && bottom >= all.height;
 }
 
 function scaleFor(all: Scene): { scale: number; left: number; top: number } {
   const scale = Math.min((MOST.width - 8) / all.width, (MOST.height - 8) / all.height);
   return { scale, left: (MOST.width - all.width * scale) / 2, top: (MOST.height - all.height * scale) / 2 };
-}
-
-function paint(context: CanvasRenderingContext2D): void {
-  const [all, shown] = [scene.peek(), ground.peek()];
-  if (all === null || shown === null) return;
-  const ratio = devicePixelRatio;
-  [context.canvas.width, context.canvas.height] = [MOST.width * ratio, MOST.height * ratio];
-  context.drawImage(shown, 0, 0);
-  const { scale, left, top } = scaleFor(all);
-  const part = shownPart(camera.peek(), viewSize.peek());
-  const x = Math.max(1, left + part.x * scale);
-  const y = Math.max(1, top + part.y * scale);
-  const width = Math.min(MOST.width - 1, left + (part.x + part.width) * scale) - x;
-  const height = Math.min(MOST.height - 1, top + (part.y + part.height) * scale) - y;
-  const { accent } = palette.peek();
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.beginPath();
-  context.roundRect(x, y, Math.max(3, width), Math.max(3, height), 2);
-  context.fillStyle = accent;
-  context.globalAlpha = 0.08;
-  context.fill();
-  context.globalAlpha = 1;
-  context.strokeStyle = accent;
-  context.lineWidth = 1.2;
-  context.stroke();
 }
 
 /** Where somebody presses or drags, the middle of the view goes. */
@@ -80,15 +55,12 @@ function go({ buttons, clientX, clientY, currentTarget }: TargetedPointerEvent<H
   jumpTo(centred(at, viewSize.peek(), camera.peek().scale));
 }
 
-/** The boxes do not change while the camera moves, so that they are painted once. */
-const ground = computed(() => (scene.value === null ? null : paintGround(scene.value)));
-
-function paintGround(all: Scene): HTMLCanvasElement {
-  const [{ line2, text, text3 }, selected] = [palette.value, highlight.value?.selected ?? ""];
+function paint(context: CanvasRenderingContext2D): void {
+  const all = scene.peek();
+  if (all === null) return;
+  const [{ line2, text, text3 }, selected] = [palette.peek(), highlight.peek()?.selected ?? ""];
   const ratio = devicePixelRatio;
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [MOST.width * ratio, MOST.height * ratio];
-  const context = canvas.getContext("2d")!;
+  [context.canvas.width, context.canvas.height] = [MOST.width * ratio, MOST.height * ratio];
   const { scale, left, top } = scaleFor(all);
   context.setTransform(ratio, 0, 0, ratio, left * ratio, top * ratio);
   const [frames, boxes] = [new Path2D(), new Path2D()];
@@ -106,12 +78,11 @@ function paintGround(all: Scene): HTMLCanvasElement {
   context.fill(boxes);
   context.globalAlpha = 1;
   const chosen = all.boxes.get(selected);
-  if (chosen === undefined) return canvas;
+  if (chosen === undefined) return;
   const [width, height] = [Math.max(3, chosen.width * scale), Math.max(2, chosen.height * scale)];
   context.fillStyle = text;
   context.strokeStyle = text;
   context.lineWidth = 1;
   if (chosen.isOpen) context.strokeRect(chosen.x * scale, chosen.y * scale, width, height);
   else context.fillRect(chosen.x * scale, chosen.y * scale - 0.5, width, height);
-  return canvas;
 }

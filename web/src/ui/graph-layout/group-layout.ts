@@ -67,7 +67,7 @@ export function layOutGroup(
   const isRoot = nodes[group]!.parent < 0;
   const top = isRoot ? 0 : SIZES.header;
   const width = draft.shiftIntoFrame(layers, isRoot ? SIZES.padding : nodes[group]!.titleWidth);
-  const { height, bends } = stackRows(layers, top, isRoot ? 0 : SIZES.padding, graph.mostBend ?? MOST_BEND);
+  const height = stackRows(layers, top, isRoot ? 0 : SIZES.padding, graph.mostBend ?? MOST_BEND);
   return {
     layout: {
       id,
@@ -76,7 +76,7 @@ export function layOutGroup(
       height,
       boxes: draft.boxes(),
       chips: draft.chips(),
-      wires: traceWires(layers, bends, height),
+      wires: traceWires(layers, height),
     },
     inPorts: draft.ports("in"),
     outPorts: draft.ports("out"),

@@ -36,22 +36,22 @@ export class Vertex {
 export class Line {
   from!: Vertex;
   to!: Vertex;
-  readonly sources!: readonly number[];
-  readonly edges!: readonly number[];
+  readonly sources!: number[];
+  readonly edges!: number[];
   readonly isBack: boolean = false;
   /** How many ops lie on the longest way from the model's inputs to here, and from here to its outputs. */
-  readonly stepsBefore: number = 0;
-  readonly stepsAfter: number = 0;
+  stepsBefore = 0;
+  stepsAfter = 0;
   leaves!: number;
   reaches: number | null = null;
   wantsLabel = false;
   /** It carries no tensor: a value decided that its end ran. */
   readonly isCondition: boolean = false;
   /** Which argument of its reader it is, and how far to the right it belongs for that, from 0 to 1. */
-  readonly slot: number = -1;
+  slot = -1;
   share: number | null = null;
   /** How wide the words at its head are. */
-  readonly words: number = 0;
+  words = 0;
   /** Lines between the same ends in other lanes run beside each other. */
   readonly lane: number = 0;
   wordSide: "left" | "right" = "right";

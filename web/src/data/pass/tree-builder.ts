@@ -155,27 +155,23 @@ class TreeBuilder {
     const isModule = (scope: number): boolean => this.document.scopes[scope]!.address !== null;
     const inner = folded.findLast(isModule) ?? folded.at(-1);
     const className = inner !== undefined && isModule(inner) ? this.document.scopes[inner]!.name : "";
-    const key = `o${index}`;
     const name = inner === undefined ? null : this.relativeName(inner, around);
-    const node = new GraphNode({
-      key,
-      kind: "op",
+    return this.addOpNode(index, className, name ?? opTitle(op), name ?? opLabel(op, ops.length), {
       parent,
       ops,
       scopes: folded.flatMap((scope) => this.callsOfScope.get(scope) ?? []),
-      scope: op.scope,
-      title: name ?? opTitle(op),
-      label: name ?? opLabel(op, ops.length),
-      className,
-      subtitle: opSubtitle(op, className, this.document),
       times: timesText(ops),
       marks: marksOf(ops.map((one) => this.document.ops[one]!)),
-      opKind: op.kind,
-      type: op.type,
-      order: index,
       chips: paramChips(op, this.document),
     });
-    this.nodes.set(key, node);
+  }
+
+  private addOpNode(index: number, className: string, title: string, label: string, given: Partial<GraphNode>): string {
+    const op = this.document.ops[index]!;
+    const key = `o${index}`;
+    const subtitle = opSubtitle(op, className, this.document);
+    const { scope, kind: opKind, type } = op;
+    this.nodes.set(key, new GraphNode({ key, kind: "op", parent: null, scope, title, label, className, subtitle, opKind, type, order: index, ...given }));
     return key;
   }
 
@@ -203,22 +199,7 @@ class TreeBuilder {
     }
     if (this.nodes.has(key)) return;
     this.nodeOfOp[index] = key;
-    const node = new GraphNode({
-      key,
-      kind: "op",
-      parent: box.parent,
-      host,
-      ops: [index],
-      scope: op.scope,
-      title: text,
-      label: text,
-      subtitle: opSubtitle(op, "", this.document),
-      marks: marksOf([op]),
-      opKind: op.kind,
-      type: op.type,
-      order: index,
-    });
-    this.nodes.set(key, node);
+    this.addOpNode(index, "", text, text, { parent: box.parent, host, ops: [index], marks: marksOf([op]) });
   }
 
   /** The box that a chip without readers stands beside: the next one in the same call, else the nearest. */
@@ -298,21 +279,12 @@ function upkeep(ops: readonly OpEntry[]): Uint8Array {
     const readsBuffersOnly = op.parents.every(([parent]) => ops[parent]?.kind === "buffer" || found[parent] === 1);
     if (readsBuffersOnly) found[index] = 1;
   }
+  // What an ordinary op reads is ordinary, and so is all that leads to it: nothing is read before it was made.
   for (let index = ops.length - 1; index >= 0; index -= 1) {
     if (found[index] === 1) continue;
-    for (const [parent] of ops[index]!.parents) if (parent >= 0) unmark(ops, found, parent);
+    for (const [parent] of ops[index]!.parents) if (parent >= 0) found[parent] = 0;
   }
   return found;
-}
-
-/** What an ordinary op reads is ordinary, and so is all that leads to it. */
-function unmark(ops: readonly OpEntry[], found: Uint8Array, start: number): void {
-  const waiting = [start];
-  for (let index = waiting.pop(); index !== undefined; index = waiting.pop()) {
-    if (found[index] !== 1) continue;
-    found[index] = 0;
-    for (const [parent] of ops[index]!.parents) if (parent >= 0) waiting.push(parent);
-  }
 }
 
 // --- Which calls of modules are one box in the rolled form.

@@ -119,10 +119,6 @@ function StepList() {
   const rows = store.steps.value;
   const now = store.step.value;
   const title = store.direction.value === "backward" ? "Backward steps" : "Forward steps";
-  const choose = (at: number): void => {
-    store.isPlaying.value = false;
-    store.setStep(at + 1);
-  };
   return (
     <>
       <div class="panel-head rule-t">
@@ -147,7 +143,7 @@ function StepList() {
           isLater: at + 1 > now,
         }))}
         now={now - 1}
-        choose={choose}
+        choose={(at) => store.goToStep(at + 1)}
         // As wide as the longest name, within reason.
         nameWidth={`${Math.min(11, Math.max(5, ...rows.map(({ target }) => target.length)))}ch`}
       />

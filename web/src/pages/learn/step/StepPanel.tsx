@@ -204,9 +204,9 @@ function CheckSection({ step }: { step: BackwardStep }) {
             <td class="num muted">–</td>
             <td />
           </tr>
-          {(["torch", "finite difference"] as const).map((name) =>
-            check === null ? <WaitingRow key={name} name={name} /> : <CheckRow key={name} name={name} check={check} ours={ours} nth={nth} />,
-          )}
+          {OTHERS.map(([name, of]) => (
+            <CheckRow key={name} name={name} check={check === null ? null : of(check)} ours={ours} nth={nth} />
+          ))}
         </tbody>
       </table>
       {rest > 0 && <p class="muted fs-1">Of the whole gradient, with all {step.num_all} contributions.</p>}
@@ -216,30 +216,28 @@ function CheckSection({ step }: { step: BackwardStep }) {
   );
 }
 
-function WaitingRow({ name }: { name: string }) {
-  return (
-    <tr>
-      <td>{name}</td>
-      <td class="num muted" colSpan={4}>
-        {store.checking.value.state === "waiting" ? "on its way" : "–"}
-      </td>
-    </tr>
-  );
-}
+type Check = readonly [gradient: Cells | null, largestError: number | null, tolerance: number];
 
-interface CheckProps {
-  name: "torch" | "finite difference";
-  check: LearnCheck;
-  ours: Cells;
-  nth: number;
-}
+/** Who else computes it, and what is said of theirs. */
+const OTHERS: readonly (readonly [name: string, of: (check: LearnCheck) => Check])[] = [
+  ["torch", (check) => [check.torch, check.torch_error, check.tolerance]],
+  ["finite difference", (check) => [check.difference, check.difference_error, check.difference_tolerance]],
+];
 
-function CheckRow({ name, check, ours, nth }: CheckProps) {
-  const [theirs, largest, tolerance] =
-    name === "torch"
-      ? [check.torch, check.torch_error, check.tolerance]
-      : [check.difference, check.difference_error, check.difference_tolerance];
+function CheckRow({ name, check, ours, nth }: { name: string; check: Check | null; ours: Cells; nth: number }) {
+  if (check === null) {
+    return (
+      <tr>
+        <td>{name}</td>
+        <td class="num muted" colSpan={4}>
+          {store.checking.value.state === "waiting" ? "on its way" : "–"}
+        </td>
+      </tr>
+    );
+  }
+  const [theirs, largest, tolerance] = check;
   const error = theirs === null ? NaN : Math.abs((numbersOf(theirs)[nth] ?? NaN) - (numbersOf(ours)[nth] ?? NaN));
+  const isNear = largest !== null && largest <= tolerance;
   return (
     <tr>
       <td>{name}</td>
@@ -247,17 +245,17 @@ function CheckRow({ name, check, ours, nth }: CheckProps) {
       <td class="num">{Number.isNaN(error) ? "–" : errorText(error)}</td>
       <td class="num">{largest === null ? "–" : errorText(largest)}</td>
       <td class="num">
-        {largest !== null && <Within isNear={largest <= tolerance} tolerance={tolerance} />}
+        {largest !== null && <Said isRight={isNear} message={`${isNear ? "within" : "over"} ${toleranceText(tolerance)}`} />}
       </td>
     </tr>
   );
 }
 
-function Within({ isNear, tolerance }: { isNear: boolean; tolerance: number }) {
+export function Said({ isRight, message }: { isRight: boolean; message: string }) {
   return (
-    <span class={isNear ? "verdict right" : "verdict wrong"}>
-      <Icon name={isNear ? "check" : "close"} />
-      {isNear ? "within" : "over"} {toleranceText(tolerance)}
+    <span class={isRight ? "verdict right" : "verdict wrong"}>
+      <Icon name={isRight ? "check" : "close"} />
+      {message}
     </span>
   );
 }

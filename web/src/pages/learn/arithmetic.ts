@@ -156,18 +156,18 @@ interface Forward {
 }
 
 interface Sign {
-  /** As it is shown, and as a pattern for how it is typed. */
+  /** As it is shown, and in an expression. */
   readonly shown: string;
   readonly typed: string;
   readonly make: (left: number, right: number) => number;
 }
 
 const SIGNS: Readonly<Record<string, Sign>> = {
-  add: { shown: "+", typed: "\\+", make: (left, right) => left + right },
+  add: { shown: "+", typed: "+", make: (left, right) => left + right },
   sub: { shown: "\u2212", typed: "-", make: (left, right) => left - right },
-  mul: { shown: "×", typed: "\\*", make: (left, right) => left * right },
+  mul: { shown: "×", typed: "*", make: (left, right) => left * right },
   div: { shown: "/", typed: "/", make: (left, right) => left / right },
-  pow: { shown: "**", typed: "\\*\\*", make: (left, right) => left ** right },
+  pow: { shown: "**", typed: "**", make: (left, right) => left ** right },
 };
 
 const FUNCTIONS: Readonly<Record<string, (value: number) => number>> = {
@@ -183,7 +183,8 @@ const FUNCTIONS: Readonly<Record<string, (value: number) => number>> = {
   tanh: Math.tanh,
 };
 
-const NUMBER = String.raw`-?\d+\.?\d*(?:e[+-]?\d+)?`;
+const NUMBER_FIRST = /^(-?\d+\.?\d*(?:e[+-]?\d+)?) ?(\*\*|[-+*/])/;
+const NUMBER_LAST = /(\*\*|[-+*/]) ?(-?\d+\.?\d*(?:e[+-]?\d+)?)$/;
 
 export function forwardOf(node: LearnNode, inputs: readonly Cells[], nth: number): Forward {
   const total = numbersOf(node.value)[nth] ?? NaN;
@@ -217,13 +218,12 @@ function withSign({ rule, text }: LearnNode, numbers: readonly number[], total: 
   return found === undefined ? null : { form: "sign", left: found[0], sign: sign.shown, right: found[1] };
 }
 
-/** `3 * x` and `v ** 2`: the number at the beginning or at the end, beside the sign. `*` is not the beginning of `**`. */
+/** `3 * x` and `v ** 2`: the number at the beginning or at the end, beside the sign. */
 function pairsWith(value: number, typed: string, text: string): (readonly [left: number, right: number])[] {
-  const first = new RegExp(`^(${NUMBER}) ?${typed}(?!\\*)`).exec(text)?.[1];
-  const last = new RegExp(`(?<!\\*)${typed} ?(${NUMBER})$`).exec(text)?.[1];
+  const [[, first, after], [, before, last]] = [NUMBER_FIRST.exec(text) ?? [], NUMBER_LAST.exec(text) ?? []];
   return [
-    ...(first === undefined ? [] : [[Number(first), value] as const]),
-    ...(last === undefined ? [] : [[value, Number(last)] as const]),
+    ...(after === typed ? [[Number(first), value] as const] : []),
+    ...(before === typed ? [[value, Number(last)] as const] : []),
   ];
 }
 

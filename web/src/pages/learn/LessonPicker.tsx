@@ -6,13 +6,15 @@ import { catalogue, exampleId, isOwn, lesson, pageMode, whyNotAsk } from "./stor
 
 export function LessonPicker() {
   const examples = catalogue.value?.examples ?? [];
-  if (pageMode.value === "exercises" || examples.length === 0) {
-    return (
-      <span class="subject">
-        <Said />
-      </span>
-    );
-  }
+  const isExercises = pageMode.value === "exercises";
+  const [name, detail] = isExercises ? exerciseSaid() : lessonSaid();
+  const said = (
+    <>
+      <span class="clip">{name}</span>
+      {detail !== "" && <span class="muted">{detail}</span>}
+    </>
+  );
+  if (isExercises || examples.length === 0) return <span class="subject">{said}</span>;
   return (
     <Picker
       label="Examples"
@@ -24,18 +26,8 @@ export function LessonPicker() {
         if (example !== undefined && whyNotAsk() === "") chooseExample(example);
       }}
     >
-      <Said />
+      {said}
     </Picker>
-  );
-}
-
-function Said() {
-  const [name, detail] = pageMode.value === "exercises" ? exerciseSaid() : lessonSaid();
-  return (
-    <>
-      <span class="clip">{name}</span>
-      {detail !== "" && <span class="muted">{detail}</span>}
-    </>
   );
 }
 

@@ -38,9 +38,8 @@ export function ExpressionPanel() {
 function ExampleSelect() {
   const examples = store.catalogue.value?.examples ?? [];
   const against = store.whyNotAsk();
-  const choose = (event: Event): void => {
-    const select = event.currentTarget as HTMLSelectElement;
-    const example = examples.find(({ id }) => id === select.value);
+  const choose = (id: string): void => {
+    const example = examples.find((one) => one.id === id);
     if (example !== undefined) chooseExample(example);
   };
   const chosen = store.isOwn.value ? "" : store.exampleId.value;
@@ -51,7 +50,7 @@ function ExampleSelect() {
       title={against === "" ? undefined : against}
       disabled={against !== "" || examples.length === 0}
       value={chosen}
-      onChange={choose}
+      onChange={(event) => choose(event.currentTarget.value)}
     >
       <option value="" disabled hidden>
         {store.isOwn.value ? "Your own" : "Choose"}

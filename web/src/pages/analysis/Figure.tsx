@@ -7,14 +7,16 @@ import { formatCount, formatShape, formatShare, formatValue } from "../../data/f
 import { sentence } from "../../data/network/words";
 import { themeTick } from "../../data/store";
 import { ColourScale } from "../../plot/ColourScale";
+import { type ChartProps, SmallChart, type Spot } from "../../plot/SmallChart";
 import { type Picture, Pixels, shareUnder } from "../../plot/Pixels";
 import { Legend } from "../../plot/labels";
-import { formatTicks, linearTicks } from "../../plot/ticks";
+import { type Axis, axisOf } from "../../plot/scale";
 import { cellOf, unitAt } from "../../stage3d/network/plates";
 import { Blank, Failed, ShareBar } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { Select } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
+import { actOn } from "../../ui/keys";
 import { useSize } from "../../ui/useSize";
 import type { Contrast as LabelContrast, Grid } from "../../wire";
 import { type chosenScale, table } from "./choice";
@@ -314,14 +316,14 @@ export function ReadingLine({ more = "" }: { more?: string }) {
 // --- Charts of items: the pointer and the keys lead to one of them, a click or Enter to its place in the network.
 
 /** Where an item is in a chart. */
-export interface Spot {
+interface ItemSpot {
   readonly place: number;
   readonly x: number;
   readonly y: number;
 }
 
 /** The item of the nearest of some spots, where one is so near. */
-export function nearestOf(spots: readonly Spot[], x: number, y: number, reach: number): number | null {
+export function nearestOf(spots: readonly ItemSpot[], { x, y }: Spot, reach: number): number | null {
   let [best, near] = [null as number | null, reach];
   for (const spot of spots) {
     const far = Math.hypot(spot.x - x, spot.y - y);
@@ -330,88 +332,49 @@ export function nearestOf(spots: readonly Spot[], x: number, y: number, reach: n
   return best;
 }
 
-interface Drawn {
-  readonly picture: ComponentChildren;
-  /** The item at a place; null where there is none. */
-  readonly itemAt?: (x: number, y: number) => number | null;
+/** As large as its place. */
+export function Chart(props: Omit<ChartProps, "class" | "height">) {
+  return <SmallChart {...props} class="an-room an-chart" height="all" />;
 }
 
-interface ChartProps {
-  summary: string;
-  draw: (width: number, height: number) => Drawn;
+interface ItemChartProps extends Omit<ChartProps, "class" | "height"> {
+  items: Items;
   /** What the keys go through. */
-  items?: Items;
-  order?: readonly number[];
+  order: readonly number[];
+  /** The item under the pointer; null where there is none. */
+  itemAt: (spot: Spot) => number | null;
 }
 
-export function Chart({ summary, draw, items: all, order = [] }: ChartProps) {
-  const [box, room] = useSize<HTMLDivElement>();
-  const [width, height] = [Math.floor(room.width), Math.floor(room.height)];
-  const isThere = width > 0 && height > 0;
-  const drawn = isThere ? draw(width, height) : null;
-  const pointing = all !== undefined && {
-    tabindex: 0,
-    onPointerMove: (event: PointerEvent) => {
-      const area = (event.currentTarget as Element).getBoundingClientRect();
-      current.value = drawn?.itemAt?.(event.clientX - area.left, event.clientY - area.top) ?? null;
-    },
-    onPointerLeave: () => (current.value = null),
-    onClick: () => current.peek() !== null && goToItem(all, current.peek()!),
-    onKeyDown: (event: KeyboardEvent) => stepItem(event, order, all),
-  };
+export function ItemChart({ items: all, order, itemAt, label, ...rest }: ItemChartProps) {
   return (
-    <div class="an-room" ref={box}>
-      {isThere && (
-        <svg class="an-chart" width={width} height={height} role="img" aria-label={summary} {...pointing}>
-          {drawn?.picture}
-        </svg>
-      )}
-    </div>
+    <Chart
+      {...rest}
+      label={label}
+      onPoint={(_, spot) => (current.value = spot === null ? null : itemAt(spot))}
+      onClick={() => current.peek() !== null && goToItem(all, current.peek()!)}
+      onKey={(event) => stepItem(event, order, all)}
+    />
   );
 }
 
 function stepItem(event: KeyboardEvent, order: readonly number[], all: Items): void {
-  const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -order.length, End: order.length }[event.key];
   const place = current.peek();
-  if (event.key === "Enter" && place !== null) {
-    event.preventDefault();
-    goToItem(all, place);
-  }
-  if (by === undefined || order.length === 0) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const at = place === null ? -1 : order.indexOf(place);
-  const next = at < 0 ? 0 : Math.max(0, Math.min(order.length - 1, at + by * (event.shiftKey ? 10 : 1)));
-  current.value = order[next] ?? null;
-}
-
-/** From values to pixels along one side of a chart. */
-export function axisOf(low: number, high: number, from: number, to: number) {
-  return { low, high, at: (value: number): number => from + ((value - low) / (high - low)) * (to - from) };
+  const to = (by: number) => (): void => {
+    const at = place === null ? -1 : order.indexOf(place);
+    const next = at < 0 ? 0 : Math.max(0, Math.min(order.length - 1, at + by * (event.shiftKey ? 10 : 1)));
+    current.value = order[next] ?? null;
+  };
+  actOn(event, {
+    ...{ ArrowRight: to(1), ArrowDown: to(1), ArrowLeft: to(-1), ArrowUp: to(-1) },
+    ...{ Home: to(-order.length), End: to(order.length) },
+    Enter: place === null ? undefined : () => goToItem(all, place),
+  });
 }
 
 /** One that has nought and all of the values. */
-export function axisWithZero(values: Iterable<number>, from: number, to: number) {
+export function axisWithZero(values: Iterable<number>, most?: number): Axis {
   const { min, max } = rangeOf([0, ...values])!;
-  return axisOf(min, max > min ? max : min + 1, from, to);
-}
-
-/** Lines across a chart at easy numbers, which stand at the left. */
-export function Levels({ of, most, left, right }: { of: ReturnType<typeof axisOf>; most?: number; left: number; right: number }) {
-  const ticks = linearTicks(of, most);
-  const texts = formatTicks(ticks);
-  return (
-    <>
-      {ticks.map((tick, at) => (
-        <g key={tick}>
-          <path class="grid" d={`M${left} ${Math.round(of.at(tick)) + 0.5}H${right}`} />
-          <text class="e" x={left - 6} y={of.at(tick) + 4}>
-            {texts[at]}
-          </text>
-        </g>
-      ))}
-    </>
-  );
+  return axisOf({ low: min, high: max > min ? max : min + 1 }, most);
 }
 
 // --- The plate of a layer as a picture: point at a unit to read it, click it to choose it.

@@ -2,19 +2,19 @@
 import { signal } from "@preact/signals";
 import { formatCount, formatValue } from "../../data/format";
 import { NumberTable } from "../../plot/NumberTable";
+import type { Space } from "../../plot/SmallChart";
 import { labelColour, Mark } from "../../plot/labels";
-import { formatTicks, linearTicks } from "../../plot/ticks";
+import { type Axis, axisOf } from "../../plot/scale";
 import { Blank } from "../../ui/Blank";
 import { Select } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
-import { axisOf, Below, Chart, LayerFigures, Levels, nearestOf, ReadingLine } from "./Figure";
+import { Below, ItemChart, LayerFigures, nearestOf, ReadingLine } from "./Figure";
 import { ItemLink } from "./Similarity";
 import { table } from "./choice";
 import { type Analysed, current, doublesOf, itemName, labelOf, metric, singlesOf, useBoth } from "./network";
 
 const NUM_COMPONENTS = 6;
 const MOST_ROWS = 200;
-const [LEFT, BOTTOM, EDGE] = [52, 40, 12];
 
 const axes = signal<readonly [number, number]>([0, 1]);
 
@@ -111,57 +111,36 @@ function Scatter({ value: { head, data, items: all, layer } }: { value: Componen
   const [across, up] = axes.value;
   const [xs, ys] = [data[across] ?? none, data[up] ?? none];
   const title = (at: number): string => `${componentName(at)}: ${at < shares.length ? percent(shares[at]!) : "nothing varies"}`;
+  const spotsIn = ({ x, y }: Space) => places.map((place, at) => ({ place, x: x(xs[at]!), y: y(ys[at]!) }));
+  const xAxis = roomyAxis(xs);
   return (
-    <Chart
-      summary={`${places.length} items of ${layer.name} along ${title(across)} and ${title(up)} of the variance. Arrows move, Enter shows the item in the network.`}
+    <ItemChart
+      label={`${places.length} items of ${layer.name} along ${title(across)} and ${title(up)} of the variance. Arrows move, Enter shows the item in the network.`}
       items={all}
       order={places}
-      draw={(width, height) => {
-        const [x, y] = [roomyAxis(xs, LEFT, width - EDGE), roomyAxis(ys, height - BOTTOM, EDGE)];
-        const ticks = linearTicks(x);
-        const texts = formatTicks(ticks);
-        const spots = places.map((place, at) => ({ place, x: x.at(xs[at]!), y: y.at(ys[at]!) }));
+      itemAt={(spot) => nearestOf(spotsIn(spot.space), spot, REACH)}
+      x={() => xAxis}
+      y={roomyAxis(ys)}
+      titles={[title(across), title(up)]}
+      over={(space) => {
+        const spots = spotsIn(space);
         const on = spots.filter(({ place }) => place === current.value);
-        const picture = (
-          <>
-            {ticks.map((tick, at) => (
-              <g key={tick}>
-                <path class="grid" d={`M${Math.round(x.at(tick)) + 0.5} ${EDGE}V${height - BOTTOM}`} />
-                <text class="c" x={x.at(tick)} y={height - BOTTOM + 16}>
-                  {texts[at]}
-                </text>
-              </g>
-            ))}
-            <Levels of={y} left={LEFT} right={width - EDGE} />
-            <text class="c title" x={(LEFT + width - EDGE) / 2} y={height - 6}>
-              {title(across)}
-            </text>
-            <UprightTitle middle={(EDGE + height - BOTTOM) / 2}>{title(up)}</UprightTitle>
-            {[...spots, ...on].map((spot, at) => {
-              const isOn = at >= spots.length;
-              return <Mark key={at} x={spot.x} y={spot.y} size={isOn ? 6 : 4} label={all.label_of[spot.place]} numLabels={all.labels.length} isOn={isOn} />;
-            })}
-          </>
-        );
-        return { picture, itemAt: (left, top) => nearestOf(spots, left, top, REACH) };
+        return [...spots, ...on].map((spot, at) => {
+          const isOn = at >= spots.length;
+          return <Mark key={at} x={spot.x} y={spot.y} size={isOn ? 6 : 4} label={all.label_of[spot.place]} numLabels={all.labels.length} isOn={isOn} />;
+        });
       }}
-    />
-  );
-}
-
-function UprightTitle({ middle, children }: { middle: number; children: string }) {
-  return (
-    <text class="c title" transform={`translate(11 ${middle}) rotate(-90)`}>
-      {children}
-    </text>
+    >
+      {({ x, top, bottom }) => xAxis.ticks.map(({ value }) => <path key={value} class="grid" d={`M${x(value)} ${top}V${bottom}`} />)}
+    </ItemChart>
   );
 }
 
 /** With a little room at both ends, so that no point is cut off. */
-export function roomyAxis(values: Iterable<number>, from: number, to: number) {
+export function roomyAxis(values: Iterable<number>): Axis {
   const { min, max } = rangeOf(values) ?? { min: 0, max: 0 };
   const room = (max - min) * 0.04 || Math.abs(max) * 0.1 || 1;
-  return axisOf(min - room, max + room, from, to);
+  return axisOf({ low: min - room, high: max + room });
 }
 
 // --- The items as a tree: those that are most alike are joined first.
@@ -209,7 +188,7 @@ function Tree({ value }: { value: Clusters }) {
   );
 }
 
-const [BAND, LINE, MOST_LETTERS, LETTER] = [10, 13, 12, 7];
+const [LEFT, EDGE, BAND, LINE, MOST_LETTERS, LETTER] = [52, 12, 10, 13, 12, 7];
 
 function Dendrogram({ value: { data: joins, items: all, head, layer } }: { value: Clusters }) {
   const order = head.by_tree;
@@ -217,44 +196,44 @@ function Dendrogram({ value: { data: joins, items: all, head, layer } }: { value
   const longest = Math.max(...names.map(({ length }) => length));
   const most = Math.max(...joins.map(({ distance }) => distance), 1e-12);
   const at = current.value === null ? -1 : order.indexOf(current.value);
+  const hasNames = (width: number): boolean => (width - LEFT - EDGE) / order.length >= LINE;
   return (
-    <Chart
-      summary={`Tree of ${order.length} items of ${layer.name}, joined up to a distance of ${formatValue(most, 3)}. Arrows move, Enter shows the item in the network.`}
+    <ItemChart
+      label={`Tree of ${order.length} items of ${layer.name}, joined up to a distance of ${formatValue(most, 3)}. Arrows move, Enter shows the item in the network.`}
       items={all}
       order={order}
-      draw={(width, height) => {
-        const pitch = (width - LEFT - EDGE) / order.length;
-        const hasNames = pitch >= LINE;
-        const bottom = height - BAND - EDGE - (hasNames ? longest * LETTER : 0);
-        const x = (place: number): number => LEFT + (place + 0.5) * pitch;
-        const y = axisOf(0, most, bottom, EDGE);
-        const picture = (
+      itemAt={({ x, space }) => order[Math.floor((x - LEFT) / (space.x(1) - space.x(0)))] ?? null}
+      x={() => ({ low: 0, high: order.length, ticks: [] })}
+      y={axisOf({ low: 0, high: most })}
+      titles={["", metric.chosen === "euclidean" ? "Distance" : `1 − ${metric.chosen}`]}
+      edges={(width) => ({ left: LEFT, right: EDGE, top: EDGE, bottom: BAND + EDGE + (hasNames(width) ? longest * LETTER : 0) })}
+      over={({ x, bottom, width }) => {
+        const pitch = x(1) - x(0);
+        return (
           <>
-            <Levels of={y} left={LEFT} right={width - EDGE} />
-            <UprightTitle middle={(EDGE + bottom) / 2}>{metric.chosen === "euclidean" ? "Distance" : `1 − ${metric.chosen}`}</UprightTitle>
-            <path class="an-tree" d={pathOf(joins, x, y.at)} />
             {order.map((place, one) => (
               <g key={place}>
                 <rect
-                  x={LEFT + one * pitch}
+                  x={x(one)}
                   y={bottom + 3}
                   width={Math.max(1, pitch - (pitch > 3 ? 1 : 0))}
                   height={BAND}
                   fill={all.labels.length > 0 ? labelColour(all.label_of[place], all.labels.length) : "var(--line-2)"}
                 />
-                {hasNames && (
-                  <text class="e" transform={`translate(${x(one) + 4} ${bottom + BAND + 8}) rotate(-90)`}>
+                {hasNames(width) && (
+                  <text class="e" transform={`translate(${x(one + 0.5) + 4} ${bottom + BAND + 8}) rotate(-90)`}>
                     {names[one]}
                   </text>
                 )}
               </g>
             ))}
-            {at >= 0 && <rect class="an-outline" x={LEFT + at * pitch} y={bottom + 2} width={Math.max(3, pitch)} height={BAND + 2} />}
+            {at >= 0 && <rect class="an-outline" x={x(at)} y={bottom + 2} width={Math.max(3, pitch)} height={BAND + 2} />}
           </>
         );
-        return { picture, itemAt: (left) => order[Math.floor((left - LEFT) / pitch)] ?? null };
       }}
-    />
+    >
+      {({ x, y }) => <path class="an-tree" d={pathOf(joins, (place) => x(place + 0.5), y)} />}
+    </ItemChart>
   );
 }
 

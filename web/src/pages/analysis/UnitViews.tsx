@@ -7,6 +7,7 @@ import * as net from "../../data/network/store";
 import { unitName } from "../../data/network/words";
 import { NumberTable } from "../../plot/NumberTable";
 import type { Picture } from "../../plot/Pixels";
+import type { Space } from "../../plot/SmallChart";
 import { labelColour, Mark, MIXED_SHARE } from "../../plot/labels";
 import { cellOf, plateSize } from "../../stage3d/network/plates";
 import { mix } from "../../stage3d/points/colours";
@@ -14,7 +15,7 @@ import { Check } from "../../ui/Check";
 import { type Palette, paintValue, rangeOf, readPalette, type Rgb, type Scale, themeColours } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { Grid, NetLayer } from "../../wire";
-import { axisWithZero, Below, Chart, LayerFigures, Levels, nearestOf, Plate, ReadingLine, ScaleNote } from "./Figure";
+import { axisWithZero, Below, ItemChart, LayerFigures, nearestOf, Plate, ReadingLine, ScaleNote } from "./Figure";
 import { chosenScale, lessMean, table } from "./choice";
 import { above, type Analysed, chooseUnit, current, fieldSource, type Items, items, singlesOf, unitOf, useAnalysis, useBoth, variable } from "./network";
 
@@ -144,7 +145,6 @@ function OneUnit({ layer, unit }: { layer: NetLayer; unit: number }) {
   );
 }
 
-const [LEFT, EDGE, BOTTOM] = [52, 12, 22];
 const LEAST_NAMED = 26;
 const REACH = 12;
 
@@ -152,59 +152,58 @@ function Bars({ name, value: { head, data, items: all } }: { name: string; value
   const { labels } = all;
   const numBars = Math.max(1, labels.length);
   const means = labels.length > 0 ? `, with the mean of each of ${labels.length} labels` : "";
+  const bars = barsOf(head.places, all);
+  const spotsIn = ({ x, y }: Space) => head.places.map((place, at) => ({ place, x: x(bars[at]!), y: y(data.responses[at]!) }));
   return (
-    <Chart
-      summary={`Responses of ${name} to ${head.places.length} items${means}.`}
+    <ItemChart
+      label={`Responses of ${name} to ${head.places.length} items${means}.`}
       items={all}
       order={head.places}
-      draw={(width, height) => {
-        const pitch = (width - LEFT - EDGE) / numBars;
-        const axis = axisWithZero([...data.responses, ...data.means], height - BOTTOM, EDGE);
-        const y = axis.at;
-        const spots = spotsOf(head.places, all).map(({ place, bar }, at) => ({ place, x: LEFT + bar * pitch, y: y(data.responses[at]!) }));
-        const picture = (
-          <>
-            <Levels of={axis} left={LEFT} right={width - EDGE} />
-            {[...data.means].map((mean, label) => (
-              <g key={label}>
-                {Number.isFinite(mean) && (
-                  <rect
-                    class="an-mean"
-                    x={LEFT + (label + 0.12) * pitch}
-                    width={Math.max(1, pitch * 0.76)}
-                    y={Math.min(y(mean), y(0))}
-                    height={Math.max(1, Math.abs(y(mean) - y(0)))}
-                    fill={labelColour(label, numBars)}
-                  />
-                )}
-                {pitch >= LEAST_NAMED && (
-                  <text class="c" x={LEFT + (label + 0.5) * pitch} y={height - 6}>
-                    {labels[label]!.slice(0, Math.floor(pitch / 6.5))}
-                  </text>
-                )}
-              </g>
-            ))}
-            <path class="base" d={`M${LEFT} ${Math.round(y(0)) + 0.5}H${width - EDGE}`} />
-            {spots.map(({ place, ...spot }) => {
-              const isOn = place === current.value;
-              return <Mark key={place} {...spot} size={isOn ? 5 : 3} label={all.label_of[place]} numLabels={numBars} isOn={isOn} />;
-            })}
-          </>
-        );
-        return { picture, itemAt: (left, top) => nearestOf(spots, left, top, REACH) };
+      itemAt={(spot) => nearestOf(spotsIn(spot.space), spot, REACH)}
+      x={(room) => {
+        const pitch = room / numBars;
+        const ticks = labels.map((label, at) => ({ value: at + 0.5, label: label.slice(0, Math.floor(pitch / 6.5)) }));
+        return { low: 0, high: numBars, ticks: pitch >= LEAST_NAMED ? ticks : [] };
       }}
-    />
+      y={axisWithZero([...data.responses, ...data.means])}
+      over={(space) =>
+        spotsIn(space).map(({ place, ...spot }) => {
+          const isOn = place === current.value;
+          return <Mark key={place} {...spot} size={isOn ? 5 : 3} label={all.label_of[place]} numLabels={numBars} isOn={isOn} />;
+        })
+      }
+    >
+      {({ x, y, left, right }) => (
+        <>
+          {[...data.means].map(
+            (mean, label) =>
+              Number.isFinite(mean) && (
+                <rect
+                  key={label}
+                  class="an-mean"
+                  x={x(label + 0.12)}
+                  width={Math.max(1, x(0.76) - x(0))}
+                  y={Math.min(y(mean), y(0))}
+                  height={Math.max(1, Math.abs(y(mean) - y(0)))}
+                  fill={labelColour(label, numBars)}
+                />
+              ),
+          )}
+          <path class="base" d={`M${left} ${y(0)}H${right}`} />
+        </>
+      )}
+    </ItemChart>
   );
 }
 
 /** Points beside each other: where they stand in a bar says nothing but which item it is. */
-function spotsOf(places: readonly number[], { label_of: labelOf }: Items): { place: number; bar: number }[] {
+function barsOf(places: readonly number[], { label_of: labelOf }: Items): number[] {
   const counted = new Map<number, number>();
   return places.map((place) => {
     const label = labelOf[place] ?? 0;
     const number = counted.get(label) ?? 0;
     counted.set(label, number + 1);
-    return { place, bar: label + ((number * 0.618034) % 1) * 0.6 + 0.2 };
+    return label + ((number * 0.618034) % 1) * 0.6 + 0.2;
   });
 }
 

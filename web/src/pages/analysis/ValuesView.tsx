@@ -10,12 +10,12 @@ import { themeTick } from "../../data/store";
 import { useAsked } from "../../data/useAsked";
 import { type Cell, Matrix } from "../../plot/Matrix";
 import { Pixels } from "../../plot/Pixels";
-import { labelColour, Legend, stretchesOf } from "../../plot/labels";
+import { labelColour, Legend, type Stretch, stretchesOf } from "../../plot/labels";
 import { Blank, Failed } from "../../ui/Blank";
 import { paintValue, readPalette, type Scale } from "../../ui/colour-scale";
 import { type Room, useSize } from "../../ui/useSize";
 import type { Answer, FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer } from "../../wire";
-import { axisWithZero, Chart, Figure, Levels, ScaleNote, Wait } from "./Figure";
+import { axisWithZero, Chart, Figure, ScaleNote, Wait } from "./Figure";
 import { MOST_BESIDE } from "./Similarity";
 import { chosenScale } from "./choice";
 import { basisText, layer as shownLayer, layerAt, numDone, placeText, sampleName, setId, shapeText } from "./features";
@@ -184,7 +184,6 @@ function Part({ name, number, max, isBusy, problem, facts, children }: PartProps
   );
 }
 
-const [LEFT, EDGE, BOTTOM] = [44, 8, 20];
 const LEAST_NAMED = 22;
 
 // --- One unit over samples, sorted by label: a point for each, the mean of each label as a line.
@@ -206,37 +205,28 @@ function Responses({ head, values, unit }: { head: FeatureUnitAnswer; values: Fl
   const means = stretches.map(({ from, count }) => meanOf(values.subarray(from, from + count)));
   return (
     <Chart
-      summary={unitSummary(unit, head, means)}
-      draw={(width, height) => {
-        const y = axisWithZero(values, height - BOTTOM, EDGE);
-        const x = (row: number): number => LEFT + ((row + 0.5) / Math.max(1, values.length)) * (width - LEFT - EDGE);
-        const picture = (
-          <>
-            <Levels of={y} most={4} left={LEFT} right={width - EDGE} />
-            {[...values].map((value, row) =>
-              Number.isFinite(value) ? (
-                <circle key={row} cx={x(row)} cy={y.at(value)} r={1.75} fill={labelColour(labelOf[row], labels.length)} />
-              ) : null,
-            )}
-            {stretches.map(({ label, from, count }, at) => {
-              const [start, end] = [x(from - 0.5), x(from + count - 0.5)];
-              const mean = means[at]!;
-              return (
-                <g key={at}>
-                  {Number.isFinite(mean) && <path class="ft-mean" d={`M${start + 1} ${y.at(mean)}H${end - 1}`} />}
-                  {end - start >= LEAST_NAMED && (
-                    <text class="c" x={(start + end) / 2} y={height - 6}>
-                      {(labels[label ?? 0] ?? "").slice(0, Math.floor((end - start) / 6.5))}
-                    </text>
-                  )}
-                </g>
-              );
-            })}
-          </>
-        );
-        return { picture };
+      label={unitSummary(unit, head, means)}
+      x={(room) => {
+        const pitch = room / Math.max(1, values.length);
+        const named = stretches.filter(({ count }) => count * pitch >= LEAST_NAMED);
+        const nameOf = ({ label, count }: Stretch): string => (labels[label ?? 0] ?? "").slice(0, Math.floor((count * pitch) / 6.5));
+        return { low: 0, high: Math.max(1, values.length), ticks: named.map((one) => ({ value: one.from + one.count / 2, label: nameOf(one) })) };
       }}
-    />
+      y={axisWithZero(values, 4)}
+    >
+      {({ x, y }) => (
+        <>
+          {[...values].map(
+            (value, row) =>
+              Number.isFinite(value) && <circle key={row} cx={x(row + 0.5)} cy={y(value)} r={1.75} fill={labelColour(labelOf[row], labels.length)} />,
+          )}
+          {stretches.map(
+            ({ from, count }, at) =>
+              Number.isFinite(means[at]) && <path key={at} class="ft-mean" d={`M${x(from) + 1} ${y(means[at]!)}H${x(from + count) - 1}`} />,
+          )}
+        </>
+      )}
+    </Chart>
   );
 }
 
@@ -306,37 +296,25 @@ function Planes({ head, values, scale, summary }: SampleProps & { scale: Scale }
 }
 
 function Line({ values, summary }: Omit<SampleProps, "head">) {
+  const last = values.length - 1;
   return (
     <Chart
-      summary={summary}
-      draw={(width, height) => {
-        const y = axisWithZero(values, height - BOTTOM, EDGE);
-        const zero = Math.round(y.at(0)) + 0.5;
+      label={summary}
+      x={() => ({ low: 0, high: values.length, ticks: [{ value: 0, label: "unit 0" }, { value: values.length, label: formatCount(last) }] })}
+      y={axisWithZero(values, 4)}
+    >
+      {({ left, right, y }) => {
         // A stem for each; of more than there are pixels, the farthest from nought of each pixel.
-        const room = Math.max(1, width - LEFT - EDGE);
+        const room = Math.max(1, right - left);
         const count = Math.min(values.length, Math.floor(room));
         const gap = room / count;
         const from = (at: number): number => Math.floor((at * values.length) / count);
         const stems = Array.from({ length: count }, (_, at) => farthest(values, from(at), from(at + 1)));
-        const picture = (
-          <>
-            <Levels of={y} most={4} left={LEFT} right={width - EDGE} />
-            <path
-              class="ft-stems"
-              style={{ strokeWidth: `${Math.max(1, Math.min(12, gap - 1))}px` }}
-              d={stems.map((value, at) => (Number.isFinite(value) ? `M${(LEFT + (at + 0.5) * gap).toFixed(1)} ${zero}V${y.at(value).toFixed(1)}` : "")).join("")}
-            />
-            <text x={LEFT} y={height - 6}>
-              unit 0
-            </text>
-            <text class="e" x={width - EDGE} y={height - 6}>
-              {formatCount(values.length - 1)}
-            </text>
-          </>
-        );
-        return { picture };
+        const pathOf = (value: number, at: number): string =>
+          Number.isFinite(value) ? `M${(left + (at + 0.5) * gap).toFixed(1)} ${y(0)}V${y(value).toFixed(1)}` : "";
+        return <path class="ft-stems" style={{ strokeWidth: `${Math.max(1, Math.min(12, gap - 1))}px` }} d={stems.map(pathOf).join("")} />;
       }}
-    />
+    </Chart>
   );
 }
 

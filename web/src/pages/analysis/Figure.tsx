@@ -17,7 +17,7 @@ import { Check } from "../../ui/Check";
 import { Select } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
 import { actOn } from "../../ui/keys";
-import { useSize } from "../../ui/useSize";
+import { type Room, useSize } from "../../ui/useSize";
 import type { Contrast as LabelContrast, Grid } from "../../wire";
 import { type chosenScale, table } from "./choice";
 import { type Followed, numDone } from "./features";
@@ -380,28 +380,29 @@ export function axisWithZero(values: Iterable<number>, most?: number): Axis {
 // --- The plate of a layer as a picture: point at a unit to read it, click it to choose it.
 
 interface PlateProps {
-  grid: Grid;
+  /** By the room that there is. */
+  grid: Grid | ((room: Room) => Grid);
   /** Units as pixels. It is painted anew with any of `by`, and with the theme. */
-  paint: () => Picture;
+  paint: (grid: Grid) => Picture;
   by: readonly unknown[];
   summary: string;
   /** What stands below it: of the unit under the pointer, or of the one that is chosen. */
-  read: (unit: number | null) => string;
+  read?: (unit: number | null) => string;
   /** The unit that is outlined. */
   chosen?: number | null;
   /** Without it units cannot be chosen. */
   onChoose?: (unit: number) => void;
+  /** Cells of a small layer are no larger than this. */
+  largest?: number;
 }
 
-/** Cells of a small layer are no larger than this. */
-const LARGEST_CELL = 40;
-
-export function Plate({ grid, paint, by, summary, read, chosen = null, onChoose }: PlateProps) {
+export function Plate({ grid: given, paint, by, summary, read, chosen = null, onChoose, largest = 40 }: PlateProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   const [box, room] = useSize<HTMLDivElement>();
-  const picture = useMemo(paint, [...by, grid, themeTick.value]);
+  const grid = useMemo(() => (typeof given === "function" ? given(room) : given), [...by, room, typeof given === "function" || given]);
+  const picture = useMemo(() => paint(grid), [...by, grid, themeTick.value]);
   const { width, height } = picture;
-  const cell = Math.min(LARGEST_CELL, (room.width - 8) / width, (room.height - 8) / height);
+  const cell = Math.min(largest, (room.width - 8) / width, (room.height - 8) / height);
   const unitUnder = (event: MouseEvent): number | null => {
     const [across, down] = shareUnder(event);
     return unitAt(grid, { column: Math.floor(across * width), row: Math.floor(down * height) });
@@ -428,7 +429,14 @@ export function Plate({ grid, paint, by, summary, read, chosen = null, onChoose 
     <div class="an-part">
       <div class="an-room" ref={box}>
         {cell > 0 && (
-          <div class="an-plate" style={{ width: `${width * cell}px`, height: `${height * cell}px` }} role="img" aria-label={summary} tabIndex={0} onKeyDown={move}>
+          <div
+            class="an-plate"
+            style={{ width: `${width * cell}px`, height: `${height * cell}px` }}
+            role="img"
+            aria-label={summary}
+            tabIndex={read === undefined ? undefined : 0}
+            onKeyDown={move}
+          >
             <Pixels
               picture={picture}
               class={onChoose === undefined ? "" : "can"}
@@ -445,7 +453,7 @@ export function Plate({ grid, paint, by, summary, read, chosen = null, onChoose 
           </div>
         )}
       </div>
-      <p class="an-reading">{read(pointed ?? chosen)}</p>
+      {read !== undefined && <p class="an-reading">{read(pointed ?? chosen)}</p>}
     </div>
   );
 }

@@ -6,17 +6,16 @@ import { indexOf, sentence } from "../../data/network/words";
 import { askOf, type ReplyOf } from "../../data/requests";
 import { param, setParams } from "../../data/route";
 import type { Asked } from "../../data/source";
-import { themeTick } from "../../data/store";
 import { useAsked } from "../../data/useAsked";
 import { type Cell, Matrix } from "../../plot/Matrix";
-import { Pixels } from "../../plot/Pixels";
 import { labelColour, Legend, type Stretch, stretchesOf } from "../../plot/labels";
 import { Blank, Failed } from "../../ui/Blank";
-import { paintValue, readPalette, type Scale } from "../../ui/colour-scale";
-import { type Room, useSize } from "../../ui/useSize";
-import type { Answer, FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer } from "../../wire";
-import { axisWithZero, Chart, Figure, ScaleNote, Wait } from "./Figure";
+import { readPalette, type Scale } from "../../ui/colour-scale";
+import type { Room } from "../../ui/useSize";
+import type { Answer, FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer, Grid } from "../../wire";
+import { axisWithZero, Chart, Figure, Plate, ScaleNote, Wait } from "./Figure";
 import { MOST_BESIDE } from "./Similarity";
+import { paintPlate } from "./UnitViews";
 import { chosenScale } from "./choice";
 import { basisText, layer as shownLayer, layerAt, numDone, placeText, sampleName, setId, shapeText } from "./features";
 import { singlesOf } from "./network";
@@ -278,20 +277,14 @@ function figuresOf({ mean, std, num_zeros: zeros, num_units: all }: FeatureSampl
 
 /** Channels beside each other, as large as there is room for. */
 function Planes({ head, values, scale, summary }: SampleProps & { scale: Scale }) {
-  const [box, room] = useSize<HTMLDivElement>();
-  const sheet = sheetOf(head.shape, room);
-  const { width, height, cell } = sheet;
-  const picture = useMemo(() => {
-    const [pixels, palette] = [new Uint8ClampedArray(4 * width * height), readPalette(scale.map)];
-    for (let at = 0; at < values.length; at++) paintValue(pixels, 4 * sheet.placeOf(at), values[at]!, scale, palette);
-    return { width, height, pixels };
-  }, [values, scale.low, scale.high, scale.map, themeTick.value, width, height]);
   return (
-    <div class="an-room" ref={box}>
-      {cell > 0 && (
-        <Pixels picture={picture} class="ft-planes" role="img" aria-label={summary} style={{ width: `${width * cell}px`, height: `${height * cell}px` }} />
-      )}
-    </div>
+    <Plate
+      grid={(room) => planesOf(head.shape, room)}
+      paint={(grid) => paintPlate(grid, values, scale, readPalette(scale.map))}
+      by={[values, scale.low, scale.high, scale.map]}
+      summary={summary}
+      largest={LARGEST_CELL}
+    />
   );
 }
 
@@ -324,42 +317,17 @@ function farthest(values: Float32Array, from: number, to: number): number {
   return best;
 }
 
-/** Between planes. */
-const GAP = 1;
 const LARGEST_CELL = 16;
 
-/** Where the values of one sample stand in a picture: its planes beside each other. */
-export function sheetOf(shape: readonly number[], room: Room) {
-  const columns = Math.max(1, shape.at(-1) ?? 1);
-  const rows = Math.max(1, shape.at(-2) ?? 1);
+/** Where the values of one sample stand in a picture: its planes beside each other, so many that values are largest. */
+export function planesOf(shape: readonly number[], room: Room): Grid {
+  const [rows, columns] = [Math.max(1, shape.at(-2) ?? 1), Math.max(1, shape.at(-1) ?? 1)];
   const count = Math.max(1, shape.slice(0, -2).reduce((product, size) => product * size, 1));
-  const perLine = bestPerLine(count, rows, columns, room);
-  const lines = Math.ceil(count / perLine);
-  const width = perLine * (columns + GAP) - GAP;
-  const height = lines * (rows + GAP) - GAP;
-  return {
-    /** In values. */
-    width,
-    height,
-    /** Pixels of one value. */
-    cell: Math.min(LARGEST_CELL, room.width / width, room.height / height),
-    /** The place of a value in the picture, counted row by row. */
-    placeOf: (at: number): number => {
-      const plane = Math.floor(at / (rows * columns));
-      const [row, column] = [Math.floor((at % (rows * columns)) / columns), at % columns];
-      const [line, place] = [Math.floor(plane / perLine), plane % perLine];
-      return (line * (rows + GAP) + row) * width + place * (columns + GAP) + column;
-    },
-  };
-}
-
-/** With which values are drawn largest. */
-function bestPerLine(count: number, rows: number, columns: number, room: Room): number {
-  let [best, largest] = [1, 0];
+  let [across, largest] = [1, 0];
   for (let perLine = 1; perLine <= count; perLine++) {
-    const lines = Math.ceil(count / perLine);
-    const cell = Math.min(room.width / (perLine * (columns + GAP)), room.height / (lines * (rows + GAP)));
-    if (cell > largest) [best, largest] = [perLine, cell];
+    const cell = Math.min(room.width / (perLine * (columns + 1)), room.height / (Math.ceil(count / perLine) * (rows + 1)));
+    if (cell > largest) [across, largest] = [perLine, cell];
   }
-  return best;
+  const size = { num_units: count * rows * columns, tiles_across: across, tiles_down: Math.ceil(count / across) };
+  return { ...size, columns, rows, gap: 1, is_colour: false };
 }

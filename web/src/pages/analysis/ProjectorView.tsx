@@ -92,7 +92,7 @@ function forget(): void {
     projector.loaded.value = null;
     projector.coordinates.value = null;
     projector.list.value = null;
-    projector.loading.value = { state: "idle" };
+    projector.failure.value = null;
     projector.reducing.value = { state: "idle" };
   });
 }

@@ -1,15 +1,15 @@
 /** Beside the drawing: colours, search, one point with its neighbours, the selection. */
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { searchTest } from "../../data/globs";
 import { param, setParams } from "../../data/route";
 import * as page from "../../data/store";
+import { Hint } from "../../ui/Hint";
 import { Icon } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { Select } from "../../ui/Select";
 import { actOn } from "../../ui/keys";
-import { MetricField } from "./ProjectorOptions";
+import { columnOptions, Field, MetricField, Section } from "./ProjectorOptions";
 import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colours";
 import { type Column, decodeSprites } from "./embedding";
 import * as selection from "./selection";
@@ -17,15 +17,14 @@ import { look, select, showAll } from "./selection";
 import * as store from "./store";
 
 export function PointsPanel() {
-  const here = store.loaded.value;
   return (
     <aside class="panel points-panel" aria-label="Points">
       <div class="panel-body">
-        <ColourSection columns={here?.embedding.columns ?? []} />
-        {here !== null && (
+        <ColourSection />
+        {store.columns.value.length > 0 && <SearchSection />}
+        {store.loaded.value !== null && (
           <>
-            {here.embedding.columns.length > 0 && <SearchSection columns={here.embedding.columns} />}
-            <FocusSection columns={here.embedding.columns} />
+            <FocusSection />
             <SelectionSection />
           </>
         )}
@@ -34,43 +33,19 @@ export function PointsPanel() {
   );
 }
 
-interface SectionProps {
-  label: string;
-  title?: string;
-  /** At the right of its title. */
-  aside: ComponentChildren;
-  children: ComponentChildren;
-}
-
-function Section({ label, title = label, aside, children }: SectionProps) {
-  return (
-    <section class="section" aria-label={label}>
-      <div class="row">
-        <h2>{title}</h2>
-        <span class="grow" />
-        {aside}
-      </div>
-      {children}
-    </section>
-  );
-}
-
-interface ColumnsProps {
-  columns: readonly Column[];
-}
-
 // --- By which column points are coloured, and what the colours mean.
 
 const MOST_LISTED = 200;
 
-function ColourSection({ columns }: ColumnsProps) {
+function ColourSection() {
+  const columns = store.columns.value;
   const colouring = store.colouring.value;
   const choice = (
     <Select
       look="input sm"
       label="Colour by"
       value={store.colourColumn.value ?? "-"}
-      options={[["-", "one colour"], ...columns.map(({ name }) => [name, name] as const)]}
+      options={columnOptions("-", "one colour")}
       set={(name) => {
         store.isolatedNames.value = new Set();
         setParams({ colour: name });
@@ -128,9 +103,9 @@ function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring,
         </p>
       )}
       {only.size > 0 && (
-        <button class="link fs-1" onClick={showAll}>
+        <Act act={showAll} look="link fs-1">
           Show all kinds
-        </button>
+        </Act>
       )}
     </>
   );
@@ -138,17 +113,18 @@ function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring,
 
 // --- Find points by their labels.
 
-function SearchSection({ columns }: ColumnsProps) {
-  const query = store.query.value;
+function SearchSection() {
+  const columns = store.columns.value;
+  const query = param("find");
   // A column that another embedding had is no column here.
-  const column = columns.find(({ name }) => name === store.queryColumn.value)?.name ?? null;
-  const found = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
-  const { points } = found;
-  const onKeyDown = (event: KeyboardEvent): boolean =>
-    actOn(event, {
-      Enter: points.length > 0 ? () => select(points) : undefined,
-      Escape: () => setParams({ find: null }),
-    });
+  const column = columns.find(({ name }) => name === param("in"))?.name ?? null;
+  const { points, columnsOf } = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
+  /** What was found, where it is not the label that stands there anyhow. */
+  const textFound = (point: number): string | undefined => {
+    const found = columnsOf(point);
+    return found.some(({ name }) => name === store.labelColumn.value) ? undefined : found[0]?.values[point];
+  };
+  const selectThem = points.length > 0 ? () => select(points) : undefined;
   return (
     <section class="section" aria-label="Search">
       <div class="row search-row">
@@ -164,16 +140,11 @@ function SearchSection({ columns }: ColumnsProps) {
             spellcheck={false}
             value={query}
             onInput={(event) => setParams({ find: event.currentTarget.value || null })}
-            onKeyDown={onKeyDown}
+            onKeyDown={(event) => actOn(event, { Enter: selectThem, Escape: () => setParams({ find: null }) })}
           />
         </div>
         {columns.length > 1 && (
-          <Select
-            label="Search in"
-            value={column ?? ""}
-            options={[["", "all"], ...columns.map(({ name }) => [name, name] as const)]}
-            set={(name) => setParams({ in: name || null })}
-          />
+          <Select label="Search in" value={column ?? ""} options={columnOptions("", "all")} set={(name) => setParams({ in: name || null })} />
         )}
       </div>
       {query.trim() !== "" && (
@@ -183,23 +154,13 @@ function SearchSection({ columns }: ColumnsProps) {
               {points.length === 0 ? "none found" : `${formatNumberOf(points.length, "point")} found`}
             </span>
             <span class="grow" />
-            {points.length > 0 && (
-              <button class="btn sm" onClick={() => select(points)}>
-                Select
-              </button>
-            )}
+            {selectThem !== undefined && <Act act={selectThem}>Select</Act>}
           </div>
-          <PointList label="Points found" points={points} textOf={(point) => textFound(found, point)} />
+          <PointList label="Points found" points={points} textOf={textFound} />
         </>
       )}
     </section>
   );
-}
-
-/** What was found, where it is not the label that stands there anyhow. */
-function textFound(found: FoundPoints, point: number): string | undefined {
-  const columns = found.columnsOf(point);
-  return columns.some(({ name }) => name === store.labelColumn.value) ? undefined : columns[0]?.values[point];
 }
 
 interface FoundPoints {
@@ -224,14 +185,13 @@ export function findPoints(columns: readonly Column[], column: string | null, qu
 
 // --- One point: all that is known of it, and the points nearest to it in the space that they were given in.
 
-function FocusSection({ columns }: ColumnsProps) {
+function FocusSection() {
   const point = store.focus.value;
   if (point === null) {
     return (
-      <section class="section" aria-label="Point">
-        <h2>Point</h2>
+      <Section label="Point">
         <p class="muted fs-1">Click a point to see what is nearest to it. Shift and drag selects many.</p>
-      </section>
+      </Section>
     );
   }
   const leave = <IconButton look="btn quiet sm square" icon="close" label="Leave this point" onClick={() => look(null)} />;
@@ -240,7 +200,7 @@ function FocusSection({ columns }: ColumnsProps) {
       <div class="row point-facts">
         <SpriteCrop point={point} />
         <dl class="readout facts grow">
-          {columns.map(({ name, values }, at) => (
+          {store.columns.value.map(({ name, values }, at) => (
             <div key={at}>
               <dt class="clip">{name}</dt>
               <dd>{values[point]}</dd>
@@ -261,13 +221,12 @@ function Neighbours({ point }: { point: number }) {
     <>
       <h3 class="nearest-title">Nearest in all dimensions</h3>
       <MetricField />
-      <div class="projector-field">
-        <label for="num-neighbours">How many</label>
+      <Field name="How many">
         <div class="row">
           <input
-            id="num-neighbours"
             class="grow"
             type="range"
+            aria-label="How many"
             min={1}
             max={100}
             value={store.numNeighbours.value}
@@ -275,7 +234,7 @@ function Neighbours({ point }: { point: number }) {
           />
           <output class="num">{store.numNeighbours.value}</output>
         </div>
-      </div>
+      </Field>
       <ol class="point-list" aria-label="Nearest points">
         {list.map((one) => (
           <li key={one.point}>
@@ -285,12 +244,8 @@ function Neighbours({ point }: { point: number }) {
       </ol>
       {list.length === 0 && <p class="muted fs-1">There is no other point.</p>}
       <div class="row actions">
-        <button class="btn sm" onClick={() => selection.addToSelection(all)}>
-          Select these
-        </button>
-        <button class="btn sm" onClick={() => (store.isolated.value = all)}>
-          Isolate
-        </button>
+        <Act act={() => selection.addToSelection(all)}>Select these</Act>
+        <Act act={() => (store.isolated.value = all)}>Isolate</Act>
       </div>
     </>
   );
@@ -404,24 +359,29 @@ function SelectionSection() {
       {store.isolated.value !== null && (
         <div class="row actions">
           <span class="fs-1 muted grow">Only {formatNumberOf(store.shown.value.length, "point")} shown</span>
-          <button class="btn sm" onClick={showAll}>
-            Show all
-          </button>
+          <Act act={showAll}>Show all</Act>
         </div>
       )}
-      <Fault text={store.selectionNote.value} />
+      <Hint text={store.selectionNote.value} />
       {points.length > 0 && <Chosen points={points} />}
       {store.saved.value.size > 0 && <Saved />}
     </Section>
   );
 }
 
-function Fault({ text }: { text: string }) {
-  if (text === "") return null;
+interface ActProps {
+  act: () => void;
+  title?: string;
+  name?: string;
+  look?: string;
+  children: string;
+}
+
+function Act({ act, title, name, look = "btn sm", children }: ActProps) {
   return (
-    <p class="hint" role="alert">
-      {text}
-    </p>
+    <button class={look} aria-label={name} title={title} onClick={act}>
+      {children}
+    </button>
   );
 }
 
@@ -448,18 +408,16 @@ function Chosen({ points }: { points: readonly number[] }) {
         {selection.writeRanges(points)}
       </p>
       <div class="row actions wrapped">
-        <button class="btn sm" onClick={() => (store.isolated.value = points)}>
-          Isolate
-        </button>
-        <button class="btn sm" aria-label="Copy indices" title="Copy the indices, as a list of Python" onClick={copy}>
+        <Act act={() => (store.isolated.value = points)}>Isolate</Act>
+        <Act act={copy} name="Copy indices" title="Copy the indices, as a list of Python">
           Copy
-        </button>
-        <button class="btn sm" title="Index, labels and coordinates" onClick={() => selection.downloadPoints(points)}>
+        </Act>
+        <Act act={() => selection.downloadPoints(points)} title="Index, labels and coordinates">
           CSV
-        </button>
-        <button class="btn sm quiet" onClick={() => select([])}>
+        </Act>
+        <Act act={() => select([])} look="btn sm quiet">
           Clear
-        </button>
+        </Act>
       </div>
       <p class="muted fs-1" role="status">
         {copied}
@@ -479,7 +437,7 @@ function Chosen({ points }: { points: readonly number[] }) {
           Save
         </button>
       </form>
-      <Fault text={fault} />
+      <Hint text={fault} />
     </>
   );
 }
@@ -502,9 +460,9 @@ function Saved() {
               <span class="grow clip">{name}</span>
               <span class="muted">{formatNumberOf(points.length, "point")}</span>
             </button>
-            <button class="btn quiet sm" aria-label={`Forget ${name}`} onClick={() => selection.forgetSelection(name)}>
+            <Act act={() => selection.forgetSelection(name)} name={`Forget ${name}`} look="btn quiet sm">
               ×
-            </button>
+            </Act>
           </li>
         ))}
       </ul>

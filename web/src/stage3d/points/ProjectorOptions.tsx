@@ -1,4 +1,5 @@
 /** Which embedding, on which axes, and how its points are drawn. */
+import type { ComponentChildren } from "preact";
 import { formatCount, formatShare } from "../../data/format";
 import { setParams } from "../../data/route";
 import { Check } from "../../ui/Check";
@@ -7,6 +8,47 @@ import { Segments } from "../../ui/controls";
 import { isReduced } from "./reduction";
 import * as store from "./store";
 
+interface SectionProps {
+  label: string;
+  title?: string;
+  /** At the right of its title. */
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Section({ label, title = label, aside, children }: SectionProps) {
+  const head = <h2>{title}</h2>;
+  return (
+    <section class="section" aria-label={label}>
+      {aside === undefined ? (
+        head
+      ) : (
+        <div class="row">
+          {head}
+          <span class="grow" />
+          {aside}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** A name at the left of what is chosen. */
+export function Field({ name, children }: { name: string | undefined; children: ComponentChildren }) {
+  return (
+    <label class="projector-field">
+      <span>{name}</span>
+      {children}
+    </label>
+  );
+}
+
+/** All columns, after what stands for none of them. */
+export function columnOptions(none: string, title: string): (readonly [string, string])[] {
+  return [[none, title], ...store.columns.value.map(({ name }) => [name, name] as const)];
+}
+
 export function ProjectorOptions() {
   const embedding = store.loaded.value?.embedding;
   const places = store.places.value;
@@ -14,8 +56,7 @@ export function ProjectorOptions() {
   const isOne = new Set(places.map(({ runId }) => runId)).size === 1;
   return (
     <>
-      <section class="section" aria-label="Embedding">
-        <h2>Embedding</h2>
+      <Section label="Embedding">
         <Select
           look="input wide"
           label="Embedding"
@@ -28,7 +69,7 @@ export function ProjectorOptions() {
             {formatCount(embedding.numPoints)} points · {formatCount(embedding.numDims)} dimensions
           </p>
         )}
-      </section>
+      </Section>
       <DrawingOptions />
     </>
   );
@@ -38,14 +79,12 @@ export function ProjectorOptions() {
 export function DrawingOptions() {
   return (
     <>
-      <section class="section" aria-label="Reduction">
-        <h2>Reduction</h2>
+      <Section label="Reduction">
         <Segments label="Method" {...store.method} choose={chooseMethod} isWide />
         {store.method.chosen === "pca" || !isReduced() ? <Components /> : null}
         {store.method.chosen !== "pca" && <Neighbourhood />}
-      </section>
-      <section class="section" aria-label="Points">
-        <h2>Points</h2>
+      </Section>
+      <Section label="Points">
         <LabelSelect />
         {store.loaded.value?.embedding.sprites != null && (
           <OneOf label="Pictures" words={SPRITE_MODES} chosen={store.spriteMode.value} choose={(mode) => (store.spriteMode.value = mode)} />
@@ -53,7 +92,7 @@ export function DrawingOptions() {
         <Check isOn={store.isTable.value} set={(isOn) => (store.isTable.value = isOn)}>
           Show as table
         </Check>
-      </section>
+      </Section>
     </>
   );
 }
@@ -80,8 +119,7 @@ function Components() {
   return (
     <div class="projector-fields">
       {axes.map((axis, at) => (
-        <label key={at} class="projector-field">
-          <span>{AXIS_NAMES[at]}</span>
+        <Field key={at} name={AXIS_NAMES[at]}>
           <Select
             look="input sm"
             label={`Component of ${AXIS_NAMES[at] ?? ""}`}
@@ -89,7 +127,7 @@ function Components() {
             options={Array.from({ length: found.perPoint }, (_, one) => [String(one), componentName(one)])}
             set={(one) => choose(at, Number(one))}
           />
-        </label>
+        </Field>
       ))}
       {found.shares.length > 0 && (
         <div class="projector-field">
@@ -118,8 +156,7 @@ function Neighbourhood() {
   const name = isTsne ? "Perplexity" : "Neighbours";
   return (
     <div class="projector-fields">
-      <label class="projector-field">
-        <span>{name}</span>
+      <Field name={name}>
         <input
           class="input sm num"
           type="number"
@@ -129,7 +166,7 @@ function Neighbourhood() {
           value={store.neighbourhood.value}
           onChange={(event) => setParams({ near: event.currentTarget.value })}
         />
-      </label>
+      </Field>
       <MetricField />
       {store.coordinates.value?.method === store.method.chosen && store.coordinates.value.note !== "" && (
         <p class="muted fs-1">{store.coordinates.value.note}</p>
@@ -153,19 +190,17 @@ export function MetricField() {
 }
 
 function LabelSelect() {
-  const columns = store.loaded.value?.embedding.columns ?? [];
-  if (columns.length === 0) return <p class="muted fs-1">These points have no labels.</p>;
+  if (store.columns.value.length === 0) return <p class="muted fs-1">These points have no labels.</p>;
   return (
-    <label class="projector-field">
-      <span>Label</span>
+    <Field name="Label">
       <Select
         look="input sm"
         label="Label by"
         value={store.labelColumn.value ?? "-"}
-        options={[["-", "none"], ...columns.map(({ name }) => [name, name] as const)]}
+        options={columnOptions("-", "none")}
         set={(name) => setParams({ label: name })}
       />
-    </label>
+    </Field>
   );
 }
 

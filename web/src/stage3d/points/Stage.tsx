@@ -3,7 +3,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare } from "../../data/format";
 import * as page from "../../data/store";
-import { Blank, ShareBar } from "../../ui/Blank";
+import { Blank, Busy, ShareBar } from "../../ui/Blank";
 import { IconButton } from "../../ui/IconButton";
 import { Segments } from "../../ui/controls";
 import { handleViewKey, type Orbit, OrbitCanvas, OrbitNotes, useOrbit, usePageKeys } from "../Orbit";
@@ -66,22 +66,14 @@ function Stage() {
 }
 
 function FirstLoading() {
-  const now = store.loading.value;
-  if (now.state === "failed")
-    return (
-      <div class="fill">
-        <Blank icon="broken" title={`${now.what} cannot be shown`} isError>
-          <span>{now.reason}</span>
-          <span>Other embeddings and steps can be chosen.</span>
-        </Blank>
-      </div>
-    );
+  const failure = store.failure.value;
+  if (failure === null) return <Busy title="Loading the points" style="fill late" />;
   return (
-    <div class="fill blank late" aria-busy="true">
-      <div class="bar moving">
-        <i />
-      </div>
-      <span>Loading the points</span>
+    <div class="fill">
+      <Blank icon="broken" title={`${failure.what} cannot be shown`} isError>
+        <span>{failure.reason}</span>
+        <span>Other embeddings and steps can be chosen.</span>
+      </Blank>
     </div>
   );
 }
@@ -89,14 +81,14 @@ function FirstLoading() {
 /** What a reader has to know of what is drawn. */
 function Notes({ orbit, spriteNote }: { orbit: Orbit<Cloud>; spriteNote: string }) {
   const embedding = store.loaded.value?.embedding;
-  const failure = store.loading.value;
+  const failure = store.failure.value;
   const numBad = embedding?.numBad ?? 0;
   const notes = [
     orbit.canDraw ? "" : "The points can be shown as a table.",
     spriteNote,
     embedding?.note ?? "",
     numBad > 0 ? `${formatNumberOf(numBad, "point")} with NaN or infinity: not drawn.` : "",
-    embedding !== undefined && failure.state === "failed" ? `${failure.what}: ${failure.reason}` : "",
+    embedding !== undefined && failure !== null ? `${failure.what}: ${failure.reason}` : "",
   ];
   return (
     <div class="cloud-notes" role="status">
@@ -199,11 +191,6 @@ interface Props {
   onTurning: (isTurning: boolean) => void;
 }
 
-const SHAPES = [
-  ["box", "M3 5V3h2M8 3h1M12 3h1v2M13 8v1M13 12v1h-1M9 13H8M5 13H3v-1M3 9V8"],
-  ["lasso", "M8 3c3.300 0 5.500 1.500 5.500 3.500S11.300 10 8 10 2.500 8.500 2.500 6.500 4.700 3 8 3zM5 9.500c-1.500 1-1 2.500.5 2.500s1.500 1.500.5 2"],
-] as const;
-
 function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
   const act = (action: (made: Cloud) => void) => (): void => {
     if (cloud.current !== null) action(cloud.current);
@@ -217,35 +204,25 @@ function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
       <IconButton look={look} icon="plus" label="Zoom in" title="Zoom in (+)" onClick={act((made) => zoomBy(made, 1.25))} />
       <IconButton look={look} icon="frame" label="Fit the points" title="Fit the points (0)" onClick={act(fit)} />
       {store.dims.chosen === "3" && (
-        <Switch label="Turn slowly" path="M12.500 5.500A5 5 0 1 0 13 8M13 3v2.800h-2.800" isOn={isTurning} set={() => onTurning(!isTurning)} />
+        <IconButton look={look} icon="turn" label="Turn slowly" title="Turn slowly" aria-pressed={isTurning} onClick={() => onTurning(!isTurning)} />
       )}
       <span class="sep" />
-      {SHAPES.map(([one, path]) => (
-        <Switch key={one} label={`Select with a ${one}`} hint={`Shift and drag: a ${one}`} path={path} isOn={shape === one} set={() => onShape(one)} />
+      {(["box", "lasso"] as const).map((one) => (
+        <IconButton
+          key={one}
+          look={look}
+          icon={one}
+          label={`Select with a ${one}`}
+          title={`Shift and drag: a ${one}`}
+          aria-pressed={shape === one}
+          onClick={() => onShape(one)}
+        />
       ))}
     </div>
   );
 }
 
-/** A button with a sign of its own that is on or off. */
-function Switch({ label, hint = label, path, isOn, set }: { label: string; hint?: string; path: string; isOn: boolean; set: () => void }) {
-  return (
-    <button class="btn quiet square" aria-label={label} title={hint} aria-pressed={isOn} onClick={set}>
-      <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-        <path d={path} />
-      </svg>
-    </button>
-  );
-}
-
 // --- The keys of the drawing: from point to point, its neighbours, the camera.
-
-const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
-  ArrowRight: [1, 0],
-  ArrowLeft: [-1, 0],
-  ArrowDown: [0, 1],
-  ArrowUp: [0, -1],
-};
 
 /** Keys that hold anywhere on the page. True where one was taken. */
 function handlePageKey(cloud: Cloud | null, key: string): boolean {
@@ -257,29 +234,22 @@ function handlePageKey(cloud: Cloud | null, key: string): boolean {
 }
 
 /** Keys of the drawing itself, while it has the focus. */
-function handleStageKey(cloud: Cloud, key: string): boolean {
-  const arrow = ARROWS[key];
+function handleStageKey({ index, size }: Cloud, key: string): boolean {
   const at = store.hovered.peek() ?? store.focus.peek();
+  const arrow = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[key];
   if (arrow !== undefined) {
-    step(cloud, at, arrow);
-    return true;
-  }
-  if (key !== "Enter" && key !== " ") return false;
-  if (at === null) return true;
-  if (key === " ") toggleSelected(at);
+    const next =
+      at === null
+        ? index.nearest(size.width / 2, size.height / 2, Math.max(size.width, size.height))
+        : index.towards(at, arrow[0]!, arrow[1]!);
+    if (next >= 0) store.hovered.value = next;
+  } else if (key !== "Enter" && key !== " ") return false;
+  else if (at === null) return true;
+  else if (key === " ") toggleSelected(at);
   // Once for its neighbours, twice to choose them.
-  else if (store.focus.peek() === at) addToSelection([at, ...store.neighbours.peek().map((one) => one.point)]);
+  else if (store.focus.peek() === at) addToSelection([at, ...store.neighbours.peek().map(({ point }) => point)]);
   else look(at);
   return true;
-}
-
-function step(cloud: Cloud, from: number | null, [byX, byY]: readonly [number, number]): void {
-  const { width, height } = cloud.size;
-  const next =
-    from === null
-      ? cloud.index.nearest(width / 2, height / 2, Math.max(width, height))
-      : cloud.index.towards(from, byX, byY);
-  if (next >= 0) store.hovered.value = next;
 }
 
 function fit(cloud: Cloud): void {

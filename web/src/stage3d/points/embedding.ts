@@ -2,9 +2,10 @@
 import { batch, effect } from "@preact/signals";
 import { followRecordList } from "../../data/record-list";
 import { param } from "../../data/route";
-import { askOf, ByteCache, Desk } from "../../data/requests";
+import { askOf, ByteCache } from "../../data/requests";
 import { Refusal } from "../../data/source";
-import type { EmbeddingHead } from "../../wire";
+import { followAsked } from "../../data/useAsked";
+import type { EmbeddingHead, RecordListing } from "../../wire";
 import type { SpriteImage } from "./gl-painter";
 import { recallSelections } from "./selection";
 import * as store from "./store";
@@ -142,7 +143,7 @@ export function startLoading(): () => void {
     followRecordList(
       () => (store.place.value === null ? null : { ...store.place.value, kind: "embedding" }),
       (list) => (store.list.value = list),
-      (reason) => (store.loading.value = { state: "failed", what: "The list of records", reason }),
+      (reason) => (store.failure.value = { what: "The list of records", reason }),
     ),
     followRecord(),
     takeSelection(),
@@ -152,40 +153,30 @@ export function startLoading(): () => void {
 
 /** The record of the step that is wanted. */
 function followRecord(): () => void {
-  const desk = new Desk<store.Loaded>(({ value, key, problem }) => {
-    if (problem !== "") store.loading.value = { state: "failed", what: "This embedding", reason: problem };
-    else if (value !== null && key === wanted) showEmbedding(value);
-  });
   let wanted = "";
-  const stop = effect(() => {
-    const place = store.place.value;
-    const listing = store.records.value[store.recordAt.value];
-    if (place === null || listing?.head.kind !== "embedding") return;
-    const { record, step } = listing;
-    const key = `${place.runId} ${record}`;
-    if (key === wanted) return;
-    wanted = key;
-    const known = kept.get(key);
-    if (known !== undefined) {
-      desk.want(null);
-      showEmbedding({ place, record, step, embedding: known });
-      return;
-    }
-    const ask = async (): Promise<store.Loaded> => {
-      const reply = await askOf({ type: "record", run_id: place.runId, record }, "record");
-      const { head } = reply.answer.entry;
-      if (head.kind !== "embedding") throw new Refusal("This record is no embedding.");
-      const embedding = readEmbedding(head, reply.buffer, reply.offset);
-      kept.set(key, embedding, embedding.matrix.byteLength);
-      return { place, record, step, embedding };
-    };
-    store.loading.value = { state: "working", what: "Loading the points", share: -1, cancel: null };
-    desk.want({ key, version: "", ask });
-  });
-  return () => {
-    stop();
-    desk.close();
+  const ask = async (listing: RecordListing, runId: string): Promise<Embedding> => {
+    const reply = await askOf({ type: "record", run_id: runId, record: listing.record }, "record");
+    const { head } = reply.answer.entry;
+    if (head.kind !== "embedding") throw new Refusal("This record is no embedding.");
+    return readEmbedding(head, reply.buffer, reply.offset);
   };
+  return followAsked<store.Loaded>(
+    () => {
+      const place = store.place.value;
+      const listing = store.records.value[store.recordAt.value];
+      if (place === null || listing?.head.kind !== "embedding") return null;
+      const { record, step } = listing;
+      const key = `${place.runId} ${record}`;
+      if (key !== wanted) store.failure.value = null;
+      wanted = key;
+      const embedding = () => kept.fetched(key, () => ask(listing, place.runId), ({ matrix }) => matrix.byteLength);
+      return { key, version: "", ask: async () => ({ place, record, step, embedding: await embedding() }) };
+    },
+    ({ value, key, problem }) => {
+      if (problem !== "") store.failure.value = { what: "This embedding", reason: problem };
+      else if (value !== null && key === wanted) showEmbedding(value);
+    },
+  );
 }
 
 /** From now on these points are shown. */
@@ -199,7 +190,7 @@ export function showEmbedding(next: store.Loaded): void {
       before.embedding.numPoints === embedding.numPoints;
     store.loaded.value = next;
     store.saved.value = recallSelections(store.keyOf(place));
-    store.loading.value = { state: "idle" };
+    store.failure.value = null;
     store.hovered.value = null;
     // Points of another embedding are other points; those of another step are the same ones later.
     if (isSame) return;

@@ -8,7 +8,7 @@ import type { Asked } from "../../data/source";
 import { nearestAt } from "../../data/time-steps";
 import type { RecordListing, ReduceQuestion } from "../../wire";
 import { type Colouring, colouringOf } from "./colours";
-import type { Embedding } from "./embedding";
+import type { Column, Embedding } from "./embedding";
 import type { Selections } from "./selection";
 
 export type Method = "pca" | "tsne" | "umap";
@@ -86,7 +86,8 @@ export const records = computed<readonly RecordListing[]>(() => {
   return now !== null && here?.place.runId === now.runId && here.place.name === now.name ? here.records : [];
 });
 export const loaded = signal<Loaded | null>(null);
-export const loading = signal<Progress>({ state: "idle" });
+/** Why what is wanted is not here. */
+export const failure = signal<{ readonly what: string; readonly reason: string } | null>(null);
 export const reducing = signal<Progress>({ state: "idle" });
 export const coordinates = signal<Coordinates | null>(null);
 
@@ -132,7 +133,7 @@ export const drawn = computed<Float32Array | null>(() => {
   return fitPlaces(found.values, found.perPoint, axes.value, here.embedding.hasPlace);
 });
 
-const columns = computed(() => loaded.value?.embedding.columns ?? []);
+export const columns = computed<readonly Column[]>(() => loaded.value?.embedding.columns ?? []);
 
 /** The column that the address names; without a name the first that tells kinds apart, or the first of all. */
 export const colourColumn = computed<string | null>(() => {
@@ -159,10 +160,6 @@ export const colouring = computed<Colouring>(() => colouringOf(valuesOfColumn(co
 export function labelOf(point: number): string {
   return valuesOfColumn(labelColumn.value)?.[point] ?? `point ${point}`;
 }
-
-/** What is searched for, and in which column; an empty text is all of them. */
-export const query = computed<string>(() => param("find"));
-export const queryColumn = computed<string>(() => param("in"));
 
 /** Where from it is looked at, as the address says it. */
 export const cameraText = computed<string>(() => param("cam"));
@@ -191,7 +188,7 @@ export const numNeighbours = computed<number>(() => {
 
 export const neighbours = computed<readonly Neighbour[]>(() => {
   const [here, point] = [loaded.value, focus.value];
-  if (here === null || point === null || point >= here.embedding.numPoints) return [];
+  if (here === null || point === null) return [];
   const { matrix, numDims, hasPlace } = here.embedding;
   return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.chosen);
 });

@@ -2,10 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
-import { rank, runId } from "../../data/network/moments";
-import { askOf } from "../../data/requests";
+import { rank } from "../../data/network/moments";
 import { setParams } from "../../data/route";
-import { useAsked } from "../../data/useAsked";
+import { type Replied, useReply } from "../../data/useAsked";
 import { CellTable, hundredths, likenessCell } from "../../plot/CellTable";
 import { ColourScale } from "../../plot/ColourScale";
 import { type Cell, Matrix } from "../../plot/Matrix";
@@ -13,7 +12,7 @@ import { NumberTable } from "../../plot/NumberTable";
 import { type Labelled, Legend } from "../../plot/labels";
 import { type Range, rangeOf, type Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
-import type { Contrast as LabelContrast, FeatureLayersAnswer, FeatureRows, NetLikenessAnswer, NetSimilarityAnswer } from "../../wire";
+import type { Contrast as LabelContrast, FeatureLayersAnswer, FeatureRows, NetSimilarityAnswer } from "../../wire";
 import { Below, Contrast, CountChoice, Figure, LayerFigures, Link, ReadingLine, ScaleNote, TableCheck, WorkFigure } from "./Figure";
 import { chosenScale, type Metric, table } from "./choice";
 import * as features from "./features";
@@ -394,33 +393,21 @@ function LeftOut({ of }: { of: readonly (readonly [layer: string, why: string])[
 
 // --- Of a network, at the right of its items: with how much labels count in each of them.
 
-interface Likeness {
-  readonly head: NetLikenessAnswer;
-  readonly values: Float32Array;
-  readonly items: unknown;
-}
-
-function useLikeness(names: readonly string[]) {
-  const all = items.value;
-  const kind = network.metric.chosen;
-  // After the main pictures: it takes longer than they do.
-  const isWanted = all !== null && names.length > 1 && network.numAwaited.value === 0;
-  const ask = async (): Promise<Likeness> => {
-    const asked = { run_id: runId.peek(), rank: rank.peek(), choice: all!.choice, layers: [...names], metric: kind };
-    const reply = await askOf({ type: "net_likeness", ...asked }, "net_likeness");
-    return { head: reply.answer, values: singlesOf(reply, names.length ** 2), items: all };
-  };
-  const key = JSON.stringify([all?.runId, rank.value, all?.choice, names, kind]);
-  return useAsked<Likeness>(isWanted ? { key, version: "", ask } : null);
-}
+type Likeness = Replied<"net_likeness", { readonly values: Float32Array; readonly items: unknown }>;
 
 export function LikenessPanel() {
   const all = items.value;
   const names = network.layers.value.slice(-MOST_LAYERS).map(({ name }) => name);
-  const { value, problem, retry } = useLikeness(names);
+  // After the main pictures: it takes longer than they do.
+  const isWanted = all !== null && names.length > 1 && !network.isAwaited.value;
+  const about = { run_id: all?.runId ?? "", rank: rank.value, layers: names, metric: network.metric.chosen };
+  const { value, problem, retry } = useReply("net_likeness", isWanted ? { ...about, choice: all.choice } : null, (reply) => ({
+    values: singlesOf(reply, names.length ** 2),
+    items: all,
+  }));
   if (names.length < 2) return null;
   return (
-    <section class="an-likeness" aria-label="Layers compared" aria-busy={value?.items !== all && problem === ""}>
+    <section class="an-likeness" aria-label="Layers compared" aria-busy={value?.data.items !== all && problem === ""}>
       <div class="panel-head">
         <h2>Layers compared</h2>
         <span class="grow" />
@@ -439,7 +426,7 @@ export function LikenessPanel() {
   );
 }
 
-function Layers({ likeness: { head, values } }: { likeness: Likeness }) {
+function Layers({ likeness: { head, data } }: { likeness: Likeness }) {
   const names = head.layers.map(({ layer }) => layer);
   const scale = chosenScale("likeness", null, usualScale("correlation", null));
   const hasLabels = head.layers.some(({ contrast }) => contrast !== null);
@@ -453,7 +440,7 @@ function Layers({ likeness: { head, values } }: { likeness: Likeness }) {
         titleOf={(row) => (head.layers[row]!.why === "" ? names[row]! : `${names[row]}: ${head.layers[row]!.why}`)}
         isOn={(at) => names[at] === network.first.value?.name || names[at] === network.second.value?.name}
         hasNumbers={names.length <= 5}
-        cell={likenessCell(names, values, scale.scale)}
+        cell={likenessCell(names, data.values, scale.scale)}
         onChoose={(row, column) => setParams({ one: names[row]!, two: row === column ? null : names[column]! })}
         after={(row) => hasLabels && <td class="contrast">{short(head.layers[row]!.contrast?.contrast ?? null)}</td>}
       />

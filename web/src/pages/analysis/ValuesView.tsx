@@ -3,16 +3,16 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../data/format";
 import { indexOf, sentence } from "../../data/network/words";
-import { askOf, type ReplyOf } from "../../data/requests";
+import type { ReplyOf } from "../../data/requests";
 import { param, setParams } from "../../data/route";
 import type { Asked } from "../../data/source";
-import { useAsked } from "../../data/useAsked";
+import { useReply } from "../../data/useAsked";
 import { type Cell, Matrix } from "../../plot/Matrix";
 import { labelColour, Legend, type Stretch, stretchesOf } from "../../plot/labels";
 import { Blank, Failed } from "../../ui/Blank";
 import { readPalette, type Scale } from "../../ui/colour-scale";
 import type { Room } from "../../ui/useSize";
-import type { Answer, FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer, Grid } from "../../wire";
+import type { FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer, Grid } from "../../wire";
 import { axisWithZero, Chart, Figure, Plate, ScaleNote, Wait } from "./Figure";
 import { MOST_BESIDE } from "./Similarity";
 import { paintPlate } from "./UnitViews";
@@ -24,29 +24,17 @@ import { singlesOf } from "./network";
 const NUM_ROWS = 320;
 const NUM_COLUMNS = 512;
 
-type Kind = Extract<Asked, { set_id: string; layer: number }>["type"] & Answer["type"];
-
-interface Numbers<Type extends Kind, Own> {
-  readonly head: Extract<Answer, { type: Type }>;
-  readonly values: Float32Array;
-  readonly layer: number;
-  readonly own: Own;
-}
+type Asking = "feature_map" | "feature_unit" | "feature_sample";
 
 /** Ask for numbers of the layer that is shown, and anew with each `version`. */
-function useNumbers<Type extends Kind, Own extends object>(
+function useNumbers<Type extends Asking>(
   type: Type,
-  own: Own,
+  own: Omit<Extract<Asked, { type: Type }>, "type" | "set_id" | "layer">,
   version: number,
   countOf: (head: ReplyOf<Type>["answer"]) => number,
 ) {
-  const place = { set_id: setId.value, layer: layerAt.value };
-  const ask = async (): Promise<Numbers<Type, Own>> => {
-    const reply = await askOf({ type, ...place, ...own } as unknown as Asked, type);
-    return { head: reply.answer, values: singlesOf(reply, countOf(reply.answer)), layer: place.layer, own };
-  };
-  const key = JSON.stringify([place, own]);
-  return useAsked(place.layer < 0 ? null : { key, version: String(version), ask });
+  const about = { set_id: setId.value, layer: layerAt.value, ...own } as unknown as Omit<Extract<Asked, { type: Type }>, "type">;
+  return useReply(type, layerAt.value < 0 ? null : about, (reply) => singlesOf(reply, countOf(reply.answer)), String(version));
 }
 
 export function ValuesView() {
@@ -54,7 +42,7 @@ export function ValuesView() {
   const own = { num_rows: NUM_ROWS, num_columns: NUM_COLUMNS };
   const { value, problem, retry } = useNumbers("feature_map", own, numDone.value, ({ rows, units }) => rows.samples.length * units.length);
   if (layer === null) return <Blank icon="tree" title="This set has no layers" />;
-  if (value?.layer === at) return <Shown key={at} {...value} layer={layer} />;
+  if (value?.own.layer === at) return <Shown key={at} head={value.head} values={value.data} layer={layer} />;
   return problem === "" ? <Wait /> : <Failed title={`${layer.name} cannot be shown`} reason={sentence(problem)} retry={retry} />;
 }
 
@@ -193,7 +181,7 @@ function UnitPart({ unit, numUnits, layer }: { unit: number; numUnits: number; l
   const facts = `${isIts ? placeText(value.head.place) : ""} of ${formatCount(numUnits)} in ${layer.name}`;
   return (
     <Part name="Unit" number={unit} max={numUnits - 1} isBusy={!isIts} problem={problem} facts={facts}>
-      {value !== null && <Responses head={value.head} values={value.values} unit={value.own.unit} />}
+      {value !== null && <Responses head={value.head} values={value.data} unit={value.own.unit} />}
     </Part>
   );
 }
@@ -252,7 +240,7 @@ interface SampleProps {
 function SamplePart({ sample, layer, scale }: { sample: number; layer: FeatureLayer; scale: Scale }) {
   const { value, problem } = useNumbers("feature_sample", { sample }, 0, ({ units, num_units: all }) => units.length || all);
   if (value === null) return <Part name="Sample" number={sample} isBusy problem={problem} facts="" children={null} />;
-  const { head, values } = value;
+  const { head, data: values } = value;
   const facts = (
     <>
       {head.name !== String(head.sample) && `${head.name} `}

@@ -2,6 +2,7 @@
 import { sets } from "../../data/feature-sets";
 import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../data/format";
 import { addressOf, setParams } from "../../data/route";
+import { PanelHead } from "../../ui/PanelHead";
 import { Picker } from "../../ui/Picker";
 import type { FeatureSetListing } from "../../wire";
 import { listing, samplesText, setId } from "./features";
@@ -46,11 +47,8 @@ export function FeatureSetsPart() {
   const all = sets.value ?? [];
   if (all.length === 0) return null;
   return (
-    <section class="feature-sets" aria-labelledby="feature-sets-title">
-      <div class="panel-head">
-        <h2 id="feature-sets-title">Features</h2>
-        <span class="muted fs-1">activations of whole data sets</span>
-      </div>
+    <section class="feature-sets" aria-label="Features">
+      <PanelHead title="Features" remark="activations of whole data sets" />
       <div class="feature-sets-body">
         <table class="table">
           <thead>

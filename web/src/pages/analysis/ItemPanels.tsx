@@ -7,6 +7,8 @@ import { sentence, weightVariable } from "../../data/network/words";
 import { param, setParams } from "../../data/route";
 import { Pixels } from "../../plot/Pixels";
 import { pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
+import { Hint } from "../../ui/Hint";
+import { PanelHead } from "../../ui/PanelHead";
 import { Select } from "../../ui/Select";
 import { Segments } from "../../ui/controls";
 import * as network from "./network";
@@ -54,11 +56,9 @@ export function ChoicePanel() {
 function Part({ title, remark, children }: { title: string; remark?: ComponentChildren; children: ComponentChildren }) {
   return (
     <>
-      <div class={remark === undefined ? "panel-head rule-t" : "panel-head"}>
-        <h2>{title}</h2>
-        <span class="grow" />
+      <PanelHead title={title} look={remark === undefined ? "rule-t" : ""}>
         <span class="muted fs-1">{remark}</span>
-      </div>
+      </PanelHead>
       <div class="pad an-choices">{children}</div>
     </>
   );
@@ -97,13 +97,7 @@ function sourceOptions(): Options {
 
 function Notes() {
   const note = items.value?.note ?? "";
-  if (network.problem.value !== "") {
-    return (
-      <p class="hint" role="alert">
-        {sentence(network.problem.value)}
-      </p>
-    );
-  }
+  if (network.problem.value !== "") return <Hint text={sentence(network.problem.value)} />;
   if (items.value === null) return <i class="skeleton late" style={{ width: "140px", animationDelay: "400ms" }} />;
   return note === "" ? null : <p class="muted fs-1">{sentence(note)}</p>;
 }
@@ -121,13 +115,11 @@ export function ItemSection() {
   if (all === null || place === null || place >= all.steps.length) return null;
   return (
     <section class="rule-t" aria-label="Item">
-      <div class="panel-head">
-        <h2>Item</h2>
-        <span class="grow" />
+      <PanelHead title="Item">
         <button class="btn quiet sm" onClick={() => goToItem(all, place)}>
           Show in network
         </button>
-      </div>
+      </PanelHead>
       <div class="pad an-item">
         <ItemPicture all={all} place={place} />
         <p>{describe(all, place)}</p>

@@ -11,6 +11,8 @@ import { type Cell, Matrix } from "../../plot/Matrix";
 import { NumberTable } from "../../plot/NumberTable";
 import { type Labelled, Legend } from "../../plot/labels";
 import { type Range, rangeOf, type Scale } from "../../ui/colour-scale";
+import { Hint } from "../../ui/Hint";
+import { PanelHead } from "../../ui/PanelHead";
 import { Segments } from "../../ui/controls";
 import type { Contrast as LabelContrast, FeatureLayersAnswer, FeatureRows, NetSimilarityAnswer } from "../../wire";
 import { Below, Contrast, CountChoice, Figure, LayerFigures, Link, ReadingLine, ScaleNote, TableCheck, WorkFigure } from "./Figure";
@@ -408,17 +410,13 @@ export function LikenessPanel() {
   if (names.length < 2) return null;
   return (
     <section class="an-likeness" aria-label="Layers compared" aria-busy={value?.data.items !== all && problem === ""}>
-      <div class="panel-head">
-        <h2>Layers compared</h2>
-        <span class="grow" />
+      <PanelHead title="Layers compared">
         {network.layers.value.length > MOST_LAYERS && <span class="muted fs-1">the last {MOST_LAYERS}</span>}
-      </div>
+      </PanelHead>
       <div class="pad">
-        {problem !== "" && (
-          <p class="hint" role="alert">
-            {problem} <Link act={retry}>Try again</Link>
-          </p>
-        )}
+        <Hint text={problem}>
+          <Link act={retry}>Try again</Link>
+        </Hint>
         {value === null && problem === "" && <i class="skeleton late" style={{ height: "160px" }} />}
         {value !== null && <Layers likeness={value} />}
       </div>

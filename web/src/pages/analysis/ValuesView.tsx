@@ -11,6 +11,7 @@ import { type Cell, Matrix } from "../../plot/Matrix";
 import { labelColour, Legend, type Stretch, stretchesOf } from "../../plot/labels";
 import { Blank, Failed } from "../../ui/Blank";
 import { readPalette, type Scale } from "../../ui/colour-scale";
+import { Hint } from "../../ui/Hint";
 import type { Room } from "../../ui/useSize";
 import type { FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer, Grid } from "../../wire";
 import { axisWithZero, Chart, Figure, Plate, ScaleNote, Wait } from "./Figure";
@@ -165,7 +166,7 @@ function Part({ name, number, max, isBusy, problem, facts, children }: PartProps
         />
         <span class="muted fs-1 clip">{facts}</span>
       </header>
-      {problem !== "" && <p class="hint">{sentence(problem)}</p>}
+      <Hint text={problem === "" ? "" : sentence(problem)} />
       {children}
     </section>
   );

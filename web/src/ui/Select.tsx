@@ -21,3 +21,13 @@ export function Select({ label, title, look = "input", value, options, set }: Pr
     </select>
   );
 }
+
+/** With its name beside it. */
+export function SelectField({ name, style, ...rest }: Props & { name: string; style: string }) {
+  return (
+    <label class={style}>
+      <span>{name}</span>
+      <Select {...rest} />
+    </label>
+  );
+}

@@ -1,7 +1,8 @@
 /** Which sets of features there are: in the top bar to choose one, and on the page of runs as a list. */
 import { sets } from "../../data/feature-sets";
-import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../data/format";
+import { formatBytes, formatCount, formatNumberOf } from "../../data/format";
 import { addressOf, setParams } from "../../data/route";
+import { ShareBar } from "../../ui/Blank";
 import { PanelHead } from "../../ui/PanelHead";
 import { Picker } from "../../ui/Picker";
 import type { FeatureSetListing } from "../../wire";
@@ -93,9 +94,7 @@ function Row({ of }: { of: FeatureSetListing }) {
           <td>
             <span class="feature-progress">
               {!of.is_complete && of.num_samples !== null && (
-                <span class="bar" role="progressbar" aria-label="Samples that are extracted" aria-valuenow={Math.round((100 * of.num_done) / Math.max(1, of.num_samples))}>
-                  <i style={{ width: formatShare(of.num_done, Math.max(1, of.num_samples)).replace("\u202f", "").replace(/[<>]/, "") }} />
-                </span>
+                <ShareBar label="Samples that are extracted" share={of.num_done / Math.max(1, of.num_samples)} />
               )}
               {samplesText(of)}
             </span>

@@ -9,7 +9,7 @@ import { addressOf } from "../../data/route";
 import * as page from "../../data/store";
 import { Facts } from "../../plot/tensor/Facts";
 import { DrawingOptions } from "../../stage3d/points/ProjectorOptions";
-import { Blank, Busy } from "../../ui/Blank";
+import { Blank, Busy, MovingBar, ShareBar } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
 import { IconButton } from "../../ui/IconButton";
 import { PanelHead } from "../../ui/PanelHead";
@@ -225,14 +225,7 @@ function Progress({ listing }: { listing: FeatureSetListing }) {
   const when = isConnected.value ? now.value : (lastHeard.value ?? now.value);
   return (
     <div class="ft-progress" role="status" aria-live="off">
-      <div
-        class={share === null ? "bar moving" : "bar"}
-        role="progressbar"
-        aria-label="Samples that are extracted"
-        aria-valuenow={share === null ? undefined : Math.round(share * 100)}
-      >
-        <i style={share === null ? {} : { width: `${share * 100}%` }} />
-      </div>
+      {share === null ? <MovingBar label="Samples that are extracted" /> : <ShareBar label="Samples that are extracted" share={share} />}
       <span>
         {share === null ? "Extracting" : `${formatShare(done, all ?? 1)} extracted`}
         {updated > 0 && <span class="muted"> · last batch {formatAgo(updated, when)}</span>}

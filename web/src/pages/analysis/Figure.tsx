@@ -14,7 +14,7 @@ import { type Axis, axisOf } from "../../plot/scale";
 import { cellOf, unitAt } from "../../stage3d/network/plates";
 import { Blank, Failed, ShareBar } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
-import { Select } from "../../ui/Select";
+import { SelectField } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
 import { actOn } from "../../ui/keys";
 import { type Room, useSize } from "../../ui/useSize";
@@ -93,11 +93,40 @@ export function LayerFigures<Value extends Noted>({ looks, facts, draw }: Layers
             {state === "failed" && <Failed title="This cannot be shown" reason={sentence(problem)} retry={retry} />}
             {state === "waiting" && <Wait />}
             {state === "there" && draw(value, at)}
-            {state === "there" && value !== null && <Foot note={value.head.note}>{facts?.(value)}</Foot>}
+            {state === "there" && value !== null && (
+              <footer class="fs-2">
+                {facts?.(value)}
+                {value.head.note !== "" && <span class="muted">{sentence(value.head.note)}</span>}
+              </footer>
+            )}
           </Figure>
         );
       })}
     </div>
+  );
+}
+
+interface ItemViewProps<Value> extends Omit<LayersProps<Value>, "draw"> {
+  draw: (value: Value) => ComponentChildren;
+  /** What else is said of the item under the pointer. */
+  more?: string;
+  /** What can be chosen for the pictures. */
+  children?: ComponentChildren;
+}
+
+/** Pictures of items: below them the item under the pointer, and the labels of all. */
+export function ItemView<Value extends Noted>({ draw, more = "", children, ...rest }: ItemViewProps<Value>) {
+  const [all, place] = [items.value, current.value];
+  const isThere = all !== null && place !== null && place < all.steps.length;
+  return (
+    <>
+      <LayerFigures {...rest} draw={(value) => value !== null && draw(value)} />
+      <Reading hint="Point at an item to read it; click it to see it in the network." parts={isThere ? [describe(all, place), more] : null} />
+      <div class="an-below">
+        {children}
+        {all !== null && <Legend of={all} />}
+      </div>
+    </>
   );
 }
 
@@ -106,15 +135,6 @@ function stateOf({ isWanted, value, problem }: Look<unknown>): "failed" | "waiti
   // What was known stays, where it is the server that is gone.
   if (problem !== "" && (value === null || isConnected.value)) return "failed";
   return value === null ? "waiting" : "there";
-}
-
-function Foot({ note, children }: { note: string; children: ComponentChildren }) {
-  return (
-    <footer class="fs-2">
-      {children}
-      {note !== "" && <span class="muted">{sentence(note)}</span>}
-    </footer>
-  );
 }
 
 // --- A picture of what takes its time; what came before is paler, while the next one is on its way.
@@ -245,14 +265,13 @@ export function CountChoice({ name, of, all = numDone.value }: { name: string; o
   const shown = enough < 0 ? of.words : of.words.slice(0, enough + 1);
   const chosen = shown.some(([count]) => count === of.chosen) ? of.chosen : shown.at(-1)![0];
   return (
-    <label class="ft-choice">
-      <span>{name}</span>
-      <Select
-        value={String(chosen)}
-        options={shown.map(([count, text]) => [String(count), count >= all ? `all ${formatCount(all)}` : text])}
-        set={(next) => of.choose(Number(next))}
-      />
-    </label>
+    <SelectField
+      style="ft-choice"
+      name={name}
+      value={String(chosen)}
+      options={shown.map(([count, text]) => [String(count), count >= all ? `all ${formatCount(all)}` : text])}
+      set={(next) => of.choose(Number(next))}
+    />
   );
 }
 
@@ -278,16 +297,6 @@ export function Contrast({ of, hint, none }: { of: LabelContrast | null; hint: s
   );
 }
 
-/** Below the pictures of a network: what can be chosen for them, and the labels of the items. */
-export function Below({ children }: { children?: ComponentChildren }) {
-  return (
-    <div class="an-below">
-      {children}
-      {items.value !== null && <Legend of={items.value} />}
-    </div>
-  );
-}
-
 /** The colours of a picture with their limits, and what they mean. */
 export function ScaleNote({ of, said, children }: { of: ReturnType<typeof chosenScale>; said?: string; children?: ComponentChildren }) {
   return (
@@ -299,16 +308,11 @@ export function ScaleNote({ of, said, children }: { of: ReturnType<typeof chosen
   );
 }
 
-/** What is under the pointer, or where the keys have led, in a line below the pictures; `more` is said of the item, too. */
-export function ReadingLine({ more = "" }: { more?: string }) {
-  const [all, place] = [items.value, current.value];
-  if (all === null || place === null || place >= all.steps.length) {
-    return <p class="an-reading muted">Point at an item to read it; click it to see it in the network.</p>;
-  }
+/** What is under the pointer, or where the keys have led, in a line below the pictures: parts of it, or how to get there. */
+export function Reading({ hint, parts }: { hint: string; parts: readonly ComponentChildren[] | null }) {
   return (
     <p class="an-reading">
-      <b>{describe(all, place)}</b>
-      {more !== "" && <span>{more}</span>}
+      {parts === null ? <span class="muted">{hint}</span> : parts.map((part, at) => (at === 0 ? <b key={at}>{part}</b> : part !== "" && <span key={at}>{part}</span>))}
     </p>
   );
 }

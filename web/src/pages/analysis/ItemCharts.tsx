@@ -6,9 +6,9 @@ import type { Space } from "../../plot/SmallChart";
 import { labelColour, Mark } from "../../plot/labels";
 import { type Axis, axisOf } from "../../plot/scale";
 import { Blank } from "../../ui/Blank";
-import { Select } from "../../ui/Select";
+import { SelectField } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
-import { Below, ItemChart, LayerFigures, nearestOf, ReadingLine } from "./Figure";
+import { ItemChart, ItemView, nearestOf } from "./Figure";
 import { ItemLink } from "./Similarity";
 import { table } from "./choice";
 import { type Analysed, current, doublesOf, itemName, labelOf, metric, singlesOf, useBoth } from "./network";
@@ -16,7 +16,8 @@ import { type Analysed, current, doublesOf, itemName, labelOf, metric, singlesOf
 const NUM_COMPONENTS = 6;
 const MOST_ROWS = 200;
 
-const axes = signal<readonly [number, number]>([0, 1]);
+/** Which components are drawn across and up. */
+const axes = signal<readonly number[]>([0, 1]);
 
 /** A column for each component. */
 type Components = Analysed<"net_components", readonly Float32Array[]>;
@@ -28,32 +29,25 @@ export function ComponentsView() {
     return shares.map((_, column) => Float32Array.from(places, (_place, row) => numbers[row * shares.length + column]!));
   });
   return (
-    <>
-      <LayerFigures
-        looks={looks}
-        facts={({ head }) => <Shares shares={head.shares} />}
-        draw={(value) => value !== null && (table.isOn ? <ItemTable value={value} /> : <Scatter value={value} />)}
-      />
-      <ReadingLine />
-      <Below>
-        <div class="an-axes">
-          {["Across", "Up"].map((name, which) => (
-            <label key={name} class="an-axis">
-              <span class="muted">{name}</span>
-              <Select
-                look="input sm"
-                value={String(axes.value[which])}
-                options={Array.from({ length: NUM_COMPONENTS }, (_, at) => [String(at), componentName(at)])}
-                set={(text) => {
-                  const [x, y] = axes.peek();
-                  axes.value = which === 0 ? [Number(text), y] : [x, Number(text)];
-                }}
-              />
-            </label>
-          ))}
-        </div>
-      </Below>
-    </>
+    <ItemView
+      looks={looks}
+      facts={({ head }) => <Shares shares={head.shares} />}
+      draw={(value) => (table.isOn ? <ItemTable value={value} /> : <Scatter value={value} />)}
+    >
+      <div class="an-axes">
+        {["Across", "Up"].map((name, which) => (
+          <SelectField
+            key={name}
+            style="an-axis"
+            name={name}
+            look="input sm"
+            value={String(axes.value[which])}
+            options={Array.from({ length: NUM_COMPONENTS }, (_, at) => [String(at), componentName(at)])}
+            set={(text) => (axes.value = axes.peek().with(which, Number(text)))}
+          />
+        ))}
+      </div>
+    </ItemView>
   );
 }
 
@@ -108,7 +102,7 @@ const REACH = 14;
 function Scatter({ value: { head, data, items: all, layer } }: { value: Components }) {
   const { places, shares } = head;
   const none = new Float32Array(places.length);
-  const [across, up] = axes.value;
+  const [across, up] = axes.value as [number, number];
   const [xs, ys] = [data[across] ?? none, data[up] ?? none];
   const title = (at: number): string => `${componentName(at)}: ${at < shares.length ? percent(shares[at]!) : "nothing varies"}`;
   const spotsIn = ({ x, y }: Space) => places.map((place, at) => ({ place, x: x(xs[at]!), y: y(ys[at]!) }));
@@ -156,15 +150,11 @@ export function ClustersView() {
     return joinsOf(tree, leaves.map((place) => at.get(place) ?? 0));
   });
   return (
-    <>
-      <LayerFigures
-        looks={looks}
-        facts={() => <span class="muted">Joined by the mean distance of their members</span>}
-        draw={(value) => value !== null && <Tree value={value} />}
-      />
-      <ReadingLine />
-      <Below />
-    </>
+    <ItemView
+      looks={looks}
+      facts={() => <span class="muted">Joined by the mean distance of their members</span>}
+      draw={(value) => <Tree value={value} />}
+    />
   );
 }
 

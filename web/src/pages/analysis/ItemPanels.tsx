@@ -1,6 +1,6 @@
 /** Beside the pictures of a network: which items with which labels, which layers, and the item that is looked at. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../data/format";
 import * as net from "../../data/network/store";
 import { sentence, weightVariable } from "../../data/network/words";
@@ -9,7 +9,7 @@ import { Pixels } from "../../plot/Pixels";
 import { pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
 import { Hint } from "../../ui/Hint";
 import { PanelHead } from "../../ui/PanelHead";
-import { Select } from "../../ui/Select";
+import { type Select, SelectField } from "../../ui/Select";
 import { Segments } from "../../ui/controls";
 import * as network from "./network";
 import { current, describe, goToItem, items, type Items } from "./network";
@@ -64,15 +64,10 @@ function Part({ title, remark, children }: { title: string; remark?: ComponentCh
   );
 }
 
-type Options = readonly (readonly [value: string, title: string])[];
+type Options = Parameters<typeof Select>[0]["options"];
 
-function Choice({ name, ...rest }: { name: string; value: string; set: (value: string) => void; options: Options }) {
-  return (
-    <label class="an-choice">
-      <span>{name}</span>
-      <Select {...rest} />
-    </label>
-  );
+function Choice(props: Omit<Parameters<typeof SelectField>[0], "style">) {
+  return <SelectField style="an-choice" {...props} />;
 }
 
 function labelsChosen(): string {
@@ -106,12 +101,8 @@ function Notes() {
 
 export function ItemSection() {
   const all = items.value;
-  const [last, setLast] = useState<number | null>(null);
-  const now = current.value;
-  useEffect(() => {
-    if (now !== null) setLast(now);
-  }, [now]);
-  const place = now ?? last;
+  const last = useRef<number | null>(null);
+  const place = (last.current = current.value ?? last.current);
   if (all === null || place === null || place >= all.steps.length) return null;
   return (
     <section class="rule-t" aria-label="Item">

@@ -15,8 +15,8 @@ import { Hint } from "../../ui/Hint";
 import { PanelHead } from "../../ui/PanelHead";
 import { Segments } from "../../ui/controls";
 import type { Contrast as LabelContrast, FeatureLayersAnswer, FeatureRows, NetSimilarityAnswer } from "../../wire";
-import { Below, Contrast, CountChoice, Figure, LayerFigures, Link, ReadingLine, ScaleNote, TableCheck, WorkFigure } from "./Figure";
-import { chosenScale, type Metric, table } from "./choice";
+import { Contrast, CountChoice, Figure, ItemView, Link, Reading, ScaleNote, TableCheck, WorkFigure } from "./Figure";
+import { chosenScale, type Metric, METRICS, table } from "./choice";
 import * as features from "./features";
 import { basisText, sampleName, useFollowed } from "./features";
 import * as network from "./network";
@@ -101,12 +101,6 @@ function PairsPicture({ of, pairs: { values, range }, names, nameOf, what, scale
 
 type Seen = Analysed<"net_similarity", Pairs>;
 
-const SCALE_WORDS: Record<Metric, string> = {
-  correlation: "Correlation of two items over units",
-  cosine: "Cosine of two items over units",
-  euclidean: "Distance of two items over units",
-};
-
 export function ItemSimilarity() {
   const kind = network.metric.chosen;
   const looks = useBoth("net_similarity", () => ({ metric: kind }), (reply) => {
@@ -118,23 +112,20 @@ export function ItemSimilarity() {
   const range = rangeOf(found.flatMap(({ data }) => (data.range === null ? [] : [data.range.min, data.range.max])));
   const scale = chosenScale(kind, range, usualScale(kind, range));
   return (
-    <>
-      <LayerFigures
-        looks={looks}
-        facts={({ head }) => (
-          <Contrast
-            of={head.contrast}
-            none="Without labels there is no contrast."
-            hint={`How much ${kind === "euclidean" ? "nearer" : "more alike"} items of one label are`}
-          />
-        )}
-        draw={(value) => value !== null && <ItemPairs value={value} scale={scale.scale} other={other} onPair={setOther} />}
-      />
-      <ReadingLine more={pairText(found, current.value, other)} />
-      <Below>
-        <ScaleNote of={scale} said={SCALE_WORDS[kind]} />
-      </Below>
-    </>
+    <ItemView
+      looks={looks}
+      facts={({ head }) => (
+        <Contrast
+          of={head.contrast}
+          none="Without labels there is no contrast."
+          hint={`How much ${kind === "euclidean" ? "nearer" : "more alike"} items of one label are`}
+        />
+      )}
+      draw={(value) => <ItemPairs value={value} scale={scale.scale} other={other} onPair={setOther} />}
+      more={pairText(found, current.value, other)}
+    >
+      <ScaleNote of={scale} said={`${METRICS.find(([name]) => name === kind)![1]} of two items over units`} />
+    </ItemView>
   );
 }
 
@@ -285,17 +276,10 @@ function SamplePairs({ of }: { of: Similar }) {
   return (
     <>
       {picture}
-      <p class="an-reading">
-        {at === null ? (
-          <span class="muted">Point at a pair to read it; click it to see the values of its sample.</span>
-        ) : (
-          <>
-            <b>{sampleName(rows, at.row)}</b>
-            <span>and {sampleName(rows, at.column)}</span>
-            <span>{formatValue(values[at.row * count + at.column]!, 3)}</span>
-          </>
-        )}
-      </p>
+      <Reading
+        hint="Point at a pair to read it; click it to see the values of its sample."
+        parts={at && [sampleName(rows, at.row), `and ${sampleName(rows, at.column)}`, formatValue(values[at.row * count + at.column]!, 3)]}
+      />
       <footer class="ft-foot">
         <ScaleNote of={scale} />
         <Contrast of={contrast} none="Without classes there is no contrast." hint="How much more alike samples of one label are" />

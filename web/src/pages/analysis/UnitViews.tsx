@@ -16,7 +16,7 @@ import { type Palette, paintValue, rangeOf, readPalette, type Rgb, type Scale, t
 import { Hint } from "../../ui/Hint";
 import { Segments } from "../../ui/controls";
 import type { Grid, NetLayer } from "../../wire";
-import { axisWithZero, Below, ItemChart, LayerFigures, nearestOf, Plate, ReadingLine, ScaleNote } from "./Figure";
+import { axisWithZero, ItemChart, ItemView, LayerFigures, nearestOf, Plate, ScaleNote } from "./Figure";
 import { chosenScale, lessMean, table } from "./choice";
 import { above, type Analysed, chooseUnit, current, fieldSource, type Items, items, singlesOf, unitOf, useAnalysis, useBoth, variable } from "./network";
 
@@ -47,18 +47,14 @@ export function TuningView() {
   const scale = chosenScale(`tuning:${what}`, rangeOf(looks.flatMap(({ value }) => [...(value?.data[what] ?? [])])));
   if (hasNone) return <NoLabels />;
   return (
-    <>
-      <LayerFigures looks={looks} draw={(value) => value !== null && <TunedUnits value={value} scale={scale.scale} />} />
-      <ReadingLine />
-      <Below>
-        <Segments label="Shown of all units" words={WORDS} chosen={what} choose={(one) => (shown.value = one)} />
-        {what !== "best" && (
-          <ScaleNote of={scale} said={what === "dprime" ? "d′ of the best label" : "0: all labels alike, 1: one alone"}>
-            <span class="muted fs-1">Grey: not defined, as where a unit is silent</span>
-          </ScaleNote>
-        )}
-      </Below>
-    </>
+    <ItemView looks={looks} draw={(value) => <TunedUnits value={value} scale={scale.scale} />}>
+      <Segments label="Shown of all units" words={WORDS} chosen={what} choose={(one) => (shown.value = one)} />
+      {what !== "best" && (
+        <ScaleNote of={scale} said={what === "dprime" ? "d′ of the best label" : "0: all labels alike, 1: one alone"}>
+          <span class="muted fs-1">Grey: not defined, as where a unit is silent</span>
+        </ScaleNote>
+      )}
+    </ItemView>
   );
 }
 

@@ -14,7 +14,7 @@ import { readPalette, type Scale } from "../../ui/colour-scale";
 import { Hint } from "../../ui/Hint";
 import type { Room } from "../../ui/useSize";
 import type { FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer, Grid } from "../../wire";
-import { axisWithZero, Chart, Figure, Plate, ScaleNote, Wait } from "./Figure";
+import { axisWithZero, Chart, Figure, Plate, Reading, ScaleNote, Wait } from "./Figure";
 import { MOST_BESIDE } from "./Similarity";
 import { paintPlate } from "./UnitViews";
 import { chosenScale } from "./choice";
@@ -83,7 +83,10 @@ function Shown({ head, values, layer }: { head: FeatureMapAnswer; values: Float3
           summary={`Values of ${layer.name}: ${rows.samples.length} samples by ${units.length} units, ${rangeText(head)}. Arrows move, Enter chooses the sample and the unit.`}
         />
       </Figure>
-      <p class="an-reading">{readingOf(pointed, head, values, layer)}</p>
+      <Reading
+        hint="Point at a cell to read it; click it to see its unit and its sample below."
+        parts={pointed && readingOf(pointed, head, values, layer)}
+      />
       <div class="ft-pair">
         <UnitPart unit={unit} numUnits={head.num_units} layer={layer} />
         <SamplePart sample={sample} layer={layer} scale={scale.scale} />
@@ -105,18 +108,10 @@ export function numberOf(text: string, below: number): number | null {
   return /^\d{1,15}$/.test(text) && Number(text) < below ? Number(text) : null;
 }
 
-function readingOf(at: Cell | null, { rows, units }: FeatureMapAnswer, values: Float32Array, layer: FeatureLayer) {
-  if (at === null) return <span class="muted">Point at a cell to read it; click it to see its unit and its sample below.</span>;
+function readingOf(at: Cell, { rows, units }: FeatureMapAnswer, values: Float32Array, layer: FeatureLayer): string[] {
   const unit = units[at.column] ?? 0;
-  return (
-    <>
-      <b>{sampleName(rows, at.row)}</b>
-      <span>
-        unit {formatCount(unit)} {placeText(indexOf(layer.shape, unit))}
-      </span>
-      <span>{formatValue(values[at.row * units.length + at.column] ?? Number.NaN, 4)}</span>
-    </>
-  );
+  const value = values[at.row * units.length + at.column] ?? Number.NaN;
+  return [sampleName(rows, at.row), `unit ${formatCount(unit)} ${placeText(indexOf(layer.shape, unit))}`, formatValue(value, 4)];
 }
 
 /** The column that varies most: one where there is something to see. */

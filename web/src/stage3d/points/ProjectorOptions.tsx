@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { formatCount, formatShare } from "../../data/format";
 import { setParams } from "../../data/route";
 import { Check } from "../../ui/Check";
-import { Select } from "../../ui/Select";
+import { Select, SelectField } from "../../ui/Select";
 import { Segments } from "../../ui/controls";
 import { isReduced } from "./reduction";
 import * as store from "./store";
@@ -35,7 +35,7 @@ export function Section({ label, title = label, aside, children }: SectionProps)
 }
 
 /** A name at the left of what is chosen. */
-export function Field({ name, children }: { name: string | undefined; children: ComponentChildren }) {
+export function Field({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <label class="projector-field">
       <span>{name}</span>
@@ -119,15 +119,16 @@ function Components() {
   return (
     <div class="projector-fields">
       {axes.map((axis, at) => (
-        <Field key={at} name={AXIS_NAMES[at]}>
-          <Select
-            look="input sm"
-            label={`Component of ${AXIS_NAMES[at] ?? ""}`}
-            value={String(axis)}
-            options={Array.from({ length: found.perPoint }, (_, one) => [String(one), componentName(one)])}
-            set={(one) => choose(at, Number(one))}
-          />
-        </Field>
+        <SelectField
+          key={at}
+          style="projector-field"
+          look="input sm"
+          name={AXIS_NAMES[at]!}
+          label={`Component of ${AXIS_NAMES[at]!}`}
+          value={String(axis)}
+          options={Array.from({ length: found.perPoint }, (_, one) => [String(one), componentName(one)])}
+          set={(one) => choose(at, Number(one))}
+        />
       ))}
       {found.shares.length > 0 && (
         <div class="projector-field">
@@ -192,15 +193,15 @@ export function MetricField() {
 function LabelSelect() {
   if (store.columns.value.length === 0) return <p class="muted fs-1">These points have no labels.</p>;
   return (
-    <Field name="Label">
-      <Select
-        look="input sm"
-        label="Label by"
-        value={store.labelColumn.value ?? "-"}
-        options={columnOptions("-", "none")}
-        set={(name) => setParams({ label: name })}
-      />
-    </Field>
+    <SelectField
+      style="projector-field"
+      look="input sm"
+      name="Label"
+      label="Label by"
+      value={store.labelColumn.value ?? "-"}
+      options={columnOptions("-", "none")}
+      set={(name) => setParams({ label: name })}
+    />
   );
 }
 

@@ -93,6 +93,6 @@ function forget(): void {
     projector.coordinates.value = null;
     projector.list.value = null;
     projector.failure.value = null;
-    projector.reducing.value = { state: "idle" };
+    projector.reducing.value = null;
   });
 }

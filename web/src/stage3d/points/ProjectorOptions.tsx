@@ -98,7 +98,7 @@ export function DrawingOptions() {
 }
 
 function chooseMethod(method: store.Method): void {
-  if (store.reducing.peek().state === "failed") store.reducing.value = { state: "idle" };
+  if (store.reducing.peek()?.state === "failed") store.reducing.value = null;
   setParams({ method: method === "pca" ? null : method, near: null });
 }
 

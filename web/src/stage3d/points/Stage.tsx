@@ -1,6 +1,6 @@
 /** The drawing of the points, and what floats over it; or the same points as a table. */
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare } from "../../data/format";
 import * as page from "../../data/store";
 import { Blank, Busy, ShareBar } from "../../ui/Blank";
@@ -12,7 +12,7 @@ import { startCamera } from "./camera";
 import { Cloud } from "./cloud";
 import { PointsPanel } from "./PointsPanel";
 import { PointsTable } from "./PointsTable";
-import { PointPointing, type Shape } from "./picking";
+import { PointPointing } from "./picking";
 import { isReduced, reduceThere } from "./reduction";
 import { addToSelection, clearChoice, look, toggleSelected } from "./selection";
 import * as store from "./store";
@@ -33,32 +33,17 @@ function Stage() {
   const [spriteNote, setSpriteNote] = useState("");
   const orbit = useOrbit((canvas, overlay) => new Cloud(canvas, overlay), (made) => made.follow(setSpriteNote));
   const cloud = orbit.drawing;
-  const [shape, setShape] = useState<Shape>("box");
-  const [isTurning, setIsTurning] = useState(false);
-  const latestShape = useRef(shape);
-  latestShape.current = shape;
-  const pointing = useMemo(() => new PointPointing(() => cloud.current, () => latestShape.current), []);
+  const pointing = useMemo(() => new PointPointing(() => cloud.current), []);
   usePageKeys(({ key }) => handlePageKey(cloud.current, key));
-  useTurning(cloud, isTurning && store.dims.chosen === "3");
+  useTurning(cloud, store.isTurning.value && store.dims.chosen === "3");
   return (
     <div class="cloud">
-      <OrbitCanvas
-        orbit={orbit}
-        pointing={pointing}
-        label={summary()}
-        onKey={(made, { key }) => handleStageKey(made, key)}
-      />
-      <StageBar
-        cloud={cloud}
-        shape={shape}
-        onShape={setShape}
-        isTurning={isTurning}
-        onTurning={setIsTurning}
-      />
+      <OrbitCanvas orbit={orbit} pointing={pointing} label={summary()} onKey={(made, { key }) => handleStageKey(made, key)} />
+      <StageBar cloud={cloud} />
       <Notes orbit={orbit} spriteNote={spriteNote} />
       <ReductionNote />
       <p class="sr" role="status">
-        {store.hovered.value !== null ? store.labelOf(store.hovered.value) : ""}
+        {store.hovered.value !== null && store.labelOf(store.hovered.value)}
       </p>
       {store.loaded.value === null && <FirstLoading />}
     </div>
@@ -101,18 +86,18 @@ function Notes({ orbit, spriteNote }: { orbit: Orbit<Cloud>; spriteNote: string 
 }
 
 function summary(): string {
-  const here = store.loaded.value;
+  const [here, found] = [store.loaded.value, store.coordinates.value];
   if (here === null) return "No points yet";
-  const found = store.coordinates.value;
-  const share = (found?.shares ?? []).filter((_, axis) => store.axes.value.includes(axis));
-  const how = found === null ? "" : store.titleOf(found.method);
-  const variance =
-    share.length > 0 ? `, ${formatShare(share.reduce((sum, one) => sum + one, 0), 1)} of the variance` : "";
-  const points = formatNumberOf(store.shown.value.length, "point");
-  const all = here.embedding.numPoints;
-  const part = store.shown.value.length < all ? ` of ${formatCount(all)}` : "";
-  const chosen = store.selected.value.length > 0 ? `, ${formatCount(store.selected.value.length)} selected` : "";
-  return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.chosen} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
+  const shares = (found?.shares ?? []).filter((_, axis) => store.axes.value.includes(axis));
+  const [numShown, numChosen, all] = [store.shown.value.length, store.selected.value.length, here.embedding.numPoints];
+  return [
+    `${formatNumberOf(numShown, "point")}${numShown < all ? ` of ${formatCount(all)}` : ""}`,
+    ` of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}`,
+    `, ${found === null ? "" : store.titleOf(found.method)} in ${store.dims.chosen} dimensions`,
+    shares.length > 0 ? `, ${formatShare(shares.reduce((sum, one) => sum + one, 0), 1)} of the variance` : "",
+    numChosen > 0 ? `, ${formatCount(numChosen)} selected` : "",
+    ". Arrow keys go from point to point.",
+  ].join("");
 }
 
 /** Slowly around, while somebody wants it. */
@@ -136,7 +121,7 @@ function useTurning(cloud: RefObject<Cloud | null>, isOn: boolean): void {
 
 function ReductionNote() {
   const now = store.reducing.value;
-  if (now.state === "working") {
+  if (now?.state === "working") {
     // Short work would only flicker.
     return (
       <div class="float reduction late" role="status">
@@ -152,13 +137,13 @@ function ReductionNote() {
       </div>
     );
   }
-  if (now.state === "failed") {
+  if (now?.state === "failed") {
     return (
       <div class="float reduction failed" role="alert">
         <span>
           <b>No {now.what}.</b> {now.reason}
         </span>
-        <button class="btn sm" onClick={() => (store.reducing.value = { state: "idle" })}>
+        <button class="btn sm" onClick={() => (store.reducing.value = null)}>
           Close
         </button>
       </div>
@@ -183,19 +168,12 @@ function ReductionNote() {
 
 // --- The tools over the drawing: dimensions, camera, how points are chosen.
 
-interface Props {
-  cloud: RefObject<Cloud | null>;
-  shape: Shape;
-  onShape: (shape: Shape) => void;
-  isTurning: boolean;
-  onTurning: (isTurning: boolean) => void;
-}
-
-function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
+function StageBar({ cloud }: { cloud: RefObject<Cloud | null> }) {
   const act = (action: (made: Cloud) => void) => (): void => {
     if (cloud.current !== null) action(cloud.current);
   };
   const look = "btn quiet square";
+  const { isTurning, shape } = store;
   return (
     <div class="float cloud-bar" role="toolbar" aria-label="View of the points">
       <Segments label="Dimensions" {...store.dims} />
@@ -204,7 +182,14 @@ function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
       <IconButton look={look} icon="plus" label="Zoom in" title="Zoom in (+)" onClick={act((made) => zoomBy(made, 1.25))} />
       <IconButton look={look} icon="frame" label="Fit the points" title="Fit the points (0)" onClick={act(fit)} />
       {store.dims.chosen === "3" && (
-        <IconButton look={look} icon="turn" label="Turn slowly" title="Turn slowly" aria-pressed={isTurning} onClick={() => onTurning(!isTurning)} />
+        <IconButton
+          look={look}
+          icon="turn"
+          label="Turn slowly"
+          title="Turn slowly"
+          aria-pressed={isTurning.value}
+          onClick={() => (isTurning.value = !isTurning.value)}
+        />
       )}
       <span class="sep" />
       {(["box", "lasso"] as const).map((one) => (
@@ -214,8 +199,8 @@ function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
           icon={one}
           label={`Select with a ${one}`}
           title={`Shift and drag: a ${one}`}
-          aria-pressed={shape === one}
-          onClick={() => onShape(one)}
+          aria-pressed={shape.value === one}
+          onClick={() => (shape.value = one)}
         />
       ))}
     </div>

@@ -123,19 +123,11 @@ function isInside(line: readonly ScreenPlace[], x: number, y: number): boolean {
 
 // --- What the pointer does on the drawing: turn, move, zoom, choose one point or those inside an outline.
 
-export type Shape = "box" | "lasso";
-
 /** So far from a point it is still meant. */
 const NEAR = 10;
 
 export class PointPointing extends Pointing<Cloud> {
-  readonly #shape: () => Shape;
   #line: ScreenPlace[] = [];
-
-  constructor(cloud: () => Cloud | null, shape: () => Shape) {
-    super(cloud);
-    this.#shape = shape;
-  }
 
   override down(event: PointerEvent): void {
     super.down(event);
@@ -147,7 +139,7 @@ export class PointPointing extends Pointing<Cloud> {
     if (this.drag !== "own") super.drags(cloud, at, byX, byY);
     else {
       this.#line.push(at);
-      cloud.outline = this.#shape() === "lasso" ? [...this.#line] : boxOf(this.start, at);
+      cloud.outline = store.shape.peek() === "lasso" ? [...this.#line] : boxOf(this.start, at);
       cloud.draw();
     }
   }
@@ -171,9 +163,8 @@ export class PointPointing extends Pointing<Cloud> {
   /** What is inside the outline. */
   #take(cloud: Cloud, event: PointerEvent): void {
     const { index } = cloud;
-    const inside = this.#shape() === "lasso" ? index.inLasso(this.#line) : index.inBox(this.start, placeOf(event));
-    cloud.outline = null;
-    cloud.draw();
+    const inside = store.shape.peek() === "lasso" ? index.inLasso(this.#line) : index.inBox(this.start, placeOf(event));
+    this.cancel(event);
     if (event.ctrlKey || event.metaKey) addToSelection(inside);
     else select(inside);
   }

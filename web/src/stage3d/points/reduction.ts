@@ -63,7 +63,7 @@ export function reduceThere(source: Source): void {
   if (here === null || method === "pca") return;
   const cancel = (): void => {
     stop();
-    store.reducing.value = { state: "idle" };
+    store.reducing.value = null;
   };
   const stop = follow(source, here, method, cancel);
 }
@@ -99,7 +99,7 @@ function follow(source: Source, here: store.Loaded, method: store.Method, cancel
       for (const name of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(name);
       if (method !== "pca") setParams({ [SEEN]: method });
       batch(() => {
-        store.reducing.value = { state: "idle" };
+        store.reducing.value = null;
         const best = kept.get(keyOf(here, store.method.chosen)) ?? kept.get(keyOf(here, "pca"));
         if (store.loaded.peek()?.record === here.record && best !== undefined) store.coordinates.value = best;
       });

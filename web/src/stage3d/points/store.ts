@@ -56,7 +56,6 @@ export interface Coordinates {
 }
 
 export type Progress =
-  | { readonly state: "idle" }
   | { readonly state: "working"; readonly what: string; readonly share: number; readonly cancel: (() => void) | null }
   | { readonly state: "failed"; readonly what: string; readonly reason: string };
 
@@ -88,7 +87,7 @@ export const records = computed<readonly RecordListing[]>(() => {
 export const loaded = signal<Loaded | null>(null);
 /** Why what is wanted is not here. */
 export const failure = signal<{ readonly what: string; readonly reason: string } | null>(null);
-export const reducing = signal<Progress>({ state: "idle" });
+export const reducing = signal<Progress | null>(null);
 export const coordinates = signal<Coordinates | null>(null);
 
 /** Null follows the last one. */
@@ -104,16 +103,22 @@ export const recordAt = computed<number>(() => {
 
 // --- how it is drawn ---
 
+/** A number of the address, within limits; null where there is none. */
+function numberIn(name: string, least: number, most: number): number | null {
+  const number = Number(param(name));
+  return Number.isFinite(number) && number >= least ? Math.min(number, most) : null;
+}
+
 export const method = inAddress("method", METHODS);
 export const dims = inAddress("dims", [["2", "2D", "2 dimensions (2)"], ["3", "3D", "3 dimensions (3)"]], "3");
 export const metric = inAddress("metric", [["euclidean", "Euclid"], ["cosine", "Cosine"]]);
-export const neighbourhood = computed<number>(() => {
-  const number = Number(param("near"));
-  return Number.isFinite(number) && number >= 2 ? Math.min(number, 1000) : method.chosen === "umap" ? 15 : 30;
-});
+export const neighbourhood = computed(() => numberIn("near", 2, 1000) ?? (method.chosen === "umap" ? 15 : 30));
 export const holdAxes = signal(false);
 export const spriteMode = signal<SpriteMode>("auto");
 export const isTable = signal(false);
+export const isTurning = signal(false);
+/** With what points are selected. */
+export const shape = signal<"box" | "lasso">("box");
 
 /** Which axes are drawn across, up and in depth. */
 export const axes = computed<readonly number[]>(() => {
@@ -181,10 +186,7 @@ export const hovered = signal<number | null>(null);
 export const isolated = signal<readonly number[] | null>(null);
 /** Only points of these kinds are shown; an empty set shows all. */
 export const isolatedNames = signal<ReadonlySet<string>>(new Set());
-export const numNeighbours = computed<number>(() => {
-  const wanted = Number(param("k"));
-  return Number.isInteger(wanted) && wanted >= 1 ? Math.min(wanted, 200) : 10;
-});
+export const numNeighbours = computed(() => numberIn("k", 1, 200) ?? 10);
 
 export const neighbours = computed<readonly Neighbour[]>(() => {
   const [here, point] = [loaded.value, focus.value];

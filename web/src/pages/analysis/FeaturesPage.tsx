@@ -189,30 +189,38 @@ function Failed() {
 function SetFacts() {
   const listing = store.listing.value;
   const detail = store.detail.value;
+  if (listing === null) return <PanelHead title="Features" />;
   return (
     <>
-      <PanelHead title={listing?.name ?? "Features"} />
-      {listing !== null && (
-        <div class="pad-s ft-facts">
-          {!listing.is_complete && listing.note === "" && <Progress listing={listing} />}
-          <Facts
-            facts={[
-              listing.model !== "" && ["Model", listing.model],
-              listing.data !== "" && ["Data", listing.data],
-              ["Samples", samplesText(listing)],
-              detail !== null && ["Labels", labelsText(detail)],
-              ["Layers", formatCount(listing.num_layers)],
-              [
-                "On disk",
-                <>
-                  {formatBytes(listing.num_bytes)} <span class="muted">{listing.storage}</span>
-                </>,
-              ],
-            ]}
-          />
-          {detail !== null && <Notes notes={detail.notes} />}
-        </div>
-      )}
+      <PanelHead title={listing.name} />
+      <div class="pad-s ft-facts">
+        {!listing.is_complete && listing.note === "" && <Progress listing={listing} />}
+        <Facts
+          facts={[
+            listing.model !== "" && ["Model", listing.model],
+            listing.data !== "" && ["Data", listing.data],
+            ["Samples", samplesText(listing)],
+            detail !== null && ["Labels", labelsText(detail)],
+            ["Layers", formatCount(listing.num_layers)],
+            [
+              "On disk",
+              <>
+                {formatBytes(listing.num_bytes)} <span class="muted">{listing.storage}</span>
+              </>,
+            ],
+          ]}
+        />
+        {detail !== null && detail.notes.length > 0 && (
+          <details class="muted fs-1">
+            <summary>{formatNumberOf(detail.notes.length, "note")}</summary>
+            {detail.notes.map((note, at) => (
+              <p key={at} class="wrap">
+                {note}
+              </p>
+            ))}
+          </details>
+        )}
+      </div>
     </>
   );
 }
@@ -237,20 +245,6 @@ function Progress({ listing }: { listing: FeatureSetListing }) {
 function labelsText({ label_kind: kind, num_labels: count }: FeatureSetAnswer): string {
   if (kind === "none") return "none";
   return kind === "classes" ? formatNumberOf(count, "class", "classes") : "numbers";
-}
-
-function Notes({ notes }: { notes: readonly string[] }) {
-  if (notes.length === 0) return null;
-  return (
-    <details class="muted fs-1">
-      <summary>{formatNumberOf(notes.length, "note")}</summary>
-      {notes.map((note, at) => (
-        <p key={at} class="wrap">
-          {note}
-        </p>
-      ))}
-    </details>
-  );
 }
 
 // --- The layers, to choose one from: the same for all pictures.

@@ -312,7 +312,8 @@ export function ScaleNote({ of, said, children }: { of: ReturnType<typeof chosen
 export function Reading({ hint, parts }: { hint: string; parts: readonly ComponentChildren[] | null }) {
   return (
     <p class="an-reading">
-      {parts === null ? <span class="muted">{hint}</span> : parts.map((part, at) => (at === 0 ? <b key={at}>{part}</b> : part !== "" && <span key={at}>{part}</span>))}
+      {parts === null && <span class="muted">{hint}</span>}
+      {parts?.map((part, at) => part !== "" && (at === 0 ? <b key={at}>{part}</b> : <span key={at}>{part}</span>))}
     </p>
   );
 }

@@ -100,7 +100,7 @@ export abstract class Pointing<Drawn extends OrbitDrawing> {
   }
 }
 
-export function placeOf(event: MouseEvent): ScreenPlace {
+function placeOf(event: MouseEvent): ScreenPlace {
   return { x: event.offsetX, y: event.offsetY };
 }
 

@@ -80,7 +80,6 @@ function followPixels(box: Element, drawing: OrbitDrawing): () => void {
 interface Props<Drawn extends OrbitDrawing> {
   orbit: Orbit<Drawn>;
   pointing: Pointing<Drawn>;
-  /** What is seen, in words. */
   label: string;
   onClick?: (event: MouseEvent) => void;
   /** A key, while the drawing has the focus. True where it was taken. */

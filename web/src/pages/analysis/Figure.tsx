@@ -1,6 +1,6 @@
 /** One picture with its name above it: of a layer, or of what takes its time; charts of items, plates of units. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Choice } from "../../data/address-choice";
 import { isConnected } from "../../data/connection";
 import { formatCount, formatShape, formatShare, formatValue } from "../../data/format";
@@ -16,6 +16,7 @@ import { Blank, Failed, ShareBar } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { SelectField } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
+import { Hint } from "../../ui/Hint";
 import { actOn } from "../../ui/keys";
 import { type Room, useSize } from "../../ui/useSize";
 import type { Contrast as LabelContrast, Grid } from "../../wire";
@@ -29,7 +30,6 @@ interface FigureProps {
   isBusy: boolean;
   controls?: ComponentChildren;
   facts?: ComponentChildren;
-  /** At the right. */
   aside?: ComponentChildren;
   look?: string;
   children: ComponentChildren;
@@ -110,7 +110,6 @@ interface ItemViewProps<Value> extends Omit<LayersProps<Value>, "draw"> {
   draw: (value: Value) => ComponentChildren;
   /** What else is said of the item under the pointer. */
   more?: string;
-  /** What can be chosen for the pictures. */
   children?: ComponentChildren;
 }
 
@@ -142,12 +141,12 @@ function stateOf({ isWanted, value, problem }: Look<unknown>): "failed" | "waiti
 interface WorkProps {
   what: string;
   of: Followed<unknown>;
+  isLine?: boolean;
 }
 
 interface WorkFigureProps<Value> extends Omit<FigureProps, "isBusy" | "facts" | "children"> {
   what: string;
   of: Followed<Value>;
-  /** How many samples there were. */
   numThen: number;
   facts: (value: Value) => string;
   draw: (value: Value) => ComponentChildren;
@@ -161,53 +160,49 @@ export function WorkFigure<Value>({ what, of, numThen, facts, draw, ...rest }: W
       {...rest}
       isBusy={of.progress !== null}
       facts={isShown && isOwn && facts(value)}
-      aside={isShown && (isOwn ? <MoreSamples numThen={numThen} again={of.retry} /> : <WorkLine what={what} of={of} />)}
+      aside={isShown && (isOwn ? <MoreSamples numThen={numThen} again={of.retry} /> : <Work what={what} of={of} isLine />)}
     >
       {isShown ? <div class={isOwn ? "ft-body" : "ft-body old"}>{draw(value)}</div> : <Work what={what} of={of} />}
     </Figure>
   );
 }
 
-/** In the place of a picture that is not there yet: how far it is, with a way to stop it, or why there is nothing. */
-export function Work({ what, of }: WorkProps) {
-  if (of.problem !== "") return <Failed title="This cannot be shown" reason={sentence(of.problem)} retry={of.retry} />;
-  if (of.isCancelled) {
+/** How far it is, with a way to stop it, or why there is nothing: in the place of a picture, or in a line beside one. */
+export function Work({ what, of, isLine = false }: WorkProps) {
+  const { problem, progress, retry } = of;
+  if (problem !== "") {
+    if (!isLine) return <Failed title="This cannot be shown" reason={sentence(problem)} retry={retry} />;
     return (
+      <Hint text={sentence(problem)}>
+        <Link act={retry}>Try again</Link>
+      </Hint>
+    );
+  }
+  if (of.isCancelled) {
+    return isLine ? (
+      <span class="muted fs-1">
+        Cancelled. <Link act={retry}>Go on</Link>
+      </span>
+    ) : (
       <Blank icon="stop" title="Cancelled">
-        <button class="btn" onClick={of.retry}>
+        <button class="btn" onClick={retry}>
           Compute it
         </button>
       </Blank>
     );
   }
+  if (isLine && progress === null) return null;
   return (
-    <div class="blank late" aria-busy="true">
-      <Progress what={what} of={of} />
+    <div class={isLine ? "ft-working late" : "blank late"} role={isLine ? "status" : undefined} aria-busy="true">
+      <span>
+        {what} · {formatShare(progress ?? 0, 1)}
+      </span>
+      <ShareBar label={what} share={progress ?? 0} />
+      {of.note !== "" && <span class="muted">{of.note}</span>}
+      <button key={of.since} class="btn sm late" style={{ animationDelay: "3s" }} onClick={of.cancel}>
+        Cancel
+      </button>
     </div>
-  );
-}
-
-/** Beside a picture that is there in part, or still that of before. */
-export function WorkLine({ what, of }: WorkProps) {
-  if (of.problem !== "") {
-    return (
-      <span class="hint" role="alert">
-        {sentence(of.problem)} <Link act={of.retry}>Try again</Link>
-      </span>
-    );
-  }
-  if (of.isCancelled) {
-    return (
-      <span class="muted fs-1">
-        Cancelled. <Link act={of.retry}>Go on</Link>
-      </span>
-    );
-  }
-  if (of.progress === null) return null;
-  return (
-    <span class="ft-working late" role="status">
-      <Progress what={what} of={of} />
-    </span>
   );
 }
 
@@ -226,33 +221,6 @@ export function Link({ act, children }: { act: () => void; children: string }) {
     <button class="link" onClick={act}>
       {children}
     </button>
-  );
-}
-
-/** After so long it can be cancelled. */
-const CANCEL_MS = 3000;
-
-function Progress({ what, of }: WorkProps) {
-  const share = of.progress ?? 0;
-  const [isLong, setIsLong] = useState(false);
-  useEffect(() => {
-    setIsLong(false);
-    const timer = setTimeout(() => setIsLong(true), CANCEL_MS);
-    return () => clearTimeout(timer);
-  }, [of.since]);
-  return (
-    <>
-      <span>
-        {what} · {formatShare(share, 1)}
-      </span>
-      <ShareBar label={what} share={share} />
-      {of.note !== "" && <span class="muted">{of.note}</span>}
-      {isLong && (
-        <button class="btn sm" onClick={of.cancel}>
-          Cancel
-        </button>
-      )}
-    </>
   );
 }
 
@@ -320,7 +288,6 @@ export function Reading({ hint, parts }: { hint: string; parts: readonly Compone
 
 // --- Charts of items: the pointer and the keys lead to one of them, a click or Enter to its place in the network.
 
-/** Where an item is in a chart. */
 interface ItemSpot {
   readonly place: number;
   readonly x: number;
@@ -337,16 +304,13 @@ export function nearestOf(spots: readonly ItemSpot[], { x, y }: Spot, reach: num
   return best;
 }
 
-/** As large as its place. */
 export function Chart(props: Omit<ChartProps, "class" | "height">) {
   return <SmallChart {...props} class="an-room an-chart" height="all" />;
 }
 
 interface ItemChartProps extends Omit<ChartProps, "class" | "height"> {
   items: Items;
-  /** What the keys go through. */
   order: readonly number[];
-  /** The item under the pointer; null where there is none. */
   itemAt: (spot: Spot) => number | null;
 }
 
@@ -376,7 +340,6 @@ function stepItem(event: KeyboardEvent, order: readonly number[], all: Items): v
   });
 }
 
-/** One that has nought and all of the values. */
 export function axisWithZero(values: Iterable<number>, most?: number): Axis {
   const { min, max } = rangeOf([0, ...values])!;
   return axisOf({ low: min, high: max > min ? max : min + 1 }, most);
@@ -393,7 +356,6 @@ interface PlateProps {
   summary: string;
   /** What stands below it: of the unit under the pointer, or of the one that is chosen. */
   read?: (unit: number | null) => string;
-  /** The unit that is outlined. */
   chosen?: number | null;
   /** Without it units cannot be chosen. */
   onChoose?: (unit: number) => void;

@@ -16,10 +16,8 @@ import { type Analysed, current, doublesOf, itemName, labelOf, metric, singlesOf
 const NUM_COMPONENTS = 6;
 const MOST_ROWS = 200;
 
-/** Which components are drawn across and up. */
 const axes = signal<readonly number[]>([0, 1]);
 
-/** A column for each component. */
 type Components = Analysed<"net_components", readonly Float32Array[]>;
 
 export function ComponentsView() {
@@ -98,7 +96,6 @@ function ItemTable({ value: { head, data, items: all } }: { value: Components })
 /** So near a point has to be to be meant. */
 const REACH = 14;
 
-/** Items as points along two components. */
 function Scatter({ value: { head, data, items: all, layer } }: { value: Components }) {
   const { places, shares } = head;
   const none = new Float32Array(places.length);
@@ -235,7 +232,6 @@ interface Join {
   readonly leftBase: number;
   readonly rightBase: number;
   readonly distance: number;
-  /** Items below it. */
   readonly count: number;
 }
 

@@ -11,7 +11,7 @@ import { rangeOf, type Scale, stepClass } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import { useSize } from "../../ui/useSize";
 import type { FeatureProbe } from "../../wire";
-import { CountChoice, Figure, MoreSamples, Reading, Work, WorkLine } from "./Figure";
+import { CountChoice, Figure, MoreSamples, Reading, Work } from "./Figure";
 import { evenly } from "./Similarity";
 import { zoom } from "./choice";
 import * as store from "./features";
@@ -19,10 +19,8 @@ import { basisText, type Followed, useFollowed } from "./features";
 
 const MOST_LAYERS = 128;
 
-/** By the number of the layer. */
 interface Probed {
   readonly probes: ReadonlyMap<number, FeatureProbe>;
-  /** The one that is being probed. */
   readonly at: number | null;
   readonly numDone: number;
 }
@@ -62,7 +60,7 @@ function Probes() {
         <CountChoice name="Folds" of={store.numFolds} all={Infinity} />
         <Check {...zoom}>Scores only</Check>
         <span class="grow" />
-        {value !== null && <WorkLine what={`Probing ${all[value.at ?? -1]?.name ?? ""}`.trim()} of={asked} />}
+        {value !== null && <Work what={`Probing ${all[value.at ?? -1]?.name ?? ""}`.trim()} of={asked} isLine />}
         {value !== null && asked.progress === null && <MoreSamples numThen={value.numDone} again={asked.retry} />}
       </div>
       {value === null ? <Work what="Probing" of={asked} /> : <Shown of={value} chosen={chosen} isBusy={asked.progress !== null} />}
@@ -208,10 +206,8 @@ function ProbeChart({ of: { probes, at }, layers }: { of: Probed; layers: readon
 interface RowProps {
   layer: number;
   probe: FeatureProbe | undefined;
-  /** What is said until it is probed. */
   waiting: string;
   place: (score: number) => string;
-  /** Ticks and chance. */
   lines: ComponentChildren;
 }
 

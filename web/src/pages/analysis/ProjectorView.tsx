@@ -8,7 +8,7 @@ import { type Embedding, readEmbedding, showEmbedding } from "../../stage3d/poin
 import { startReducing } from "../../stage3d/points/reduction";
 import * as projector from "../../stage3d/points/store";
 import type { FeatureLayer } from "../../wire";
-import { CountChoice, MoreSamples, Work, WorkLine } from "./Figure";
+import { CountChoice, MoreSamples, Work } from "./Figure";
 import * as store from "./features";
 import { basisText, type Followed, useFollowed } from "./features";
 
@@ -66,7 +66,7 @@ export function ProjectorView() {
         <CountChoice name="Samples" of={store.numPoints} />
         {points !== null && layer !== null && <Said of={points} layer={layer} />}
         <span class="grow" />
-        {isThere && points === null && <WorkLine what="Reading the samples" of={asked} />}
+        {isThere && points === null && <Work what="Reading the samples" of={asked} isLine />}
         {points !== null && <MoreSamples numThen={points.numDone} again={asked.retry} />}
       </div>
       {isThere && asked.problem === "" ? (

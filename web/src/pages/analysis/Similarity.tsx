@@ -7,7 +7,7 @@ import { setParams } from "../../data/route";
 import { type Replied, useReply } from "../../data/useAsked";
 import { CellTable, hundredths, likenessCell } from "../../plot/CellTable";
 import { ColourScale } from "../../plot/ColourScale";
-import { type Cell, Matrix } from "../../plot/Matrix";
+import { type Cell, Matrix, type MatrixProps } from "../../plot/Matrix";
 import { NumberTable } from "../../plot/NumberTable";
 import { type Labelled, Legend } from "../../plot/labels";
 import { type Range, rangeOf, type Scale } from "../../ui/colour-scale";
@@ -51,23 +51,18 @@ const MOST_IN_TABLE = 48;
 /** Fewer labels are named beside the picture. */
 export const MOST_BESIDE = 20;
 
-interface PairsProps {
-  of: Labelled;
+interface PairsProps extends Pick<MatrixProps, "of" | "scale" | "at" | "onAt"> {
   pairs: Pairs;
-  /** Of the columns of a table. */
+  /** Of the columns of a table, and of its rows. */
   names: readonly string[];
-  /** Of its rows. */
   nameOf: (row: number) => ComponentChildren;
   what: "item" | "sample";
-  scale: Scale;
-  at: Cell | null;
-  onAt: (cell: Cell | null) => void;
   onChoose: (row: number) => void;
   /** For those who do not see it, but for the range. */
   summary: readonly [what: string, key: string];
 }
 
-function PairsPicture({ of, pairs: { values, range }, names, nameOf, what, scale, at, onAt, onChoose, summary }: PairsProps) {
+function PairsPicture({ pairs: { values, range }, names, nameOf, what, onChoose, summary, ...rest }: PairsProps) {
   const count = names.length;
   if (table.isOn) {
     const shown = names.slice(0, MOST_IN_TABLE);
@@ -83,14 +78,11 @@ function PairsPicture({ of, pairs: { values, range }, names, nameOf, what, scale
   const rangeText = range === null ? "" : `, of pairs from ${formatValue(range.min, 3)} to ${formatValue(range.max, 3)}`;
   return (
     <Matrix
+      {...rest}
       values={values}
       numRows={count}
       numColumns={count}
-      of={of}
       isSquare
-      scale={scale}
-      at={at}
-      onAt={onAt}
       onChoose={({ row }) => onChoose(row)}
       summary={`How alike ${summary[0]}${rangeText}. Arrows move, Enter shows ${summary[1]}.`}
     />

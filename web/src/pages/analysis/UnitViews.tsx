@@ -325,7 +325,6 @@ function drawnOf(from: NetLayer | null, field: Float32Array): Float32Array {
 
 const MOST = 100;
 
-/** The units of the source with the largest values. */
 function UnitTable({ from, field }: { from: NetLayer; field: Float32Array }) {
   const order = [...field.keys()].sort((one, other) => Math.abs(field[other]!) - Math.abs(field[one]!)).slice(0, MOST);
   // A unit of a colour picture is one of its three maps.
@@ -373,7 +372,6 @@ export function paintColours(grid: Grid, values: ArrayLike<number> & Iterable<nu
   });
 }
 
-/** Each unit in a colour of its own. */
 export function paintKinds(grid: Grid, kinds: ArrayLike<number>, colours: readonly Rgb[], none: Rgb): Picture {
   return painted(grid, kinds.length, (pixels, at, unit) => pixels.set([...(colours[kinds[unit]!] ?? none), 255], at));
 }

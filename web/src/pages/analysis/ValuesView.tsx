@@ -259,7 +259,6 @@ function figuresOf({ mean, std, num_zeros: zeros, num_units: all }: FeatureSampl
   return `mean ${formatValue(mean, 3)}, std ${formatValue(std, 3)}, zeros ${formatShare(zeros, all)}`;
 }
 
-/** Channels beside each other, as large as there is room for. */
 function Planes({ head, values, scale, summary }: SampleProps & { scale: Scale }) {
   return (
     <Plate

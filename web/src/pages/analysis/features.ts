@@ -54,7 +54,6 @@ export const failure = signal("");
 export const listing = computed<FeatureSetListing | null>(
   () => detail.value?.listing ?? sets.value?.find(({ id }) => id === setId.value) ?? null,
 );
-/** How many samples there are by now. */
 export const numDone = computed(() => listing.value?.num_done ?? 0);
 
 export const layers = computed<readonly FeatureLayer[]>(() => detail.value?.layers ?? []);
@@ -91,7 +90,6 @@ export function stepLayer(event: KeyboardEvent, shown: readonly number[], reveal
 
 let stopAll = (): void => undefined;
 
-/** Begin to follow which sets a source has. */
 export function startFeatures(source: Source): void {
   stopAll();
   sets.value = null;
@@ -110,7 +108,6 @@ export function startFeatures(source: Source): void {
 /** Rises when somebody wants to try again. */
 export const attempt = signal(0);
 
-/** Follow the set that is shown, until the function that is returned is called. */
 export function followSet(source: Source): () => void {
   return effect(() => {
     const id = attempt.value < 0 ? "" : setId.value;
@@ -160,7 +157,6 @@ export interface Followed<Value> {
 
 const NOTHING = { value: null, key: "", progress: null, since: 0, note: "", problem: "", isCancelled: false };
 
-/** Answers that say how far they are. */
 type Kind = Extract<Answer, { progress: number; is_done: boolean }>["type"] & Asked["type"];
 
 /** Null asks for nothing. `take` is given what has come of the same question before; null is nothing yet. */

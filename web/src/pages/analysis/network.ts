@@ -224,7 +224,6 @@ export function useAnalysis<Type extends Kind, Data>(
 /** Is a question of the main pictures on its way? What is beside them waits. */
 export const isAwaited = signal(false);
 
-/** The same of the layer that is looked at and, where there is one, of the one beside it. */
 export function useBoth<Type extends Kind, Data>(
   type: Type,
   ownOf: (layer: NetLayer) => OwnPart<Type> | null,

@@ -165,7 +165,6 @@ function SearchSection() {
 
 interface FoundPoints {
   readonly points: readonly number[];
-  /** The columns in which a point was found. */
   readonly columnsOf: (point: number) => readonly Column[];
 }
 

@@ -63,7 +63,6 @@ function FirstLoading() {
   );
 }
 
-/** What a reader has to know of what is drawn. */
 function Notes({ orbit, spriteNote }: { orbit: Orbit<Cloud>; spriteNote: string }) {
   const embedding = store.loaded.value?.embedding;
   const failure = store.failure.value;
@@ -100,7 +99,6 @@ function summary(): string {
   ].join("");
 }
 
-/** Slowly around, while somebody wants it. */
 function useTurning(cloud: RefObject<Cloud | null>, isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return undefined;

@@ -19,7 +19,6 @@ const SPRITE = 26;
 const MOST_MARKED = 60;
 
 export class Cloud extends OrbitDrawing {
-  /** A box or line that is being drawn. */
   outline: readonly ScreenPlace[] | null = null;
   readonly #painter: GlPainter;
   #inks = readInks();

@@ -36,7 +36,6 @@ export class ScreenIndex {
     }
   }
 
-  /** All points in view, cell by cell. */
   get inView(): Int32Array {
     return this.#points;
   }

@@ -56,7 +56,6 @@ export function isReduced(): boolean {
   return store.coordinates.value?.method === store.method.chosen;
 }
 
-/** It may take minutes. */
 export function reduceThere(source: Source): void {
   const here = store.loaded.peek();
   const method = store.method.chosen;

@@ -89,7 +89,6 @@ export function downloadPoints(points: readonly number[]): void {
   save(fileName([place.name, ...(step === null ? [] : ["step", step])], "csv"), toCsv([header, ...rows]), "text/csv");
 }
 
-/** As Python writes a list. */
 export function indicesText(points: readonly number[]): string {
   return `[${points.join(", ")}]`;
 }

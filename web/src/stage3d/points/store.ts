@@ -23,17 +23,14 @@ export function titleOf(method: Method): string {
   return METHODS.find(([name]) => name === method)![1];
 }
 
-/** A series of embeddings of a run. */
 export interface EmbeddingPlace {
   readonly runId: string;
   readonly runName: string;
   readonly name: string;
 }
 
-/** What is to be done with the points. */
 export type Reducing = Omit<ReduceQuestion, "type" | "id" | "run_id" | "record" | "axes_of">;
 
-/** An embedding that is here. */
 export interface Loaded {
   readonly place: EmbeddingPlace;
   readonly record: string;
@@ -44,7 +41,6 @@ export interface Loaded {
   readonly embedding: Embedding;
 }
 
-/** Numbers for each point, in as many dimensions as were found. */
 export interface Coordinates {
   readonly record: string;
   readonly method: Method;
@@ -63,7 +59,6 @@ export function keyOf(place: EmbeddingPlace): string {
   return `${place.runId} ${place.name}`;
 }
 
-/** Every embedding of the chosen runs. */
 export const places = computed<readonly EmbeddingPlace[]>(() =>
   runs.namesOf("embedding").flatMap((name) => {
     const having = runs.chosen.value.filter(({ id }) => runs.seriesOf(id, "embedding", name) !== undefined);
@@ -120,7 +115,6 @@ export const isTurning = signal(false);
 /** With what points are selected. */
 export const shape = signal<"box" | "lasso">("box");
 
-/** Which axes are drawn across, up and in depth. */
 export const axes = computed<readonly number[]>(() => {
   const known = coordinates.value?.perPoint ?? 3;
   const wanted = param("axes").split(",").map(Number);
@@ -131,7 +125,6 @@ export const axes = computed<readonly number[]>(() => {
   });
 });
 
-/** Where points are drawn; null until there is something. */
 export const drawn = computed<Float32Array | null>(() => {
   const [here, found] = [loaded.value, coordinates.value];
   if (here === null || found?.record !== here.record) return null;
@@ -161,7 +154,6 @@ export function valuesOfColumn(name: string | null): readonly string[] | null {
 
 export const colouring = computed<Colouring>(() => colouringOf(valuesOfColumn(colourColumn.value)));
 
-/** What a point is called. */
 export function labelOf(point: number): string {
   return valuesOfColumn(labelColumn.value)?.[point] ?? `point ${point}`;
 }
@@ -195,7 +187,6 @@ export const neighbours = computed<readonly Neighbour[]>(() => {
   return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.chosen);
 });
 
-/** Which points are drawn. */
 export const shown = computed<Int32Array>(() => {
   const here = loaded.value;
   if (here === null) return new Int32Array(0);
@@ -254,7 +245,6 @@ export function fitPlaces(
   return places;
 }
 
-/** The mean of an axis. */
 function middleOf(coordinates: Float32Array, perPoint: number, axis: number, hasPlace: Uint8Array): number {
   if (axis >= perPoint) return 0;
   let [sum, count] = [0, 0];

@@ -76,17 +76,16 @@ const DIGIT = 7;
 const EDGES = { top: 6, right: 10, bottom: 18 };
 /** What a title takes beside its axis. */
 const TITLE = 20;
+const NO_TITLES = ["", ""] as const;
 /** As far beside the axes the pointer still means their ends. */
 const REACH = 12;
 
-export function SmallChart({ label, height: wanted, x, y, marks = [], reading = "", children, over, titles: [xTitle, yTitle] = ["", ""], ...props }: ChartProps) {
+export function SmallChart({ label, height: wanted, x, y, marks = [], reading = "", children, over, ...props }: ChartProps) {
   const [box, room] = useSize<HTMLDivElement>();
   const clip = useId();
   const width = room.width || 320;
   const height = heightOf(wanted, width, room.height);
-  const widest = Math.max(2, ...y.ticks.map((tick) => tick.label.length));
-  const usual = { ...EDGES, left: 8 + DIGIT * widest + (yTitle === "" ? 0 : TITLE), bottom: EDGES.bottom + (xTitle === "" ? 0 : TITLE) };
-  const edges = { ...usual, ...(typeof props.edges === "function" ? props.edges(width) : props.edges) };
+  const edges = edgesOf(width, y, props);
   const [right, bottom] = [width - edges.right, height - edges.bottom];
   const across = x(Math.max(1, right - edges.left));
   const space: Space = {
@@ -111,7 +110,7 @@ export function SmallChart({ label, height: wanted, x, y, marks = [], reading = 
         height={height}
         role="img"
         aria-label={label}
-        tabIndex={props.stops === undefined && props.onKey === undefined ? undefined : 0}
+        tabIndex={(props.stops ?? props.onKey) === undefined ? undefined : 0}
         onPointerDown={press}
         onPointerMove={(event) => {
           const { left, top } = box.current!.getBoundingClientRect();
@@ -126,17 +125,7 @@ export function SmallChart({ label, height: wanted, x, y, marks = [], reading = 
         <clipPath id={clip}>
           <rect x={edges.left - 1} y={0} width={Math.max(0, right - edges.left + 2)} height={Math.max(0, bottom + 3)} />
         </clipPath>
-        <Axes across={across} up={y} space={space} />
-        {xTitle !== "" && (
-          <text class="c title" x={(edges.left + right) / 2} y={height - 6}>
-            {xTitle}
-          </text>
-        )}
-        {yTitle !== "" && (
-          <text class="c title" transform={`translate(11 ${(edges.top + bottom) / 2}) rotate(-90)`}>
-            {yTitle}
-          </text>
-        )}
+        <Axes across={across} up={y} space={space} titles={props.titles} />
         <g clip-path={`url(#${clip})`}>{children?.(space)}</g>
         {marks.map((mark, nth) => (
           <MarkLine key={nth} mark={mark} space={space} across={across} />
@@ -152,15 +141,34 @@ export function SmallChart({ label, height: wanted, x, y, marks = [], reading = 
   );
 }
 
+function edgesOf(width: number, { ticks }: Axis, { titles: [xTitle, yTitle] = NO_TITLES, edges }: Pick<ChartProps, "titles" | "edges">) {
+  const widest = Math.max(2, ...ticks.map(({ label }) => label.length));
+  const left = 8 + DIGIT * widest + (yTitle === "" ? 0 : TITLE);
+  const usual = { ...EDGES, left, bottom: EDGES.bottom + (xTitle === "" ? 0 : TITLE) };
+  return { ...usual, ...(typeof edges === "function" ? edges(width) : edges) };
+}
+
 function heightOf(wanted: ChartProps["height"], width: number, all: number): number {
   if (wanted === "all") return all;
   return typeof wanted === "number" ? wanted : wanted(width);
 }
 
-function Axes({ across, up, space }: { across: Axis; up: Axis; space: Space }) {
-  const { left, right, bottom, width, x, y } = space;
+interface AxesProps extends Pick<ChartProps, "titles"> {
+  across: Axis;
+  up: Axis;
+  space: Space;
+}
+
+function Axes({ across, up, space, titles = NO_TITLES }: AxesProps) {
+  const { left, right, top, bottom, width, height, x, y } = space;
   return (
     <>
+      <text class="c title" x={(left + right) / 2} y={height - 6}>
+        {titles[0]}
+      </text>
+      <text class="c title" transform={`translate(11 ${(top + bottom) / 2}) rotate(-90)`}>
+        {titles[1]}
+      </text>
       {up.ticks.map(({ value, label }) => (
         <g key={value}>
           <path class="grid" d={`M${left} ${y(value)}H${right}`} />

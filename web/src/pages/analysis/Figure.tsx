@@ -93,16 +93,20 @@ export function LayerFigures<Value extends Noted>({ looks, facts, draw }: Layers
             {state === "failed" && <Failed title="This cannot be shown" reason={sentence(problem)} retry={retry} />}
             {state === "waiting" && <Wait />}
             {state === "there" && draw(value, at)}
-            {state === "there" && value !== null && (
-              <footer class="fs-2">
-                {facts?.(value)}
-                {value.head.note !== "" && <span class="muted">{sentence(value.head.note)}</span>}
-              </footer>
-            )}
+            {state === "there" && value !== null && <Foot note={value.head.note}>{facts?.(value)}</Foot>}
           </Figure>
         );
       })}
     </div>
+  );
+}
+
+function Foot({ note, children }: { note: string; children: ComponentChildren }) {
+  return (
+    <footer class="fs-2">
+      {children}
+      {note !== "" && <span class="muted">{sentence(note)}</span>}
+    </footer>
   );
 }
 
@@ -170,6 +174,7 @@ export function WorkFigure<Value>({ what, of, numThen, facts, draw, ...rest }: W
 /** How far it is, with a way to stop it, or why there is nothing: in the place of a picture, or in a line beside one. */
 export function Work({ what, of, isLine = false }: WorkProps) {
   const { problem, progress, retry } = of;
+  const share = progress ?? 0;
   if (problem !== "") {
     if (!isLine) return <Failed title="This cannot be shown" reason={sentence(problem)} retry={retry} />;
     return (
@@ -195,9 +200,9 @@ export function Work({ what, of, isLine = false }: WorkProps) {
   return (
     <div class={isLine ? "ft-working late" : "blank late"} role={isLine ? "status" : undefined} aria-busy="true">
       <span>
-        {what} · {formatShare(progress ?? 0, 1)}
+        {what} · {formatShare(share, 1)}
       </span>
-      <ShareBar label={what} share={progress ?? 0} />
+      <ShareBar label={what} share={share} />
       {of.note !== "" && <span class="muted">{of.note}</span>}
       <button key={of.since} class="btn sm late" style={{ animationDelay: "3s" }} onClick={of.cancel}>
         Cancel

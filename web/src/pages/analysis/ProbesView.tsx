@@ -213,9 +213,8 @@ interface RowProps {
 
 function Row({ layer, probe, waiting, place, lines }: RowProps) {
   const name = store.layers.value[layer]?.name ?? "";
-  const score = probe?.mean == null ? null : `${threeDigits(probe.mean)} ± ${threeDigits(probe.std ?? 0)}`;
+  const score = scoreOf(probe);
   const said = score ?? probe?.why ?? waiting;
-  const folds = (probe?.scores ?? []).filter((one) => one !== null);
   return (
     <li
       id={`ft-probe-${layer}`}
@@ -234,18 +233,28 @@ function Row({ layer, probe, waiting, place, lines }: RowProps) {
             {said}
           </span>
         )}
-        {score !== null && (
-          <>
-            <i class="ft-spread" style={{ left: place(Math.min(...folds)), right: `calc(100% - ${place(Math.max(...folds))})` }} />
-            {folds.map((one, at) => (
-              <i key={at} class="ft-dot fold" style={{ left: place(one) }} />
-            ))}
-            <i class="ft-dot mean" style={{ left: place(probe!.mean!) }} />
-          </>
-        )}
+        {score !== null && <Scores probe={probe!} place={place} />}
       </span>
       <span class={score === null ? "num muted" : "num"}>{score ?? (probe === undefined && waiting)}</span>
     </li>
+  );
+}
+
+/** Null where there is none. */
+function scoreOf(probe: FeatureProbe | undefined): string | null {
+  return probe?.mean == null ? null : `${threeDigits(probe.mean)} ± ${threeDigits(probe.std ?? 0)}`;
+}
+
+function Scores({ probe, place }: { probe: FeatureProbe } & Pick<RowProps, "place">) {
+  const there = probe.scores.filter((score) => score !== null);
+  return (
+    <>
+      <i class="ft-spread" style={{ left: place(Math.min(...there)), right: `calc(100% - ${place(Math.max(...there))})` }} />
+      {there.map((score, at) => (
+        <i key={at} class="ft-dot fold" style={{ left: place(score) }} />
+      ))}
+      <i class="ft-dot mean" style={{ left: place(probe.mean ?? 0) }} />
+    </>
   );
 }
 

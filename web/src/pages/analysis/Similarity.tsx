@@ -378,16 +378,13 @@ export function LikenessPanel() {
   const names = network.layers.value.slice(-MOST_LAYERS).map(({ name }) => name);
   // After the main pictures: it takes longer than they do.
   const isWanted = all !== null && names.length > 1 && !network.isAwaited.value;
-  const about = { run_id: all?.runId ?? "", rank: rank.value, layers: names, metric: network.metric.chosen };
-  const { value, problem, retry } = useReply("net_likeness", isWanted ? { ...about, choice: all.choice } : null, (reply) => ({
-    values: singlesOf(reply, names.length ** 2),
-    items: all,
-  }));
+  const about = isWanted ? { run_id: all.runId, rank: rank.value, choice: all.choice, layers: names, metric: network.metric.chosen } : null;
+  const { value, problem, retry } = useReply("net_likeness", about, (reply) => ({ values: singlesOf(reply, names.length ** 2), items: all }));
   if (names.length < 2) return null;
   return (
     <section class="an-likeness" aria-label="Layers compared" aria-busy={value?.data.items !== all && problem === ""}>
       <PanelHead title="Layers compared">
-        {network.layers.value.length > MOST_LAYERS && <span class="muted fs-1">the last {MOST_LAYERS}</span>}
+        <span class="muted fs-1">{network.layers.value.length > MOST_LAYERS && `the last ${MOST_LAYERS}`}</span>
       </PanelHead>
       <div class="pad">
         <Hint text={problem}>

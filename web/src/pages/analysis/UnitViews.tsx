@@ -118,7 +118,7 @@ function OneUnit({ layer, unit }: { layer: NetLayer; unit: number }) {
     const numbers = singlesOf(reply, count + 2 * numLabels);
     return { responses: numbers.slice(0, count), means: numbers.slice(count, count + numLabels), dPrimes: numbers.slice(count + numLabels) };
   });
-  if (look === null || look.problem !== "") return <Hint text={look?.problem ?? ""} />;
+  if (look?.problem !== "") return <Hint text={look?.problem ?? ""} />;
   if (look.value === null) return <i class="skeleton late" />;
   const { head, data, items: all } = look.value;
   if (!table.isOn || all.labels.length === 0) return <Bars name={unitName(layer, unit)} value={look.value} />;

@@ -153,10 +153,11 @@ function heightOf(wanted: ChartProps["height"], width: number, all: number): num
   return typeof wanted === "number" ? wanted : wanted(width);
 }
 
-interface AxesProps extends Pick<ChartProps, "titles"> {
+interface AxesProps {
   across: Axis;
   up: Axis;
   space: Space;
+  titles: ChartProps["titles"] | undefined;
 }
 
 function Axes({ across, up, space, titles = NO_TITLES }: AxesProps) {

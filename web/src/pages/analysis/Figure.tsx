@@ -151,12 +151,11 @@ interface WorkProps {
 interface WorkFigureProps<Value> extends Omit<FigureProps, "isBusy" | "facts" | "children"> {
   what: string;
   of: Followed<Value>;
-  numThen: number;
   facts: (value: Value) => string;
   draw: (value: Value) => ComponentChildren;
 }
 
-export function WorkFigure<Value>({ what, of, numThen, facts, draw, ...rest }: WorkFigureProps<Value>) {
+export function WorkFigure<Value>({ what, of, facts, draw, ...rest }: WorkFigureProps<Value>) {
   const { value, isOwn } = of;
   const isShown = value !== null && (isOwn || (of.problem === "" && !of.isCancelled));
   return (
@@ -164,7 +163,7 @@ export function WorkFigure<Value>({ what, of, numThen, facts, draw, ...rest }: W
       {...rest}
       isBusy={of.progress !== null}
       facts={isShown && isOwn && facts(value)}
-      aside={isShown && (isOwn ? <MoreSamples numThen={numThen} again={of.retry} /> : <Work what={what} of={of} isLine />)}
+      aside={isShown && (isOwn ? <MoreSamples of={of} /> : <Work what={what} of={of} isLine />)}
     >
       {isShown ? <div class={isOwn ? "ft-body" : "ft-body old"}>{draw(value)}</div> : <Work what={what} of={of} />}
     </Figure>
@@ -212,11 +211,11 @@ export function Work({ what, of, isLine = false }: WorkProps) {
 }
 
 /** Said of what was computed while an extraction goes on: there are more samples by now. */
-export function MoreSamples({ numThen, again }: { numThen: number; again: () => void }) {
+export function MoreSamples({ of: { numThen, retry } }: Pick<WorkProps, "of">) {
   if (numDone.value <= numThen) return null;
   return (
     <span class="muted fs-1 ft-more">
-      {formatCount(numDone.value - numThen)} samples have come since. <Link act={again}>Update</Link>
+      {formatCount(numDone.value - numThen)} samples have come since. <Link act={retry}>Update</Link>
     </span>
   );
 }

@@ -20,9 +20,10 @@ import { basisText, type Followed, useFollowed } from "./features";
 const MOST_LAYERS = 128;
 
 interface Probed {
+  /** By the number of the layer. */
   readonly probes: ReadonlyMap<number, FeatureProbe>;
+  /** The one that is being probed. */
   readonly at: number | null;
-  readonly numDone: number;
 }
 
 export function ProbesView() {
@@ -36,12 +37,11 @@ export function ProbesView() {
 }
 
 function useProbes(layers: number[], kind: "ridge" | "logistic"): Followed<Probed> {
-  const done = store.numDone.value;
   const asked = { layers, kind, folds: store.numFolds.chosen, most: store.numProbed.chosen };
   return useFollowed("feature_probes", layers.length === 0 ? null : asked, ({ answer }, before: Probed | null) => {
     const probes = new Map(before?.probes);
     for (const probe of answer.probes) probes.set(probe.layer, probe);
-    return { probes, at: answer.is_done ? null : (answer.at ?? before?.at ?? null), numDone: before?.numDone ?? done };
+    return { probes, at: answer.is_done ? null : (answer.at ?? before?.at ?? null) };
   });
 }
 
@@ -61,24 +61,24 @@ function Probes() {
         <Check {...zoom}>Scores only</Check>
         <span class="grow" />
         {value !== null && <Work what={`Probing ${all[value.at ?? -1]?.name ?? ""}`.trim()} of={asked} isLine />}
-        {value !== null && asked.progress === null && <MoreSamples numThen={value.numDone} again={asked.retry} />}
+        {value !== null && asked.progress === null && <MoreSamples of={asked} />}
       </div>
-      {value === null ? <Work what="Probing" of={asked} /> : <Shown of={value} chosen={chosen} isBusy={asked.progress !== null} />}
+      {value === null ? <Work what="Probing" of={asked} /> : <Shown of={value} chosen={chosen} asked={asked} />}
     </>
   );
 }
 
-function Shown({ of, chosen, isBusy }: { of: Probed; chosen: number[]; isBusy: boolean }) {
+function Shown({ of, chosen, asked }: { of: Probed; chosen: number[]; asked: Followed<Probed> }) {
   const first = [...of.probes.values()].find(({ why }) => why === "");
   const numAll = store.layers.value.length;
   const probe = of.probes.get(store.layerAt.value);
   const facts = [
-    ...(first === undefined ? [] : [first.kind, `${store.numFolds.chosen} folds`, basisText(first.num_samples, of.numDone)]),
+    ...(first === undefined ? [] : [first.kind, `${store.numFolds.chosen} folds`, basisText(first.num_samples, asked.numThen)]),
     ...(numAll > chosen.length ? [`${MOST_LAYERS} of ${formatCount(numAll)} layers`] : []),
   ];
   return (
     <div class="ft-two ft-probes">
-      <Figure label="Probes" name={first?.metric === "r2" ? "R² by layer" : "Accuracy by layer"} isBusy={isBusy} facts={facts.join(" · ")}>
+      <Figure label="Probes" name={first?.metric === "r2" ? "R² by layer" : "Accuracy by layer"} isBusy={asked.progress !== null} facts={facts.join(" · ")}>
         <ProbeChart of={of} layers={chosen} />
       </Figure>
       <Figure

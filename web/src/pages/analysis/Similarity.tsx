@@ -235,7 +235,6 @@ function Samples() {
       name={name}
       what="Comparing samples"
       of={found}
-      numThen={found.value?.rows.num_done ?? 0}
       facts={({ rows }) => `samples by samples · ${basisText(rows.samples.length, rows.num_done)}`}
       draw={(value) => <SamplePairs of={value} />}
     />
@@ -301,16 +300,15 @@ export function evenly(count: number, most: number): number[] {
 interface Compared {
   readonly head: FeatureLayersAnswer;
   readonly values: Float32Array;
-  readonly numDone: number;
 }
 
 function LayerMatrix() {
   const numAll = features.layers.value.length;
   const layers = evenly(numAll, MOST_LAYERS);
-  const [method, numDone] = [features.comparison.chosen, features.numDone.value];
+  const method = features.comparison.chosen;
   const asked = { layers, method, metric: features.metric.chosen, most: features.numSimilar.chosen };
   const found = useFollowed("feature_layers", numAll < 2 ? null : asked, (reply): Compared | null =>
-    reply.answer.is_done ? { head: reply.answer, values: singlesOf(reply, reply.answer.layers.length ** 2), numDone } : null,
+    reply.answer.is_done ? { head: reply.answer, values: singlesOf(reply, reply.answer.layers.length ** 2) } : null,
   );
   if (numAll < 2) {
     return (
@@ -325,9 +323,8 @@ function LayerMatrix() {
       name="Layers compared"
       what="Comparing layers"
       of={found}
-      numThen={found.value?.numDone ?? 0}
       controls={<Segments label="Compared by" {...features.comparison} />}
-      facts={(value) => `${basisText(value.head.num_samples, value.numDone)}${numAll > MOST_LAYERS ? ` · ${MOST_LAYERS} of ${formatCount(numAll)} layers` : ""}`}
+      facts={(value) => `${basisText(value.head.num_samples, found.numThen)}${numAll > MOST_LAYERS ? ` · ${MOST_LAYERS} of ${formatCount(numAll)} layers` : ""}`}
       draw={(value) => <Cells of={value} method={method} />}
     />
   );

@@ -148,6 +148,8 @@ export interface Followed<Value> {
   /** From 0 to 1; null where nothing is being done. */
   readonly progress: number | null;
   readonly since: number;
+  /** How many samples there were when it was asked for. */
+  readonly numThen: number;
   readonly note: string;
   readonly problem: string;
   readonly isCancelled: boolean;
@@ -155,7 +157,7 @@ export interface Followed<Value> {
   readonly cancel: () => void;
 }
 
-const NOTHING = { value: null, key: "", progress: null, since: 0, note: "", problem: "", isCancelled: false };
+const NOTHING = { value: null, key: "", progress: null, since: 0, numThen: 0, note: "", problem: "", isCancelled: false };
 
 type Kind = Extract<Answer, { progress: number; is_done: boolean }>["type"] & Asked["type"];
 
@@ -175,7 +177,7 @@ export function useFollowed<Type extends Kind, Value>(
     if (own === null || source === null) return undefined;
     let mine: Value | null = null;
     const fail = (problem: string): void => setState((before) => ({ ...before, progress: null, problem }));
-    setState(({ value, key }) => ({ ...NOTHING, value, key, progress: 0, since: Date.now() }));
+    setState(({ value, key }) => ({ ...NOTHING, value, key, progress: 0, since: Date.now(), numThen: numDone.peek() }));
     stop.current = source.follow(asked, {
       hear: (reply) => {
         if (reply.answer.type !== type) return;

@@ -7,9 +7,8 @@ import { source } from "../../data/store";
 import { Blank } from "../../ui/Blank";
 import { Segments } from "../../ui/controls";
 import { TableCheck } from "./Figure";
-import { ClustersView, ComponentsView } from "./ItemCharts";
+import { ClustersView, ComponentsView, FieldView, TuningView } from "./ItemViews";
 import { ItemSimilarity } from "./Similarity";
-import { FieldView, TuningView } from "./UnitViews";
 import { choice, first, followItems, isAnalysis, items, problem, sight, variable } from "./network";
 import "./analysis.css";
 

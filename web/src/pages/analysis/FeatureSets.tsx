@@ -7,7 +7,7 @@ import { PanelHead } from "../../ui/PanelHead";
 import { Picker } from "../../ui/Picker";
 import type { FeatureSetListing } from "../../wire";
 import { listing, samplesText, setId } from "./features";
-import "./feature-sets.css";
+import "./features.css";
 
 /** What was seen of one set says nothing about another. */
 const NO_PLACE = { layer: null, unit: null, sample: null, point: null, selection: null, run: null, embedding: null, cam: null, made: null };

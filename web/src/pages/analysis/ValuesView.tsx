@@ -16,7 +16,7 @@ import type { Room } from "../../ui/useSize";
 import type { FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer, Grid } from "../../wire";
 import { axisWithZero, Chart, Figure, Plate, Reading, ScaleNote, Wait } from "./Figure";
 import { MOST_BESIDE } from "./Similarity";
-import { paintPlate } from "./UnitViews";
+import { paintPlate } from "./ItemViews";
 import { chosenScale } from "./choice";
 import { basisText, layer as shownLayer, layerAt, numDone, placeText, sampleName, setId, shapeText } from "./features";
 import { singlesOf } from "./network";

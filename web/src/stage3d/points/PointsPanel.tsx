@@ -1,19 +1,21 @@
 /** Beside the drawing: colours, search, one point with its neighbours, the selection. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import { formatCount, formatNumberOf, formatShare, formatValue } from "../../data/format";
 import { searchTest } from "../../data/globs";
 import { param, setParams } from "../../data/route";
 import * as page from "../../data/store";
+import { Check } from "../../ui/Check";
 import { Hint } from "../../ui/Hint";
 import { Icon } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
-import { Select } from "../../ui/Select";
+import { Select, SelectField } from "../../ui/Select";
+import { Segments } from "../../ui/controls";
 import { actOn } from "../../ui/keys";
-import { columnOptions, Field, MetricField, Section } from "./ProjectorOptions";
 import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colours";
-import { type Column, decodeSprites } from "./embedding";
-import * as selection from "./selection";
+import { type Column, decodeSprites, isReduced } from "./embedding";
 import { look, select, showAll } from "./selection";
+import * as selection from "./selection";
 import * as store from "./store";
 
 export function PointsPanel() {
@@ -468,3 +470,208 @@ function Saved() {
     </>
   );
 }
+
+// --- Which embedding, on which axes, and how its points are drawn.
+
+interface SectionProps {
+  label: string;
+  title?: string;
+  /** At the right of its title. */
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Section({ label, title = label, aside, children }: SectionProps) {
+  const head = <h2>{title}</h2>;
+  return (
+    <section class="section" aria-label={label}>
+      {aside === undefined ? (
+        head
+      ) : (
+        <div class="row">
+          {head}
+          <span class="grow" />
+          {aside}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** A name at the left of what is chosen. */
+export function Field({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <label class="projector-field">
+      <span>{name}</span>
+      {children}
+    </label>
+  );
+}
+
+/** All columns, after what stands for none of them. */
+export function columnOptions(none: string, title: string): (readonly [string, string])[] {
+  return [[none, title], ...store.columns.value.map(({ name }) => [name, name] as const)];
+}
+
+export function ProjectorOptions() {
+  const embedding = store.loaded.value?.embedding;
+  const places = store.places.value;
+  const now = store.place.value;
+  const isOne = new Set(places.map(({ runId }) => runId)).size === 1;
+  return (
+    <>
+      <Section label="Embedding">
+        <Select
+          look="input wide"
+          label="Embedding"
+          value={now === null ? "" : store.keyOf(now)}
+          options={places.map((one) => [store.keyOf(one), isOne ? one.name : `${one.name} · ${one.runName}`])}
+          set={(key) => store.choosePlace(places.find((one) => store.keyOf(one) === key)!)}
+        />
+        {embedding !== undefined && (
+          <p class="muted fs-1 projector-facts">
+            {formatCount(embedding.numPoints)} points · {formatCount(embedding.numDims)} dimensions
+          </p>
+        )}
+      </Section>
+      <DrawingOptions />
+    </>
+  );
+}
+
+/** On which axes, and how: whatever the points come from. */
+export function DrawingOptions() {
+  return (
+    <>
+      <Section label="Reduction">
+        <Segments label="Method" {...store.method} choose={chooseMethod} isWide />
+        {store.method.chosen === "pca" || !isReduced() ? <Components /> : null}
+        {store.method.chosen !== "pca" && <Neighbourhood />}
+      </Section>
+      <Section label="Points">
+        <LabelSelect />
+        {store.loaded.value?.embedding.sprites != null && (
+          <OneOf label="Pictures" words={SPRITE_MODES} chosen={store.spriteMode.value} choose={(mode) => (store.spriteMode.value = mode)} />
+        )}
+        <Check isOn={store.isTable.value} set={(isOn) => (store.isTable.value = isOn)}>
+          Show as table
+        </Check>
+      </Section>
+    </>
+  );
+}
+
+function chooseMethod(method: store.Method): void {
+  if (store.reducing.peek()?.state === "failed") store.reducing.value = null;
+  setParams({ method: method === "pca" ? null : method, near: null });
+}
+
+const AXIS_NAMES = ["X", "Y", "Z"];
+
+/** Which component goes where, each with its share of the variance. */
+function Components() {
+  const found = store.coordinates.value;
+  if (found?.method !== "pca") return null;
+  const axes = store.axes.value;
+  const total = axes.reduce((sum, axis) => sum + (found.shares[axis] ?? 0), 0);
+  const componentName = (one: number): string => {
+    const share = found.shares[one];
+    return share === undefined ? `PC ${one + 1}` : `PC ${one + 1} · ${formatShare(share, 1)}`;
+  };
+  const choose = (at: number, axis: number): void =>
+    setParams({ axes: axes.map((one, nth) => (nth === at ? axis : one)).join(",") });
+  return (
+    <div class="projector-fields">
+      {axes.map((axis, at) => (
+        <SelectField
+          key={at}
+          style="projector-field"
+          look="input sm"
+          name={AXIS_NAMES[at]!}
+          label={`Component of ${AXIS_NAMES[at]!}`}
+          value={String(axis)}
+          options={Array.from({ length: found.perPoint }, (_, one) => [String(one), componentName(one)])}
+          set={(one) => choose(at, Number(one))}
+        />
+      ))}
+      {found.shares.length > 0 && (
+        <div class="projector-field">
+          <span>Variance</span>
+          <div class="row">
+            <div class="bar grow" role="img" aria-label={`Variance explained: ${formatShare(total, 1)}`}>
+              <i style={{ width: `${total * 100}%` }} />
+            </div>
+            <output>{formatShare(total, 1)}</output>
+          </div>
+        </div>
+      )}
+      {store.records.value.length > 1 && (
+        <Check isOn={store.holdAxes.value} set={(isOn) => (store.holdAxes.value = isOn)}>
+          Same axes at every step
+        </Check>
+      )}
+      {found.note !== "" && <p class="muted fs-1">{found.note}</p>}
+    </div>
+  );
+}
+
+/** What t-SNE and UMAP have to be told. */
+function Neighbourhood() {
+  const isTsne = store.method.chosen === "tsne";
+  const name = isTsne ? "Perplexity" : "Neighbours";
+  return (
+    <div class="projector-fields">
+      <Field name={name}>
+        <input
+          class="input sm num"
+          type="number"
+          aria-label={name}
+          min={2}
+          max={isTsne ? 200 : 500}
+          value={store.neighbourhood.value}
+          onChange={(event) => setParams({ near: event.currentTarget.value })}
+        />
+      </Field>
+      <MetricField />
+      {store.coordinates.value?.method === store.method.chosen && store.coordinates.value.note !== "" && (
+        <p class="muted fs-1">{store.coordinates.value.note}</p>
+      )}
+    </div>
+  );
+}
+
+/** Several ways of which one holds, with their name at the left. */
+function OneOf<Word extends string>({ label, ...rest }: Omit<Parameters<typeof Segments<Word>>[0], "isWide">) {
+  return (
+    <div class="projector-field">
+      <span>{label}</span>
+      <Segments label={label} {...rest} isWide />
+    </div>
+  );
+}
+
+export function MetricField() {
+  return <OneOf label="Distance" {...store.metric} />;
+}
+
+function LabelSelect() {
+  if (store.columns.value.length === 0) return <p class="muted fs-1">These points have no labels.</p>;
+  return (
+    <SelectField
+      style="projector-field"
+      look="input sm"
+      name="Label"
+      label="Label by"
+      value={store.labelColumn.value ?? "-"}
+      options={columnOptions("-", "none")}
+      set={(name) => setParams({ label: name })}
+    />
+  );
+}
+
+const SPRITE_MODES = [
+  ["auto", "Auto", "When there is room for them"],
+  ["on", "On"],
+  ["off", "Off"],
+] as const;

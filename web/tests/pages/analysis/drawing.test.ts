@@ -1,9 +1,8 @@
 /** Matrices, trees and plates: what stands where. */
 import { describe, expect, it } from "vitest";
-import { joinsOf, pathOf, roomyAxis } from "../../../src/pages/analysis/ItemCharts";
+import { joinsOf, paintColours, paintKinds, paintPlate, pathOf, roomyAxis } from "../../../src/pages/analysis/ItemViews";
 import { pairsOf, sorted, usualScale } from "../../../src/pages/analysis/Similarity";
 import { itemName, type Items, labelOf, usualLabels } from "../../../src/pages/analysis/network";
-import { paintColours, paintKinds, paintPlate } from "../../../src/pages/analysis/UnitViews";
 import { movedCell } from "../../../src/plot/Matrix";
 import { shareOf } from "../../../src/plot/scale";
 import { labelColour, labelShape, stretchesOf } from "../../../src/plot/labels";

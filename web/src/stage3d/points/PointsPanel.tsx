@@ -1,5 +1,5 @@
 /** Beside the drawing: colours, search, one point with its neighbours, the selection. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../data/format";
 import { searchTest } from "../../data/globs";
@@ -370,20 +370,8 @@ function SelectionSection() {
   );
 }
 
-interface ActProps {
-  act: () => void;
-  title?: string;
-  name?: string;
-  look?: string;
-  children: string;
-}
-
-function Act({ act, title, name, look = "btn sm", children }: ActProps) {
-  return (
-    <button class={look} aria-label={name} title={title} onClick={act}>
-      {children}
-    </button>
-  );
+function Act({ act, look = "btn sm", ...rest }: { act: () => void; look?: string } & JSX.IntrinsicElements["button"]) {
+  return <button class={look} onClick={act} {...rest} />;
 }
 
 function Chosen({ points }: { points: readonly number[] }) {
@@ -410,7 +398,7 @@ function Chosen({ points }: { points: readonly number[] }) {
       </p>
       <div class="row actions wrapped">
         <Act act={() => (store.isolated.value = points)}>Isolate</Act>
-        <Act act={copy} name="Copy indices" title="Copy the indices, as a list of Python">
+        <Act act={copy} aria-label="Copy indices" title="Copy the indices, as a list of Python">
           Copy
         </Act>
         <Act act={() => selection.downloadPoints(points)} title="Index, labels and coordinates">
@@ -461,7 +449,7 @@ function Saved() {
               <span class="grow clip">{name}</span>
               <span class="muted">{formatNumberOf(points.length, "point")}</span>
             </button>
-            <Act act={() => selection.forgetSelection(name)} name={`Forget ${name}`} look="btn quiet sm">
+            <Act act={() => selection.forgetSelection(name)} aria-label={`Forget ${name}`} look="btn quiet sm">
               ×
             </Act>
           </li>

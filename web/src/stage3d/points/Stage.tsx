@@ -2,7 +2,6 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../data/format";
-import * as page from "../../data/store";
 import { Blank, Busy, ShareBar } from "../../ui/Blank";
 import { IconButton } from "../../ui/IconButton";
 import { PanelHead } from "../../ui/PanelHead";
@@ -153,12 +152,7 @@ function ReductionNote() {
   return (
     <div class="float reduction">
       <span>PCA is shown until {title} was made.</span>
-      <button
-        class="btn sm primary"
-        onClick={() => {
-          if (page.source.value !== null) reduceThere(page.source.value);
-        }}
-      >
+      <button class="btn sm primary" onClick={() => reduceThere()}>
         Run {title}
       </button>
     </div>

@@ -4,9 +4,9 @@ import { followRecordList } from "../../data/record-list";
 import { askOf, ByteCache } from "../../data/requests";
 import { param, setParams } from "../../data/route";
 import { Refusal, type Source } from "../../data/source";
+import * as page from "../../data/store";
 import { followAsked } from "../../data/useAsked";
 import type { EmbeddingHead, RecordListing } from "../../wire";
-import type { SpriteImage } from "./gl-painter";
 import { recallSelections } from "./selection";
 import * as store from "./store";
 
@@ -23,6 +23,8 @@ export interface SpriteSheet {
   readonly height: number;
   readonly perRow: number;
 }
+
+export type SpriteImage = SpriteSheet & { readonly image: ImageBitmap };
 
 export interface Embedding {
   readonly numPoints: number;
@@ -86,9 +88,9 @@ function readColumns(head: EmbeddingHead, bytes: Uint8Array): { columns: Column[
   try {
     lists = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    return { columns: [], note: "The labels cannot be read; the points can." };
+    lists = null;
   }
-  if (!Array.isArray(lists)) return { columns: [], note: "The labels are no lists; the points can be read." };
+  if (!Array.isArray(lists)) return { columns: [], note: "The labels cannot be read; the points can." };
   const columns: Column[] = [];
   for (const [at, list] of (lists as unknown[]).entries()) {
     if (!Array.isArray(list) || list.length !== head.num_points) continue;
@@ -118,7 +120,7 @@ export async function decodeSprites(sheet: SpriteSheet, numPoints: number): Prom
   if (width < sheet.perRow * sheet.width || height < numRows * sheet.height)
     throw new Error(`The sheet of pictures (${width}×${height}) is too small for ${numPoints} pictures.`);
   const image = await createImageBitmap(new Blob([sheet.bytes], { type: "image/png" }));
-  return { image, width: sheet.width, height: sheet.height, perRow: sheet.perRow };
+  return { ...sheet, image };
 }
 
 /** The size that a PNG file declares. */
@@ -271,10 +273,10 @@ export function isReduced(): boolean {
   return store.coordinates.value?.method === store.method.chosen;
 }
 
-export function reduceThere(source: Source): void {
+export function reduceThere(source = page.source.peek()): void {
   const here = store.loaded.peek();
   const method = store.method.chosen;
-  if (here === null || method === "pca") return;
+  if (source === null || here === null || method === "pca") return;
   const cancel = (): void => {
     stop();
     store.reducing.value = null;

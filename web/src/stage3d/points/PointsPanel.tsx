@@ -14,8 +14,7 @@ import { Segments } from "../../ui/controls";
 import { actOn } from "../../ui/keys";
 import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colours";
 import { type Column, decodeSprites, isReduced } from "./embedding";
-import { look, select, showAll } from "./selection";
-import * as selection from "./selection";
+import { look, select, showAll } from "./store";
 import * as store from "./store";
 
 export function PointsPanel() {
@@ -88,7 +87,7 @@ function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring,
                 class="kind"
                 aria-pressed={only.has(name)}
                 title={`${name}: show only these; with Shift, these too`}
-                onClick={(event) => selection.isolateName(name, event.shiftKey)}
+                onClick={(event) => store.isolateName(name, event.shiftKey)}
               >
                 <i class="sw" style={{ background: `rgb(${categoryInk(inks, at).join()})` }} />
                 <span class="grow clip">{name === "" ? "(empty)" : name}</span>
@@ -245,7 +244,7 @@ function Neighbours({ point }: { point: number }) {
       </ol>
       {list.length === 0 && <p class="muted fs-1">There is no other point.</p>}
       <div class="row actions">
-        <Act act={() => selection.addToSelection(all)}>Select these</Act>
+        <Act act={() => store.addToSelection(all)}>Select these</Act>
         <Act act={() => (store.isolated.value = all)}>Isolate</Act>
       </div>
     </>
@@ -383,25 +382,25 @@ function Chosen({ points }: { points: readonly number[] }) {
     // Pages that did not come from this machine may have no clipboard.
     const { clipboard } = navigator as { clipboard?: Clipboard };
     if (clipboard === undefined) setCopied("This page may not use the clipboard: download them instead.");
-    else clipboard.writeText(selection.indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
+    else clipboard.writeText(store.indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
   };
   const save = (event: Event): void => {
     event.preventDefault();
-    const reason = selection.saveSelection(name);
+    const reason = store.saveSelection(name);
     setFault(reason);
     if (reason === "") setName("");
   };
   return (
     <>
-      <p class="mono fs-1 clip" title={selection.writeRanges(points)}>
-        {selection.writeRanges(points)}
+      <p class="mono fs-1 clip" title={store.writeRanges(points)}>
+        {store.writeRanges(points)}
       </p>
       <div class="row actions wrapped">
         <Act act={() => (store.isolated.value = points)}>Isolate</Act>
         <Act act={copy} aria-label="Copy indices" title="Copy the indices, as a list of Python">
           Copy
         </Act>
-        <Act act={() => selection.downloadPoints(points)} title="Index, labels and coordinates">
+        <Act act={() => store.downloadPoints(points)} title="Index, labels and coordinates">
           CSV
         </Act>
         <Act act={() => select([])} look="btn sm quiet">
@@ -449,7 +448,7 @@ function Saved() {
               <span class="grow clip">{name}</span>
               <span class="muted">{formatNumberOf(points.length, "point")}</span>
             </button>
-            <Act act={() => selection.forgetSelection(name)} aria-label={`Forget ${name}`} look="btn quiet sm">
+            <Act act={() => store.forgetSelection(name)} aria-label={`Forget ${name}`} look="btn quiet sm">
               ×
             </Act>
           </li>

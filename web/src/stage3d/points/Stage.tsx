@@ -14,7 +14,7 @@ import { startCamera } from "./camera";
 import { Cloud } from "./cloud";
 import { PointPointing } from "./picking";
 import { isReduced, reduceThere } from "./embedding";
-import { addToSelection, clearChoice, downloadPoints, look, toggleSelected } from "./selection";
+import { addToSelection, clearChoice, downloadPoints, look, toggleSelected } from "./store";
 import * as store from "./store";
 import "./projector.css";
 

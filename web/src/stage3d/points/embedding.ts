@@ -7,7 +7,6 @@ import { Refusal, type Source } from "../../data/source";
 import * as page from "../../data/store";
 import { followAsked } from "../../data/useAsked";
 import type { EmbeddingHead, RecordListing } from "../../wire";
-import { recallSelections } from "./selection";
 import * as store from "./store";
 
 export interface Column {
@@ -191,7 +190,7 @@ export function showEmbedding(next: store.Loaded): void {
       store.keyOf(before.place) === store.keyOf(place) &&
       before.embedding.numPoints === embedding.numPoints;
     store.loaded.value = next;
-    store.saved.value = recallSelections(store.keyOf(place));
+    store.saved.value = store.recallSelections(store.keyOf(place));
     store.failure.value = null;
     store.hovered.value = null;
     // Points of another embedding are other points; those of another step are the same ones later.
@@ -245,7 +244,7 @@ export function startReducing(source: Source): () => void {
       if (wasSeen) queueMicrotask(() => reduceThere(source));
     }
     const key = keyOf(here, "pca");
-    const found = reduced.get(keyOf(here, store.method.chosen)) ?? reduced.get(key);
+    const found = bestOf(here);
     if (found !== undefined) {
       store.coordinates.value = found;
       return;
@@ -268,6 +267,11 @@ function keyOf(here: store.Loaded, method: store.Method): string {
   return [here.place.runId, here.record, method, ...how].join(" ");
 }
 
+/** By the method that is chosen, else by PCA. */
+function bestOf(here: store.Loaded): store.Coordinates | undefined {
+  return reduced.get(keyOf(here, store.method.chosen)) ?? reduced.get(keyOf(here, "pca"));
+}
+
 /** Are the coordinates that are shown the ones that are asked for? */
 export function isReduced(): boolean {
   return store.coordinates.value?.method === store.method.chosen;
@@ -288,7 +292,7 @@ export function reduceThere(source = page.source.peek()): void {
 function follow(source: Source, here: store.Loaded, method: store.Method, cancel: (() => void) | null): () => void {
   const what = store.titleOf(method);
   const key = keyOf(here, method);
-  const [how, axesOf] = method === "pca" ? pcaOf(here) : [howOf(method), ""];
+  const [how, axesOf] = howOf(here, method);
   const fail = (reason: string): void => {
     store.reducing.value = { state: "failed", what, reason };
   };
@@ -316,8 +320,7 @@ function follow(source: Source, here: store.Loaded, method: store.Method, cancel
       if (method !== "pca") setParams({ [SEEN]: method });
       batch(() => {
         store.reducing.value = null;
-        const best = reduced.get(keyOf(here, store.method.chosen)) ?? reduced.get(keyOf(here, "pca"));
-        if (store.loaded.peek()?.record === here.record && best !== undefined) store.coordinates.value = best;
+        if (store.loaded.peek()?.record === here.record) store.coordinates.value = bestOf(here) ?? store.coordinates.peek();
       });
     },
     refuse: fail,
@@ -325,18 +328,15 @@ function follow(source: Source, here: store.Loaded, method: store.Method, cancel
   return stop;
 }
 
-function howOf(method: store.Method): store.Reducing {
+/** PCA on as many axes as there are, of these points or of those whose axes are held. */
+function howOf({ place, record, embedding, reduceAs }: store.Loaded, method: store.Method): [how: store.Reducing, axesOf: string] {
   const { dims, neighbourhood, metric } = store;
-  return { method, num_dims: Number(dims.chosen), neighbours: neighbourhood.peek(), metric: metric.chosen };
-}
-
-/** On as many axes as there are, of these points or of those whose axes are held. */
-function pcaOf(here: store.Loaded): [how: store.Reducing, axesOf: string] {
-  const { numPoints, numDims } = here.embedding;
-  const place = store.keyOf(here.place);
-  const canHold = store.holdAxes.peek() && held?.place === place && held.numDims === numDims;
-  const axesOf = canHold && here.reduceAs === undefined ? held!.record : "";
-  if (!canHold) held = { place, record: here.record, numDims };
+  if (method !== "pca") return [{ method, num_dims: Number(dims.chosen), neighbours: neighbourhood.peek(), metric: metric.chosen }, ""];
+  const { numPoints, numDims } = embedding;
+  const series = store.keyOf(place);
+  const canHold = store.holdAxes.peek() && held?.place === series && held.numDims === numDims;
+  const axesOf = canHold && reduceAs === undefined ? held!.record : "";
+  if (!canHold) held = { place: series, record, numDims };
   const num_dims = Math.max(1, Math.min(MOST_AXES, numDims, numPoints));
-  return [{ method: "pca", num_dims, neighbours: 1, metric: "euclidean" }, axesOf];
+  return [{ method, num_dims, neighbours: 1, metric: "euclidean" }, axesOf];
 }

@@ -2,7 +2,7 @@
 import type { ScreenPlace } from "../camera";
 import { Pointing } from "../pointing";
 import type { Cloud } from "./cloud";
-import { addToSelection, look, select, toggleSelected } from "./selection";
+import { addToSelection, look, select, toggleSelected } from "./store";
 import * as store from "./store";
 
 const CELL = 16;

@@ -352,7 +352,7 @@ function useProjector(points: Points | null, numThen: number): void {
   }, [points]);
 }
 
-export function ProjectorView() {
+function ProjectorView() {
   const [layer, at] = [store.layer.value, store.layerAt.value];
   const about = at < 0 ? null : { layer: at, most: store.numPoints.chosen };
   const asked = useFollowed("feature_points", about, ({ answer: { head, note }, buffer, offset }): Points | null =>

@@ -378,22 +378,17 @@ export function Plate({ grid: given, paint, by, summary, read, chosen = null, on
     const [across, down] = shareUnder(event);
     return unitAt(grid, { column: Math.floor(across * width), row: Math.floor(down * height) });
   };
-  const move = (event: KeyboardEvent): void => {
-    const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
-    if (by === undefined || onChoose === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
+  const to = (columns: number, rows: number) => (): void => {
     let { column, row } = cellOf(grid, chosen ?? 0);
+    let unit = chosen === null ? 0 : null;
     // Over the gap between two tiles.
-    for (let tries = 0; tries <= grid.gap; tries++) {
-      [column, row] = [column + by[0]!, row + by[1]!];
-      const unit = chosen === null ? 0 : unitAt(grid, { column, row });
-      if (unit !== null) {
-        onChoose(unit);
-        return;
-      }
+    for (let tries = 0; unit === null && tries <= grid.gap; tries++) {
+      [column, row] = [column + columns, row + rows];
+      unit = unitAt(grid, { column, row });
     }
+    if (unit !== null) onChoose?.(unit);
   };
+  const keys = { ArrowRight: to(1, 0), ArrowLeft: to(-1, 0), ArrowDown: to(0, 1), ArrowUp: to(0, -1) };
   const place = chosen === null ? null : cellOf(grid, chosen);
   const side = `${Math.max(4, cell)}px`;
   return (
@@ -406,7 +401,7 @@ export function Plate({ grid: given, paint, by, summary, read, chosen = null, on
             role="img"
             aria-label={summary}
             tabIndex={read === undefined ? undefined : 0}
-            onKeyDown={move}
+            onKeyDown={(event) => onChoose !== undefined && actOn(event, keys)}
           >
             <Pixels
               picture={picture}

@@ -468,7 +468,7 @@ interface SectionProps {
   children: ComponentChildren;
 }
 
-export function Section({ label, title = label, aside, children }: SectionProps) {
+function Section({ label, title = label, aside, children }: SectionProps) {
   const head = <h2>{title}</h2>;
   return (
     <section class="section" aria-label={label}>
@@ -487,7 +487,7 @@ export function Section({ label, title = label, aside, children }: SectionProps)
 }
 
 /** A name at the left of what is chosen. */
-export function Field({ name, children }: { name: string; children: ComponentChildren }) {
+function Field({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <label class="projector-field">
       <span>{name}</span>
@@ -497,7 +497,7 @@ export function Field({ name, children }: { name: string; children: ComponentChi
 }
 
 /** All columns, after what stands for none of them. */
-export function columnOptions(none: string, title: string): (readonly [string, string])[] {
+function columnOptions(none: string, title: string): (readonly [string, string])[] {
   return [[none, title], ...store.columns.value.map(({ name }) => [name, name] as const)];
 }
 
@@ -638,7 +638,7 @@ function OneOf<Word extends string>({ label, ...rest }: Omit<Parameters<typeof S
   );
 }
 
-export function MetricField() {
+function MetricField() {
   return <OneOf label="Distance" {...store.metric} />;
 }
 

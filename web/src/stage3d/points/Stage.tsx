@@ -8,9 +8,8 @@ import { PanelHead } from "../../ui/PanelHead";
 import { type Column, RowTable } from "../../ui/RowTable";
 import { Segments } from "../../ui/controls";
 import { handleViewKey, type Orbit, OrbitCanvas, OrbitNotes, useOrbit, usePageKeys } from "../Orbit";
-import { turned, zoomedTo } from "../camera";
+import { turned } from "../camera";
 import { PointsPanel } from "./PointsPanel";
-import { startCamera } from "./camera";
 import { Cloud } from "./cloud";
 import { PointPointing } from "./picking";
 import { isReduced, reduceThere } from "./embedding";
@@ -171,9 +170,9 @@ function StageBar({ cloud }: { cloud: RefObject<Cloud | null> }) {
     <div class="float cloud-bar" role="toolbar" aria-label="View of the points">
       <Segments label="Dimensions" {...store.dims} />
       <span class="sep" />
-      <IconButton look={look} icon="minus" label="Zoom out" title="Zoom out (−)" onClick={act((made) => zoomBy(made, 0.8))} />
-      <IconButton look={look} icon="plus" label="Zoom in" title="Zoom in (+)" onClick={act((made) => zoomBy(made, 1.25))} />
-      <IconButton look={look} icon="frame" label="Fit the points" title="Fit the points (0)" onClick={act(fit)} />
+      <IconButton look={look} icon="minus" label="Zoom out" title="Zoom out (−)" onClick={act((made) => made.zoomBy(0.8))} />
+      <IconButton look={look} icon="plus" label="Zoom in" title="Zoom in (+)" onClick={act((made) => made.zoomBy(1.25))} />
+      <IconButton look={look} icon="frame" label="Fit the points" title="Fit the points (0)" onClick={act((made) => made.fit())} />
       {store.dims.chosen === "3" && (
         <IconButton
           look={look}
@@ -207,7 +206,7 @@ function handlePageKey(cloud: Cloud | null, key: string): boolean {
   if (key === "2" || key === "3") store.dims.choose(key);
   else if (key === "Escape") return clearChoice();
   else if (cloud === null) return false;
-  else return handleViewKey(key, { fit: () => fit(cloud), zoomBy: (factor) => zoomBy(cloud, factor) });
+  else return handleViewKey(key, cloud);
   return true;
 }
 
@@ -230,17 +229,9 @@ function handleStageKey({ index, size }: Cloud, key: string): boolean {
   return true;
 }
 
-function fit(cloud: Cloud): void {
-  cloud.look(startCamera(store.dims.chosen === "2"));
-}
-
-function zoomBy(cloud: Cloud, factor: number): void {
-  cloud.look(zoomedTo(cloud.camera, factor, cloud.camera.target));
-}
-
 // --- The points as a table: what the drawing shows, for those who would rather read it.
 
-export function PointsTable() {
+function PointsTable() {
   const here = store.loaded.value;
   const shown = store.shown.value;
   const [active, setActive] = useState(0);

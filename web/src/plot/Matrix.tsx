@@ -12,7 +12,7 @@ export interface Cell {
   readonly column: number;
 }
 
-interface Props {
+export interface MatrixProps {
   /** [row][column]. */
   values: Float32Array;
   numRows: number;
@@ -37,7 +37,7 @@ const MOST_LETTERS = 12;
 const LETTER = 6.5;
 const LINE = 13;
 
-export function Matrix({ values, numRows, numColumns, of, isSquare, scale, summary, at, onAt, onChoose, chosen }: Props) {
+export function Matrix({ values, numRows, numColumns, of, isSquare, scale, summary, at, onAt, onChoose, chosen }: MatrixProps) {
   const [box, room] = useSize<HTMLDivElement>();
   const hasLabels = of.labels.length > 0;
   const names = namesWidth(of.labels);
@@ -134,7 +134,7 @@ function frameOf(room: Room, left: number, isSquare: boolean): Omit<Frame, "down
   return { left, top, ...(isSquare ? { width: side, height: side } : { width, height }) };
 }
 
-interface BandsProps extends Pick<Props, "of" | "numRows" | "isSquare"> {
+interface BandsProps extends Pick<MatrixProps, "of" | "numRows" | "isSquare"> {
   names: number;
   frame: Frame;
 }

@@ -31,7 +31,6 @@ export interface Size {
   readonly height: number;
 }
 
-/** A line of sight. */
 export interface Ray {
   readonly origin: Vector;
   readonly direction: Vector;

@@ -82,11 +82,11 @@ export function ShareBar({ label, now, most, style = "", title }: ShareProps) {
 }
 
 /** What is wrong with what was typed; nothing where it is empty. */
-export function Hint({ text }: { text: string }) {
+export function Hint({ text, children }: { text: string; children?: ComponentChildren }) {
   if (text === "") return null;
   return (
     <p class="hint" role="alert">
-      {text}
+      {text} {children}
     </p>
   );
 }

@@ -59,6 +59,9 @@ const PATHS = {
   newest: ["m4 4 4 4-4 4M12 4v8"],
   playLine: ["M5 3.5v9l7.5-4.5z"],
   keys: ["M2 5h12v7H2z", "M4.5 7.5h.1M7 7.5h.1M9.500 7.500h.1M11.8 7.500h.1M5 10h6"],
+  turn: ["M12.5 5.5A5 5 0 1 0 13 8M13 3v2.8h-2.8"],
+  box: ["M3 5V3h2M8 3h1M12 3h1v2M13 8v1M13 12v1h-1M9 13H8M5 13H3v-1M3 9V8"],
+  lasso: ["M8 3c3.3 0 5.5 1.5 5.5 3.5S11.3 10 8 10 2.5 8.5 2.5 6.5 4.7 3 8 3zM5 9.5c-1.5 1-1 2.5.5 2.5s1.5 1.5.5 2"],
 } as const;
 
 export type IconName = keyof typeof PATHS;

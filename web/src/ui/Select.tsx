@@ -35,3 +35,13 @@ export function RunSelect({ value, runs, look = "input", set }: Pick<Props, "val
     </label>
   );
 }
+
+/** With its name beside it. */
+export function SelectField({ name, style, ...rest }: Props & { name: string; style: string }) {
+  return (
+    <label class={style}>
+      <span>{name}</span>
+      <Select {...rest} />
+    </label>
+  );
+}

@@ -3,10 +3,11 @@ import { sets } from "../../data/feature-sets";
 import { formatBytes, formatCount, formatNumberOf } from "../../data/format";
 import { addressOf, setParams } from "../../data/route";
 import { ShareBar } from "../../ui/Blank";
+import { PanelHead } from "../../ui/PanelHead";
 import { Picker } from "../../ui/Picker";
 import type { FeatureSetListing } from "../../wire";
 import { listing, samplesText, setId } from "./features";
-import "./feature-sets.css";
+import "./features.css";
 
 /** What was seen of one set says nothing about another. */
 const NO_PLACE = { layer: null, unit: null, sample: null, point: null, selection: null, run: null, embedding: null, cam: null, made: null };
@@ -42,11 +43,8 @@ export function FeatureSetsPart() {
   const all = sets.value ?? [];
   if (all.length === 0) return null;
   return (
-    <section class="feature-sets" aria-labelledby="feature-sets-title">
-      <div class="panel-head">
-        <h2 id="feature-sets-title">Features</h2>
-        <span class="muted fs-1">activations of whole data sets</span>
-      </div>
+    <section class="feature-sets" aria-label="Features">
+      <PanelHead title="Features" remark="activations of whole data sets" />
       <div class="feature-sets-body">
         <table class="table">
           <thead>
@@ -91,7 +89,7 @@ function Row({ of }: { of: FeatureSetListing }) {
           <td>
             <span class="feature-progress">
               {!of.is_complete && of.num_samples !== null && (
-                <ShareBar label="Samples that are extracted" now={Math.round((100 * of.num_done) / Math.max(1, of.num_samples))} most={100} />
+                <ShareBar label="Samples that are extracted" now={of.num_done} most={of.num_samples} />
               )}
               {samplesText(of)}
             </span>

@@ -54,7 +54,6 @@ export const failure = signal("");
 export const listing = computed<FeatureSetListing | null>(
   () => detail.value?.listing ?? sets.value?.find(({ id }) => id === setId.value) ?? null,
 );
-/** How many samples there are by now. */
 export const numDone = computed(() => listing.value?.num_done ?? 0);
 
 export const layers = computed<readonly FeatureLayer[]>(() => detail.value?.layers ?? []);
@@ -91,7 +90,6 @@ export function stepLayer(event: KeyboardEvent, shown: readonly number[], reveal
 
 let stopAll = (): void => undefined;
 
-/** Begin to follow which sets a source has. */
 export function startFeatures(source: Source): void {
   stopAll();
   sets.value = null;
@@ -110,7 +108,6 @@ export function startFeatures(source: Source): void {
 /** Rises when somebody wants to try again. */
 export const attempt = signal(0);
 
-/** Follow the set that is shown, until the function that is returned is called. */
 export function followSet(source: Source): () => void {
   return effect(() => {
     const id = attempt.value < 0 ? "" : setId.value;
@@ -151,6 +148,8 @@ export interface Followed<Value> {
   /** From 0 to 1; null where nothing is being done. */
   readonly progress: number | null;
   readonly since: number;
+  /** How many samples there were when it was asked for. */
+  readonly numThen: number;
   readonly note: string;
   readonly problem: string;
   readonly isCancelled: boolean;
@@ -158,9 +157,8 @@ export interface Followed<Value> {
   readonly cancel: () => void;
 }
 
-const NOTHING = { value: null, key: "", progress: null, since: 0, note: "", problem: "", isCancelled: false };
+const NOTHING = { value: null, key: "", progress: null, since: 0, numThen: 0, note: "", problem: "", isCancelled: false };
 
-/** Answers that say how far they are. */
 type Kind = Extract<Answer, { progress: number; is_done: boolean }>["type"] & Asked["type"];
 
 /** Null asks for nothing. `take` is given what has come of the same question before; null is nothing yet. */
@@ -179,7 +177,7 @@ export function useFollowed<Type extends Kind, Value>(
     if (own === null || source === null) return undefined;
     let mine: Value | null = null;
     const fail = (problem: string): void => setState((before) => ({ ...before, progress: null, problem }));
-    setState(({ value, key }) => ({ ...NOTHING, value, key, progress: 0, since: Date.now() }));
+    setState(({ value, key }) => ({ ...NOTHING, value, key, progress: 0, since: Date.now(), numThen: numDone.peek() }));
     stop.current = source.follow(asked, {
       hear: (reply) => {
         if (reply.answer.type !== type) return;

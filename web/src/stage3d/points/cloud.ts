@@ -3,9 +3,9 @@ import { effect } from "@preact/signals";
 import { setParams } from "../../data/route";
 import { messageOf } from "../../data/message-of";
 import * as page from "../../data/store";
-import { type Camera, type ScreenPlace, viewMatrix } from "../camera";
+import { type Camera, type ScreenPlace, viewMatrix, zoomedTo } from "../camera";
 import { OrbitDrawing } from "../orbit-drawing";
-import { type Label, type PlacedLabel, placeLabels, projectAll, REACH, readCamera, writeCamera, zoomOf } from "./camera";
+import { type Label, type PlacedLabel, placeLabels, projectAll, REACH, readCamera, startCamera, writeCamera, zoomOf } from "./camera";
 import { paintPoints, readInks } from "./colours";
 import { decodeSprites } from "./embedding";
 import { GlPainter } from "./gl-painter";
@@ -19,7 +19,6 @@ const SPRITE = 26;
 const MOST_MARKED = 60;
 
 export class Cloud extends OrbitDrawing {
-  /** A box or line that is being drawn. */
   outline: readonly ScreenPlace[] | null = null;
   readonly #painter: GlPainter;
   #inks = readInks();
@@ -106,6 +105,14 @@ export class Cloud extends OrbitDrawing {
   override look(camera: Camera): void {
     this.#index = null;
     super.look(camera);
+  }
+
+  fit(): void {
+    this.look(startCamera(store.dims.chosen === "2"));
+  }
+
+  zoomBy(factor: number): void {
+    this.look(zoomedTo(this.camera, factor, this.camera.target));
   }
 
   #changed(): void {

@@ -1,4 +1,4 @@
-/** Units of a network: what each of them responds to, and what the input looks like when it does. */
+/** Items of a network in a layer: along its components, as a tree; what its units respond to, and what the input is like then. */
 import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
@@ -7,16 +7,273 @@ import * as net from "../../data/network/store";
 import { unitName } from "../../data/network/words";
 import { NumberTable } from "../../plot/NumberTable";
 import type { Picture } from "../../ui/Pixels";
+import type { Space } from "../../plot/SmallChart";
 import { labelColour, Mark, MIXED_SHARE } from "../../plot/labels";
+import { type Axis, axisOf } from "../../plot/scale";
 import { cellOf, plateSize } from "../../stage3d/network/plates";
 import { mix } from "../../stage3d/points/colours";
+import { Blank, Hint } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
-import { type Palette, paintValue, rangeOf, readPalette, type Rgb, type Scale, themeColours } from "../../ui/colour-scale";
+import { SelectField } from "../../ui/Select";
+import { paintValue, type Palette, rangeOf, readPalette, type Rgb, type Scale, themeColours } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import type { Grid, NetLayer } from "../../wire";
-import { axisWithZero, Below, Chart, LayerFigures, Levels, nearestOf, Plate, ReadingLine, ScaleNote } from "./Figure";
+import { axisWithZero, ItemChart, ItemView, LayerFigures, nearestOf, Plate, ScaleNote } from "./Figure";
+import { ItemLink } from "./Similarity";
 import { chosenScale, lessMean, table } from "./choice";
-import { above, type Analysed, chooseUnit, current, fieldSource, type Items, items, singlesOf, unitOf, useAnalysis, useBoth, variable } from "./network";
+import { above, type Analysed, chooseUnit, current, doublesOf, fieldSource, itemName, type Items, items, labelOf, metric, singlesOf, unitOf, useAnalysis, useBoth, variable } from "./network";
+
+const NUM_COMPONENTS = 6;
+const MOST_ROWS = 200;
+
+const axes = signal<readonly number[]>([0, 1]);
+
+type Components = Analysed<"net_components", readonly Float32Array[]>;
+
+export function ComponentsView() {
+  const looks = useBoth("net_components", () => ({ num_components: NUM_COMPONENTS }), (reply) => {
+    const { places, shares } = reply.answer;
+    const numbers = singlesOf(reply, places.length * shares.length);
+    return shares.map((_, column) => Float32Array.from(places, (_place, row) => numbers[row * shares.length + column]!));
+  });
+  return (
+    <ItemView
+      looks={looks}
+      facts={({ head }) => <Shares shares={head.shares} />}
+      draw={(value) => (table.isOn ? <ItemTable value={value} /> : <Scatter value={value} />)}
+    >
+      <div class="an-axes">
+        {["Across", "Up"].map((name, which) => (
+          <SelectField
+            key={name}
+            style="an-axis"
+            name={name}
+            look="input sm"
+            value={String(axes.value[which])}
+            options={Array.from({ length: NUM_COMPONENTS }, (_, at) => [String(at), componentName(at)])}
+            set={(text) => (axes.value = axes.peek().with(which, Number(text)))}
+          />
+        ))}
+      </div>
+    </ItemView>
+  );
+}
+
+function componentName(at: number): string {
+  return `Component ${at + 1}`;
+}
+
+function percent(share: number): string {
+  return `${formatValue(100 * share, 3)} %`;
+}
+
+/** How much of the variance each component takes, as small bars. */
+function Shares({ shares }: { shares: readonly number[] }) {
+  if (shares.length === 0) return <span class="muted">All items are the same to this layer.</span>;
+  const sum = shares.reduce((total, share) => total + share, 0);
+  return (
+    <span class="an-shares" title={shares.map((share, at) => `${at + 1}: ${percent(share)}`).join("\n")}>
+      <span class="muted">Share of the variance</span>
+      <svg width={shares.length * 12} height={18} aria-hidden="true">
+        {shares.map((share, at) => (
+          <rect key={at} x={at * 12} y={17 - 16 * share} width={9} height={16 * share + 1} fill="var(--text-2)" />
+        ))}
+      </svg>
+      <span>
+        {shares.length === 1 ? "one" : `first ${shares.length}`}: {percent(sum)}
+      </span>
+    </span>
+  );
+}
+
+function ItemTable({ value: { head, data, items: all } }: { value: Components }) {
+  const shown = head.places.slice(0, MOST_ROWS);
+  const hasLabels = all.labels.length > 0;
+  return (
+    <NumberTable
+      label="Table of items"
+      head={["Item", ...(hasLabels ? ["Label"] : []), ...data.map((_, at) => componentName(at))]}
+      rows={shown.map((place, row) => [
+        <ItemLink key={place} all={all} place={place} name={itemName(all, place)} />,
+        ...(hasLabels ? [labelOf(all, place)] : []),
+        ...data.map((values) => formatValue(values[row]!, 4)),
+      ])}
+      left={[head.places.length - shown.length, "items"]}
+    />
+  );
+}
+
+/** So near a point has to be to be meant. */
+const REACH = 14;
+
+function Scatter({ value: { head, data, items: all, layer } }: { value: Components }) {
+  const { places, shares } = head;
+  const none = new Float32Array(places.length);
+  const [across, up] = axes.value as [number, number];
+  const [xs, ys] = [data[across] ?? none, data[up] ?? none];
+  const title = (at: number): string => `${componentName(at)}: ${at < shares.length ? percent(shares[at]!) : "nothing varies"}`;
+  const spotsIn = ({ x, y }: Space) => places.map((place, at) => ({ place, x: x(xs[at]!), y: y(ys[at]!) }));
+  const xAxis = roomyAxis(xs);
+  return (
+    <ItemChart
+      label={`${places.length} items of ${layer.name} along ${title(across)} and ${title(up)} of the variance. Arrows move, Enter shows the item in the network.`}
+      items={all}
+      order={places}
+      itemAt={(spot) => nearestOf(spotsIn(spot.space), spot, REACH)}
+      x={() => xAxis}
+      y={roomyAxis(ys)}
+      titles={[title(across), title(up)]}
+      over={(space) => {
+        const spots = spotsIn(space);
+        const on = spots.filter(({ place }) => place === current.value);
+        return [...spots, ...on].map((spot, at) => {
+          const isOn = at >= spots.length;
+          return <Mark key={at} x={spot.x} y={spot.y} size={isOn ? 6 : 4} label={all.label_of[spot.place]} numLabels={all.labels.length} isOn={isOn} />;
+        });
+      }}
+    >
+      {({ x, top, bottom }) => xAxis.ticks.map(({ value }) => <path key={value} class="grid" d={`M${x(value)} ${top}V${bottom}`} />)}
+    </ItemChart>
+  );
+}
+
+/** With a little room at both ends, so that no point is cut off. */
+export function roomyAxis(values: Iterable<number>): Axis {
+  const { min, max } = rangeOf(values) ?? { min: 0, max: 0 };
+  const room = (max - min) * 0.04 || Math.abs(max) * 0.1 || 1;
+  return axisOf({ low: min - room, high: max + room });
+}
+
+// --- The items as a tree: those that are most alike are joined first.
+
+type Clusters = Analysed<"net_similarity", readonly Join[]>;
+
+export function ClustersView() {
+  const kind = metric.chosen;
+  const looks = useBoth("net_similarity", () => ({ metric: kind }), (reply): readonly Join[] => {
+    const { leaves, by_tree: standing } = reply.answer;
+    const at = new Map(standing.map((place, one) => [place, one]));
+    const tree = doublesOf(reply, 4 * Math.max(0, leaves.length - 1));
+    return joinsOf(tree, leaves.map((place) => at.get(place) ?? 0));
+  });
+  return (
+    <ItemView
+      looks={looks}
+      facts={() => <span class="muted">Joined by the mean distance of their members</span>}
+      draw={(value) => <Tree value={value} />}
+    />
+  );
+}
+
+function Tree({ value }: { value: Clusters }) {
+  const joins = value.data;
+  if (joins.length === 0) {
+    return (
+      <Blank icon="tree" title="There is no tree">
+        <span>It takes two items at least whose likeness is defined. The euclidean metric is defined for all.</span>
+      </Blank>
+    );
+  }
+  if (!table.isOn) return <Dendrogram value={value} />;
+  const last = joins.slice(-MOST_ROWS).reverse();
+  return (
+    <NumberTable
+      label="Table of clusters"
+      head={["Clusters left", "Distance of the two that are joined", "Items joined"]}
+      rows={last.map(({ distance, count }, at) => [formatCount(at + 1), formatValue(distance, 4), formatCount(count)])}
+    />
+  );
+}
+
+const [LEFT, EDGE, BAND, LINE, MOST_LETTERS, LETTER] = [52, 12, 10, 13, 12, 7];
+
+function Dendrogram({ value: { data: joins, items: all, head, layer } }: { value: Clusters }) {
+  const order = head.by_tree;
+  const names = order.map((place) => (labelOf(all, place) || itemName(all, place)).slice(0, MOST_LETTERS));
+  const longest = Math.max(...names.map(({ length }) => length));
+  const most = Math.max(...joins.map(({ distance }) => distance), 1e-12);
+  const at = current.value === null ? -1 : order.indexOf(current.value);
+  const hasNames = (width: number): boolean => (width - LEFT - EDGE) / order.length >= LINE;
+  return (
+    <ItemChart
+      label={`Tree of ${order.length} items of ${layer.name}, joined up to a distance of ${formatValue(most, 3)}. Arrows move, Enter shows the item in the network.`}
+      items={all}
+      order={order}
+      itemAt={({ x, space }) => order[Math.floor((x - LEFT) / (space.x(1) - space.x(0)))] ?? null}
+      x={() => ({ low: 0, high: order.length, ticks: [] })}
+      y={axisOf({ low: 0, high: most })}
+      titles={["", metric.chosen === "euclidean" ? "Distance" : `1 − ${metric.chosen}`]}
+      edges={(width) => ({ left: LEFT, right: EDGE, top: EDGE, bottom: BAND + EDGE + (hasNames(width) ? longest * LETTER : 0) })}
+      over={({ x, bottom, width }) => {
+        const pitch = x(1) - x(0);
+        return (
+          <>
+            {order.map((place, one) => (
+              <g key={place}>
+                <rect
+                  x={x(one)}
+                  y={bottom + 3}
+                  width={Math.max(1, pitch - (pitch > 3 ? 1 : 0))}
+                  height={BAND}
+                  fill={all.labels.length > 0 ? labelColour(all.label_of[place], all.labels.length) : "var(--line-2)"}
+                />
+                {hasNames(width) && (
+                  <text class="e" transform={`translate(${x(one + 0.5) + 4} ${bottom + BAND + 8}) rotate(-90)`}>
+                    {names[one]}
+                  </text>
+                )}
+              </g>
+            ))}
+            {at >= 0 && <rect class="an-outline" x={x(at)} y={bottom + 2} width={Math.max(3, pitch)} height={BAND + 2} />}
+          </>
+        );
+      }}
+    >
+      {({ x, y }) => <path class="an-tree" d={pathOf(joins, (place) => x(place + 0.5), y)} />}
+    </ItemChart>
+  );
+}
+
+/** A line of the tree that joins two others. */
+interface Join {
+  /** The two that are joined: where they stand, and how far down their line goes. */
+  readonly left: number;
+  readonly right: number;
+  readonly leftBase: number;
+  readonly rightBase: number;
+  readonly distance: number;
+  readonly count: number;
+}
+
+/**
+ * `tree` in rows of four: two numbers, their distance, how many items. `standing`: for each leaf as the tree numbers
+ * it, its place from the left.
+ */
+export function joinsOf(tree: Float64Array, standing: readonly number[]): Join[] {
+  const places = [...standing];
+  const bases = standing.map(() => 0);
+  const joins: Join[] = [];
+  for (let row = 0; row + 3 < tree.length; row += 4) {
+    const [one, other, distance, count] = [tree[row]!, tree[row + 1]!, tree[row + 2]!, tree[row + 3]!];
+    const [left, right] = places[one]! <= places[other]! ? [one, other] : [other, one];
+    const [from, to] = [places[left]!, places[right]!];
+    joins.push({ left: from, right: to, leftBase: bases[left]!, rightBase: bases[right]!, distance, count });
+    places.push((from + to) / 2);
+    bases.push(distance);
+  }
+  return joins;
+}
+
+/** As an SVG path; `x` of a place, `y` of a distance. */
+export function pathOf(joins: readonly Join[], x: (place: number) => number, y: (distance: number) => number): string {
+  const text = (value: number): string => value.toFixed(1);
+  return joins
+    .map(({ left, right, leftBase, rightBase, distance }) => {
+      const top = text(y(distance));
+      return `M${text(x(left))} ${text(y(leftBase))}V${top}H${text(x(right))}V${text(y(rightBase))}`;
+    })
+    .join("");
+}
 
 // --- What units respond to: the best label and the selectivity of all of them, and one of them in detail.
 
@@ -45,18 +302,14 @@ export function TuningView() {
   const scale = chosenScale(`tuning:${what}`, rangeOf(looks.flatMap(({ value }) => [...(value?.data[what] ?? [])])));
   if (hasNone) return <NoLabels />;
   return (
-    <>
-      <LayerFigures looks={looks} draw={(value) => value !== null && <TunedUnits value={value} scale={scale.scale} />} />
-      <ReadingLine />
-      <Below>
-        <Segments label="Shown of all units" words={WORDS} chosen={what} choose={(one) => (shown.value = one)} />
-        {what !== "best" && (
-          <ScaleNote of={scale} said={what === "dprime" ? "d′ of the best label" : "0: all labels alike, 1: one alone"}>
-            <span class="muted fs-1">Grey: not defined, as where a unit is silent</span>
-          </ScaleNote>
-        )}
-      </Below>
-    </>
+    <ItemView looks={looks} draw={(value) => <TunedUnits value={value} scale={scale.scale} />}>
+      <Segments label="Shown of all units" words={WORDS} chosen={what} choose={(one) => (shown.value = one)} />
+      {what !== "best" && (
+        <ScaleNote of={scale} said={what === "dprime" ? "d′ of the best label" : "0: all labels alike, 1: one alone"}>
+          <span class="muted fs-1">Grey: not defined, as where a unit is silent</span>
+        </ScaleNote>
+      )}
+    </ItemView>
   );
 }
 
@@ -120,13 +373,7 @@ function OneUnit({ layer, unit }: { layer: NetLayer; unit: number }) {
     const numbers = singlesOf(reply, count + 2 * numLabels);
     return { responses: numbers.slice(0, count), means: numbers.slice(count, count + numLabels), dPrimes: numbers.slice(count + numLabels) };
   });
-  if (look?.problem !== "") {
-    return (
-      <p class="hint" role="alert">
-        {look?.problem}
-      </p>
-    );
-  }
+  if (look?.problem !== "") return <Hint text={look?.problem ?? ""} />;
   if (look.value === null) return <i class="skeleton late" />;
   const { head, data, items: all } = look.value;
   if (!table.isOn || all.labels.length === 0) return <Bars name={unitName(layer, unit)} value={look.value} />;
@@ -144,67 +391,64 @@ function OneUnit({ layer, unit }: { layer: NetLayer; unit: number }) {
   );
 }
 
-const [LEFT, EDGE, BOTTOM] = [52, 12, 22];
 const LEAST_NAMED = 26;
-const REACH = 12;
 
 function Bars({ name, value: { head, data, items: all } }: { name: string; value: Unit }) {
   const { labels } = all;
   const numBars = Math.max(1, labels.length);
   const means = labels.length > 0 ? `, with the mean of each of ${labels.length} labels` : "";
+  const bars = barsOf(head.places, all);
+  const spotsIn = ({ x, y }: Space) => head.places.map((place, at) => ({ place, x: x(bars[at]!), y: y(data.responses[at]!) }));
   return (
-    <Chart
-      summary={`Responses of ${name} to ${head.places.length} items${means}.`}
+    <ItemChart
+      label={`Responses of ${name} to ${head.places.length} items${means}.`}
       items={all}
       order={head.places}
-      draw={(width, height) => {
-        const pitch = (width - LEFT - EDGE) / numBars;
-        const axis = axisWithZero([...data.responses, ...data.means], height - BOTTOM, EDGE);
-        const y = axis.at;
-        const spots = spotsOf(head.places, all).map(({ place, bar }, at) => ({ place, x: LEFT + bar * pitch, y: y(data.responses[at]!) }));
-        const picture = (
-          <>
-            <Levels of={axis} left={LEFT} right={width - EDGE} />
-            {[...data.means].map((mean, label) => (
-              <g key={label}>
-                {Number.isFinite(mean) && (
-                  <rect
-                    class="an-mean"
-                    x={LEFT + (label + 0.12) * pitch}
-                    width={Math.max(1, pitch * 0.76)}
-                    y={Math.min(y(mean), y(0))}
-                    height={Math.max(1, Math.abs(y(mean) - y(0)))}
-                    fill={labelColour(label, numBars)}
-                  />
-                )}
-                {pitch >= LEAST_NAMED && (
-                  <text class="c" x={LEFT + (label + 0.5) * pitch} y={height - 6}>
-                    {labels[label]!.slice(0, Math.floor(pitch / 6.5))}
-                  </text>
-                )}
-              </g>
-            ))}
-            <path class="base" d={`M${LEFT} ${Math.round(y(0)) + 0.5}H${width - EDGE}`} />
-            {spots.map(({ place, ...spot }) => {
-              const isOn = place === current.value;
-              return <Mark key={place} {...spot} size={isOn ? 5 : 3} label={all.label_of[place]} numLabels={numBars} isOn={isOn} />;
-            })}
-          </>
-        );
-        return { picture, itemAt: (left, top) => nearestOf(spots, left, top, REACH) };
+      itemAt={(spot) => nearestOf(spotsIn(spot.space), spot, REACH)}
+      x={(room) => {
+        const pitch = room / numBars;
+        const ticks = labels.map((label, at) => ({ value: at + 0.5, label: label.slice(0, Math.floor(pitch / 6.5)) }));
+        return { low: 0, high: numBars, ticks: pitch >= LEAST_NAMED ? ticks : [] };
       }}
-    />
+      y={axisWithZero([...data.responses, ...data.means])}
+      over={(space) =>
+        spotsIn(space).map(({ place, ...spot }) => {
+          const isOn = place === current.value;
+          return <Mark key={place} {...spot} size={isOn ? 5 : 3} label={all.label_of[place]} numLabels={numBars} isOn={isOn} />;
+        })
+      }
+    >
+      {({ x, y, left, right }) => (
+        <>
+          {[...data.means].map(
+            (mean, label) =>
+              Number.isFinite(mean) && (
+                <rect
+                  key={label}
+                  class="an-mean"
+                  x={x(label + 0.12)}
+                  width={Math.max(1, x(0.76) - x(0))}
+                  y={Math.min(y(mean), y(0))}
+                  height={Math.max(1, Math.abs(y(mean) - y(0)))}
+                  fill={labelColour(label, numBars)}
+                />
+              ),
+          )}
+          <path class="base" d={`M${left} ${y(0)}H${right}`} />
+        </>
+      )}
+    </ItemChart>
   );
 }
 
 /** Points beside each other: where they stand in a bar says nothing but which item it is. */
-function spotsOf(places: readonly number[], { label_of: labelOf }: Items): { place: number; bar: number }[] {
+function barsOf(places: readonly number[], { label_of: labelOf }: Items): number[] {
   const counted = new Map<number, number>();
   return places.map((place) => {
     const label = labelOf[place] ?? 0;
     const number = counted.get(label) ?? 0;
     counted.set(label, number + 1);
-    return { place, bar: label + ((number * 0.618034) % 1) * 0.6 + 0.2 };
+    return label + ((number * 0.618034) % 1) * 0.6 + 0.2;
   });
 }
 
@@ -335,7 +579,6 @@ function drawnOf(from: NetLayer | null, field: Float32Array): Float32Array {
 
 const MOST = 100;
 
-/** The units of the source with the largest values. */
 function UnitTable({ from, field }: { from: NetLayer; field: Float32Array }) {
   const order = [...field.keys()].sort((one, other) => Math.abs(field[other]!) - Math.abs(field[one]!)).slice(0, MOST);
   // A unit of a colour picture is one of its three maps.
@@ -383,7 +626,6 @@ export function paintColours(grid: Grid, values: ArrayLike<number> & Iterable<nu
   });
 }
 
-/** Each unit in a colour of its own. */
 export function paintKinds(grid: Grid, kinds: ArrayLike<number>, colours: readonly Rgb[], none: Rgb): Picture {
   return painted(grid, kinds.length, (pixels, at, unit) => pixels.set([...(colours[kinds[unit]!] ?? none), 255], at));
 }

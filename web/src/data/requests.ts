@@ -148,6 +148,24 @@ export async function askOf<Type extends Answer["type"]>(
   return reply as ReplyOf<Type>;
 }
 
+/**
+ * Hear every answer to a question, of the type that it has itself, until what it returns is called. Where nothing is
+ * given for a refusal, what was known stays.
+ */
+export function follow<Type extends Answer["type"]>(
+  source: Source,
+  question: Asked & { readonly type: Type },
+  hear: (reply: ReplyOf<Type>) => void,
+  refuse: (reason: string) => void = () => undefined,
+): () => void {
+  return source.follow(question, {
+    hear: (reply) => {
+      if (reply.answer.type === question.type) hear(reply as ReplyOf<Type>);
+    },
+    refuse,
+  });
+}
+
 // --- Asks for what is wanted now: one question at a time, the newest wins, and not more often than it helps.
 
 /** What there is of it. */

@@ -1,7 +1,7 @@
 /** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
 import { batch, computed, effect, type Signal, untracked } from "@preact/signals";
 import type { Answer, NetBlock, NetLayer, NetMomentsAnswer, NetSceneAnswer } from "../../wire";
-import { askOf, ByteCache, Desk, type Held, type Wanted as WantedNow } from "../requests";
+import { askOf, ByteCache, Desk, follow, type Held, type ReplyOf, type Wanted as WantedNow } from "../requests";
 import { type Asked, Refusal, type Reply, type Source } from "../source";
 import { followAsked } from "../useAsked";
 import {
@@ -63,15 +63,9 @@ function followAnswers<Type extends "net_scene" | "net_moments">(
     const place = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
     if (place.runId === "" || !isShown.value) return undefined;
     untracked(begin);
-    return source.follow(
-      { type, run_id: place.runId, rank: place.rank },
-      {
-        hear: ({ answer }) => {
-          if (answer.type === type) batch(() => hear(answer as AnswerOf<Type>, place));
-        },
-        refuse: (reason) => (failure.value = reason),
-      },
-    );
+    const question = { type, run_id: place.runId, rank: place.rank } as Asked & { type: Type };
+    const take = ({ answer }: ReplyOf<Type>): void => batch(() => hear(answer, place));
+    return follow(source, question, take, (reason) => (failure.value = reason));
   });
 }
 

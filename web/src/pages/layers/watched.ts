@@ -1,6 +1,7 @@
 /** What the server knows of the watched rows: one figure of all of them, all figures of one; and how figures are written. */
 import { formatNumberOf, formatShare, formatValue } from "../../data/format";
 import { alarmKind, stepsText } from "../../data/run-events";
+import type { ReplyOf } from "../../data/requests";
 import type { Reply } from "../../data/source";
 import type { CellKind } from "../../plot/cells";
 import type { AlarmListing, WatchedAnswer, WatchedRowAnswer } from "../../wire";
@@ -34,10 +35,9 @@ export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id" | "low" |
   readonly column: string;
 }
 
-/** Null for an answer to something else, or one that is damaged. */
-export function gridOf(reply: Reply, column: string): WatchedGrid | null {
+/** Null for a damaged answer. */
+export function gridOf(reply: ReplyOf<"watched">, column: string): WatchedGrid | null {
   const { answer } = reply;
-  if (answer.type !== "watched") return null;
   const numbers = numbersIn(reply, answer.rows.length * answer.first_steps.length);
   return numbers === null ? null : { ...answer, ...numbers, column };
 }
@@ -66,10 +66,9 @@ export function neverSeen(grid: WatchedGrid, isWhole: boolean, before: ReadonlyS
 
 export interface RowFigures extends WatchedRowAnswer, Numbers {}
 
-/** Null for an answer to something else, or one that is damaged. */
-export function rowFiguresOf(reply: Reply): RowFigures | null {
+/** Null for a damaged answer. */
+export function rowFiguresOf(reply: ReplyOf<"watched_row">): RowFigures | null {
   const { answer } = reply;
-  if (answer.type !== "watched_row") return null;
   const numbers = numbersIn(reply, answer.columns.length * answer.first_steps.length);
   return numbers === null ? null : { ...answer, ...numbers };
 }

@@ -3,6 +3,7 @@ import { obtain } from "../../../data/collections";
 import { computed, signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { control } from "../../../data/control";
+import { follow } from "../../../data/requests";
 import * as store from "../../../data/store";
 import type { TableAnswer, TableColumn, TableRows } from "../../../wire";
 
@@ -118,17 +119,15 @@ export function useTable(wish: TableWish): Followed {
       followed.value = { ...NOTHING, isAnswered: true };
       return undefined;
     }
-    return source.follow(
+    return follow(
+      source,
       { type: "table", run_ids: [...runIds], name, only_last: isOnlyLast },
-      {
-        hear: ({ answer }) => {
-          if (answer.type !== "table") return;
-          // What was known of the same runs stays until the first answer voids it.
-          const data = withAnswer(followed.peek().data, answer, wish);
-          followed.value = { data, isAnswered: true, note: answer.note };
-        },
-        refuse: (note) => (followed.value = { ...followed.peek(), isAnswered: true, note }),
+      ({ answer }) => {
+        // What was known of the same runs stays until the first answer voids it.
+        const data = withAnswer(followed.peek().data, answer, wish);
+        followed.value = { data, isAnswered: true, note: answer.note };
       },
+      (note) => (followed.value = { ...followed.peek(), isAnswered: true, note }),
     );
   }, [source, name, runIds.join(), isOnlyLast]);
   return followed.value;
@@ -171,18 +170,11 @@ export function useOtherTables(): readonly string[] {
   const [source, id] = [store.source.value, currentRun.value];
   useEffect(() => {
     if (source === null || id === "") return undefined;
-    return source.follow(
-      { type: "index", run_ids: [id] },
-      {
-        hear: ({ answer }) => {
-          if (answer.type !== "index") return;
-          const tables = answer.runs.flatMap((run) => run.series).filter(({ kind }) => kind === "table");
-          const all = new Set([...names.peek(), ...tables.map(({ name }) => name).filter((name) => !USUAL.includes(name))]);
-          if (all.size > names.peek().length) names.value = [...all];
-        },
-        refuse: () => undefined, // what was known stays
-      },
-    );
+    return follow(source, { type: "index", run_ids: [id] }, ({ answer }) => {
+      const tables = answer.runs.flatMap((run) => run.series).filter(({ kind }) => kind === "table");
+      const all = new Set([...names.peek(), ...tables.map(({ name }) => name).filter((name) => !USUAL.includes(name))]);
+      if (all.size > names.peek().length) names.value = [...all];
+    });
   }, [source, id]);
   return names.value;
 }

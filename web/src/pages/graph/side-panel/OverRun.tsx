@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../../data/format";
 import { distinct } from "../../../data/pass/node-words";
-import { askOf } from "../../../data/requests";
+import { askOf, follow } from "../../../data/requests";
 import { addressOf } from "../../../data/route";
 import { colourOf, index as runIndex, indexWith, isChosen, runsById, type RunSeries } from "../../../data/runs";
 import * as store from "../../../data/store";
@@ -195,17 +195,10 @@ function useRunIndex(runId: string): RunSeries {
   useEffect(() => {
     if (source === null || isFollowed || runId === "") return undefined;
     let known: ReadonlyMap<string, RunSeries> = new Map();
-    return source.follow(
-      { type: "index", run_ids: [runId] },
-      {
-        hear: ({ answer }) => {
-          if (answer.type !== "index") return;
-          known = indexWith(known, answer);
-          setOwn(known.get(runId) ?? NO_SERIES);
-        },
-        refuse: () => undefined, // then nothing is known of it
-      },
-    );
+    return follow(source, { type: "index", run_ids: [runId] }, ({ answer }) => {
+      known = indexWith(known, answer);
+      setOwn(known.get(runId) ?? NO_SERIES);
+    });
   }, [source, runId, isFollowed]);
   return isFollowed ? (runIndex.value.get(runId) ?? NO_SERIES) : own;
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatValue } from "../data/format";
+import { Hint } from "../ui/Blank";
 import type { Scale } from "../ui/colour-scale";
 
 interface Props {
@@ -95,11 +96,7 @@ export function LimitFields({ ends, isAuto, complaint, onSet, children }: Limits
         </button>
         {children}
       </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      <Hint text={error} />
     </>
   );
 }

@@ -17,6 +17,7 @@ import {
   textLayout,
 } from "../../plot/figure-options";
 import { holdersOf, shownNames } from "../../plot/series";
+import { Check } from "../../ui/Check";
 import { Segments } from "../../ui/controls";
 import { useNear } from "../../ui/useWidth";
 import type { RecordKind } from "../../wire";
@@ -233,14 +234,9 @@ function Distributions() {
         </select>
       )}
       {hasTensors && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={tensorsToo.value === "yes"}
-            onChange={(event) => tensorsToo.set(event.currentTarget.checked ? "yes" : "no")}
-          />
+        <Check isOn={tensorsToo.value === "yes"} set={(isOn) => tensorsToo.set(isOn ? "yes" : "no")}>
           Tensors
-        </label>
+        </Check>
       )}
       {shown.length > 0 && (
         <Choose label="Counts of the distributions" of={countScale} words={{ linear: "Linear", log: "Log count" }} />

@@ -1,5 +1,6 @@
 /** The bar below: which way, one step on or back, play, the track, guessing, and where one is. */
 import { useEffect, useRef } from "preact/hooks";
+import { Check } from "../../ui/Check";
 import { StepButtons, usePlaying } from "../../ui/TimeBar";
 import { Segments } from "../../ui/controls";
 import { returnFocus } from "../../ui/focus";
@@ -32,15 +33,14 @@ export function StepBar() {
       />
       <StepButtons at={now - 1} count={count} isPlaying={isPlaying} go={(at) => go(at + 1)} play={store.togglePlaying} />
       <StepTrack onGo={go} />
-      <label class="check" title="The numbers of each step are shown when you ask for them">
-        <input
-          type="checkbox"
-          checked={store.isGuessing.value}
-          disabled={store.direction.value === "forward"}
-          onChange={(event) => store.setGuessing(event.currentTarget.checked)}
-        />
+      <Check
+        hint="The numbers of each step are shown when you ask for them"
+        isOn={store.isGuessing.value}
+        isOff={store.direction.value === "forward"}
+        set={store.setGuessing}
+      >
         Guess before showing
-      </label>
+      </Check>
       <div class="counters">
         <span>
           Step{" "}

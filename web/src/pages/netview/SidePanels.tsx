@@ -9,7 +9,7 @@ import { choose, look, MAPS, range, setCentred, setLimit, shownVariable } from "
 import { themeTick } from "../../data/store";
 import { formatTicks } from "../../plot/ticks";
 import { cssRamp } from "../../stage3d/network/colours";
-import { Skeletons } from "../../ui/Blank";
+import { Hint, Skeletons } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { FilterField } from "../../ui/FilterField";
 import { IconButton } from "../../ui/IconButton";
@@ -118,11 +118,7 @@ function LimitField({ which, title, variable }: { which: "min" | "max"; title: s
           setDraft(null);
         }}
       />
-      {error !== "" && (
-        <span class="hint" role="alert">
-          {error}
-        </span>
-      )}
+      <Hint text={error} />
     </div>
   );
 }

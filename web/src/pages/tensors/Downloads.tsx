@@ -5,6 +5,7 @@ import { fileName, save } from "../../data/save-file";
 import type { TensorValues, Values } from "../../data/source";
 import { windowText } from "../../data/tensor-window";
 import type { AskableTensor } from "../../plot/tensor/subjects";
+import { Hint } from "../../ui/Blank";
 import * as store from "./store";
 import { largestWindow, windowCsv, windowShape } from "./store";
 
@@ -42,11 +43,7 @@ export function Downloads({ subject, base, suffix = "" }: Props) {
           NPY
         </button>
       </div>
-      {fault !== "" && (
-        <p class="hint" role="alert">
-          {fault}
-        </p>
-      )}
+      <Hint text={fault} />
     </div>
   );
 }

@@ -5,7 +5,6 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
 import { eventsOf, followEvents, goToAlarm, isOfScalar } from "../../data/run-events";
 import * as runs from "../../data/runs";
-import { colourOf } from "../../data/runs";
 import * as store from "../../data/store";
 import { ChartFigure } from "../../plot/scalars/ChartFigure";
 import { followChart } from "../../plot/scalars/chart-follow";
@@ -256,7 +255,7 @@ function AtCursor() {
           {rows.map((run) => (
             <tr key={run.id} title={run.name}>
               <td>
-                <i class="sw" style={{ background: colourOf(run.id) }} />
+                <i class="sw" style={{ background: runs.colourOf(run.id) }} />
                 <span class="sr">{run.name}</span>
               </td>
               {columns.map(({ chart, readings }) => (

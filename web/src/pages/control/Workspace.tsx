@@ -17,7 +17,6 @@ import { PlotFigure } from "./plots/PlotFigure";
 import { charts } from "./plots/subject";
 import { TableView } from "./tables/TableView";
 import * as tables from "./tables/table-data";
-import { tableTitle, TEST_TRIALS, TRAIN_EPOCHS } from "./tables/table-data";
 import "./tables/tables.css";
 import "../../plot/scalars/scalars.css";
 import "./plots/plots.css";
@@ -157,9 +156,9 @@ export function TablesPanel() {
   const [box, width] = useWidth<HTMLElement>(1200);
   const others = tables.useOtherTables();
   const isWide = width >= TWO;
-  const left = [TRAIN_EPOCHS, ...(isWide ? [] : [TEST_TRIALS]), tables.TEST_EPOCHS, tables.RUNS, ...others];
+  const left = [tables.TRAIN_EPOCHS, ...(isWide ? [] : [tables.TEST_TRIALS]), tables.TEST_EPOCHS, tables.RUNS, ...others];
   const chosen = tables.chosenTable.value;
-  const name = left.includes(chosen) ? chosen : TRAIN_EPOCHS;
+  const name = left.includes(chosen) ? chosen : tables.TRAIN_EPOCHS;
   return (
     <section ref={box} class={isWide ? "control-tables two" : "control-tables"} aria-label="Tables">
       <div class="panel">
@@ -181,10 +180,10 @@ export function TablesPanel() {
       {isWide && (
         <div class="panel">
           <TableView
-            name={TEST_TRIALS}
+            name={tables.TEST_TRIALS}
             title={(count) => (
               <>
-                <h2>{tableTitle(TEST_TRIALS)}</h2>
+                <h2>{tables.tableTitle(tables.TEST_TRIALS)}</h2>
                 <span class="muted fs-1 clip">{count}</span>
               </>
             )}
@@ -199,7 +198,7 @@ export function TablesPanel() {
 function tabTitle(name: string, chosen: string, count: ComponentChildren): ComponentChildren {
   return (
     <>
-      {tableTitle(name)}
+      {tables.tableTitle(name)}
       {name === chosen && count !== null && <span class="muted fs-1"> {count}</span>}
       {name !== chosen && name === tables.newTable.value && <span class="tab-new"> new</span>}
     </>

@@ -25,9 +25,7 @@ export function LayersPage() {
   useEffect(() => {
     if (source === null) return undefined;
     const stops = [followEvents(source), followGrid(source), followRow(source)];
-    return () => {
-      for (const stop of stops) stop();
-    };
+    return () => stops.forEach((stop) => stop());
   }, [source]);
   // As it goes, not after the next paint: by then the next map may be there, and pointed at.
   useLayoutEffect(() => () => (state.pointed.value = null), []);

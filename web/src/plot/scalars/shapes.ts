@@ -1,6 +1,5 @@
 /** The shapes of a chart, drawn with any pen: a canvas, or the text of an SVG path. */
 import * as lines from "../lines";
-import type { Pen } from "../lines";
 import { type Scale, shareOf } from "../scale";
 import type { Curve } from "./curve";
 import type { Line, Model } from "./model";
@@ -34,7 +33,7 @@ function kept(place: number): number {
   return Math.max(-FAR, Math.min(FAR, place));
 }
 
-export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pen): void {
+export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: lines.Pen): void {
   lines.traceLine(curve.x, values, (x) => placeX(frame, x), (y) => placeY(frame, y), pen, ...seen(frame, curve));
 }
 
@@ -78,7 +77,7 @@ export function dotRadius(numDots: number, { box }: Frame): number {
 }
 
 /** From the lowest to the highest of each bucket, in pieces where there are gaps. */
-export function traceBand(frame: Frame, curve: Curve, pen: Pen): void {
+export function traceBand(frame: Frame, curve: Curve, pen: lines.Pen): void {
   // On a logarithmic axis what goes down to nought goes down to the edge.
   const lowest = frame.y.isLog === true ? frame.y.low : -Infinity;
   const up = (value: number): number => placeY(frame, Math.max(value, lowest));
@@ -126,7 +125,7 @@ export function densityOf(frame: Frame, curve: Curve): number {
 }
 
 /** Between two curves, each with places of its own. */
-export function traceMargin(frame: Frame, lower: Curve, upper: Curve, pen: Pen): void {
+export function traceMargin(frame: Frame, lower: Curve, upper: Curve, pen: lines.Pen): void {
   const points = (curve: Curve): [number, number][] => {
     const found: [number, number][] = [];
     for (let at = 0; at < curve.size; at++) {

@@ -45,13 +45,7 @@ export function Figure({ title, hint, remark, tools, place, span = 1, onKeyDown,
 
 // --- What stands in a figure before its data does, or in its place: a skeleton, or why there is none.
 
-interface WaitingProps {
-  problem: string;
-  height: number;
-  retry: () => void;
-}
-
-export function Waiting({ problem, height, retry }: WaitingProps) {
+export function Waiting({ problem, height, retry }: { problem: string; height: number; retry: () => void }) {
   if (problem === "")
     return <span class="skeleton sec-skeleton late" style={{ height: `${height}px` }} aria-hidden="true" />;
   return (

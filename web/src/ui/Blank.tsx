@@ -19,14 +19,8 @@ export function Blank({ icon, title, isError = false, children }: Props) {
   );
 }
 
-interface FailedProps {
-  title: string;
-  reason: string;
-  retry: () => void;
-}
-
 /** What could not be had, why, and once more. */
-export function Failed({ title, reason, retry }: FailedProps) {
+export function Failed({ title, reason, retry }: { title: string; reason: string; retry: () => void }) {
   return (
     <Blank icon="warning" title={title} isError>
       <span>{reason}</span>

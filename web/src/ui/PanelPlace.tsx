@@ -6,12 +6,7 @@ import { panelName, panels, panelWidth, resizePanel, setPanel, type Side, WIDTH_
 
 const KEY_STEP = 16;
 
-interface Props {
-  side: Side;
-  children: ComponentChildren;
-}
-
-export function PanelPlace({ side, children }: Props) {
+export function PanelPlace({ side, children }: { side: Side; children: ComponentChildren }) {
   const { width, [side]: isOpen } = panels.value;
   if (width === "narrow") return isOpen ? <div class={`sheet ${side}`}>{children}</div> : null;
   if (!isOpen) return <Rail side={side} />;

@@ -20,12 +20,7 @@ const palette = computed(() => ({ tick: store.themeTick.value, ...readPalette(do
 const MIN_DRAG = 4;
 const WHEEL_ZOOM = 1.25;
 
-interface Props {
-  model: ReadonlySignal<Model | null>;
-  chartKey: string;
-}
-
-export function Plot({ model, chartKey }: Props) {
+export function Plot({ model, chartKey }: { model: ReadonlySignal<Model | null>; chartKey: string }) {
   const box = useRef<HTMLDivElement>(null);
   const base = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);

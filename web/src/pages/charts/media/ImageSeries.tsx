@@ -118,13 +118,7 @@ function useBitmap(record: FullRecord): Decoded {
   return decoded;
 }
 
-interface BitmapProps {
-  bitmap: ImageBitmap;
-  label: string;
-  isSharp: boolean;
-}
-
-function Bitmap({ bitmap, label, isSharp }: BitmapProps) {
+function Bitmap({ bitmap, label, isSharp }: { bitmap: ImageBitmap; label: string; isSharp: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     if (canvas.current === null) return;

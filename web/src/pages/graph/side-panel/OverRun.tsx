@@ -132,13 +132,7 @@ const MAX_CHARTS = 8;
 const MAX_LINKS = 12;
 const SERIES_HEIGHT = 72;
 
-interface RunSeriesPartProps {
-  runId: string;
-  document: PassDocument;
-  index: number;
-}
-
-function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
+function RunSeriesPart({ runId, document, index }: { runId: string; document: PassDocument; index: number }) {
   const series = useRunIndex(runId);
   const addresses = addressesOf(document, index);
   const [address] = addresses;

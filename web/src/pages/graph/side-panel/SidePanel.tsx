@@ -242,12 +242,7 @@ export function ToLastOp({ index }: { index: number }) {
 
 // --- One tensor: picture, histogram, figures and numbers, or why it is not there.
 
-interface TensorPanelProps {
-  document: PassDocument;
-  subject: Subject;
-}
-
-function TensorPanel({ document, subject }: TensorPanelProps) {
+function TensorPanel({ document, subject }: { document: PassDocument; subject: Subject }) {
   const { whole, item, answer, step } = useItemOf(subject.isThere ? subject : null);
   const [fixed, setFixed] = useState<Scale | null>(null);
   const [start, setStart] = useState(FIRST);

@@ -46,7 +46,7 @@ export function useRecords(
   );
   const byRun: RecordsByRun = asked.value ?? new Map<string, Records>();
   const steps = stepsOf(byRun);
-  const pinned = pinOf(kind, name);
+  const pinned = readPins(param(NAME)).get(pinKey(kind, name)) ?? null;
   const at = placeOf(steps, pinned);
   const step = steps[at] ?? 0;
   const problem =
@@ -141,11 +141,6 @@ export function writePins(pins: Pins): string {
     .slice(-MAX_PINS)
     .map(([key, step]) => `${escaped(key)}~${step}`)
     .join(",");
-}
-
-/** The step that a series is held at; null where it follows the newest. */
-function pinOf(kind: RecordKind, name: string): number | null {
-  return readPins(param(NAME)).get(pinKey(kind, name)) ?? null;
 }
 
 /** Hold a series at a step, or let it follow the newest again. */

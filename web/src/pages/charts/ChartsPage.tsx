@@ -111,16 +111,11 @@ function Note({ row: { run, marks } }: { row: AlarmRow }) {
             {alarm.name === "" ? "the model" : alarm.name}
           </button>{" "}
           {alarms.length > 1 && `and ${alarms.length - 1} more `}of <b>{run.name}</b>
-          {whatHappened(alarm)}
+          {alarm.watched === null ? " became NaN or infinite." : "."}
         </span>
       </div>
     </div>
   );
-}
-
-/** The badge says what was seen in a layer. */
-function whatHappened({ watched }: Alarm): string {
-  return watched === null ? " became NaN or infinite." : ".";
 }
 
 // --- All groups of charts, or what stands there while there are none.

@@ -51,7 +51,7 @@ function Flag({ of, ...rest }: { of: Signal<boolean> } & Omit<ComponentProps<typ
 function CameraBar() {
   const control = stage.value;
   const isOff = control === null;
-  const free = slotToSave();
+  const free = SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? usedCamera.value ?? 1;
   return (
     <div class="stage-bar" role="toolbar" aria-label="Camera">
       <span class="muted fs-1 camera-word">Camera</span>
@@ -93,11 +93,6 @@ function More() {
       <span class="sr">Picture, video, full screen</span>
     </>
   );
-}
-
-/** The first that is free, or else the one that is used. */
-function slotToSave(): number {
-  return SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? usedCamera.value ?? 1;
 }
 
 function Exports() {

@@ -61,10 +61,6 @@ export function fromBelow({ chart, lines }: Pick<Model, "chart" | "lines">): rea
   return [...lines.filter(({ isBehind }) => isBehind), ...front];
 }
 
-function bandOpacity(numLines: number): number {
-  return numLines < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
-}
-
 export function axisFont(palette: Palette): string {
   return `${AXIS_TEXT}px ${palette.font}`;
 }
@@ -106,7 +102,7 @@ function paintBehind(
 ): void {
   context.fillStyle = colour;
   context.strokeStyle = colour;
-  context.globalAlpha = bandOpacity(lines.length);
+  context.globalAlpha = lines.length < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
   // On a logarithmic axis items are dense at one end only.
   const isDense = !frame.x.isLog && densityOf(frame, line.curve) > DENSE;
   if (line.margin === null && line.curve.hasBuckets && isDense) {

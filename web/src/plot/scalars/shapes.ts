@@ -244,7 +244,7 @@ export function labelPlaces(model: Model, frame: Frame): PlacedLabel[] {
     const ends = lines.filter((line) => line.member.name === member.name).map((line) => lastSeen(line, frame));
     const seen = ends.filter((end) => end !== null).sort(([a], [b]) => b - a);
     if (seen[0] === undefined) continue;
-    const text = shortened(member.label);
+    const text = member.label.length <= MAX_LENGTH ? member.label : `…${member.label.slice(1 - MAX_LENGTH)}`;
     const [x, y] = seen[0];
     const right = Math.min(left + width, Math.max(x, left + LETTER_WIDTH * text.length));
     placed.push({ text, x: right, y: y - 4 });
@@ -271,6 +271,3 @@ function apart(labels: readonly PlacedLabel[], ceiling: number, floor: number): 
   return moved;
 }
 
-function shortened(text: string): string {
-  return text.length <= MAX_LENGTH ? text : `…${text.slice(1 - MAX_LENGTH)}`;
-}

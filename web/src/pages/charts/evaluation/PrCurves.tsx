@@ -266,7 +266,7 @@ interface CurveChartProps {
 }
 
 function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps) {
-  const marked = lines.filter(({ mark }) => isKnown(mark));
+  const marked = lines.filter(({ mark }) => Number.isFinite(mark.x) && Number.isFinite(mark.y));
   const first = marked[0]?.mark;
   const colourOf = (runId: string): string => `var(--cat-${colourSlot(runId)})`;
   return (
@@ -306,6 +306,3 @@ function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps
   );
 }
 
-function isKnown({ x, y }: Point): boolean {
-  return Number.isFinite(x) && Number.isFinite(y);
-}

@@ -72,7 +72,7 @@ export function ProductSection({ step }: { step: BackwardStep }) {
   );
   return (
     <div class="section">
-      <h3>{headOf(step)}</h3>
+      <h3>{(step.form === "moved" ? MOVED_HEADS[step.rule] : undefined) ?? HEADS[step.form]}</h3>
       <div class={isBeside(step) ? "product" : "product stacked"}>
         {factors(step)}
         {isSummed && (
@@ -100,10 +100,6 @@ export function ProductSection({ step }: { step: BackwardStep }) {
 /** Not where all that would be written is the number itself. */
 function termsToTell({ terms, total }: Working): Working["terms"] {
   return terms?.length === 1 && terms[0]!.length === 1 && terms[0]![0] === total ? null : terms;
-}
-
-function headOf({ form, rule }: BackwardStep): string {
-  return (form === "moved" ? MOVED_HEADS[rule] : undefined) ?? HEADS[form];
 }
 
 function Row({ sign, children }: { sign: string; children: ComponentChildren }) {

@@ -61,6 +61,10 @@ export function fromBelow({ chart, lines }: Pick<Model, "chart" | "lines">): rea
   return [...lines.filter(({ isBehind }) => isBehind), ...front];
 }
 
+function bandOpacity(numLines: number): number {
+  return numLines < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
+}
+
 export function axisFont(palette: Palette): string {
   return `${AXIS_TEXT}px ${palette.font}`;
 }
@@ -102,7 +106,7 @@ function paintBehind(
 ): void {
   context.fillStyle = colour;
   context.strokeStyle = colour;
-  context.globalAlpha = lines.length < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
+  context.globalAlpha = bandOpacity(lines.length);
   // On a logarithmic axis items are dense at one end only.
   const isDense = !frame.x.isLog && densityOf(frame, line.curve) > DENSE;
   if (line.margin === null && line.curve.hasBuckets && isDense) {

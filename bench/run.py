@@ -25,6 +25,7 @@ SHARES = {
     "keeping": (10, 40),
     "drawing": (8, 70),
     "runs": (14, 60),
+    "charts": (13, 24),
     "watching": (22, 310),
     "netview": (17, 110),
     "fitting": (10, 60),

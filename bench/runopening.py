@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,16 +50,17 @@ class Opened:
 def open_big_run(folder: Path, effort: Effort) -> Opened:
     num_points = NUM_QUICK_POINTS if effort.is_quick else NUM_POINTS
     print(f"  {NUM_SERIES} × {num_points:,} points opened …", flush=True)
-    path = _write_big_run(folder / "big" / "run", NUM_SERIES, num_points)
+    names = [f"train/{number}" for number in range(1, NUM_SERIES + 1)]
+    path = write_scalars(folder / "big" / "run", names, num_points)
     seconds = []
     for _ in range(effort.min_rounds):
-        with _server(folder / "big") as url:
+        with server_on(folder / "big") as url:
             seconds.append(asyncio.run(_first_chart(url)))
     return Opened(num_points=num_points, seconds=seconds, megabytes=path.stat().st_size / 1e6)
 
 
-def _write_big_run(folder: Path, num_series: int, num_points: int) -> Path:
-    """As the writer would leave it: `num_series` scalars of `num_points` each; returns the file."""
+def write_scalars(folder: Path, names: Sequence[str], num_points: int, seed: int = 0) -> Path:
+    """As the writer would leave them: scalars of `num_points` each; returns the file."""
     folder.mkdir(parents=True)
     path = folder / "rank-0.sqlite"
     started = time.time() - num_points * 0.01
@@ -74,13 +75,11 @@ def _write_big_run(folder: Path, num_series: int, num_points: int) -> Path:
         "INSERT INTO sessions (started, ended, outcome, host, pid) VALUES (?, ?, 'finished', 'bench', 1)",
         (started, time.time()),
     )
-    generator = numpy.random.default_rng(0)
+    generator = numpy.random.default_rng(seed)
     steps = numpy.arange(num_points, dtype="<i8")
     times = started + steps * 0.01
-    for name in range(1, num_series + 1):
-        connection.execute(
-            "INSERT INTO names (id, kind, name) VALUES (?, 'scalar', ?)", (name, f"train/{name}")
-        )
+    for number, name in enumerate(names, start=1):
+        connection.execute("INSERT INTO names (id, kind, name) VALUES (?, 'scalar', ?)", (number, name))
         values = numpy.exp(-steps / num_points * 4) + generator.normal(0, 0.05, num_points)
         for first in range(0, num_points, BLOCK):
             chosen = slice(first, first + BLOCK)
@@ -88,7 +87,7 @@ def _write_big_run(folder: Path, num_series: int, num_points: int) -> Path:
             connection.execute(
                 "INSERT INTO points (name, first, count, level, num_bad, steps, times, vals) "
                 "VALUES (?, ?, ?, 3, 0, ?, ?, ?)",
-                (name, first, len(columns[0]) // 8, *columns),
+                (number, first, len(columns[0]) // 8, *columns),
             )
     connection.execute("COMMIT")
     connection.close()
@@ -96,7 +95,7 @@ def _write_big_run(folder: Path, num_series: int, num_points: int) -> Path:
 
 
 @contextmanager
-def _server(folder: Path) -> Iterator[str]:
+def server_on(folder: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "torcheer", "view", str(folder), "--port", "0", "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:

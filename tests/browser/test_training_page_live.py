@@ -90,6 +90,53 @@ def test_only_charts_near_the_screen_are_drawn(page: Page, tmp_path: Path) -> No
         expect(plot(page, "group0/value0")).to_have_count(0)
 
 
+def test_of_very_many_charts_only_those_near_the_screen_are_in_the_page(page: Page, tmp_path: Path) -> None:
+    with tl.Run(tmp_path / "many") as run:
+        for step in range(3):
+            run.log(step, {f"group{at // 90:02}/value{at}": float(at) for at in range(990)})
+    with serve_runs_in_background(tmp_path, secret=SECRET) as running:
+        page.goto(f"{running.url}#training?sm=0")
+        says(page, "group00/value0", "last values: many 0")
+        expect_true(lambda: 0 < page.locator(".scalar").count() < 200)
+        expect(page.locator(".chart-group")).to_have_count(11)
+        room = page.locator(".frame-view > .panel-body")
+        last = page.get_by_role("figure", name="group10/value989", exact=True)
+
+        def is_at_end() -> bool:  # what comes into view may be higher or lower than it was taken for
+            room.evaluate("room => { room.scrollTop = room.scrollHeight; }")
+            return last.count() == 1
+
+        expect_true(is_at_end)
+        says(page, "group10/value989", "last values: many 989")
+        expect(page.get_by_role("figure", name="group00/value0", exact=True)).to_have_count(0)
+        # A chart that a link shows large is there wherever it stands.
+        page.goto(f"{running.url}#training?sm=0&big=group05/value500")
+        says(page, "group05/value500", "last values: many 500")
+
+
+def test_a_chart_of_many_lines_has_all_of_them(page: Page, tmp_path: Path) -> None:
+    for number in range(24):
+        with tl.Run(tmp_path / f"run{number:02}") as run:
+            for step in range(600):
+                run.log(step, loss=float(number))
+    with serve_runs_in_background(tmp_path, secret=SECRET) as running:
+        page.goto(f"{running.url}#training?sm=0")
+        page.get_by_role("button", name="All", exact=True).click()
+        says(page, "loss", "24 lines over step 0 to step 599")
+        canvas = plot(page, "loss").locator("canvas").first
+        # From left to right each line is there, whatever its dashes: so many rows have their colour.
+        count_rows = """canvas => {
+          const { width, height } = canvas;
+          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+          const isLine = (at) => data[at + 3] > 150 && Math.max(data[at], data[at + 1], data[at + 2]) -
+            Math.min(data[at], data[at + 1], data[at + 2]) > 40;
+          const hasLine = (row) => Array.from({ length: width }, (_, x) => isLine(4 * (row * width + x)))
+            .filter(Boolean).length > width / 4;
+          return Array.from({ length: height }, (_, row) => hasLine(row)).filter(Boolean).length;
+        }"""
+        expect_true(lambda: canvas.evaluate(count_rows) >= 24)
+
+
 def test_a_run_without_scalars_shows_the_line_that_logs_one(page: Page, tmp_path: Path) -> None:
     with tl.Run(tmp_path / "empty"):
         pass

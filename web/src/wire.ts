@@ -438,8 +438,12 @@ export interface IndexAnswer extends AnswerBase { type: "index"; runs: RunIndex[
 export interface SeriesBlock {
   run_id: string; name: string; form: "buckets" | "points";
   is_fresh: boolean; // it takes the place of what was there; otherwise it comes after it
+  num_replaced: number; // of the last items that are there, whose place it takes: a bucket that has grown
   num_items: number;
   num_points: number; // of the whole series
+  last_step: number; // the very last point, which a bucket hides
+  last_time: number;
+  last_value: number | null; // null for NaN and infinity
   started: number; // when the run began
 }
 

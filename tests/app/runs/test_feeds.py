@@ -51,22 +51,38 @@ def test_new_points_arrive_one_by_one_after_the_whole(tmp_path: Path) -> None:
         assert (block["name"], block["is_fresh"]) == ("not there", True)
 
 
-def test_a_series_comes_anew_where_its_new_points_would_be_too_many(tmp_path: Path) -> None:
+def test_new_points_after_buckets_come_in_buckets_as_wide_of_which_the_last_grows(tmp_path: Path) -> None:
     part = HandmadePart(tmp_path / "run")
-    part.add_block("loss", [(step, 1000.0 + step, 1.0) for step in range(50)])
+    part.add_block("loss", [(step, 1000.0 + step, 1.0) for step in range(101)])
+    with page_on(tmp_path) as page:
+        number = page.series(only_run(page), "loss", num_buckets=10)
+        ((block, columns),) = page.blocks(number)
+        assert (block["form"], block["num_items"], block["num_points"]) == ("buckets", 10, 101)
+        assert columns[5].sum() == 101
+
+        for steps, num_replaced, counts in ((range(101, 121), 0, [9, 10, 1]), (range(121, 140), 1, [10, 10])):
+            part.add_block("loss", [(step, 2000.0 + step, 1.0) for step in steps])
+            ((block, columns),) = page.blocks(number)
+            assert (block["form"], block["is_fresh"]) == ("buckets", False)
+            assert (block["num_replaced"], columns[5].tolist()) == (num_replaced, counts)
+
+
+def test_a_series_comes_anew_where_its_new_items_would_be_too_many(tmp_path: Path) -> None:
+    part = HandmadePart(tmp_path / "run")
+    part.add_block("loss", [(step, 1000.0 + step, 1.0) for step in range(20)])
     with page_on(tmp_path) as page:
         number = page.series(only_run(page), "loss", num_buckets=20)
-        ((block, columns),) = page.blocks(number)
-        assert (block["form"], block["num_items"], block["num_points"]) == ("buckets", 20, 50)
-        assert columns[5].sum() == 50
+        ((block, _),) = page.blocks(number)
+        assert (block["form"], block["num_items"]) == ("points", 20)
 
-        part.add_block("loss", [(50 + step, 2000.0 + step, 1.0) for step in range(20)])
-        ((block, columns),) = page.blocks(number)
+        part.add_block("loss", [(20 + step, 2000.0 + step, 1.0) for step in range(20)])
+        ((block, _),) = page.blocks(number)
         assert (block["form"], block["is_fresh"], block["num_items"]) == ("points", False, 20)
-        part.add_block("loss", [(70, 3000.0, 1.0)])
-        ((block, columns),) = page.blocks(number)
-        assert (block["form"], block["is_fresh"], block["num_points"]) == ("buckets", True, 71)
-        assert columns[5].sum() == 71
+        for first, num_points in ((40, 80), (80, 160)):
+            part.add_block("loss", [(step, 3000.0 + step, 1.0) for step in range(first, num_points)])
+            ((block, columns),) = page.blocks(number)
+            assert (block["form"], block["is_fresh"], block["num_points"]) == ("buckets", True, num_points)
+            assert (block["num_items"], columns[5].sum()) == (20, num_points)
 
 
 def test_a_run_that_was_resumed_at_an_earlier_step_is_put_in_order(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import torcheer as tl
 from torcheer.app.cache import Cache
-from torcheer.app.runs.scalar_buckets import SeriesArrays, is_rising, order_along, show
+from torcheer.app.runs.scalar_buckets import SeriesArrays, is_rising, order_along, show, show_tail
 from torcheer.run import Points, RunReader
 
 VALUES = st.floats(width=64) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.7e308, -1.7e308, 5e-324])
@@ -83,6 +83,23 @@ def test_buckets_are_equally_wide_and_empty_ones_are_left_out() -> None:
 
     assert shown.columns[5].tolist() == [100.0, 101.0]
     assert shown.columns[0].tolist() == [49.5, 950.0]
+
+
+@given(sizes=st.lists(st.integers(1, 30), min_size=1, max_size=8), width=st.floats(0.5, 40.0))
+def test_a_tail_that_grows_is_the_tail_in_one_piece(sizes: list[int], width: float) -> None:
+    steps = 100.0 + np.arange(sum(sizes))
+    columns = Points(steps, steps, np.sin(steps))
+    whole, _ = show_tail(columns, steps, 99.0, width)
+
+    found = np.empty((7, 0))
+    start = 0
+    for end in np.cumsum(sizes):
+        part = columns.taken(slice(start, int(end)))
+        shown, first = show_tail(part, part.steps, 99.0, width)
+        found = np.concatenate((found[:, :-1], shown.columns), axis=1)  # the last bucket has grown
+        start += first
+    assert found[5].sum() == len(steps)
+    assert found == pytest.approx(np.array(whole.columns))
 
 
 def test_the_neighbours_of_a_window_come_along() -> None:

@@ -1,4 +1,5 @@
-/** Maps that are filled as they are asked. */
+/** Maps that are filled as they are asked; signals that change only with what they say. */
+import { computed, type ReadonlySignal } from "@preact/signals";
 
 interface Known<Key, Value> {
   get(key: Key): Value | undefined;
@@ -20,4 +21,15 @@ export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) =>
   const groups = new Map<Key, Item[]>();
   for (const item of items) obtain(groups, keyOf(item), () => []).push(item);
   return groups;
+}
+
+/** The same object as long as it says the same, however often what it is made of changes. */
+export function steady<Value>(make: () => Value): ReadonlySignal<Value> {
+  let before: { readonly value: Value; readonly text: string } | null = null;
+  return computed(() => {
+    const value = make();
+    const text = JSON.stringify(value);
+    if (before?.text !== text) before = { value, text };
+    return before.value;
+  });
 }

@@ -1,5 +1,6 @@
 /** Ask the server for records and histograms, and check that what comes is what was asked for. */
 import type { Answer, HistogramsAnswer, RecordKind, RecordListing } from "../wire";
+import { messageOf } from "./message-of";
 import { type Asked, Refusal, type Reply, type Source } from "./source";
 import * as store from "./store";
 
@@ -243,7 +244,7 @@ export class Desk<Value> {
     } catch (reason) {
       // Why there is nothing of what is no longer wanted is of no interest; wanted again, it is asked again.
       if (this.#wanted?.key !== wanted.key) this.#asked = "";
-      else this.#hold({ ...this.#held, problem: reason instanceof Error ? reason.message : String(reason) });
+      else this.#hold({ ...this.#held, problem: messageOf(reason) });
     }
     this.#isBusy = false;
     if (this.#wanted?.key === wanted.key) {

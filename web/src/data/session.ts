@@ -1,5 +1,6 @@
 /** Open passes: the one that the address names, or the first that there is. */
 import { effect } from "@preact/signals";
+import { messageOf } from "./message-of";
 import { takePlace } from "./pass-address";
 import { counterparts } from "./pass/edges";
 import type { Hierarchy } from "./pass/model";
@@ -89,8 +90,7 @@ export async function openPass(pass: PassListing): Promise<void> {
     // What was shown before stays: its document is still there.
     if (store.document.peek() === null) store.passId.value = pass.id;
     else store.passId.value = before;
-    const message = reason instanceof Error ? reason.message : String(reason);
-    store.opening.value = { state: "failed", name: pass.name, reason: message };
+    store.opening.value = { state: "failed", name: pass.name, reason: messageOf(reason) };
   }
 }
 

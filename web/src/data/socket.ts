@@ -1,7 +1,8 @@
 /** The source of a page that a server sent: one WebSocket, which is opened again whenever it closes. */
 import { batch, signal } from "@preact/signals";
 import type { Answer, PassDocument, Question, TensorKind, TensorView, Window } from "../wire";
-import { ByteCache } from "./requests";
+import { messageOf } from "./message-of";
+import { askOf, ByteCache } from "./requests";
 import {
   type Asked,
   bytesOf,
@@ -40,11 +41,6 @@ interface Pending {
   sent: number;
 }
 
-/** With the text that it came as; empty for binary frames. */
-interface TextReply extends Reply {
-  readonly text: string;
-}
-
 const NOTHING = new ArrayBuffer(0);
 
 const FIRST_WAIT_MS = 1000;
@@ -78,7 +74,7 @@ export class SocketSource implements Source {
   }
 
   async openPass(passId: string): Promise<OpenedPass> {
-    const { answer, text } = await this.#askOf({ type: "open", pass_id: passId }, "document");
+    const { answer, text = "" } = await askOf({ type: "open", pass_id: passId }, "document", this);
     const document = checkDocument(answer.document);
     return { document, seed: seedDigits(text) ?? String(document.random_seed) };
   }
@@ -91,25 +87,25 @@ export class SocketSource implements Source {
   ): Promise<TensorAnswer> {
     const ask = async (): Promise<TensorAnswer> => {
       const asked: Asked = { type: "tensor", pass_id: passId, kind, index, window };
-      const { answer, buffer, offset } = await this.#askOf(asked, "tensor");
+      const { answer, buffer, offset } = await askOf(asked, "tensor", this);
       return { view: answer.view, values: valuesOf(answer.view, buffer, offset) };
     };
     try {
       return await this.#cache.fetched(`${passId} ${kind} ${index} ${JSON.stringify(window)}`, ask, bytesOf);
     } catch (reason) {
       // Not kept: the next time it may be there.
-      return { missing: reason instanceof Error ? reason.message : String(reason) };
+      return { missing: messageOf(reason) };
     }
   }
 
   async figures(passId: string, name: string): Promise<(number | null)[]> {
-    const { answer } = await this.#askOf({ type: "figures", pass_id: passId, name }, "figures");
+    const { answer } = await askOf({ type: "figures", pass_id: passId, name }, "figures", this);
     return answer.values;
   }
 
   refreshPasses(): void {
     if (!this.#isOpen) return;
-    this.#askOf({ type: "passes" }, "passes").then(
+    askOf({ type: "passes" }, "passes", this).then(
       ({ answer }) => {
         // Asked again and again: a list that is the same is no news.
         if (JSON.stringify(answer.passes) === JSON.stringify(this.passes.peek())) return;
@@ -135,16 +131,6 @@ export class SocketSource implements Source {
       const stop: Question = { type: "stop", id: this.#nextId++, which: id };
       this.#socket?.send(JSON.stringify(stop));
     };
-  }
-
-  /** Ask for an answer of one type; any other is a fault of the server. */
-  async #askOf<Type extends Answer["type"]>(
-    question: Asked,
-    type: Type,
-  ): Promise<TextReply & { answer: Extract<Answer, { type: Type }> }> {
-    const reply = (await this.ask(question)) as TextReply;
-    if (reply.answer.type !== type) throw new Refusal(`The server answered with ${reply.answer.type}.`);
-    return reply as TextReply & { answer: Extract<Answer, { type: Type }> };
   }
 
   #begin(question: Asked, isFollowed: boolean, listener: Listener): number {
@@ -221,7 +207,7 @@ export class SocketSource implements Source {
     batch(() => this.#take(readReply(data)));
   }
 
-  #take(reply: TextReply): void {
+  #take(reply: Reply): void {
     const { answer } = reply;
     if (answer.type === "hello") {
       this.hasRuns.value = answer.has_runs;
@@ -248,8 +234,8 @@ export class SocketSource implements Source {
   }
 }
 
-function readReply(data: unknown): TextReply {
-  if (data instanceof ArrayBuffer) return { ...readFrame(data), text: "" };
+function readReply(data: unknown): Reply {
+  if (data instanceof ArrayBuffer) return readFrame(data);
   const text = String(data);
   return { answer: JSON.parse(text) as Answer, buffer: NOTHING, offset: 0, text };
 }

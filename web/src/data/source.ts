@@ -43,6 +43,8 @@ export interface Reply {
   readonly answer: Answer;
   readonly buffer: ArrayBuffer;
   readonly offset: number;
+  /** What it came as, where that was no frame of bytes. */
+  readonly text?: string;
 }
 
 /** What hears the answers to a question that is followed. */

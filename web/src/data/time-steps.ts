@@ -10,29 +10,18 @@ export function moved(count: number, at: number, by: number): number {
   return Math.max(0, Math.min(count - 1, at + by));
 }
 
+type KeyPress = Pick<KeyboardEvent, "key" | "shiftKey">;
+
+/** Where a key leads among so many, ten at a time with Shift; null for any other key. */
+export function movedByKey({ key, shiftKey }: KeyPress, at: number, count: number): number | null {
+  const by = shiftKey ? 10 : 1;
+  const to = { ArrowLeft: at - by, ArrowRight: at + by, Home: 0, End: count - 1 }[key];
+  return to === undefined ? null : moved(count, to, 0);
+}
+
 /** What a key asks for: a place in the list, `play`, `follow`, or null. */
-export function keyStep(
-  event: Pick<KeyboardEvent, "key" | "shiftKey">,
-  at: number,
-  count: number,
-): number | "play" | "follow" | null {
-  const by = event.shiftKey ? 10 : 1;
-  switch (event.key) {
-    case "ArrowLeft":
-      return moved(count, at, -by);
-    case "ArrowRight":
-      return moved(count, at, by);
-    case "Home":
-      return 0;
-    case "End":
-      return count - 1;
-    case " ":
-      return "play";
-    case "f":
-      return "follow";
-    default:
-      return null;
-  }
+export function keyStep(event: KeyPress, at: number, count: number): number | "play" | "follow" | null {
+  return ({ " ": "play", f: "follow" } as const)[event.key] ?? movedByKey(event, at, count);
 }
 
 /** Which record is nearest to a step; -1 where there are none. Steps need not rise. */

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { formatValue } from "../data/format";
 import { Hint } from "../ui/Blank";
 import type { Scale } from "../ui/colour-scale";
+import { LimitField } from "../ui/controls";
 
 interface Props {
   scale: Scale;
@@ -54,25 +55,33 @@ export function ColourScale({ scale, isAuto, onChange }: Props) {
 
 // --- Two limits to type, and a way back to the automatic ones.
 
-type Ends = readonly [low: number, high: number];
-
-interface LimitsProps {
-  ends: Ends;
+interface LimitsProps<End extends number | null> {
+  names?: readonly [low: string, high: string];
+  ends: readonly [low: End, high: End];
   isAuto: boolean;
+  /** May one of them be left to the data, as null? */
+  mayBeOpen?: boolean;
   /** Why these cannot be the limits; empty where they can. */
-  complaint: (...ends: Ends) => string;
+  complaint: (low: End, high: End) => string;
   /** Null for automatic ones. */
-  onSet: (ends: Ends | null) => void;
+  onSet: (ends: readonly [low: End, high: End] | null) => void;
   children?: ComponentChildren;
 }
 
-export function LimitFields({ ends, isAuto, complaint, onSet, children }: LimitsProps) {
+export function LimitFields<End extends number | null>({
+  names = ["Low limit", "High limit"],
+  ends,
+  isAuto,
+  mayBeOpen = false,
+  complaint,
+  onSet,
+  children,
+}: LimitsProps<End>) {
   const [error, setError] = useState("");
-  const set = (which: 0 | 1, text: string): void => {
-    const value = Number(text.replaceAll("\u2212", "-"));
-    const next: Ends = which === 0 ? [value, ends[1]] : [ends[0], value];
-    const isNumber = text.trim() !== "" && Number.isFinite(value);
-    const problem = isNumber ? complaint(...next) : "A limit is a number.";
+  const set = (which: 0 | 1, end: number | null): void => {
+    const next = (which === 0 ? [end, ends[1]] : [ends[0], end]) as [End, End];
+    const isUsable = end === null ? mayBeOpen : Number.isFinite(end);
+    const problem = isUsable ? complaint(...next) : `A limit is a number${mayBeOpen ? ", or nothing for automatic" : ""}.`;
     setError(problem);
     if (problem === "") onSet(next);
   };
@@ -80,18 +89,16 @@ export function LimitFields({ ends, isAuto, complaint, onSet, children }: Limits
     <>
       <div class="row">
         {([0, 1] as const).map((which) => (
-          <input
-            key={which}
-            class="input sm"
-            type="text"
-            inputMode="decimal"
-            aria-label={which === 0 ? "Low limit" : "High limit"}
-            // As it can be typed: with a true minus, without groups.
-            value={String(Number(ends[which].toPrecision(4))).replace("-", "\u2212")}
-            onChange={(event) => set(which, event.currentTarget.value)}
-          />
+          <LimitField key={which} label={names[which]} value={shownEnd(ends[which], mayBeOpen)} set={(end) => set(which, end)} />
         ))}
-        <button class="btn sm" disabled={isAuto} onClick={() => onSet(null)}>
+        <button
+          class="btn sm"
+          disabled={isAuto}
+          onClick={() => {
+            setError("");
+            onSet(null);
+          }}
+        >
           Auto
         </button>
         {children}
@@ -99,4 +106,9 @@ export function LimitFields({ ends, isAuto, complaint, onSet, children }: Limits
       <Hint text={error} />
     </>
   );
+}
+
+/** Ends that the data has made have more digits than anybody types. */
+function shownEnd(end: number | null, isTyped: boolean): number | null {
+  return end === null || isTyped ? end : Number(end.toPrecision(4));
 }

@@ -1,6 +1,7 @@
 /** A canvas that fills its width and is drawn anew when its data, its size or the theme changes. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { NUM_COLOURS } from "../data/run-colours";
 import { themeTick } from "../data/store";
 import { STEPS } from "../ui/colour-scale";
 import { useWidth } from "../ui/useWidth";
@@ -30,7 +31,7 @@ export function Drawing({ label, height, paint, onPoint, onPress, onKeyDown, chi
   const tick = themeTick.value;
   const tall = typeof height === "number" ? height : height(width);
   useLayoutEffect(() => {
-    const context = canvas.current === null ? null : prepare(canvas.current, width, tall);
+    const context = fitCanvas(canvas.current, width, tall);
     if (context !== null) paint(context, width, tall, readInk());
   }, [paint, width, tall, tick]);
   const spotOf = (event: MouseEvent): Spot => {
@@ -60,11 +61,13 @@ export function Drawing({ label, height, paint, onPoint, onPress, onKeyDown, chi
 
 export interface Ink {
   readonly text: string;
+  readonly text2: string;
   readonly caption: string;
   readonly surface: string;
   readonly sunken: string;
   readonly line: string;
   readonly edge: string;
+  readonly accent: string;
   readonly danger: string;
   /** From the quiet end. */
   readonly sequential: readonly string[];
@@ -73,40 +76,35 @@ export interface Ink {
   readonly font: string;
 }
 
-const NUM_RUN_COLOURS = 8;
-
 /** The colours of the theme that is on now. */
 export function readInk(): Ink {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
     text: colour("text"),
+    text2: colour("text-2"),
     caption: colour("text-3"),
     surface: colour("surface"),
     sunken: colour("sunken"),
     line: colour("line"),
     edge: colour("line-2"),
+    accent: colour("accent"),
     danger: colour("danger"),
     sequential: Array.from({ length: STEPS.seq }, (_, step) => colour(`seq-${step}`)),
-    runs: ["", ...Array.from({ length: NUM_RUN_COLOURS }, (_, at) => colour(`cat-${at + 1}`))],
-    font: `11px ${colour("font")}`,
+    runs: ["", ...Array.from({ length: NUM_COLOURS }, (_, at) => colour(`cat-${at + 1}`))],
+    font: `11px ${colour("font") || "sans-serif"}`,
   };
 }
 
-/** Clear a canvas and make it as sharp as the screen; what is drawn then counts in CSS pixels. */
-function prepare(
-  canvas: HTMLCanvasElement,
-  width: number,
-  height: number,
-): CanvasRenderingContext2D | null {
-  const ratio = window.devicePixelRatio || 1;
-  const [across, down] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
-  if (canvas.width !== across || canvas.height !== down) {
-    canvas.width = across;
-    canvas.height = down;
-  }
-  const context = canvas.getContext("2d");
-  context?.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context?.clearRect(0, 0, width, height);
+/** A canvas as sharp as the screen, cleared: what is drawn counts in CSS pixels. Null where there is none, or no room. */
+export function fitCanvas(canvas: HTMLCanvasElement | null, width: number, height: number): CanvasRenderingContext2D | null {
+  const context = canvas?.getContext("2d") ?? null;
+  if (canvas === null || context === null || width === 0 || height === 0) return null;
+  const ratio = devicePixelRatio;
+  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  // Setting the size clears it, and costs more than clearing it.
+  if (canvas.width !== across || canvas.height !== down) [canvas.width, canvas.height] = [across, down];
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
   return context;
 }

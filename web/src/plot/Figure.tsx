@@ -1,10 +1,9 @@
 /** A picture with its name above it, what can be done with it, and its state where there is nothing to see. */
-import { signal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { formatCount } from "../data/format";
-import { recall, remember } from "../data/remembered";
+import { rememberedNames } from "../data/remembered";
 import { colourSlot } from "../data/runs";
-import { Icon } from "../ui/Icon";
+import { Icon, type IconName } from "../ui/Icon";
 import type { RunListing } from "../wire";
 
 const MAX_SPAN = 4;
@@ -116,7 +115,7 @@ export function RunTag({ run }: { run: RunListing }) {
 // --- A small button that is an icon, with its name for everybody who cannot see it.
 
 interface ToolButtonProps {
-  glyph: GlyphName;
+  glyph: IconName;
   name: string;
   press: () => void;
   isPressed?: boolean;
@@ -133,33 +132,8 @@ export function ToolButton({ glyph, name, press, isPressed, isDisabled = false }
       disabled={isDisabled}
       onClick={press}
     >
-      <Glyph name={glyph} />
+      <Icon name={glyph} />
     </button>
-  );
-}
-
-// --- Line icons that only the sections need.
-
-const PATHS = {
-  save: ["M8 2.5v7.5", "m5 7 3 3 3-3", "M3 13h10"],
-  play: ["M5 3.5v9l7.5-4.5z"],
-  pause: ["M5.5 3.5v9M10.5 3.5v9"],
-  newest: ["m4 4 4 4-4 4M12 4v8"],
-  plus: ["M8 3v10M3 8h10"],
-  minus: ["M3 8h10"],
-  fit: ["M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3"],
-  table: ["M2.500 3.500h11v9h-11zM2.500 6.500h11M2.500 9.500h11M6.500 3.500v9"],
-} as const;
-
-type GlyphName = keyof typeof PATHS;
-
-function Glyph({ name }: { name: GlyphName }) {
-  return (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      {PATHS[name].map((path) => (
-        <path key={path} d={path} />
-      ))}
-    </svg>
   );
 }
 
@@ -197,34 +171,15 @@ export function Group({ name, count, whyClosed = "", tools, children }: GroupPro
 
 // --- Which groups somebody closed or opened, for as long as this browser remembers.
 
-const CLOSED = "closed-sections";
-const OPENED = "opened-sections";
-
-const closed = signal(recalled(CLOSED));
-const opened = signal(recalled(OPENED));
-
-function recalled(memory: string): ReadonlySet<string> {
-  return new Set(
-    recall(memory)
-      ?.split("\n")
-      .filter((name) => name !== "") ?? [],
-  );
-}
+const closed = rememberedNames("closed-sections");
+const opened = rememberedNames("opened-sections");
 
 /** What somebody chose holds; before that, what is given. */
 export function isClosed(name: string, isClosedAtFirst = false): boolean {
-  return closed.value.has(name) || (isClosedAtFirst && !opened.value.has(name));
+  return closed.has(name) || (isClosedAtFirst && !opened.has(name));
 }
 
 export function fold(name: string, isWanted: boolean): void {
-  for (const [memory, names, isIn] of [
-    [CLOSED, closed, isWanted],
-    [OPENED, opened, !isWanted],
-  ] as const) {
-    const next = new Set(names.peek());
-    if (isIn) next.add(name);
-    else next.delete(name);
-    names.value = next;
-    remember(memory, [...next].join("\n"));
-  }
+  closed.set(name, isWanted);
+  opened.set(name, !isWanted);
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../data/format";
+import { movedByKey } from "../data/time-steps";
 import { useSize } from "../ui/useSize";
 import { bandPath, lastFinite, type Line, linePath, nearest, valueNear, xLimits, yLimits } from "./lines";
 import { type Axis, axisOf, shareOf, stepAxis, valueAtShare } from "./scale";
@@ -176,11 +177,8 @@ function MarkLine({ mark: { at, look, name = "" }, space, across }: { mark: Mark
 /** From point to point by the arrows; the first key goes to the last one. */
 function readByKey(event: KeyboardEvent, { stops, at = null, onPoint, onGo }: Pick<Props, "stops" | "at" | "onPoint" | "onGo">): void {
   if (stops === undefined || stops.length === 0) return;
-  const last = stops.length - 1;
-  const now = at === null ? stops.length : nearest(stops, at);
-  const by = event.shiftKey ? 10 : 1;
-  const to = { ArrowLeft: now - by, ArrowRight: now + by, Home: 0, End: last }[event.key];
-  if (to !== undefined) onPoint?.(stops[Math.max(0, Math.min(last, to))]!, null);
+  const to = movedByKey(event, at === null ? stops.length : nearest(stops, at), stops.length);
+  if (to !== null) onPoint?.(stops[to]!, null);
   else if (event.key === "Enter" && at !== null && onGo !== undefined) onGo(at);
   else return;
   event.preventDefault();

@@ -87,7 +87,15 @@ function kept(place: number): number {
 }
 
 /** A line through all finite values from one item up to another, with gaps where there is none. A value alone is a dot. */
-export function traceLine(x: ArrayLike<number>, y: ArrayLike<number>, toX: Place, toY: Place, pen: Pen, first = 0, end = y.length): void {
+export function traceLine(
+  x: ArrayLike<number>,
+  y: ArrayLike<number>,
+  toX: Place,
+  toY: Place,
+  pen: Pick<Pen, "moveTo" | "lineTo">,
+  first = 0,
+  end = y.length,
+): void {
   let numJoined = 0;
   let last: readonly [number, number] = [0, 0];
   const lift = (): void => {

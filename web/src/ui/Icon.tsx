@@ -53,6 +53,10 @@ const PATHS = {
   follow: ["M13 4v8M3 8h7M7 5l3 3-3 3"],
   go: [],
   pause: ["M5.5 4v8M10.5 4v8"],
+  save: ["M8 2.5v7.5", "m5 7 3 3 3-3", "M3 13h10"],
+  table: ["M2.500 3.500h11v9h-11zM2.500 6.500h11M2.500 9.500h11M6.500 3.500v9"],
+  newest: ["m4 4 4 4-4 4M12 4v8"],
+  playLine: ["M5 3.5v9l7.5-4.5z"],
   keys: ["M2 5h12v7H2z", "M4.5 7.5h.1M7 7.5h.1M9.500 7.500h.1M11.8 7.500h.1M5 10h6"],
 } as const;
 

@@ -11,7 +11,7 @@ export function useWidth<T extends HTMLElement>(initial: number): [RefObject<T |
 
 // --- Is an element on the screen, or near it? Nothing is fetched or drawn for one that is not.
 
-const MARGIN = "400px 0px";
+const MARGIN = 400;
 
 type Tell = (isNear: boolean) => void;
 
@@ -28,7 +28,7 @@ function watch(root: Element): Watch {
   const hear = (entries: readonly IntersectionObserverEntry[]): void => {
     for (const { target, isIntersecting } of entries) told.get(target)?.(isIntersecting);
   };
-  return { observer: new IntersectionObserver(hear, { root, rootMargin: MARGIN }), told };
+  return { observer: new IntersectionObserver(hear, { root, rootMargin: `${MARGIN}px 0px` }), told };
 }
 
 export function useNear(box: RefObject<Element | null>): boolean {
@@ -38,6 +38,9 @@ export function useNear(box: RefObject<Element | null>): boolean {
     if (element === null) return undefined;
     const root = element.closest(".panel-body") ?? document.documentElement;
     const { observer, told } = obtain(watches, root, () => watch(root));
+    const [place, room] = [element.getBoundingClientRect(), root.getBoundingClientRect()];
+    // At once, before the page is painted: the observer tells it a frame later.
+    setIsNear(place.bottom >= room.top - MARGIN && place.top <= room.bottom + MARGIN);
     told.set(element, setIsNear);
     observer.observe(element);
     return () => {

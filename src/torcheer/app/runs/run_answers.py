@@ -30,7 +30,7 @@ from torcheer.app.runs.run_news import GOES_ON, RUN_GONE, News, Watch, follow_an
 from torcheer.app.runs.run_passes import RunPass, answer_op_series, find_pass, listings
 from torcheer.app.runs.run_records import Distributions, RunTensors, answer_record, answer_records
 from torcheer.app.runs.run_shelf import RunShelf
-from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, is_rising
+from torcheer.app.runs.scalar_buckets import NOTHING, SeriesArrays, Shown, is_rising, show_tail
 from torcheer.app.runs.watched_figures import follow_figures, look_at_row, look_at_watched
 from torcheer.app.shared_analyses import Reductions
 from torcheer.app.wire import (
@@ -43,6 +43,7 @@ from torcheer.app.wire import (
     binary_frame,
     chunks,
     copied,
+    countable,
     finite,
     plain,
 )
@@ -195,8 +196,11 @@ class _Sent(NamedTuple):
     arrays: SeriesArrays
     generation: int
     num_sent: int
-    num_new: int  # points that came one by one since the last block
+    last: int  # the first point of the last bucket, which grows; as num_sent where there is none
+    num_new: int  # items that came since it was sent as a whole
+    head: float  # how far on the axis it went then
     furthest: float  # place on the axis
+    width: float  # of its buckets; nought for points
     began: float
     seen: tuple[object, ...]
 
@@ -254,46 +258,80 @@ class _SeriesLook:
             if sent is None:
                 return None
             del self._sent[name]  # it was taken back
-            return self._block(name, Shown("points", NOTHING), True, 0)
+            return self._block(name, None, Shown("points", NOTHING), 0)
         seen = (entry.count, entry.last_step, entry.last_time, self._began)
         if sent is not None and sent.seen == seen:
             return None
         arrays = self._run.arrays(name)
-        shown = None if sent is None else self._tail(name, sent._replace(seen=seen), arrays)
-        if shown is not None:
-            return self._block(name, shown, False, arrays.count) if shown.num_items else None
+        tail = None if sent is None else self._tail(name, sent._replace(seen=seen), arrays)
+        if tail is not None:
+            shown, num_replaced = tail
+            return self._block(name, entry, shown, arrays.count, num_replaced) if shown.num_items else None
         since = self._began if axis == "relative" else 0.0
         low, high = self._question.low, self._question.high
         window = None if low is None else low + since, None if high is None else high + since
         shown = arrays.show(axis, window, self._question.num_buckets)
+        furthest = arrays.furthest(axis)
         self._sent[name] = _Sent(
-            arrays, arrays.generation, arrays.count, 0, arrays.furthest(axis), self._began, seen
+            arrays=arrays,
+            generation=arrays.generation,
+            num_sent=arrays.count,
+            last=arrays.count,
+            num_new=0,
+            head=furthest,
+            furthest=furthest,
+            width=shown.width,
+            began=self._began,
+            seen=seen,
         )
-        return self._block(name, shown, True, arrays.count)
+        return self._block(name, entry, shown, arrays.count)
 
-    def _tail(self, name: str, sent: _Sent, arrays: SeriesArrays) -> Shown | None:
-        """The points that are new; None where the series has to come anew."""
+    def _tail(self, name: str, sent: _Sent, arrays: SeriesArrays) -> tuple[Shown, int] | None:
+        """What is new, and how many items it replaces; None where the series has to come anew."""
         if (arrays, arrays.generation, self._began) != (sent.arrays, sent.generation, sent.began):
             return None
-        points = arrays.points(sent.num_sent)
-        num_new = sent.num_new + len(points.values)
+        start = sent.last if sent.width else sent.num_sent
+        points, num_known = arrays.points(start), sent.num_sent - start
         places = points.steps if self._question.axis == "step" else points.times
+        new = places[num_known:]
         # A run that was resumed goes back: the page would have to sort.
-        is_back = not is_rising(places) or (len(places) and places[0] < sent.furthest)
-        if num_new > self._question.num_buckets or is_back:
+        if not is_rising(new) or (len(new) and new[0] < sent.furthest):
             return None
-        furthest = float(places[-1]) if len(places) else sent.furthest
-        self._sent[name] = sent._replace(num_new=num_new, num_sent=arrays.count, furthest=furthest)
-        return Shown("points", points)
+        if not len(new):
+            self._sent[name] = sent
+            return Shown("points", NOTHING), 0
+        shown, last = Shown("points", points), arrays.count
+        if sent.width:
+            shown, first = show_tail(points, places, sent.head, sent.width)
+            last = start + first
+        num_replaced = int(num_known > 0)
+        num_new = sent.num_new + shown.num_items - num_replaced
+        if num_new > self._question.num_buckets:
+            return None
+        self._sent[name] = sent._replace(
+            num_sent=arrays.count, last=last, num_new=num_new, furthest=float(new[-1])
+        )
+        return shown, num_replaced
 
-    def _block(self, name: str, shown: Shown, is_fresh: bool, num_points: int) -> Block:
+    def _block(
+        self,
+        name: str,
+        entry: SeriesEntry | None,
+        shown: Shown,
+        num_points: int,
+        num_replaced: int | None = None,
+    ) -> Block:
         block = messages.SeriesBlock(
             run_id=self._run.place.id,
             name=name,
             form=shown.form,
-            is_fresh=is_fresh,
+            is_fresh=num_replaced is None,
+            num_replaced=num_replaced or 0,
             num_items=shown.num_items,
             num_points=num_points,
+            last_step=0 if entry is None else countable(entry.last_step) or 0,
+            last_time=0.0 if entry is None else finite(entry.last_time) or 0.0,
+            last_value=None if entry is None else finite(entry.last_value),
             started=self._began,
         )
         # Copied while the arrays cannot change.

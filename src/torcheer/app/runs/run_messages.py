@@ -57,9 +57,10 @@ class SeriesQuestion(Question, frozen=True, tag="series"):
     """Scalars, between two places of an axis or in whole. Followed.
 
     Where there are more points than buckets, they come as so many buckets, of equal width. The nearest points
-    on either side of the window come too, so that lines run on to its edge. New points come one by one,
-    whatever the window; where they would become too many, or go back on the axis, the series comes anew. A
-    series that was taken back comes anew with nothing in it. There may be several answers at first.
+    on either side of the window come too, so that lines run on to its edge. New points come whatever the
+    window: one by one after points, and after buckets in buckets as wide, of which the last one grows. Where
+    they would become too many, or go back on the axis, the series comes anew. A series that was taken back
+    comes anew with nothing in it. There may be several answers at first.
     """
 
     wanted: Annotated[list[SeriesWanted], Meta(max_length=512)]
@@ -239,8 +240,12 @@ class SeriesBlock(Struct, frozen=True, kw_only=True):
     name: str
     form: Literal["points", "buckets"]
     is_fresh: bool  # it takes the place of what was there; otherwise it comes after it
+    num_replaced: int  # of the last items that are there, whose place it takes: a bucket that has grown
     num_items: int
     num_points: int  # of the whole series
+    last_step: int  # the very last point, which a bucket hides
+    last_time: float
+    last_value: float | None  # null for NaN and infinity
     started: float  # when the run began
 
 

@@ -26,6 +26,7 @@ class Shown(NamedTuple):
 
     form: Literal["points", "buckets"]
     columns: tuple[Floats, ...]
+    width: float = 0.0  # of a bucket, along the axis
 
     @property
     def num_items(self) -> int:
@@ -60,10 +61,20 @@ def show(points: Points, places: Floats, low: float | None, high: float | None, 
     part = numpy.linspace(0.0, 1.0, num_buckets + 1)[:-1]
     starts = numpy.searchsorted(places[first:end], low * (1.0 - part) + high * part, "left") + first
     starts[0] = first  # whatever was rounded
-    starts = numpy.unique(starts[starts < end])  # those of empty buckets are alike
+    starts = starts[starts < end]
+    starts = starts[numpy.append(True, starts[1:] > starts[:-1])]  # those of empty buckets are alike
     outside = [before] if before < first else [], [end] if after > end else []
     starts = numpy.concatenate((outside[0], starts, outside[1])).astype(numpy.intp)
-    return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before))
+    width = (high / num_buckets) - (low / num_buckets)
+    return Shown("buckets", _buckets(points.taken(slice(before, after)), starts - before), width)
+
+
+def show_tail(points: Points, places: Floats, begin: float, width: float) -> tuple[Shown, int]:
+    """Points that came after buckets, in buckets as wide; and which of them is the first of the last one."""
+    with numpy.errstate(all="ignore"):
+        numbers = numpy.floor((places - begin) / width)
+    starts = numpy.flatnonzero(numpy.diff(numbers, prepend=numpy.nan))
+    return Shown("buckets", _buckets(points, starts), width), int(starts[-1])
 
 
 def _buckets(points: Points, starts: Places) -> tuple[Floats, ...]:
@@ -76,7 +87,7 @@ def _buckets(points: Points, starts: Places) -> tuple[Floats, ...]:
     has_bad = bool(num_bad.any())
     lowest = numpy.minimum.reduceat(numpy.where(is_bad, numpy.inf, values) if has_bad else values, starts)
     highest = numpy.maximum.reduceat(numpy.where(is_bad, -numpy.inf, values) if has_bad else values, starts)
-    means = _means(numpy.where(is_bad, 0.0, values) if has_bad else values, starts, num_good)
+    means = _means(numpy.where(is_bad, 0.0, values) if has_bad else values, starts, counts, num_good)
     # A mean that was rounded stays inside of what it is the mean of.
     means = numpy.clip(means, lowest, highest)
     for column in (lowest, highest, means):
@@ -92,18 +103,19 @@ def _buckets(points: Points, starts: Places) -> tuple[Floats, ...]:
     )
 
 
-def _means(column: Floats, starts: Places, num_good: NDArray[numpy.int64]) -> Floats:
+def _means(
+    column: Floats, starts: Places, counts: NDArray[numpy.int64], num_good: NDArray[numpy.int64]
+) -> Floats:
     with numpy.errstate(all="ignore"):
         # Divided first: the sum of large values may be no number.
-        shares = column / numpy.repeat(num_good, numpy.diff(starts, append=len(column)))
-        return numpy.add.reduceat(shares, starts)
+        return numpy.add.reduceat(column / numpy.repeat(num_good, counts), starts)
 
 
 def _means_from_nearby(column: Floats, starts: Places, counts: NDArray[numpy.int64]) -> Floats:
     """Means of places, which are large and close to each other: their sums would cost them digits."""
     with numpy.errstate(all="ignore"):
         firsts = column[starts]
-        return firsts + _means(column - numpy.repeat(firsts, counts), starts, counts)
+        return firsts + _means(column - numpy.repeat(firsts, counts), starts, counts, counts)
 
 
 _SPARE: Final = 8  # one part in so many is kept free for points to come

@@ -1,15 +1,14 @@
 /** Charts of the chosen runs: alarms, scalars in groups, then all else that the runs hold. */
-import { useComputed, useSignal } from "@preact/signals";
-import { Fragment } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { computed, useComputed } from "@preact/signals";
+import { type ComponentChildren, Fragment } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
 import { eventsOf, followEvents, goToAlarm, isOfScalar } from "../../data/run-events";
 import * as runs from "../../data/runs";
 import * as store from "../../data/store";
 import { ChartFigure } from "../../plot/scalars/ChartFigure";
-import { followChart } from "../../plot/scalars/chart-follow";
+import { useChartModel } from "../../plot/scalars/chart-follow";
 import { type Chart, type Group, isWatcherGroup, type NotSupported } from "../../plot/scalars/grouping";
-import type { Model } from "../../plot/scalars/model";
 import { options, setOptions, settleOptions } from "../../plot/scalars/options";
 import { startEscape } from "../../plot/scalars/plot-keys";
 import { describePlace, describeReading, type Reading, readingsAt } from "../../plot/scalars/readings";
@@ -21,6 +20,7 @@ import {
   goToScalar,
   groups,
   isOpen,
+  reveal,
   setGroupOpen,
   shownGroups,
   spoken,
@@ -30,7 +30,7 @@ import { Blank } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { isOfWatcher } from "../../ui/run-states";
-import { useWidth } from "../../ui/useWidth";
+import { useNear, useWidth } from "../../ui/useWidth";
 import { ScalarOptions } from "./ScalarOptions";
 import { Sections } from "./Sections";
 import {
@@ -173,8 +173,11 @@ const MOST_LISTED = 5;
 
 function ChartGroup({ group }: { group: Group }) {
   const isShown = isOpen(group.key);
+  const numInPart = hasMany.value ? IN_PART : Infinity;
+  const parts: (readonly Chart[])[] = [];
+  for (let at = 0; at < group.charts.length; at += numInPart) parts.push(group.charts.slice(at, at + numInPart));
   return (
-    <section class="chart-group" aria-label={group.title}>
+    <Part look="chart-group" name={group.title} charts={isShown ? group.charts : []} room={HEAD_HEIGHT}>
       <div class="group-head">
         <button class="group-fold" aria-expanded={isShown} onClick={() => setGroupOpen(group.key, !isShown)}>
           <Icon name={isShown ? "down" : "right"} />
@@ -183,13 +186,56 @@ function ChartGroup({ group }: { group: Group }) {
         </button>
       </div>
       {isShown && <NotSupportedList all={group.notSupported} />}
-      {isShown && (
-        <div class="scalars">
-          {group.charts.map((chart) => (
-            <ChartFigure key={chart.key} chart={chart} />
-          ))}
-        </div>
-      )}
+      {isShown &&
+        parts.map((charts, at) => (
+          <Part key={at} look="scalars" charts={charts}>
+            {charts.map((chart) => (
+              <ChartFigure key={chart.key} chart={chart} />
+            ))}
+          </Part>
+        ))}
+    </Part>
+  );
+}
+
+/** Where a page has more charts, parts of it are empty while they are far from the screen. */
+const MANY = 400;
+/** Whole rows of up to six columns. */
+const IN_PART = 60;
+const HEAD_HEIGHT = 37;
+const ROW_HEIGHT = 172;
+const LEAST_WIDTH = 264;
+
+const hasMany = computed(() => shownGroups.value.reduce((sum, { charts }) => sum + charts.length, 0) > MANY);
+
+/** Of the charts, as the page is now. */
+function numColumns(): number {
+  const { clientWidth = 0 } = document.querySelector(".frame-view > .panel-body") ?? {};
+  return Math.max(1, Math.floor(clientWidth / LEAST_WIDTH));
+}
+
+interface PartProps {
+  look: string;
+  name?: string;
+  charts: readonly Chart[];
+  /** What it needs besides its charts, in pixels. */
+  room?: number;
+  children: ComponentChildren;
+}
+
+function Part({ look, name, charts, room = 0, children }: PartProps) {
+  const box = useRef<HTMLElement>(null);
+  const height = useRef(0);
+  const isNear = useNear(box);
+  const isWanted = useComputed(() => charts.some(({ key }) => key === reveal.value?.chart || key === options.value.enlarged));
+  const isThere = !hasMany.value || isNear || isWanted.value;
+  useLayoutEffect(() => {
+    if (isThere && hasMany.value) height.current = box.current!.clientHeight;
+  });
+  const style = isThere ? {} : { height: `${height.current || room + ROW_HEIGHT * Math.ceil(charts.length / numColumns())}px` };
+  return (
+    <section ref={box} class={look} aria-label={name} style={style}>
+      {isThere && children}
     </section>
   );
 }
@@ -216,11 +262,12 @@ function AtCursor() {
   const open = useComputed(() => shownGroups.value.filter(({ key }) => isOpen(key)));
   const pointed = useComputed(() => cursor.value?.chart ?? "");
   const charts = columnsFor(open.value, pointed.value);
-  const models = [useModel(charts[0]), useModel(charts[1]), useModel(charts[2])];
+  const models = [useChartModel(charts[0], false), useChartModel(charts[1], false), useChartModel(charts[2], false)];
   const place = cursor.value?.x ?? null;
   const columns = charts.map((chart, at) => {
-    const model = models[at] ?? null;
-    const readings = model === null ? [] : readingsAt(model, place);
+    const model = models[at]!.value;
+    // That of another chart may still be there.
+    const readings = model?.chart.key === chart.key ? readingsAt(model, place) : [];
     return { chart, readings: new Map(readings.map((reading) => [reading.line.run.id, reading])) };
   });
   const rows = chartRuns.value.filter(({ id }) => columns.some(({ readings }) => readings.has(id)));
@@ -263,14 +310,6 @@ function AtCursor() {
       {isSmoothed && <p class="muted fs-1">As logged; below it, smoothed.</p>}
     </section>
   );
-}
-
-/** What a chart draws, also where it is far from the screen and draws nothing. */
-function useModel(chart: Chart | undefined): Model | null {
-  const model = useSignal<Model | null>(null);
-  useEffect(() => (chart === undefined ? undefined : followChart(chart, false, model)), [chart]);
-  // That of another chart may still be there.
-  return model.value?.chart.key === chart?.key ? model.value : null;
 }
 
 /** It may be broken after a slash. */

@@ -1,5 +1,6 @@
 /** Which step is looked at: a slider over those that were recorded, and a button that follows the newest. */
 import { formatCount } from "../../data/format";
+import { movedByKey } from "../../data/time-steps";
 import { Slider, ToolButton } from "../../plot/Figure";
 import type { Stepped } from "../../plot/useRecords";
 
@@ -35,11 +36,9 @@ export function stepByKey(event: KeyboardEvent, stepped: Stepped): void {
   const target = event.target as HTMLElement;
   if (["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) || target.role === "radio") return;
   if (target.dataset.keys === "own" || event.ctrlKey || event.altKey || event.metaKey) return;
-  const last = stepped.steps.length - 1;
-  const by = event.shiftKey ? 10 : 1;
-  const to = { ArrowLeft: stepped.at - by, ArrowRight: stepped.at + by, Home: 0, End: last }[event.key];
-  if (to === undefined) return;
+  const to = movedByKey(event, stepped.at, stepped.steps.length);
+  if (to === null) return;
   event.preventDefault();
-  if (to >= last) stepped.follow();
-  else stepped.moveTo(Math.max(0, to));
+  if (to >= stepped.steps.length - 1) stepped.follow();
+  else stepped.moveTo(to);
 }

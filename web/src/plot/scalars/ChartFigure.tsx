@@ -3,8 +3,8 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../../data/format";
-import { LimitField } from "../../ui/controls";
 import { useNear, useWidth } from "../../ui/useWidth";
+import { LimitFields as Limits } from "../ColourScale";
 import { textWidth } from "../tensor/Numbers";
 import { ChartTable } from "./ChartTable";
 import { Plot } from "./Plot";
@@ -12,8 +12,7 @@ import { useChartModel } from "./chart-follow";
 import { downloadCsv, downloadSvg } from "./downloads";
 import type { Chart } from "./grouping";
 import { colourOfLine, type Line, type Model } from "./model";
-import { type Limits, options, setOptions } from "./options";
-import { readPalette } from "./paint";
+import { options, setOptions } from "./options";
 import { leaveView } from "./plot-keys";
 import { describeReading, readingsAt } from "./readings";
 import { toggleEnlarged } from "./scale-zoom";
@@ -94,10 +93,7 @@ export function ChartBody({ chart, isEnlarged, isTable, model, caption, children
     { title: isTable ? "Show as chart" : "Show as table", press: () => showAsTable(chart.key, !isTable) },
     { title: "Set limits…", press: () => setHasLimits(true) },
     { title: "Download CSV", press: withModel(downloadCsv) },
-    {
-      title: "Download SVG",
-      press: withModel((now) => downloadSvg(now, readPalette(document.documentElement))),
-    },
+    { title: "Download SVG", press: withModel(downloadSvg) },
   ];
   return (
     <>
@@ -220,17 +216,19 @@ interface Shown {
 /** All with their smoothed ones, or all without, or as many as there is room for and how many more there are. */
 export function fitting(width: number, titleWidth: number, all: readonly Texts[], measure: (text: string) => number): Shown {
   const room = width - BUTTON - Math.min(titleWidth, TITLE_SHARE * width);
-  const plain = all.map(({ value }) => SWATCH + measure(value));
-  const extra = all.map(({ smoothed }) => (smoothed === "" ? 0 : GAP + measure(smoothed)));
-  if (sum(plain) + sum(extra) <= room) return { count: all.length, withSmoothed: true };
-  if (sum(plain) <= room) return { count: all.length, withSmoothed: false };
-  let [count, used] = [0, MORE];
-  while (count < all.length && used + plain[count]! <= room) used += plain[count++]!;
-  return { count: Math.max(1, count), withSmoothed: false };
+  const plain = ({ value }: Texts): number => SWATCH + measure(value);
+  const both = (one: Texts): number => plain(one) + (one.smoothed === "" ? 0 : GAP + measure(one.smoothed));
+  const isAll = (widthOf: (one: Texts) => number): boolean => numWithin(all, room, widthOf) === all.length;
+  if (isAll(both)) return { count: all.length, withSmoothed: true };
+  if (isAll(plain)) return { count: all.length, withSmoothed: false };
+  return { count: Math.max(1, numWithin(all, room - MORE, plain)), withSmoothed: false };
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, one) => all + one, 0);
+/** How many of the first ones have room. Those after them are not measured. */
+function numWithin(all: readonly Texts[], room: number, widthOf: (one: Texts) => number): number {
+  let used = 0;
+  const first = all.findIndex((one) => (used += widthOf(one)) > room);
+  return first < 0 ? all.length : first;
 }
 
 // --- What stands over a chart while something of it is missing.
@@ -343,25 +341,13 @@ function moveFocus(box: HTMLElement | null, key: string): boolean {
 
 // --- The ends of a vertical axis, as somebody wants them.
 
-const AUTO: Limits = { low: null, high: null };
-
 export function LimitFields({ chartKey, name, close }: { chartKey: string; name: string; close: () => void }) {
-  const [error, setError] = useState("");
-  const first = useRef<HTMLInputElement>(null);
-  const limits = options.value.limits.get(chartKey) ?? AUTO;
-  useEffect(() => first.current?.focus(), []);
-  const set = (end: "low" | "high", value: number | null): void => {
-    const next = { ...limits, [end]: value };
-    if (value !== null && !Number.isFinite(value)) setError("A limit is a number, or nothing for automatic.");
-    else if (next.low !== null && next.high !== null && next.low >= next.high)
-      setError("The lower limit must be below the upper one.");
-    else {
-      setError("");
-      keep(chartKey, next);
-    }
-  };
+  const box = useRef<HTMLDivElement>(null);
+  const { low, high } = options.value.limits.get(chartKey) ?? { low: null, high: null };
+  useEffect(() => box.current?.querySelector("input")?.focus(), []);
   return (
     <div
+      ref={box}
       class="chart-limits"
       role="group"
       aria-label={`Limits of ${name}`}
@@ -372,35 +358,25 @@ export function LimitFields({ chartKey, name, close }: { chartKey: string; name:
         close();
       }}
     >
-      <div class="row">
-        <LimitField box={first} label="Lowest value" value={limits.low} set={(typed) => set("low", typed)} />
-        <LimitField label="Highest value" value={limits.high} set={(typed) => set("high", typed)} />
-        <button
-          class="btn sm"
-          disabled={limits.low === null && limits.high === null}
-          onClick={() => {
-            setError("");
-            keep(chartKey, AUTO);
-          }}
-        >
-          Auto
-        </button>
+      <Limits
+        names={["Lowest value", "Highest value"]}
+        ends={[low, high]}
+        isAuto={low === null && high === null}
+        mayBeOpen
+        complaint={(from, to) => (from !== null && to !== null && from >= to ? "The lower limit must be below the upper one." : "")}
+        onSet={(ends) => setLimits(chartKey, ends ?? [null, null])}
+      >
         <button class="btn quiet sm" onClick={close}>
           Close
         </button>
-      </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      </Limits>
     </div>
   );
 }
 
-function keep(chartKey: string, limits: Limits): void {
-  const all = new Map(options.peek().limits);
-  if (limits.low === null && limits.high === null) all.delete(chartKey);
-  else all.set(chartKey, limits);
-  setOptions({ limits: all });
+function setLimits(chartKey: string, [low, high]: readonly [number | null, number | null]): void {
+  const limits = new Map(options.peek().limits);
+  if (low === null && high === null) limits.delete(chartKey);
+  else limits.set(chartKey, { low, high });
+  setOptions({ limits });
 }

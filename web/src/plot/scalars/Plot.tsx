@@ -2,19 +2,21 @@
 import { computed, type ReadonlySignal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as store from "../../data/store";
+import { fitCanvas, readInk } from "../Drawing";
 import { shareOf, valueAtShare } from "../scale";
-import { atNextFrame } from "./chart-follow";
 import type { Model } from "./model";
 import { options } from "./options";
-import { axisFont, type Overlay, paintChart, paintOverlay, readPalette } from "./paint";
+import { isCrowded, type Overlay, paintChart, paintOverlay } from "./paint";
+import { LinePixels } from "./line-pixels";
 import { handlePlotKey } from "./plot-keys";
 import { readingsAt, summarize } from "./readings";
 import { resetZoom, zoomBetween, zoomBy } from "./scale-zoom";
+import { noteChartPixels } from "./series-feed";
 import { type Frame, frameOf, placeX, placeY, type Size } from "./shapes";
 import { cursor, placeOfCursor } from "./state";
 
 /** Read anew whenever the theme changes. */
-const palette = computed(() => ({ tick: store.themeTick.value, ...readPalette(document.documentElement) }));
+const ink = computed(() => ({ tick: store.themeTick.value, ...readInk() }));
 
 /** A pointer that moved less far has clicked. */
 const MIN_DRAG = 4;
@@ -24,17 +26,16 @@ export function Plot({ model, chartKey }: { model: ReadonlySignal<Model | null>;
   const box = useRef<HTMLDivElement>(null);
   const base = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
+  const isOverEmpty = useRef(true);
   const size = useSignal<Size>({ width: 0, height: 0 });
   /** From where to where the pointer was dragged, in pixels. */
   const range = useSignal<readonly [number, number] | null>(null);
-  /** Where the pointer is, in pixels; null where it is elsewhere. */
-  const pointer = useRef<number | null>(null);
   const frame = useMemo(
     () =>
       computed<Frame | null>(() => {
         const [now, context] = [model.value, base.current?.getContext("2d")];
         if (now === null || context === null || context === undefined || size.value.width === 0) return null;
-        context.font = axisFont(palette.value);
+        context.font = ink.value.font;
         return frameOf(now, size.value, (text) => context.measureText(text).width);
       }),
     [model],
@@ -65,38 +66,37 @@ export function Plot({ model, chartKey }: { model: ReadonlySignal<Model | null>;
   }, []);
 
   useSignalEffect(() => {
-    const [now, where, colours] = [model.value, frame.value, palette.value];
-    const context = fitCanvas(base.current, size.value);
-    if (context !== null && now !== null && where !== null) paintChart(context, now, where, colours);
+    const [now, where, colours] = [model.value, frame.value, ink.value];
+    if (where !== null && options.peek().enlarged !== chartKey) noteChartPixels(where.box.width * devicePixelRatio);
+    const context = fitCanvas(base.current, size.value.width, size.value.height);
+    if (context === null || now === null || where === null) return;
+    paintChart(context, now, where, colours, isCrowded(now, where) ? new LinePixels(context, where.box) : undefined);
   });
 
   useSignalEffect(() => {
-    const [now, where, colours] = [model.value, frame.value, palette.value];
+    const [now, where, colours] = [model.value, frame.value, ink.value];
     const overlay = overlayOf(now, where, chartKey, range.value);
-    const context = fitCanvas(over.current, size.value);
+    const isEmpty = overlay.cursor === null && overlay.range === null;
+    // A canvas that was never drawn on costs the browser nothing.
+    if (isEmpty && isOverEmpty.current) return;
+    isOverEmpty.current = isEmpty;
+    const context = fitCanvas(over.current, size.value.width, size.value.height);
     if (context !== null && where !== null) paintOverlay(context, overlay, where, colours);
   });
 
   const pixelOf = (event: PointerEvent): number =>
     event.clientX - (box.current?.getBoundingClientRect().left ?? 0);
-  const follow = useMemo(
-    () => (): void => {
-      const [where, pixel] = [frame.peek(), pointer.current];
-      if (where === null) return;
-      if (pixel === null) {
-        if (cursor.peek()?.chart === chartKey) cursor.value = null;
-        return;
-      }
-      const share = shareAt(where, pixel);
-      if (share < -0.02 || share > 1.02) return;
-      const place = valueAtShare(where.x, Math.max(0, Math.min(1, share)));
-      cursor.value = { x: options.peek().axis === "step" ? Math.round(place) : place, chart: chartKey };
-    },
-    [frame, chartKey],
-  );
   const moveTo = (pixel: number | null): void => {
-    pointer.current = pixel;
-    atNextFrame(follow);
+    const where = frame.peek();
+    if (where === null) return;
+    if (pixel === null) {
+      if (cursor.peek()?.chart === chartKey) cursor.value = null;
+      return;
+    }
+    const share = shareAt(where, pixel);
+    if (share < -0.02 || share > 1.02) return;
+    const place = valueAtShare(where.x, Math.max(0, Math.min(1, share)));
+    cursor.value = { x: options.peek().axis === "step" ? Math.round(place) : place, chart: chartKey };
   };
   const onMove = (event: PointerEvent): void => {
     const pixel = pixelOf(event);
@@ -161,19 +161,4 @@ function overlayOf(
     return isInside ? [{ x, y, slot: line.run.slot }] : [];
   });
   return { cursor: placeX(frame, place), dots, range };
-}
-
-// --- A canvas as sharp as the screen.
-
-/** Cleared and ready to draw in pixels of the page; null where there is no canvas or no room. */
-function fitCanvas(canvas: HTMLCanvasElement | null, { width, height }: Size): CanvasRenderingContext2D | null {
-  const context = canvas?.getContext("2d") ?? null;
-  if (canvas === null || context === null || width === 0 || height === 0) return null;
-  const ratio = devicePixelRatio;
-  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-  // Setting the size clears it, and costs more than clearing it.
-  if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  return context;
 }

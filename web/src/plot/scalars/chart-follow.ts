@@ -1,12 +1,12 @@
 /** Keep what a chart draws up to date with its data, the options and the runs that it is of. */
 import { effect, type ReadonlySignal, signal, type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { index, seriesKey, seriesOf } from "../../data/runs";
+import { seriesOf } from "../../data/runs";
 import type { SeriesWanted } from "../../wire";
 import type { Chart } from "./grouping";
-import { buildModel, type ChartRun, type Last, type Model, type Sources } from "./model";
+import { buildModel, type ChartRun, type Model, type Sources } from "./model";
 import { options } from "./options";
-import { type Feeds, feeds, hasPart } from "./series-feed";
+import { type Feed, feeds, hasPart, keyOf } from "./series-feed";
 import { chartRuns } from "./state";
 
 /** What charts are of. */
@@ -16,8 +16,6 @@ export interface Subject {
   readonly perEpoch: ReadonlySignal<number | null>;
   /** May a run have a scalar? What it has not is not asked for. */
   has(runId: string, name: string): boolean;
-  /** The last point of a series, of which a bucket tells only a mean. */
-  last(runId: string, name: string, fed: Fed): Last | null;
 }
 
 /** The runs that are chosen in the list of runs, as their index says. */
@@ -25,199 +23,123 @@ const CHOSEN: Subject = {
   runs: chartRuns,
   perEpoch: signal(null),
   has: (runId, name) => seriesOf(runId, "scalar", name) !== undefined,
-  last: lastInIndex,
 };
 
-/** Until the function that is returned is called. */
-export function followChart(
-  chart: Chart,
-  isEnlarged: boolean,
-  model: Signal<Model | null>,
-  subject: Subject = CHOSEN,
-): () => void {
-  const all = feeds.peek();
-  if (all === null) return () => undefined;
-  let [wish, runs] = [{ ...options.peek(), perEpoch: subject.perEpoch.peek() }, subject.runs.peek()];
-  const lookup = (runId: string, name: string): Sources | null => {
-    const fed = feed.lookup(runId, name);
-    return fed === null ? null : { ...fed, last: subject.last(runId, name, fed) };
-  };
-  const rebuild = (): void => {
-    model.value = buildModel(chart, runs, lookup, wish);
-  };
-  const feed = new ChartFeed(all, () => inNextFrame(rebuild));
-  let before = "";
-  const stopWanting = effect(() => {
-    const finer = hasPart(options.value) ? "part" : isEnlarged ? "large" : null;
-    const wanted = wantedBy(chart, subject);
-    const now = JSON.stringify([finer, wanted]);
-    // Where the last value is in a bucket, only the index has it.
-    if (model.peek()?.lines.some(({ curve }) => curve.hasBuckets)) inNextFrame(rebuild);
-    if (now === before) return;
-    before = now;
-    feed.want(wanted, finer);
-    inNextFrame(rebuild);
-  });
-  const stopLooking = effect(() => {
-    wish = { ...options.value, perEpoch: subject.perEpoch.value };
-    runs = subject.runs.value;
-    inNextFrame(rebuild);
-  });
-  return () => {
-    stopWanting();
-    stopLooking();
-    feed.stop();
-    forgetFrame(rebuild);
-  };
-}
-
-function lastInIndex(runId: string, name: string): Last | null {
-  const listing = index.peek().get(runId)?.get(seriesKey("scalar", name));
-  if (listing === undefined) return null;
-  // Numbers that are not finite do not come through as such.
-  return { step: listing.last_step, time: listing.last_time, value: listing.last_value ?? NaN };
-}
-
-/** The series of a chart that its runs have. */
-function wantedBy(chart: Chart, subject: Subject): SeriesWanted[] {
-  return subject.runs.value.flatMap(({ id }) =>
-    chart.members
-      .filter(({ name }) => subject.has(id, name))
-      .map(({ name }) => ({ run_id: id, name })),
-  );
-}
-
-// --- The data of one chart: what it follows changes with the runs, the zoom and its size.
-
-/** What the feeds know of a series. */
-type Fed = Omit<Sources, "last">;
-
-/** Which feed has the finer grain, if any is needed. */
-type Finer = "part" | "large" | null;
-
-class ChartFeed {
-  readonly #feeds: Feeds;
-  readonly #hear: () => void;
-  #wanted: readonly SeriesWanted[] = [];
-  #names = new Set<string>();
-  #finer: Finer = null;
-  #followed = "";
-  #stopWhole = (): void => undefined;
-  #stopFiner = (): void => undefined;
-
-  constructor(feeds: Feeds, hear: () => void) {
-    this.#feeds = feeds;
-    this.#hear = hear;
-  }
-
-  want(wanted: readonly SeriesWanted[], finer: Finer): void {
-    const stopBefore = this.#stopWhole;
-    this.#wanted = wanted;
-    this.#names = new Set(wanted.map(({ run_id, name }) => `${run_id}\n${name}`));
-    this.#finer = finer;
-    this.#stopWhole = this.#feeds.whole.use(wanted, this.#take);
-    // The new before the old: what both want goes on without a break.
-    stopBefore();
-    this.#followFiner();
-  }
-
-  /** Null for what the chart does not want. */
-  lookup = (runId: string, name: string): Fed | null => {
-    if (!this.#names.has(`${runId}\n${name}`)) return null;
-    const whole = this.#feeds.whole.known(runId, name);
-    const finer = this.#finer === null ? undefined : this.#feeds[this.#finer].known(runId, name);
-    return {
-      whole: whole?.data ?? null,
-      finer: finer?.data ?? null,
-      isAnswered: whole?.isAnswered ?? false,
-      refusal: whole?.refusal ?? "",
-    };
-  };
-
-  stop(): void {
-    this.#stopWhole();
-    this.#stopFiner();
-  }
-
-  readonly #take = (): void => {
-    this.#followFiner();
-    this.#hear();
-  };
-
-  /** Only what came in buckets can be had in finer grain. */
-  #followFiner(): void {
-    const { whole } = this.#feeds;
-    const coarse = this.#wanted.filter(({ run_id, name }) => whole.known(run_id, name)?.data.hasBuckets);
-    const followed = this.#finer === null ? "" : JSON.stringify([this.#finer, coarse]);
-    if (followed === this.#followed) return;
-    this.#followed = followed;
-    const stopBefore = this.#stopFiner;
-    this.#stopFiner =
-      this.#finer === null || coarse.length === 0
-        ? (): void => undefined
-        : this.#feeds[this.#finer].use(coarse, this.#hear);
-    stopBefore();
-  }
-}
-
-// --- What a chart draws, built anew in the next frame whenever its data or the options change.
-
-/** Null until the first frame. */
-export function useChartModel(chart: Chart, isEnlarged: boolean, subject?: Subject): ReadonlySignal<Model | null> {
+/** What a chart draws, built anew in one of the next frames whenever something changes. Null before, and without a chart. */
+export function useChartModel(chart: Chart | undefined, isEnlarged: boolean, subject = CHOSEN): ReadonlySignal<Model | null> {
   const model = useSignal<Model | null>(null);
-  useEffect(() => followChart(chart, isEnlarged, model, subject), [chart, isEnlarged]);
+  useEffect(() => (chart === undefined ? undefined : followChart(chart, isEnlarged, model, subject)), [chart, isEnlarged]);
   return model;
 }
 
-// --- Work that may wait for the next frame of the screen: each piece once, and never so much that a frame is
-//   late.
+/** As long as more lines are about to come, a chart is drawn this often and not with each of them; sooner where it is empty. */
+const PATIENCE_MS = 2000;
+const FIRST_PATIENCE_MS = 100;
+const nothing = (): void => undefined;
 
-type Task = () => void;
+/** Until the function that is returned is called. */
+function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | null>, subject: Subject): () => void {
+  const all = feeds.peek();
+  if (all === null) return nothing;
+  const { whole } = all;
+  let wanted: readonly SeriesWanted[] = [];
+  let names = new Set<string>();
+  let finer: Feed | null = null;
+  let [stopWhole, stopFiner] = [nothing, nothing];
+  let [followed, followedFiner] = ["", ""];
+  /** So many of the first series have come. */
+  let numThere = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Null for what the chart does not want. */
+  const lookup = (runId: string, name: string): Sources | null => {
+    if (!names.has(keyOf(runId, name))) return null;
+    const { data = null, isAnswered = false, refusal = "" } = whole.known(runId, name) ?? {};
+    return { whole: data, finer: finer?.known(runId, name)?.data ?? null, isAnswered, refusal };
+  };
+  const rebuild = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const wish = { ...options.peek(), perEpoch: subject.perEpoch.peek() };
+    model.value = buildModel(chart, subject.runs.peek(), lookup, wish);
+  };
+  const isThere = ({ run_id, name }: SeriesWanted): boolean => {
+    const { data, isAnswered, refusal } = whole.known(run_id, name)!;
+    // An answer may bring some of them only; what the index has is sure to come.
+    return data.numPoints > 0 || refusal !== "" || (isAnswered && subject !== CHOSEN);
+  };
+  const hear = (): void => {
+    followFiner();
+    while (numThere < wanted.length && isThere(wanted[numThere]!)) numThere += 1;
+    if (numThere === wanted.length) inNextFrame(rebuild);
+    else timer ??= setTimeout(() => inNextFrame(rebuild), (model.peek()?.x ?? null) === null ? FIRST_PATIENCE_MS : PATIENCE_MS);
+  };
+  /** Only what came in buckets can be had in finer grain. */
+  const followFiner = (): void => {
+    const coarse = finer === null ? [] : wanted.filter(({ run_id, name }) => whole.known(run_id, name)?.data.hasBuckets);
+    const now = finer === null ? "" : JSON.stringify([finer === all.part, coarse]);
+    if (now === followedFiner) return;
+    followedFiner = now;
+    const stopBefore = stopFiner;
+    stopFiner = finer === null || coarse.length === 0 ? nothing : finer.use(coarse, () => inNextFrame(rebuild));
+    stopBefore();
+  };
+
+  const stopWanting = effect(() => {
+    finer = hasPart(options.value) ? all.part : isEnlarged ? all.large : null;
+    const found = subject.runs.value.flatMap(({ id }) =>
+      chart.members.filter(({ name }) => subject.has(id, name)).map(({ name }) => ({ run_id: id, name })),
+    );
+    const now = JSON.stringify(found);
+    if (now !== followed) {
+      const stopBefore = stopWhole;
+      [followed, wanted, names] = [now, found, new Set(found.map(({ run_id, name }) => keyOf(run_id, name)))];
+      numThere = 0;
+      stopWhole = whole.use(wanted, hear);
+      // The new before the old: what both want goes on without a break.
+      stopBefore();
+    } else followFiner();
+  });
+  // Whatever changes of these: it is read when it is built.
+  const stopLooking = effect(() => {
+    void [options.value, subject.perEpoch.value];
+    inNextFrame(rebuild);
+  });
+  const stopRuns = effect(() => {
+    void subject.runs.value;
+    hear();
+  });
+  return () => {
+    for (const stop of [stopWanting, stopLooking, stopRuns, stopWhole, stopFiner]) stop();
+    clearTimeout(timer);
+    waiting.delete(rebuild);
+  };
+}
+
+// --- Work that may wait for the next frame of the screen: each piece once, and never so much that a frame is late.
 
 /** A frame has 16 ms. What is drawn costs the browser as much again, after the task is done. */
 const BUDGET_MS = 6;
-const MAX_TASKS = 4;
 
-const waiting = new Set<Task>();
-const urgent = new Set<Task>();
+const waiting = new Set<() => void>();
 let isAsked = false;
 
 /** Run a task in one of the next frames, once however often it is asked for. */
-function inNextFrame(task: Task): void {
+function inNextFrame(task: () => void): void {
   waiting.add(task);
-  ask();
-}
-
-/** The same for what follows the pointer: before all others, and in the very next frame. */
-export function atNextFrame(task: Task): void {
-  urgent.add(task);
-  ask();
-}
-
-function forgetFrame(task: Task): void {
-  waiting.delete(task);
-  urgent.delete(task);
-}
-
-function ask(): void {
   if (isAsked) return;
   isAsked = true;
-  requestAnimationFrame(run);
+  requestAnimationFrame(runTasks);
 }
 
-function run(): void {
+function runTasks(): void {
   isAsked = false;
   const end = performance.now() + BUDGET_MS;
-  for (const task of urgent) {
-    urgent.delete(task);
-    task();
-  }
-  let numDone = 0;
   for (const task of waiting) {
     waiting.delete(task);
     task();
-    numDone += 1;
-    if (numDone >= MAX_TASKS || performance.now() > end) break;
+    if (performance.now() > end) break;
   }
-  if (waiting.size + urgent.size > 0) ask();
+  const [first] = waiting;
+  if (first !== undefined) inNextFrame(first);
 }

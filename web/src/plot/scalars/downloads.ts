@@ -1,10 +1,11 @@
 /** A chart as a file: its numbers as CSV, its picture as SVG. */
 import { type Cell, fileName, save, toCsv } from "../../data/save-file";
 import * as store from "../../data/store";
+import { type Ink, readInk } from "../Drawing";
 import { type Curve, curveOf } from "./curve";
 import type { Line, Model } from "./model";
 import { options } from "./options";
-import { paintChart, type Palette, runColour } from "./paint";
+import { paintChart, runColour } from "./paint";
 import { Feed } from "./series-feed";
 import { boxOf, frameOf, type Size } from "./shapes";
 import { escaped, SvgCanvas } from "./svg";
@@ -55,8 +56,8 @@ function saveCsv(model: Model, series: readonly CsvSeries[]): void {
   save(fileName([model.chart.fullTitle], "csv"), csvOf(series), "text/csv");
 }
 
-export function downloadSvg(model: Model, palette: Palette): void {
-  save(fileName([model.chart.fullTitle], "svg"), chartSvg(model, SVG_SIZE, palette), "image/svg+xml");
+export function downloadSvg(model: Model): void {
+  save(fileName([model.chart.fullTitle], "svg"), chartSvg(model, SVG_SIZE, readInk()), "image/svg+xml");
 }
 
 // --- The numbers of a chart as a table for other programs: one row for each point, or for each bucket of
@@ -93,7 +94,7 @@ const LEGEND_ROW = 18;
 /** Faces that any viewer has: the page's own may not be there. */
 const FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
-export function chartSvg(model: Model, size: Size, palette: Palette): string {
+export function chartSvg(model: Model, size: Size, ink: Ink): string {
   const { width } = size;
   const named = model.lines.filter(({ isBehind }) => !isBehind);
   const height = TITLE_HEIGHT + size.height + LEGEND_ROW * named.length + 8;
@@ -102,33 +103,33 @@ export function chartSvg(model: Model, size: Size, palette: Palette): string {
     `<?xml version="1.0" encoding="UTF-8"?>`,
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" font-family="${FONT}" font-size="11">`,
     `<title>${title}</title>`,
-    `<rect width="${width}" height="${height}" fill="${palette.surface}"/>`,
-    `<text x="12" y="18" font-size="13" font-weight="600" fill="${palette.text}">${title}</text>`,
+    `<rect width="${width}" height="${height}" fill="${ink.surface}"/>`,
+    `<text x="12" y="18" font-size="13" font-weight="600" fill="${ink.text}">${title}</text>`,
     `<g transform="translate(0 ${TITLE_HEIGHT})">`,
-    ...drawing(model, size, palette),
+    ...drawing(model, size, ink),
     `</g>`,
-    ...named.map((line, at) => legendRow(line, TITLE_HEIGHT + size.height + at * LEGEND_ROW + 12, palette)),
+    ...named.map((line, at) => legendRow(line, TITLE_HEIGHT + size.height + at * LEGEND_ROW + 12, ink)),
     `</svg>`,
   ];
   return `${parts.join("\n")}\n`;
 }
 
-function drawing(model: Model, size: Size, palette: Palette): readonly string[] {
+function drawing(model: Model, size: Size, ink: Ink): readonly string[] {
   const canvas = new SvgCanvas();
   const frame = frameOf(model, size, (text) => canvas.measureText(text).width);
-  if (frame !== null) paintChart(canvas, model, frame, palette);
+  if (frame !== null) paintChart(canvas, model, frame, ink);
   else {
     const { left, top, height } = boxOf(size, 0);
-    canvas.fillStyle = palette.text3;
+    canvas.fillStyle = ink.caption;
     canvas.fillText(model.note === "" ? "No values." : model.note, left, top + height / 2);
   }
   return canvas.elements;
 }
 
-function legendRow({ run, dash, label }: Line, y: number, palette: Palette): string {
+function legendRow({ run, dash, label }: Line, y: number, ink: Ink): string {
   const dashes = dash.length === 0 ? "" : ` stroke-dasharray="${dash.join(" ")}"`;
   return (
-    `<path d="M12 ${y}H36" stroke="${runColour(palette, run.slot)}" stroke-width="2"${dashes}/>` +
-    `<text x="44" y="${y + 4}" fill="${palette.text2}">${escaped(label)}</text>`
+    `<path d="M12 ${y}H36" stroke="${runColour(ink, run.slot)}" stroke-width="2"${dashes}/>` +
+    `<text x="44" y="${y + 4}" fill="${ink.text2}">${escaped(label)}</text>`
   );
 }

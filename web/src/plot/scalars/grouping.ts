@@ -1,4 +1,5 @@
 /** Which charts there are: one for each name, those that were logged together in one, in groups by their prefix. */
+import { groupBy } from "../../data/collections";
 import { globTest, type Test } from "../../data/globs";
 import { WATCHER_GROUP } from "../../ui/run-states";
 import type { ShownLayoutGroup } from "../../wire";
@@ -66,12 +67,18 @@ export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly ShownLayou
     const label = main === null ? name : name.slice(main.length + 1);
     chart.members.set(name, { name, label });
   }
-  const groups = new Map<string, Chart[]>();
-  for (const [key, { title, group, members }] of charts) {
-    const chart: Chart = { key, title, fullTitle: key, form: "lines", members: [...members.values()], isAsked: false };
-    groups.set(group, [...(groups.get(group) ?? []), chart]);
-  }
-  const made = [...groups].map(([title, found]) => ({ key: title, title, charts: found, notSupported: [] }));
+  const groups = groupBy(charts, ([, { group }]) => group);
+  const made = [...groups].map(([group, found]): Group => {
+    const its = found.map(([key, { title, members }]): Chart => ({
+      key,
+      title,
+      fullTitle: key,
+      form: "lines",
+      members: [...members.values()],
+      isAsked: false,
+    }));
+    return { key: group, title: group, charts: its, notSupported: [] };
+  });
   return [
     ...layoutGroups(layouts, [...names]),
     ...made.filter((group) => !isWatcherGroup(group)),

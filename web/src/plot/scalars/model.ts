@@ -5,7 +5,7 @@ import { clockTicks, durationTicks, formatTicks, linearTicks, logTicks, niceSpan
 import { type Curve, curveOf, smooth } from "./curve";
 import type { Chart, Member } from "./grouping";
 import type { Axis, Limits, Options, Span } from "./options";
-import type { SeriesData } from "./series-feed";
+import type { Last, SeriesData } from "./series-feed";
 
 /** How a line ends: as it is, in the death of its run, or where the connection was lost. */
 export type End = "plain" | "died" | "lost";
@@ -30,15 +30,6 @@ export interface Sources {
   readonly finer: SeriesData | null;
   readonly isAnswered: boolean;
   readonly refusal: string;
-  readonly last: Last | null;
-}
-
-/** The very last point of a series, which a bucket hides. */
-export interface Last {
-  readonly step: number;
-  readonly time: number;
-  /** NaN also where it is infinite. */
-  readonly value: number;
 }
 
 export interface Line extends Drawn {
@@ -178,7 +169,7 @@ function lineOf(
     member,
     curve,
     smoothed,
-    last: sources.last,
+    last: sources.whole?.last ?? null,
     started: sources.whole?.started ?? 0,
     isBehind,
     hasDots: chart.form === "keyed" && !isBehind && curve.numPoints <= MAX_DOTS,

@@ -1,5 +1,7 @@
 /** Draw a chart on a canvas. */
+import type { Ink } from "../Drawing";
 import type { Line, Model } from "./model";
+import type { LinePixels } from "./line-pixels";
 import {
   axisLabels,
   badPlaces,
@@ -23,9 +25,10 @@ const BEHIND_OPACITY = 0.3;
 const THIN_WIDTH = 1;
 /** From the fifth line on, bands cover each other more than they say. */
 const CROWDED = 5;
-const AXIS_TEXT = 11;
 /** With so many items in a pixel, corners are not seen. */
 const DENSE = 1;
+/** Of all lines together. */
+const CROWD = 12;
 const BAD_APART = 5;
 
 /** What of a canvas charts are drawn with: a file may stand for one. */
@@ -36,8 +39,15 @@ export type Canvas = Pick<
   | ("measureText" | "setLineDash" | "save" | "restore")
 > & { arc(x: number, y: number, radius: number, from: number, to: number): void; clip(): void };
 
-export function paintChart(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
-  paintAxes(context, model, frame, palette);
+/** What of it lines and bands are drawn with. */
+export type LineCanvas = Pick<
+  Canvas,
+  "fillStyle" | "strokeStyle" | "lineWidth" | "lineJoin" | "globalAlpha" | "beginPath" | "moveTo" | "lineTo" | "stroke" | "fillRect" | "setLineDash"
+>;
+
+/** `pixels` draws the lines instead where they are many. */
+export function paintChart(context: Canvas, model: Model, frame: Frame, ink: Ink, pixels?: LinePixels): void {
+  paintAxes(context, model, frame, ink);
   const { box } = frame;
   context.save();
   context.beginPath();
@@ -46,12 +56,13 @@ export function paintChart(context: Canvas, model: Model, frame: Frame, palette:
   context.lineJoin = "round";
   context.lineCap = "round";
   const lines = fromBelow(model);
-  for (const line of lines.filter(({ isBehind }) => !isBehind)) paintBehind(context, line, frame, runColour(palette, line.run.slot), model);
-  for (const line of lines) paintLine(context, line, frame, runColour(palette, line.run.slot), lineWidth(line, model));
+  for (const line of lines.filter(({ isBehind }) => !isBehind)) paintBehind(context, pixels, line, frame, runColour(ink, line.run.slot), model);
+  for (const line of lines) paintLine(pixels ?? context, line, frame, runColour(ink, line.run.slot), lineWidth(line, model));
+  pixels?.flush();
   context.restore();
-  for (const line of lines) paintDots(context, line, frame, runColour(palette, line.run.slot));
-  for (const line of model.lines) paintMarks(context, line, frame, palette);
-  paintLabels(context, model, frame, palette);
+  for (const line of lines) paintDots(context, line, frame, runColour(ink, line.run.slot));
+  for (const line of model.lines) paintMarks(context, line, frame, ink);
+  paintLabels(context, model, frame, ink);
 }
 
 /** In which order lines are drawn. Of those with a legend the first one there stands above the others. */
@@ -65,18 +76,14 @@ function bandOpacity(numLines: number): number {
   return numLines < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
 }
 
-export function axisFont(palette: Palette): string {
-  return `${AXIS_TEXT}px ${palette.font}`;
-}
-
-function paintAxes(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
+function paintAxes(context: Canvas, model: Model, frame: Frame, ink: Ink): void {
   const { box } = frame;
-  context.font = axisFont(palette);
-  context.fillStyle = palette.text3;
+  context.font = ink.font;
+  context.fillStyle = ink.caption;
   context.lineWidth = 1;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  context.strokeStyle = palette.line;
+  context.strokeStyle = ink.line;
   context.beginPath();
   for (const { value, label } of model.yTicks) {
     const y = placeY(frame, value);
@@ -85,7 +92,7 @@ function paintAxes(context: Canvas, model: Model, frame: Frame, palette: Palette
     context.fillText(label, box.left - 6, y + 0.5);
   }
   context.stroke();
-  context.strokeStyle = palette.line2;
+  context.strokeStyle = ink.edge;
   context.beginPath();
   context.moveTo(box.left, box.top + box.height + 0.5);
   context.lineTo(box.left + box.width, box.top + box.height + 0.5);
@@ -99,20 +106,22 @@ function paintAxes(context: Canvas, model: Model, frame: Frame, palette: Palette
 
 function paintBehind(
   context: Canvas,
+  pixels: LinePixels | undefined,
   line: Line,
   frame: Frame,
   colour: string,
   { isSmoothed, lines }: Model,
 ): void {
-  context.fillStyle = colour;
-  context.strokeStyle = colour;
-  context.globalAlpha = bandOpacity(lines.length);
+  const pen = pixels ?? context;
+  pen.fillStyle = colour;
+  pen.strokeStyle = colour;
+  pen.globalAlpha = bandOpacity(lines.length);
   // On a logarithmic axis items are dense at one end only.
-  const isDense = !frame.x.isLog && densityOf(frame, line.curve) > DENSE;
+  const isDense = pixels !== undefined || (!frame.x.isLog && densityOf(frame, line.curve) > DENSE);
   if (line.margin === null && line.curve.hasBuckets && isDense) {
     // A shape with so many corners takes a browser without a graphics card as long as all else together.
     for (const { x, width, top, bottom } of bandColumns(frame, line.curve)) {
-      context.fillRect(x, top, width, Math.max(1, bottom - top));
+      pen.fillRect(x, top, width, Math.max(1, bottom - top));
     }
   } else {
     context.beginPath();
@@ -121,14 +130,20 @@ function paintBehind(
     context.fill();
   }
   if (isSmoothed) {
-    context.globalAlpha = RAW_OPACITY;
-    context.lineWidth = 1;
-    context.setLineDash([]);
-    context.beginPath();
-    traceLine(frame, line.curve, line.curve.mean, context);
-    context.stroke();
+    pen.globalAlpha = RAW_OPACITY;
+    pen.lineWidth = 1;
+    pen.setLineDash([]);
+    pen.beginPath();
+    traceLine(frame, line.curve, line.curve.mean, pen);
+    pen.stroke();
   }
-  context.globalAlpha = 1;
+  pen.globalAlpha = 1;
+}
+
+/** Are there more items than a browser without a graphics card draws in time? Margins are shapes, and drawn as such. */
+export function isCrowded({ chart, lines }: Model, frame: Frame): boolean {
+  const numItems = lines.reduce((sum, { curve }) => sum + curve.size, 0);
+  return chart.form !== "margin" && frame.x.isLog !== true && numItems > CROWD * frame.box.width;
 }
 
 /** Beside lines whose points are marked, as means of epochs, one of every trial is thin. */
@@ -137,7 +152,7 @@ export function lineWidth(line: Line, { chart, lines }: Pick<Model, "chart" | "l
   return isThin ? THIN_WIDTH : LINE_WIDTH;
 }
 
-function paintLine(context: Canvas, line: Line, frame: Frame, colour: string, width: number): void {
+function paintLine(context: LineCanvas, line: Line, frame: Frame, colour: string, width: number): void {
   context.strokeStyle = colour;
   context.lineWidth = width;
   context.globalAlpha = line.isBehind ? BEHIND_OPACITY : 1;
@@ -163,9 +178,9 @@ function paintDots(context: Canvas, line: Line, frame: Frame, colour: string): v
   }
 }
 
-function paintMarks(context: Canvas, line: Line, frame: Frame, palette: Palette): void {
+function paintMarks(context: Canvas, line: Line, frame: Frame, ink: Ink): void {
   const bottom = frame.box.top + frame.box.height;
-  context.fillStyle = palette.danger;
+  context.fillStyle = ink.danger;
   context.beginPath();
   for (const x of badPlaces(frame, line.curve, BAD_APART)) {
     context.moveTo(x - 3, bottom + 1);
@@ -176,8 +191,8 @@ function paintMarks(context: Canvas, line: Line, frame: Frame, palette: Palette)
   const end = line.run.end === "plain" || line.isBehind ? null : endOf(line, frame);
   if (end === null) return;
   const [x, y] = end;
-  context.strokeStyle = runColour(palette, line.run.slot);
-  context.fillStyle = palette.surface;
+  context.strokeStyle = runColour(ink, line.run.slot);
+  context.fillStyle = ink.surface;
   context.lineWidth = line.run.end === "died" ? 2 : LINE_WIDTH;
   context.beginPath();
   if (line.run.end === "died") {
@@ -193,13 +208,13 @@ function paintMarks(context: Canvas, line: Line, frame: Frame, palette: Palette)
 }
 
 /** Where several lines have one colour, each says at its end what it is. */
-function paintLabels(context: Canvas, model: Model, frame: Frame, palette: Palette): void {
-  context.font = axisFont(palette);
+function paintLabels(context: Canvas, model: Model, frame: Frame, ink: Ink): void {
+  context.font = ink.font;
   context.textAlign = "right";
   context.textBaseline = "alphabetic";
   context.lineWidth = 3;
-  context.strokeStyle = palette.surface;
-  context.fillStyle = palette.text2;
+  context.strokeStyle = ink.surface;
+  context.fillStyle = ink.text2;
   for (const { text, x, y } of labelPlaces(model, frame)) {
     context.strokeText(text, x, y);
     context.fillText(text, x, y);
@@ -214,11 +229,11 @@ export interface Overlay {
   readonly range: readonly [from: number, to: number] | null;
 }
 
-export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, palette: Palette): void {
+export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, ink: Ink): void {
   const { cursor, dots, range } = overlay;
   if (range !== null) {
     const [from, to] = [Math.min(...range), Math.max(...range)];
-    context.fillStyle = palette.accent;
+    context.fillStyle = ink.accent;
     context.globalAlpha = 0.14;
     context.fillRect(from, box.top, to - from, box.height);
     context.globalAlpha = 1;
@@ -226,7 +241,7 @@ export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, 
     context.fillRect(to - 1, box.top, 1, box.height);
   }
   if (cursor === null) return;
-  context.strokeStyle = palette.text3;
+  context.strokeStyle = ink.caption;
   context.lineWidth = 1;
   context.setLineDash([2, 2]);
   context.beginPath();
@@ -235,9 +250,9 @@ export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, 
   context.stroke();
   context.setLineDash([]);
   context.lineWidth = 1.5;
-  context.strokeStyle = palette.surface;
+  context.strokeStyle = ink.surface;
   for (const { x, y, slot } of dots) {
-    context.fillStyle = runColour(palette, slot);
+    context.fillStyle = runColour(ink, slot);
     context.beginPath();
     context.arc(x, y, 3.5, 0, 2 * Math.PI);
     context.fill();
@@ -245,41 +260,6 @@ export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, 
   }
 }
 
-// --- The colours of the charts, read from the page so that they follow the theme.
-
-export interface Palette {
-  readonly surface: string;
-  readonly line: string;
-  readonly line2: string;
-  readonly text: string;
-  readonly text2: string;
-  readonly text3: string;
-  readonly accent: string;
-  readonly danger: string;
-  /** Of the runs, by their slot from 1 to 8. */
-  readonly runs: readonly string[];
-  readonly font: string;
-}
-
-const NUM_RUN_COLOURS = 8;
-
-export function readPalette(element: Element): Palette {
-  const style = getComputedStyle(element);
-  const read = (name: string): string => style.getPropertyValue(name).trim();
-  return {
-    surface: read("--surface"),
-    line: read("--line"),
-    line2: read("--line-2"),
-    text: read("--text"),
-    text2: read("--text-2"),
-    text3: read("--text-3"),
-    accent: read("--accent"),
-    danger: read("--danger"),
-    runs: Array.from({ length: NUM_RUN_COLOURS }, (_, at) => read(`--cat-${at + 1}`)),
-    font: read("--font") || "sans-serif",
-  };
-}
-
-export function runColour(palette: Palette, slot: number): string {
-  return palette.runs[slot - 1] ?? palette.text3;
+export function runColour(ink: Ink, slot: number): string {
+  return ink.runs[slot] ?? ink.caption;
 }

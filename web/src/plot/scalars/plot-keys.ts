@@ -1,5 +1,6 @@
 /** The keys of a chart that has the focus. */
 import { formatValue } from "../../data/format";
+import { movedByKey } from "../../data/time-steps";
 import { isForField, keysShown } from "../../ui/keys";
 import { nearest } from "../lines";
 import type { Model } from "./model";
@@ -8,40 +9,25 @@ import { describePlace, readingsAt } from "./readings";
 import { resetZoom, toggleEnlarged, zoomBy } from "./scale-zoom";
 import { cursor, spoken } from "./state";
 
-const FAR = 10;
 const ZOOM = 2;
+const closer = (model: Model): void => zoomBy(model, ZOOM);
+const further = (model: Model): void => zoomBy(model, 1 / ZOOM);
 
 /** False where it means nothing now. */
-type Action = (model: Model, far: number) => boolean;
-
-function always(act: (model: Model) => void): Action {
-  return (model) => {
-    act(model);
-    return true;
-  };
-}
-
-const closer = always((model) => zoomBy(model, ZOOM));
-const further = always((model) => zoomBy(model, 1 / ZOOM));
-
-const ACTIONS: Readonly<Record<string, Action>> = {
-  ArrowLeft: (model, far) => moveCursor(model, (at) => at - far),
-  ArrowRight: (model, far) => moveCursor(model, (at) => at + far),
-  Home: (model) => moveCursor(model, () => 0),
-  End: (model) => moveCursor(model, () => Infinity),
+const ACTIONS: Readonly<Record<string, (model: Model) => unknown>> = {
   "+": closer,
   "=": closer,
   "-": further,
   "\u2212": further,
-  "0": always(resetZoom),
-  Enter: always(({ chart }) => toggleEnlarged(chart.key)),
+  "0": resetZoom,
+  Enter: ({ chart }) => toggleEnlarged(chart.key),
   Escape: leave,
 };
 
 /** True where the key had a meaning. */
 export function handlePlotKey(event: KeyboardEvent, model: Model): boolean {
   const action = ACTIONS[event.key];
-  return action?.(model, event.shiftKey ? FAR : 1) ?? false;
+  return action === undefined ? moveCursor(event, model) : action(model) !== false;
 }
 
 /** Esc shows the whole axis and all charts again where nothing has the focus; call what it returns to stop. */
@@ -80,13 +66,13 @@ function places({ lines, x }: Model): Float64Array {
   return x === null ? most : most.filter((place) => place >= x.low && place <= x.high);
 }
 
-function moveCursor(model: Model, move: (at: number) => number): boolean {
+function moveCursor(event: KeyboardEvent, model: Model): boolean {
   const all = places(model);
-  if (all.length === 0) return true;
   const now = cursor.peek();
   // Without a cursor, the first key puts it at the last value.
-  const at = now === null ? all.length : nearest(all, now.x);
-  const next = Math.max(0, Math.min(all.length - 1, move(at)));
+  const next = movedByKey(event, now === null ? all.length : nearest(all, now.x), all.length);
+  if (next === null) return false;
+  if (all.length === 0) return true;
   const x = all[next]!;
   cursor.value = { x, chart: model.chart.key };
   const values = readingsAt(model, x).map(({ line, value, smoothed }) => {

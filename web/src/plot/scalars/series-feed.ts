@@ -1,5 +1,6 @@
 /** Series that somebody looks at, followed with few questions: those that are wanted together are asked together. */
-import { computed, effect } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
+import { obtain } from "../../data/collections";
 import * as runs from "../../data/runs";
 import type { Reply, Source } from "../../data/source";
 import * as store from "../../data/store";
@@ -20,18 +21,27 @@ export interface Feeds {
 }
 
 const SMALL_BUCKETS = 200;
-const WHOLE_BUCKETS = 512;
 const FINE_BUCKETS = 1024;
 const LARGE_BUCKETS = 2048;
 /** As long as all, divided by this. */
 const FIRST_PART = 64;
+const BUCKETS_APART = 128;
+
+/** At least one for each pixel of the widest chart, and seldom more than before. */
+const wholeBuckets = signal(2 * BUCKETS_APART);
+
+/** A chart that is not enlarged has so many pixels of the screen along its axis. */
+export function noteChartPixels(pixels: number): void {
+  const needed = Math.min(LARGE_BUCKETS, Math.ceil(pixels / BUCKETS_APART) * BUCKETS_APART);
+  if (needed > wholeBuckets.peek()) wholeBuckets.value = needed;
+}
 
 export const feeds = computed<Feeds | null>(() => {
   const source = store.source.value;
   if (source === null) return null;
   const everything = { axis: "step", low: null, high: null } as const;
   return {
-    whole: new Feed(source, { ...everything, num_buckets: WHOLE_BUCKETS }),
+    whole: new Feed(source, { ...everything, num_buckets: wholeBuckets.peek() }),
     large: new Feed(source, { ...everything, num_buckets: LARGE_BUCKETS }),
     part: new Feed(source, { ...everything, num_buckets: FINE_BUCKETS }),
     small: new Feed(source, { ...everything, num_buckets: SMALL_BUCKETS }),
@@ -70,7 +80,7 @@ export function followOptions(): () => void {
     const all = feeds.value;
     if (all === null) return;
     const everything = { axis: axis.value, low: null, high: null };
-    all.whole.ask({ ...everything, num_buckets: WHOLE_BUCKETS });
+    all.whole.ask({ ...everything, num_buckets: wholeBuckets.value });
     all.large.ask({ ...everything, num_buckets: LARGE_BUCKETS });
     const { low = null, high = null } = closely.value ?? {};
     all.part.ask({ axis: axis.value, low, high, num_buckets: FINE_BUCKETS });
@@ -81,20 +91,20 @@ export interface Query extends Asked {
   readonly num_buckets: number;
 }
 
-type Hear = () => void;
-
-/** One use of a series: the same function may stand in several. */
-interface User {
-  readonly hear: Hear;
+/** What is known of a series. */
+interface Known {
+  readonly data: SeriesData;
+  /** Has the server said what there is? */
+  isAnswered: boolean;
+  /** Why there is nothing; empty where it was not refused. */
+  refusal: string;
 }
 
-interface Entry {
+interface Entry extends Known {
   readonly wanted: SeriesWanted;
-  readonly data: SeriesData;
-  readonly users: Set<User>;
+  /** Told of each change. */
+  readonly users: Set<() => void>;
   batch: Batch | null;
-  isAnswered: boolean;
-  refusal: string;
 }
 
 interface Batch {
@@ -102,21 +112,12 @@ interface Batch {
   stop: () => void;
 }
 
-/** What is known of a series. */
-export interface Known {
-  readonly data: SeriesData;
-  /** Has the server said what there is? */
-  readonly isAnswered: boolean;
-  /** Why there is nothing; empty where it was not refused. */
-  readonly refusal: string;
-}
-
 /** As many as a question may name. */
 const MAX_IN_QUESTION = 512;
 /** So many series are kept for when they come into view again. */
 const MAX_KEPT = 800;
 /** Charts come into view one after the other; those of one glance are asked together. */
-const GATHER_MS = 30;
+const GATHER_MS = 10;
 
 export class Feed {
   readonly #source: Pick<Source, "follow">;
@@ -140,15 +141,20 @@ export class Feed {
   }
 
   /** Follow series until the function that is returned is called; `hear` is told whenever one has changed. */
-  use(wanted: readonly SeriesWanted[], hear: Hear): () => void {
-    const used = wanted.map((one) => this.#entry(one));
-    const user: User = { hear };
+  use(wanted: readonly SeriesWanted[], hear: () => void): () => void {
+    const used = wanted.map((one) =>
+      obtain(this.#entries, keyOf(one.run_id, one.name), (): Entry => {
+        return { wanted: one, data: new SeriesData(), users: new Set(), batch: null, isAnswered: false, refusal: "" };
+      }),
+    );
+    // The same function may be there twice, for two uses.
+    const user = (): void => hear();
     for (const entry of used) entry.users.add(user);
     this.#askLater();
     return () => {
       for (const entry of used) {
         entry.users.delete(user);
-        this.#stopIdle(entry.batch);
+        if (entry.batch?.entries.every(({ users }) => users.size === 0)) this.#end(entry.batch);
       }
       this.#forget();
     };
@@ -160,7 +166,7 @@ export class Feed {
     const isSame = (Object.keys(query) as (keyof Query)[]).every((name) => query[name] === before[name]);
     if (isSame) return;
     this.#query = query;
-    for (const entry of this.#entries.values()) this.#end(entry.batch);
+    for (const { batch } of this.#entries.values()) if (batch !== null) this.#end(batch);
     this.#askLater();
   }
 
@@ -170,19 +176,9 @@ export class Feed {
       if (entry.refusal === "") continue;
       entry.refusal = "";
       entry.batch = null;
-      for (const { hear } of entry.users) hear();
+      for (const tell of entry.users) tell();
     }
     this.#askLater();
-  }
-
-  #entry(wanted: SeriesWanted): Entry {
-    const key = keyOf(wanted.run_id, wanted.name);
-    const known = this.#entries.get(key);
-    if (known !== undefined) return known;
-    const data = new SeriesData();
-    const made: Entry = { wanted, data, users: new Set(), batch: null, isAnswered: false, refusal: "" };
-    this.#entries.set(key, made);
-    return made;
   }
 
   #askLater(): void {
@@ -211,46 +207,40 @@ export class Feed {
   }
 
   #hear(batch: Batch, reply: Reply, query: Query): void {
-    const told = new Set<Hear>();
+    const changed = new Set<Entry>();
     for (const [block, values] of blocksOf(reply)) {
       const entry = this.#entries.get(keyOf(block.run_id, block.name));
       if (entry?.batch !== batch) continue;
       entry.data.take(block, values, query);
-      for (const { hear } of entry.users) told.add(hear);
+      changed.add(entry);
     }
     for (const entry of batch.entries) {
-      if (!entry.isAnswered || entry.refusal !== "") for (const { hear } of entry.users) told.add(hear);
+      if (!entry.isAnswered || entry.refusal !== "") changed.add(entry);
       entry.isAnswered = true;
       entry.refusal = "";
     }
-    for (const hear of told) hear();
+    const users = [...changed].flatMap((entry) => [...entry.users]);
+    for (const tell of new Set(users)) tell();
   }
 
   /** One series that cannot be read must not take the others with it: each half is asked again alone. */
   #refuse(batch: Batch, reason: string): void {
     const { entries } = batch;
-    for (const entry of entries) entry.batch = null;
     if (entries.length > 1) {
       const middle = Math.ceil(entries.length / 2);
       this.#begin(entries.slice(0, middle));
       this.#begin(entries.slice(middle));
       return;
     }
+    // It was asked, and is not asked again by itself.
     for (const entry of entries) {
-      entry.batch = batch; // it was asked, and is not asked again by itself
       entry.refusal = reason;
-      for (const { hear } of entry.users) hear();
+      for (const tell of entry.users) tell();
     }
   }
 
-  #stopIdle(batch: Batch | null): void {
-    if (batch?.entries.every(({ users }) => users.size === 0)) this.#end(batch);
-  }
-
-  #end(batch: Batch | null): void {
-    if (batch === null) return;
+  #end(batch: Batch): void {
     batch.stop();
-    batch.stop = () => undefined;
     for (const entry of batch.entries) if (entry.batch === batch) entry.batch = null;
   }
 
@@ -263,7 +253,7 @@ export class Feed {
   }
 }
 
-function keyOf(runId: string, name: string): string {
+export function keyOf(runId: string, name: string): string {
   return `${runId}\n${name}`;
 }
 
@@ -281,6 +271,14 @@ interface Asked {
   readonly high: number | null;
 }
 
+/** The very last point of a series. */
+export interface Last {
+  readonly step: number;
+  readonly time: number;
+  /** NaN also where it is infinite. */
+  readonly value: number;
+}
+
 const NOTHING_ASKED: Asked = { axis: "step", low: null, high: null };
 const FIRST_ROOM = 64;
 const NUM_COLUMNS = { points: 3, buckets: COLUMNS.length } as const;
@@ -289,15 +287,13 @@ export class SeriesData {
   /** What it was asked with. */
   asked: Asked = NOTHING_ASKED;
   size = 0;
-  /** How many of its items came first, before the points that were added. */
-  numHead = 0;
   numPoints = 0;
   /** When the run began. */
   started = 0;
+  /** The very last point, which a bucket hides; null before there is one. */
+  last: Last | null = null;
   /** Is anything of it a bucket of several points? */
   hasBuckets = false;
-  /** Rises with every change. */
-  version = 0;
   #columns = emptyColumns(FIRST_ROOM);
 
   column(name: Column): Float64Array {
@@ -311,14 +307,15 @@ export class SeriesData {
       this.hasBuckets = false;
       this.asked = asked;
     }
+    this.size -= block.num_replaced;
     this.#makeRoom(this.size + block.num_items);
     if (block.form === "buckets") this.#takeBuckets(block.num_items, values);
     else this.#takePoints(block.num_items, values);
     this.size += block.num_items;
-    if (block.is_fresh) this.numHead = this.size;
     this.numPoints = block.num_points;
     this.started = block.started;
-    this.version += 1;
+    const { last_step: step, last_time: time, last_value: value } = block;
+    this.last = block.num_points === 0 ? null : { step, time, value: value ?? NaN };
   }
 
   #takeBuckets(count: number, values: Float64Array): void {

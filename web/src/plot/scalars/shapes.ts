@@ -33,7 +33,7 @@ function kept(place: number): number {
   return Math.max(-FAR, Math.min(FAR, place));
 }
 
-export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: lines.Pen): void {
+export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pick<lines.Pen, "moveTo" | "lineTo">): void {
   lines.traceLine(curve.x, values, (x) => placeX(frame, x), (y) => placeY(frame, y), pen, ...seen(frame, curve));
 }
 

@@ -1,7 +1,8 @@
 /** What the charts of the page share: which there are, the cursor, which groups are open. */
 import { computed, effect, signal } from "@preact/signals";
+import { steady } from "../../data/collections";
 import { searchTest } from "../../data/globs";
-import { recall, remember } from "../../data/remembered";
+import { rememberedNames } from "../../data/remembered";
 import * as runs from "../../data/runs";
 import * as store from "../../data/store";
 import type { RunListing, ShownLayoutGroup } from "../../wire";
@@ -28,29 +29,19 @@ export function placeOfCursor(chartKey: string): number | null {
 /** What the keyboard cursor stands on, for those who hear it. */
 export const spoken = signal("");
 
-function* scalarsOfChosen(): Iterable<Scalar> {
-  for (const run of runs.chosen.value) {
-    for (const series of runs.index.value.get(run.id)?.values() ?? []) if (series.kind === "scalar") yield series;
-  }
-}
-
 /** Changes only with the names: the index itself changes with every point. */
-const scalarNames = computed(() => {
+const scalars = steady<readonly Scalar[]>(() => {
   const seen = new Map<string, string>();
-  for (const { name, description } of scalarsOfChosen()) {
-    // A run of older days may have none.
-    if ((seen.get(name) ?? "") === "") seen.set(name, description);
+  for (const run of runs.chosen.value) {
+    for (const { kind, name, description } of runs.index.value.get(run.id)?.values() ?? []) {
+      // A run of older days may have no description.
+      if (kind === "scalar" && (seen.get(name) ?? "") === "") seen.set(name, description);
+    }
   }
-  return JSON.stringify([...seen]);
+  return [...seen].map(([name, description]) => ({ name, description }));
 });
 
-export const groups = computed<readonly Group[]>(() => {
-  const pairs = JSON.parse(scalarNames.value) as [string, string][];
-  return groupsOf(
-    pairs.map(([name, description]) => ({ name, description })),
-    layouts.value,
-  );
-});
+export const groups = computed<readonly Group[]>(() => groupsOf(scalars.value, layouts.value));
 
 const filterText = computed(() => options.value.filter);
 /** Which names the filter of the page lets through. */
@@ -65,13 +56,10 @@ export const charts = computed<ReadonlyMap<string, Chart>>(
   () => new Map(groups.value.flatMap((group) => group.charts.map((chart) => [chart.key, chart]))),
 );
 
-/** The chosen runs as the charts need them; the same object as long as nothing of it has changed. */
-const runsText = computed(() => {
+/** The chosen runs as the charts need them. */
+export const chartRuns = steady<readonly ChartRun[]>(() => {
   const isLost = store.source.value?.connection.value.state === "lost";
-  const found = runs.chosen.value.map(
-    (run): ChartRun => ({ id: run.id, name: run.name, slot: runs.colourSlot(run.id), end: endOfRun(run, isLost) }),
-  );
-  return JSON.stringify(found);
+  return runs.chosen.value.map((run) => ({ id: run.id, name: run.name, slot: runs.colourSlot(run.id), end: endOfRun(run, isLost) }));
 });
 
 function endOfRun({ state }: RunListing, isLost: boolean): End {
@@ -79,33 +67,15 @@ function endOfRun({ state }: RunListing, isLost: boolean): End {
   return isLost && state !== "finished" ? "lost" : "plain";
 }
 
-export const chartRuns = computed(() => JSON.parse(runsText.value) as readonly ChartRun[]);
-
-const MEMORY = "closed-chart-groups";
-const MAX_REMEMBERED = 500;
-
 /** Groups that were closed or, where they are closed at first, opened. */
-const turnedGroups = signal<ReadonlySet<string>>(new Set(recalledGroups()));
-
-function recalledGroups(): string[] {
-  try {
-    const keys = JSON.parse(recall(MEMORY) ?? "[]") as unknown;
-    return Array.isArray(keys) ? keys.filter((key): key is string => typeof key === "string") : [];
-  } catch {
-    return [];
-  }
-}
+const turnedGroups = rememberedNames("closed-chart-groups");
 
 export function isOpen(group: string): boolean {
-  return turnedGroups.value.has(group) === isWatcherGroup({ key: group });
+  return turnedGroups.has(group) === isWatcherGroup({ key: group });
 }
 
 export function setGroupOpen(group: string, isWanted: boolean): void {
-  const next = new Set(turnedGroups.value);
-  if (isWanted === isWatcherGroup({ key: group })) next.add(group);
-  else next.delete(group);
-  turnedGroups.value = next;
-  remember(MEMORY, JSON.stringify([...next].slice(-MAX_REMEMBERED)));
+  turnedGroups.set(group, isWanted === isWatcherGroup({ key: group }));
 }
 
 /** A chart to bring into view, by its key. A new object each time, so that asking twice works. */
@@ -137,22 +107,18 @@ interface Wanted {
 }
 
 /** Changes only when a layout comes or changes. */
-const wanted = computed(() => {
-  const found: Wanted[] = [];
-  for (const { id } of runs.chosen.value) {
-    for (const { kind, name, count } of runs.index.value.get(id)?.values() ?? []) {
-      if (kind === "layout") found.push({ runId: id, name, count });
-    }
-  }
-  return JSON.stringify(found);
-});
-
-const layouts = computed<readonly ShownLayoutGroup[]>(() =>
-  (JSON.parse(wanted.value) as Wanted[]).flatMap((one) => known.value.get(keyOf(one)) ?? []),
+const wanted = steady<readonly Wanted[]>(() =>
+  runs.chosen.value.flatMap(({ id }) =>
+    [...(runs.index.value.get(id)?.values() ?? [])]
+      .filter(({ kind }) => kind === "layout")
+      .map(({ name, count }) => ({ runId: id, name, count })),
+  ),
 );
 
+const layouts = computed(() => wanted.value.flatMap((one) => known.value.get(keyOf(one)) ?? []));
+
 function keyOf({ runId, name, count }: Wanted): string {
-  return JSON.stringify([runId, name, count]);
+  return `${runId} ${count} ${name}`;
 }
 
 /** Ask for the layouts of the chosen runs as they come; call what it returns to stop. */
@@ -161,7 +127,7 @@ export function followLayouts(): () => void {
   return effect(() => {
     const source = store.source.value;
     if (source === null) return;
-    for (const one of JSON.parse(wanted.value) as Wanted[]) {
+    for (const one of wanted.value) {
       const key = keyOf(one);
       if (asked.has(key)) continue;
       asked.add(key);

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { control } from "../../../src/data/control";
 import { runs as listed } from "../../../src/data/runs";
 import { axisName, withWholeTicks } from "../../../src/pages/control/plots/PlotFigure";
-import { charts, lastPoint, MOST_BEHIND, subject } from "../../../src/pages/control/plots/subject";
+import { charts, MOST_BEHIND, subject } from "../../../src/pages/control/plots/subject";
 import { chartSvg } from "../../../src/plot/scalars/downloads";
 import type { Chart } from "../../../src/plot/scalars/grouping";
 import { buildModel, type Lookup, slotOf } from "../../../src/plot/scalars/model";
-import { fromBelow, lineWidth, readPalette } from "../../../src/plot/scalars/paint";
+import { fromBelow, lineWidth } from "../../../src/plot/scalars/paint";
 import { describePlace, readingsAt, summarize } from "../../../src/plot/scalars/readings";
 import type { SeriesData } from "../../../src/plot/scalars/series-feed";
-import { bucketData, chartOf, dataOf, runOf, sourcesOf, wish } from "../../plot/scalars/samples";
+import { chartOf, dataOf, INK, runOf, sourcesOf, wish } from "../../plot/scalars/samples";
 import { runWith } from "../../run-listings";
 import { controlWith } from "./answers";
 
@@ -83,9 +83,7 @@ describe("a plot of a training", () => {
   });
 
   it("names in its file the lines that its legend has", () => {
-    const style = { getPropertyValue: () => "#000000" };
-    Object.assign(globalThis, { getComputedStyle: () => style });
-    const svg = chartSvg(model, { width: 400, height: 200 }, readPalette({} as Element));
+    const svg = chartSvg(model, { width: 400, height: 200 }, INK);
     expect(svg).toContain(">trial</text>");
     expect(svg).not.toContain("run a");
     expect(svg.match(/<circle/g)).toHaveLength(4);
@@ -113,11 +111,5 @@ describe("what plots are of", () => {
     control.value = { ...answer, about: { ...answer.about!, plots } };
     expect(new Set(charts.value.map(({ key }) => key)).size).toBe(2);
     expect(charts.value[0]!.members).toEqual([{ name: "train/loss", label: "train/loss" }]);
-  });
-
-  it("has a last value where that is a point, and none where it is the mean of some", () => {
-    expect(lastPoint(EPOCHS)).toMatchObject({ step: 75, value: 1 });
-    expect(lastPoint(bucketData([{ step: 5, mean: 1, low: 0, high: 2, count: 3 }]))).toBeNull();
-    expect(lastPoint(null)).toBeNull();
   });
 });

@@ -50,18 +50,6 @@ describe("a curve", () => {
     expect(curveOf(whole, finer, "step").size).toBe(3);
   });
 
-  it("gathers what came after buckets in buckets as wide", () => {
-    const whole = bucketData(evenBuckets(10, 100));
-    const steps = Array.from({ length: 250 }, (_, at) => 1000 + at);
-    append(whole, steps, steps.map((step) => (step === 1010 ? NaN : step)));
-    const curve = curveOf(whole, null, "step");
-    expect(curve.size).toBe(13);
-    expect([...curve.count].slice(10)).toEqual([100, 100, 50]);
-    expect([...curve.bad].slice(10)).toEqual([1, 0, 0]);
-    expect([curve.low[11], curve.high[11], curve.mean[11]]).toEqual([1100, 1199, 1149.5]);
-    expect(curve.numPoints).toBe(1250);
-  });
-
   it("keeps points as they are where none were gathered before", () => {
     const data = dataOf([0, 1], [5, 6]);
     append(data, [2, 3], [7, 8]);

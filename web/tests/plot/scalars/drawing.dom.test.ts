@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chartSvg } from "../../../src/plot/scalars/downloads";
 import { buildModel, type Model } from "../../../src/plot/scalars/model";
-import type { Palette } from "../../../src/plot/scalars/paint";
 import type { SeriesData } from "../../../src/plot/scalars/series-feed";
 import {
   badPlaces,
@@ -15,22 +14,9 @@ import {
   traceLine,
 } from "../../../src/plot/scalars/shapes";
 import type { Pen } from "../../../src/plot/lines";
-import { bucketData, chartOf, dataOf, runOf, sourcesOf, wish } from "./samples";
+import { bucketData, chartOf, dataOf, INK, runOf, sourcesOf, wish } from "./samples";
 
 const SIZE = { width: 300, height: 140 };
-const PALETTE: Palette = {
-  surface: "#fff",
-  line: "#eee",
-  line2: "#ccc",
-  text: "#000",
-  text2: "#333",
-  text3: "#666",
-  accent: "#0aa",
-  danger: "#c00",
-  runs: ["#111", "#222", "#333", "#444", "#555", "#666", "#777", "#888"],
-  font: "sans-serif",
-};
-
 function modelOf(data: SeriesData, changes: Parameters<typeof wish>[0] = {}, run = runOf("a")): Model {
   return buildModel(chartOf("loss"), [run], () => sourcesOf(data), wish(changes));
 }
@@ -80,7 +66,7 @@ describe("a line", () => {
     expect(where(modelOf(dataOf([0, 1, 2], [1, 2, 3])))).toEqual([]);
     expect(dotRadius(1, frame(single))).toBe(3);
     expect(dotRadius(1000, frame(single))).toBeLessThan(3);
-    const picture = new DOMParser().parseFromString(chartSvg(single, SIZE, PALETTE), "image/svg+xml");
+    const picture = new DOMParser().parseFromString(chartSvg(single, SIZE, INK), "image/svg+xml");
     expect(picture.querySelectorAll("circle")).toHaveLength(1);
   });
 
@@ -153,7 +139,7 @@ describe("names at the ends of lines", () => {
 
 describe("a chart as SVG", () => {
   const hostile = runOf("a", { name: `<script>&"'\u0000]]>`, slot: 3, end: "died" });
-  const svg = chartSvg(modelOf(dataOf([0, 1, 2], [1, NaN, 2]), { smoothing: 0.5, isSmoothingChosen: true }, hostile), SIZE, PALETTE);
+  const svg = chartSvg(modelOf(dataOf([0, 1, 2], [1, NaN, 2]), { smoothing: 0.5, isSmoothingChosen: true }, hostile), SIZE, INK);
 
   it("is well formed whatever a run is called", () => {
     const parsed = new DOMParser().parseFromString(svg, "image/svg+xml");
@@ -171,6 +157,6 @@ describe("a chart as SVG", () => {
   });
 
   it("says so where there is nothing", () => {
-    expect(chartSvg(modelOf(dataOf([0], [NaN])), SIZE, PALETTE)).toContain("All values are NaN");
+    expect(chartSvg(modelOf(dataOf([0], [NaN])), SIZE, INK)).toContain("All values are NaN");
   });
 });

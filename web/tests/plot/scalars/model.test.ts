@@ -64,9 +64,9 @@ describe("a chart", () => {
   it("goes as far as its points do where they came in buckets", () => {
     const steps = Array.from({ length: 100 }, (_, at) => 1000 + at * 10 + 4.5);
     const data = bucketData(steps.map((step) => ({ step, mean: 1, low: 0, high: 2, count: 10 })));
-    const last = { step: 1999, time: 1000 + 1999, value: 1 };
+    data.last = { step: 1999, time: 1000 + 1999, value: 1 };
     const build = (axis: "step" | "relative" | "time") =>
-      buildModel(chartOf("loss"), [runOf("a")], () => ({ ...sourcesOf(data), last }), wish({ axis }));
+      buildModel(chartOf("loss"), [runOf("a")], () => sourcesOf(data), wish({ axis }));
     expect(build("step").extent).toEqual({ low: 1000, high: 1999 });
     expect(summarize(build("step"))).toContain("over step 1000 to step 1999;");
     expect(build("relative").extent!.high).toBe(1999);
@@ -90,8 +90,8 @@ describe("a chart", () => {
   it("knows which lines are still to come, and which never will", () => {
     const lookup: Lookup = (runId) =>
       runId === "a"
-        ? { whole: null, finer: null, isAnswered: false, refusal: "", last: null }
-        : { whole: null, finer: null, isAnswered: false, refusal: "It is damaged.", last: null };
+        ? { whole: null, finer: null, isAnswered: false, refusal: "" }
+        : { whole: null, finer: null, isAnswered: false, refusal: "It is damaged." };
     const model = buildModel(chartOf("loss"), [runOf("a"), runOf("b")], lookup, wish());
     expect(model).toMatchObject({ numAwaited: 1, refusal: "It is damaged." });
   });
@@ -112,7 +112,8 @@ describe("the values of a chart", () => {
   it("are the very last ones, also where a bucket hides them", () => {
     const data = bucketData([{ step: 0, mean: 5, low: 1, high: 9, count: 12 }]);
     const build = (value: number, smoothing = 0) => {
-      const lookup: Lookup = () => ({ ...sourcesOf(data), last: { step: 5, time: 1005, value } });
+      data.last = { step: 5, time: 1005, value };
+      const lookup: Lookup = () => sourcesOf(data);
       return buildModel(chartOf("loss"), [runOf("a")], lookup, wish({ smoothing, isSmoothingChosen: true }));
     };
     expect(readingsAt(build(9), null)[0]).toMatchObject({ value: 9, smoothed: null });

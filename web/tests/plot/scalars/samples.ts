@@ -1,5 +1,6 @@
 /** Series, blocks and charts for the tests of the training page. */
 import type { Reply } from "../../../src/data/source";
+import type { Ink } from "../../../src/plot/Drawing";
 import type { Chart } from "../../../src/plot/scalars/grouping";
 import type { ChartRun, Sources } from "../../../src/plot/scalars/model";
 import { type Axis, type Options, readOptions } from "../../../src/plot/scalars/options";
@@ -8,14 +9,33 @@ import type { SeriesBlock } from "../../../src/wire";
 
 export const STARTED = 1000;
 
+export const INK: Ink = {
+  surface: "#fff",
+  sunken: "#fafafa",
+  line: "#eee",
+  edge: "#ccc",
+  text: "#000",
+  text2: "#333",
+  caption: "#666",
+  accent: "#0aa",
+  danger: "#c00",
+  sequential: [],
+  runs: ["", "#111", "#222", "#333", "#444", "#555", "#666", "#777", "#888"],
+  font: "11px sans-serif",
+};
+
 export function block(changes: Partial<SeriesBlock> = {}): SeriesBlock {
   return {
     run_id: "a",
     name: "loss",
     form: "points",
     is_fresh: true,
+    num_replaced: 0,
     num_items: 0,
     num_points: 0,
+    last_step: 0,
+    last_time: 0,
+    last_value: null,
     started: STARTED,
     ...changes,
   };
@@ -72,6 +92,8 @@ export function bucketData(all: readonly Bucket[], window: Window = {}): SeriesD
     buckets(all),
     asked(window),
   );
+  // As if nobody knew: what is read is then the mean of the last bucket.
+  data.last = null;
   return data;
 }
 
@@ -95,7 +117,7 @@ export function runOf(id: string, changes: Partial<ChartRun> = {}): ChartRun {
 }
 
 export function sourcesOf(whole: SeriesData | null, finer: SeriesData | null = null): Sources {
-  return { whole, finer, isAnswered: whole !== null, refusal: "", last: null };
+  return { whole, finer, isAnswered: whole !== null, refusal: "" };
 }
 
 export function wish(changes: Partial<Options> = {}): Options {

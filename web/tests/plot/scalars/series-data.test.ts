@@ -21,7 +21,16 @@ describe("the columns of a series", () => {
     expect([...data.column("step")]).toEqual([4.5, 10, 11]);
     expect([...data.column("low")]).toEqual([0, 7, 8]);
     expect([...data.column("bad")]).toEqual([2, 0, 0]);
-    expect(data).toMatchObject({ hasBuckets: true, numPoints: 12, numHead: 1 });
+    expect(data).toMatchObject({ hasBuckets: true, numPoints: 12 });
+  });
+
+  it("let the last bucket grow", () => {
+    const data = bucketData([{ step: 4.5, mean: 1, low: 0, high: 3, count: 10 }, { step: 14.5, mean: 2, low: 2, high: 2, count: 10 }]);
+    const more = buckets([{ step: 15, mean: 3, low: 2, high: 4, count: 11 }, { step: 22, mean: 5, low: 5, high: 5, count: 3 }]);
+    data.take(block({ form: "buckets", is_fresh: false, num_replaced: 1, num_items: 2, num_points: 24 }), more, ALL);
+    expect([...data.column("step")]).toEqual([4.5, 15, 22]);
+    expect([...data.column("count")]).toEqual([10, 11, 3]);
+    expect(data.numPoints).toBe(24);
   });
 
   it("keep everything however often they grow", () => {
@@ -36,7 +45,7 @@ describe("the columns of a series", () => {
     append(data, [5], [5]);
     data.take(block({ num_items: 1, num_points: 6 }), points([9], [3]), { axis: "relative", low: 1, high: 2 });
     expect([...data.column("step")]).toEqual([9]);
-    expect(data).toMatchObject({ hasBuckets: false, numHead: 1, asked: { axis: "relative", low: 1, high: 2 } });
+    expect(data).toMatchObject({ hasBuckets: false, asked: { axis: "relative", low: 1, high: 2 } });
   });
 
   it("are told apart in one answer", () => {

@@ -1,6 +1,7 @@
 /** One series of PR curves: all runs in one chart, ROC beside it, and what the threshold makes of them. */
 import { useRef } from "preact/hooks";
 import { formatCount, formatValue } from "../../../data/format";
+import { attempt } from "../../../data/message-of";
 import type { FullRecord } from "../../../data/requests";
 import { colourSlot } from "../../../data/runs";
 import { fileName, save, toCsv } from "../../../data/save-file";
@@ -149,11 +150,9 @@ function curvesOf(holders: readonly Holder[], records: ReadonlyMap<string, FullR
   for (const { run } of holders) {
     const record = records.get(run.id);
     if (record === undefined) continue;
-    try {
-      curves.push({ run, step: record.entry.step, curve: readCurve(record) });
-    } catch (reason) {
-      damage = reason instanceof Error ? reason.message : String(reason);
-    }
+    const { value: curve, problem } = attempt(() => readCurve(record));
+    if (curve !== null) curves.push({ run, step: record.entry.step, curve });
+    else damage = problem;
   }
   return { curves, damage };
 }

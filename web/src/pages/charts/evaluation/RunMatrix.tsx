@@ -1,7 +1,7 @@
 /** The confusion matrix of one run, as a drawing or as a table. */
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../../data/format";
-import { messageOf } from "../../../data/message-of";
+import { attempt } from "../../../data/message-of";
 import { floatsOf, type FullRecord } from "../../../data/requests";
 import { type Cell as CsvCell, fileName, save, toCsv } from "../../../data/save-file";
 import { Refusal } from "../../../data/source";
@@ -24,8 +24,8 @@ interface Props {
 export function RunMatrix({ name, run, record, isNamed }: Props) {
   const [marked, setMarked] = useState<Place | null>(null);
   const [isTable, setIsTable] = useState(false);
-  const { matrix, damage } = useMemo(() => matrixOf(record), [record]);
-  if (matrix === null) return <Waiting problem={damage} height={120} retry={() => undefined} />;
+  const { value: matrix, problem } = useMemo(() => attempt(() => readMatrix(record)), [record]);
+  if (matrix === null) return <Waiting problem={problem} height={120} retry={() => undefined} />;
   const size = matrix.labels.length;
   const isShare = cellNumbers.value === "share";
   const shown = marked !== null && marked.row < size && marked.column < size ? marked : null;
@@ -75,14 +75,6 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
       )}
     </div>
   );
-}
-
-function matrixOf(record: FullRecord): { matrix: Matrix | null; damage: string } {
-  try {
-    return { matrix: readMatrix(record), damage: "" };
-  } catch (reason) {
-    return { matrix: null, damage: messageOf(reason) };
-  }
 }
 
 // --- A confusion matrix as coloured cells, with numbers where they fit.

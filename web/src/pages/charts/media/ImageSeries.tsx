@@ -8,7 +8,7 @@ import { useWidth } from "../../../ui/useWidth";
 import type { ImageHead } from "../../../wire";
 import { Series } from "../Series";
 import { Player } from "./Player";
-import { decodePicture, mediaType, type Reel, reelOfGif, sniff } from "./reel";
+import { decodePicture, mediaType, reelOfGif, sniff, useLoaded } from "./reel";
 
 export function ImageSeries({ name }: { name: string }) {
   const [zoom, setZoom] = useState<Zoom>("fit");
@@ -22,7 +22,7 @@ export function ImageSeries({ name }: { name: string }) {
       tools={
         <div class="sec-tools" role="group" aria-label={`Zoom of ${name}`}>
           <ToolButton glyph="minus" name={`Zoom out of ${name}`} press={() => setZoom(zoomed(factor, -1))} />
-          <ToolButton glyph="fit" name={`Fit ${name}`} isPressed={zoom === "fit"} press={() => setZoom("fit")} />
+          <ToolButton glyph="frame" name={`Fit ${name}`} isPressed={zoom === "fit"} press={() => setZoom("fit")} />
           <ToolButton glyph="plus" name={`Zoom into ${name}`} press={() => setZoom(zoomed(factor, 1))} />
         </div>
       }
@@ -42,14 +42,7 @@ export function ImageSeries({ name }: { name: string }) {
 
 function MovingPicture(props: PictureProps) {
   const { bytes } = props.record;
-  const [reel, setReel] = useState<Reel | null>(null);
-  useEffect(() => {
-    let isWanted = true;
-    void reelOfGif(bytes).then((found) => isWanted && setReel(found));
-    return () => {
-      isWanted = false;
-    };
-  }, [bytes]);
+  const { value: reel } = useLoaded(() => reelOfGif(bytes), [bytes]);
   return reel === null ? <Picture {...props} /> : <Player label={props.label} reel={reel} />;
 }
 
@@ -64,7 +57,7 @@ interface PictureProps {
 }
 
 function Picture({ label, record, zoom, onFactor }: PictureProps) {
-  const { bitmap, problem } = useBitmap(record);
+  const { value: bitmap, problem } = useLoaded(() => decodePicture(record.bytes), [record]);
   const [box, room] = useWidth<HTMLDivElement>(280);
   const factor = bitmap === null ? 1 : zoom === "fit" ? fitFactor(bitmap.width, bitmap.height, room) : zoom;
   useEffect(() => onFactor(factor), [factor]);
@@ -95,30 +88,13 @@ function Picture({ label, record, zoom, onFactor }: PictureProps) {
   );
 }
 
-interface Decoded {
-  readonly bitmap: ImageBitmap | null;
-  readonly problem: string;
+interface BitmapProps {
+  bitmap: ImageBitmap;
+  label: string;
+  isSharp: boolean;
 }
 
-/** The picture of a record; the one before stays until the next is ready. */
-function useBitmap(record: FullRecord): Decoded {
-  const [decoded, setDecoded] = useState<Decoded>({ bitmap: null, problem: "" });
-  useEffect(() => {
-    let isWanted = true;
-    decodePicture(record.bytes).then(
-      (bitmap) => (isWanted ? setDecoded({ bitmap, problem: "" }) : bitmap.close()),
-      (reason: unknown) =>
-        isWanted &&
-        setDecoded({ bitmap: null, problem: reason instanceof Error ? reason.message : String(reason) }),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [record]);
-  return decoded;
-}
-
-function Bitmap({ bitmap, label, isSharp }: { bitmap: ImageBitmap; label: string; isSharp: boolean }) {
+function Bitmap({ bitmap, label, isSharp }: BitmapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     if (canvas.current === null) return;

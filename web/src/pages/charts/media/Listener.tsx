@@ -1,6 +1,7 @@
 /** A sound: its waveform, play and pause, and where it is. */
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { formatSeconds } from "../../../data/format";
+import { attempt } from "../../../data/message-of";
 import type { FullRecord } from "../../../data/requests";
 import { Drawing, type Ink } from "../../../plot/Drawing";
 import { Problem, Slider, ToolButton } from "../../../plot/Figure";
@@ -9,8 +10,14 @@ import { lengthOf, peaksOf, play, playing, readWav, type Sound, stop } from "./w
 const HEIGHT = 72;
 const NUM_PLACES = 1000; // of the slider
 
-export function Listener({ label, record, colour }: { label: string; record: FullRecord; colour: number }) {
-  const { sound, problem } = useMemo(() => soundOf(record), [record]);
+interface Props {
+  label: string;
+  record: FullRecord;
+  colour: number;
+}
+
+export function Listener({ label, record, colour }: Props) {
+  const { value: sound, problem } = useMemo(() => attempt(() => readWav(record.bytes)), [record]);
   if (sound === null) return <Problem title="This could not be played" problem={problem} />;
   return <Wave label={label} sound={sound} colour={colour} />;
 }
@@ -57,7 +64,7 @@ function Wave({ label, sound, colour }: { label: string; sound: Sound; colour: n
       </Drawing>
       <div class="sec-slider">
         <ToolButton
-          glyph={isPlaying ? "pause" : "play"}
+          glyph={isPlaying ? "pause" : "playLine"}
           name={`${isPlaying ? "Pause" : "Play"} ${label}`}
           isDisabled={length === 0}
           press={() => (isPlaying ? stop() : play(sound, position >= length - 0.01 ? 0 : position))}
@@ -73,14 +80,6 @@ function Wave({ label, sound, colour }: { label: string; sound: Sound; colour: n
       </div>
     </div>
   );
-}
-
-function soundOf({ bytes }: FullRecord): { sound: Sound | null; problem: string } {
-  try {
-    return { sound: readWav(bytes), problem: "" };
-  } catch (reason) {
-    return { sound: null, problem: reason instanceof Error ? reason.message : String(reason) };
-  }
 }
 
 function paintWave(

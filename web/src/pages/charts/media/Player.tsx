@@ -1,10 +1,10 @@
 /** Frames of a video on a canvas: play, pause, speed, any frame. */
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem, Slider, ToolButton } from "../../../plot/Figure";
 import { pixels } from "../../../plot/figure-options";
 import { useWidth } from "../../../ui/useWidth";
 import { fitFactor } from "./ImageSeries";
-import type { Reel } from "./reel";
+import { type Reel, useLoaded } from "./reel";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
@@ -14,21 +14,13 @@ export function Player({ label, reel }: { label: string; reel: Reel }) {
   const [frame, setFrame] = useState(0);
   const [isPlaying, setIsPlaying] = useState(false);
   const [speed, setSpeed] = useState(1);
-  const [problem, setProblem] = useState("");
   const last = Math.max(0, reel.numFrames - 1);
   const shown = Math.min(frame, last);
   const factor = fitFactor(reel.width, reel.height, room);
+  const { value: bitmap, problem } = useLoaded(() => reel.frame(shown), [reel, shown]);
   useEffect(() => {
-    let isWanted = true;
-    reel.frame(shown).then(
-      (bitmap) => isWanted && draw(canvas.current, bitmap),
-      (reason: unknown) => isWanted && setProblem(reason instanceof Error ? reason.message : String(reason)),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [reel, shown]);
-  useLayoutEffect(() => setProblem(""), [reel]);
+    if (bitmap !== null) draw(canvas.current, bitmap);
+  }, [bitmap]);
   usePlaying(isPlaying, speed * reel.framesPerSecond, last, setFrame);
   return (
     <div ref={box} class="sec-player">
@@ -49,7 +41,7 @@ export function Player({ label, reel }: { label: string; reel: Reel }) {
       )}
       <div class="sec-slider">
         <ToolButton
-          glyph={isPlaying ? "pause" : "play"}
+          glyph={isPlaying ? "pause" : "playLine"}
           name={`${isPlaying ? "Pause" : "Play"} ${label}`}
           isDisabled={last === 0}
           press={() => setIsPlaying(!isPlaying)}

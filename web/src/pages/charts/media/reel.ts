@@ -1,4 +1,6 @@
 /** From the bytes of a picture to something that can be drawn. */
+import { useEffect, useState } from "preact/hooks";
+import { type Attempt, messageOf } from "../../../data/message-of";
 import { ByteCache, type FullRecord } from "../../../data/requests";
 import { Refusal } from "../../../data/source";
 import type { VideoHead } from "../../../wire";
@@ -131,4 +133,20 @@ function kept(decode: (nth: number) => Promise<ImageBitmap>): Reel["frame"] {
     cache.set(String(nth), bitmap, bitmap.width * bitmap.height * 4);
     return bitmap;
   };
+}
+
+/** What is loaded; the one before stays until the next is ready. */
+export function useLoaded<Value>(load: () => Promise<Value>, depends: readonly unknown[]): Attempt<Value> {
+  const [loaded, setLoaded] = useState<Attempt<Value>>({ value: null, problem: "" });
+  useEffect(() => {
+    let isWanted = true;
+    load().then(
+      (value) => isWanted && setLoaded({ value, problem: "" }),
+      (reason: unknown) => isWanted && setLoaded({ value: null, problem: messageOf(reason) }),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, depends);
+  return loaded;
 }

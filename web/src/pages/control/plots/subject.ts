@@ -5,8 +5,7 @@ import { about, control } from "../../../data/control";
 import * as runs from "../../../data/runs";
 import type { Subject } from "../../../plot/scalars/chart-follow";
 import type { Chart } from "../../../plot/scalars/grouping";
-import type { ChartRun, End, Last } from "../../../plot/scalars/model";
-import type { SeriesData } from "../../../plot/scalars/series-feed";
+import type { ChartRun, End } from "../../../plot/scalars/model";
 import type { Plot } from "../../../wire";
 
 /** More lines behind each other are no lines any more. */
@@ -46,15 +45,7 @@ export const subject: Subject = {
   perEpoch,
   // What it will have is not known beforehand: a test may still come.
   has: () => true,
-  last: (_runId, _name, { whole }) => lastPoint(whole),
 };
-
-/** Where the last item is a point and no bucket. */
-export function lastPoint(data: SeriesData | null): Last | null {
-  if (data === null || data.size === 0 || data.column("count").at(-1) !== 1) return null;
-  const last = (name: "step" | "time" | "mean"): number => data.column(name).at(-1) ?? NaN;
-  return { step: last("step"), time: last("time"), value: last("mean") };
-}
 
 const plots = computed<readonly Plot[]>(() => about.value?.plots ?? []);
 

@@ -1,6 +1,7 @@
 /** How a run is started. */
 import { Blank } from "./Blank";
 
+/** The lines of Python that start a run. */
 const LINES = 'with torcheer.Run("runs/first") as run:\n    run.log(step, loss=loss)';
 
 export function Snippet() {

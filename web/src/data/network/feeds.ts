@@ -21,6 +21,7 @@ import {
 } from "./moments";
 import * as state from "./network-state";
 import * as store from "./store";
+import type { PlateValues, UnitPlace } from "./store";
 import { followUnits } from "./unit-readings";
 import { forgetSeen, lastVariable, see } from "./value-ranges";
 import { weightVariable } from "./words";
@@ -288,13 +289,13 @@ export interface Wanted {
   readonly item: number;
   readonly layers: readonly string[];
   /** Whose weights, for variables of weights; null where no unit is selected. */
-  readonly unit: store.UnitPlace | null;
+  readonly unit: UnitPlace | null;
   /** No record of this moment will come any more. */
   readonly isFinal: boolean;
 }
 
 export interface Fetched {
-  readonly blocks: ReadonlyMap<string, store.PlateValues>;
+  readonly blocks: ReadonlyMap<string, PlateValues>;
   /** Of weights: the bias of the unit, and how many there are. */
   readonly bias: number | null;
   readonly numWeights: number | null;
@@ -396,7 +397,7 @@ export class ValueDesk {
   #keep(cache: ByteCache<Fetched>, wanted: Wanted, fetched: Fetched): void {
     this.#lastBytes = bytesOf(fetched);
     // The record of this very moment may still come.
-    const isKept = (block: store.PlateValues): boolean => wanted.isFinal || block.step === wanted.step;
+    const isKept = (block: PlateValues): boolean => wanted.isFinal || block.step === wanted.step;
     if (wanted.unit !== null) {
       if ([...fetched.blocks.values()].every(isKept)) cache.set(keyOf(wanted, WEIGHTS), fetched, this.#lastBytes);
       return;
@@ -446,13 +447,13 @@ const LEVEL_BYTES = 2;
  * The values of each layer. Each has bytes of its own, so that one that is kept does not keep the whole answer.
  * Of a raster there are so many moments of each.
  */
-export function blocksOf(reply: Reply, blocks: readonly NetBlock[], numMoments = 1): Map<string, store.PlateValues> {
+export function blocksOf(reply: Reply, blocks: readonly NetBlock[], numMoments = 1): Map<string, PlateValues> {
   const numLevels = blocks.reduce((sum, { num_units }) => sum + num_units * numMoments, 0);
   const numBytes = reply.buffer.byteLength - Math.min(reply.offset, reply.buffer.byteLength);
   if (numBytes !== numLevels * LEVEL_BYTES) {
     throw new Refusal(`${numLevels} values came as ${numBytes} bytes: the answer is damaged.`);
   }
-  const found = new Map<string, store.PlateValues>();
+  const found = new Map<string, PlateValues>();
   let from = reply.offset;
   for (const { layer, step, num_units: numUnits, low, high, why } of blocks) {
     const end = from + numUnits * numMoments * LEVEL_BYTES;
@@ -463,6 +464,6 @@ export function blocksOf(reply: Reply, blocks: readonly NetBlock[], numMoments =
 }
 
 /** A layer of which there is nothing. */
-function nothing(step: number, why: string): store.PlateValues {
+function nothing(step: number, why: string): PlateValues {
   return { levels: new Uint16Array(0), low: 0, high: 0, step, why };
 }

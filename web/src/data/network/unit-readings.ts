@@ -8,13 +8,14 @@ import { followAsked } from "../useAsked";
 import { moments, rank, runId, step } from "./moments";
 import * as state from "./network-state";
 import * as store from "./store";
+import type { UnitPlace } from "./store";
 import { exactText } from "./words";
 
 /** Of which network and item something is. */
 interface Origin {
   readonly runId: string;
   readonly rank: number;
-  readonly place: store.UnitPlace;
+  readonly place: UnitPlace;
   readonly item: number;
 }
 
@@ -61,7 +62,7 @@ export const hoveredReading = computed<Reading | null>(() => {
 });
 export const unitSeries = computed<UnitSeries | null>(() => its(lastSeries.value, store.selected.value));
 
-function its<One extends Origin>(one: One | null, place: store.UnitPlace | null): One | null {
+function its<One extends Origin>(one: One | null, place: UnitPlace | null): One | null {
   const isOfNet = one?.runId === runId.value && one.rank === rank.value && one.item === store.item.value;
   return isOfNet && one.place.layer === place?.layer && one.place.unit === place.unit ? one : null;
 }
@@ -85,7 +86,7 @@ export function followUnits(source: Source): () => void {
   return () => stops.forEach((stop) => stop());
 }
 
-function wishOf(place: store.UnitPlace | null, now: number | null, version = ""): Wish | null {
+function wishOf(place: UnitPlace | null, now: number | null, version = ""): Wish | null {
   const layer = state.layerOf(place?.layer);
   if (place === null || layer === null || now === null || place.unit >= layer.grid.num_units) return null;
   const units = unitsOf(layer, place.unit);

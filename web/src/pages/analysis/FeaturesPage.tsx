@@ -24,6 +24,7 @@ import { ProjectorView } from "./ProjectorView";
 import { SampleSimilarity } from "./Similarity";
 import { ValuesView } from "./ValuesView";
 import * as store from "./features";
+import { samplesText, shapeText } from "./features";
 import "./analysis.css";
 import "./features.css";
 
@@ -111,7 +112,7 @@ function Row({ at, layer }: { at: number; layer: FeatureLayer }) {
         {layer.label}
       </td>
       <td title={layer.shape.map((size, dim) => `${layer.dims[dim] ?? "dimension"} ${size < 0 ? "varies" : formatCount(size)}`).join(", ")}>
-        {store.shapeText(layer.shape)}
+        {shapeText(layer.shape)}
       </td>
       <td>{layer.num_units === 0 ? <span class="muted">varies</span> : formatCount(layer.num_units)}</td>
       <td class="text">{layer.dtype}</td>
@@ -221,7 +222,7 @@ function SetFacts() {
             facts={[
               listing.model !== "" && ["Model", listing.model],
               listing.data !== "" && ["Data", listing.data],
-              ["Samples", store.samplesText(listing)],
+              ["Samples", samplesText(listing)],
               detail !== null && ["Labels", labelsText(detail)],
               ["Layers", formatCount(listing.num_layers)],
               [
@@ -347,7 +348,7 @@ function LayerListRow({ at, layer }: { at: number; layer: FeatureLayer }) {
       <span class="name clip ft-name">
         <bdi>{layer.name}</bdi>
       </span>
-      <span class="type clip">{store.shapeText(layer.shape)}</span>
+      <span class="type clip">{shapeText(layer.shape)}</span>
     </div>
   );
 }

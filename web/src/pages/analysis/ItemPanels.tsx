@@ -7,7 +7,6 @@ import { sentence, weightVariable } from "../../data/network/words";
 import { param, setParams } from "../../data/route";
 import { Pixels } from "../../plot/Pixels";
 import { pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
-import { Hint } from "../../ui/Blank";
 import { Select } from "../../ui/Select";
 import { Segments } from "../../ui/controls";
 import * as network from "./network";
@@ -98,7 +97,13 @@ function sourceOptions(): Options {
 
 function Notes() {
   const note = items.value?.note ?? "";
-  if (network.problem.value !== "") return <Hint text={sentence(network.problem.value)} />;
+  if (network.problem.value !== "") {
+    return (
+      <p class="hint" role="alert">
+        {sentence(network.problem.value)}
+      </p>
+    );
+  }
   if (items.value === null) return <i class="skeleton late" style={{ width: "140px", animationDelay: "400ms" }} />;
   return note === "" ? null : <p class="muted fs-1">{sentence(note)}</p>;
 }

@@ -240,7 +240,7 @@ interface RowProps {
 
 function Row({ layer, probe, waiting, place, lines }: RowProps) {
   const name = store.layers.value[layer]?.name ?? "";
-  const score = probe?.mean == null ? null : `${threeDigits(probe.mean)} ± ${threeDigits(probe.std ?? 0)}`;
+  const score = scoreOf(probe);
   const said = score ?? probe?.why ?? waiting;
   return (
     <li
@@ -260,6 +260,11 @@ function Row({ layer, probe, waiting, place, lines }: RowProps) {
       <span class={score === null ? "num muted" : "num"}>{score ?? (probe === undefined && waiting)}</span>
     </li>
   );
+}
+
+/** Null where there is none. */
+function scoreOf(probe: FeatureProbe | undefined): string | null {
+  return probe?.mean == null ? null : `${threeDigits(probe.mean)} ± ${threeDigits(probe.std ?? 0)}`;
 }
 
 function Why({ text }: { text: string }) {

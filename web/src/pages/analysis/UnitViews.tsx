@@ -10,7 +10,6 @@ import type { Picture } from "../../plot/Pixels";
 import { labelColour, Mark, MIXED_SHARE } from "../../plot/labels";
 import { cellOf, plateSize } from "../../stage3d/network/plates";
 import { mix } from "../../stage3d/points/colours";
-import { Hint } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { type Palette, paintValue, rangeOf, readPalette, type Rgb, type Scale, themeColours } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
@@ -121,7 +120,13 @@ function OneUnit({ layer, unit }: { layer: NetLayer; unit: number }) {
     const numbers = singlesOf(reply, count + 2 * numLabels);
     return { responses: numbers.slice(0, count), means: numbers.slice(count, count + numLabels), dPrimes: numbers.slice(count + numLabels) };
   });
-  if (look?.problem !== "") return <Hint text={look?.problem ?? ""} />;
+  if (look?.problem !== "") {
+    return (
+      <p class="hint" role="alert">
+        {look?.problem}
+      </p>
+    );
+  }
   if (look.value === null) return <i class="skeleton late" />;
   const { head, data, items: all } = look.value;
   if (!table.isOn || all.labels.length === 0) return <Bars name={unitName(layer, unit)} value={look.value} />;

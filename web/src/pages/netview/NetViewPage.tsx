@@ -22,7 +22,7 @@ import { Blank, Busy, Failed } from "../../ui/Blank";
 import type { IconName } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
-import { NoRuns } from "../../ui/Snippet";
+import { Snippet } from "../../ui/Snippet";
 import { TimeBar, useKey } from "../../ui/TimeBar";
 import { returnFocus } from "../../ui/focus";
 import { panels, panelWidth } from "../../ui/panels";
@@ -189,7 +189,14 @@ function Waiting() {
   if (listing.state === "failed") {
     return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
   }
-  if (listing.state === "shown" && runs.runs.value.length === 0) return <NoRuns />;
+  if (listing.state === "shown" && runs.runs.value.length === 0) {
+    return (
+      <Blank icon="search" title="No runs yet">
+        <span>Start one from Python; it shows up here by itself.</span>
+        <Snippet />
+      </Blank>
+    );
+  }
   if (listing.state === "shown" && param("run") !== "" && run.value === null) {
     return (
       <Blank icon="tree" title="The run of this address is not in the folder">

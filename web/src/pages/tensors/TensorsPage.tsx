@@ -15,6 +15,7 @@ import { VirtualList } from "../../ui/VirtualList";
 import { actOn } from "../../ui/keys";
 import { TensorStage } from "./TensorStage";
 import * as store from "./store";
+import { type Listed, listedKey } from "./store";
 import "./tensors.css";
 
 export function TensorsPage() {
@@ -70,8 +71,8 @@ function TensorList() {
   const all = store.filtered.value;
   const closed = store.filter.value === "" ? store.closedGroups.value : NONE;
   const rows = useMemo(() => nameRows(all, closed), [all, closed]);
-  const chosen = store.chosen.value === null ? "" : store.listedKey(store.chosen.value);
-  const shown = rows.findIndex(({ leaf }) => leaf !== null && store.listedKey(leaf) === chosen);
+  const chosen = store.chosen.value === null ? "" : listedKey(store.chosen.value);
+  const shown = rows.findIndex(({ leaf }) => leaf !== null && listedKey(leaf) === chosen);
   const [cursor, setCursor] = useState(0);
   useEffect(() => {
     if (shown >= 0) setCursor(shown);
@@ -175,8 +176,8 @@ function Row({ row, at, isSelected, isCursor }: RowProps) {
   );
 }
 
-function LeafFacts({ leaf }: { leaf: store.Listed }) {
-  const key = store.listedKey(leaf);
+function LeafFacts({ leaf }: { leaf: Listed }) {
+  const key = listedKey(leaf);
   useEffect(() => wantOutline(leaf), [key]);
   const outline = outlines.value.get(key);
   const numBad = Math.max(leaf.numBad, outline?.numBad ?? 0);
@@ -210,11 +211,11 @@ const MOST_LOOKED_AT = 64;
 
 /** A few at a time: the tensor that somebody looks at is not to wait behind all names. */
 let numFree = 2;
-const waiting: { readonly run_id: string; readonly row: store.Listed }[] = [];
+const waiting: { readonly run_id: string; readonly row: Listed }[] = [];
 
-function wantOutline(row: store.Listed): void {
+function wantOutline(row: Listed): void {
   const { kind, name } = row;
-  if (kind !== "tensor" || outlines.peek().has(store.listedKey(row))) return;
+  if (kind !== "tensor" || outlines.peek().has(listedKey(row))) return;
   const run = runs.chosen.peek().find(({ id }) => runs.seriesOf(id, kind, name) !== undefined);
   if (run === undefined) return;
   tell(row, { text: "", numBad: 0 });
@@ -238,8 +239,8 @@ async function askWaiting(): Promise<void> {
   numFree += 1;
 }
 
-function tell(row: store.Listed, outline: Outline): void {
-  outlines.value = new Map(outlines.peek()).set(store.listedKey(row), outline);
+function tell(row: Listed, outline: Outline): void {
+  outlines.value = new Map(outlines.peek()).set(listedKey(row), outline);
 }
 
 // --- Names as a tree: `layer2.0.conv1.weight` and `encoder/mean` stand under what they begin with.
@@ -251,7 +252,7 @@ interface NameRow {
   readonly title: string;
   readonly level: number;
   /** Null for a group. */
-  readonly leaf: store.Listed | null;
+  readonly leaf: Listed | null;
   readonly isOpen: boolean;
   /** How many leaves a group has. */
   readonly count: number;
@@ -260,7 +261,7 @@ interface NameRow {
 interface Group {
   readonly path: string;
   readonly groups: Map<string, Group>;
-  readonly leaves: { readonly title: string; readonly leaf: store.Listed }[];
+  readonly leaves: { readonly title: string; readonly leaf: Listed }[];
   count: number;
 }
 
@@ -269,7 +270,7 @@ function groupAt(path: string): Group {
 }
 
 /** Rows from top to bottom. Groups of a single row are written together with it. */
-export function nameRows(leaves: readonly store.Listed[], closed: ReadonlySet<string>): NameRow[] {
+export function nameRows(leaves: readonly Listed[], closed: ReadonlySet<string>): NameRow[] {
   const root = groupAt("");
   for (const leaf of leaves) {
     // `a.b/c` → `a.`, `b/`, `c`: each part keeps the sign that ends it.

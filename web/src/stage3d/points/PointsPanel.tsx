@@ -5,7 +5,6 @@ import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { searchTest } from "../../data/globs";
 import { param, setParams } from "../../data/route";
 import * as page from "../../data/store";
-import { Hint } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { Select } from "../../ui/Select";
@@ -410,10 +409,19 @@ function SelectionSection() {
           </button>
         </div>
       )}
-      <Hint text={store.selectionNote.value} />
+      <Fault text={store.selectionNote.value} />
       {points.length > 0 && <Chosen points={points} />}
       {store.saved.value.size > 0 && <Saved />}
     </Section>
+  );
+}
+
+function Fault({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <p class="hint" role="alert">
+      {text}
+    </p>
   );
 }
 
@@ -471,7 +479,7 @@ function Chosen({ points }: { points: readonly number[] }) {
           Save
         </button>
       </form>
-      <Hint text={fault} />
+      <Fault text={fault} />
     </>
   );
 }

@@ -265,7 +265,7 @@ interface CurveChartProps {
 }
 
 function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps) {
-  const marked = lines.filter(({ mark }) => Number.isFinite(mark.x) && Number.isFinite(mark.y));
+  const marked = lines.filter(({ mark }) => isKnown(mark));
   const first = marked[0]?.mark;
   const colourOf = (runId: string): string => `var(--cat-${colourSlot(runId)})`;
   return (
@@ -305,3 +305,6 @@ function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps
   );
 }
 
+function isKnown({ x, y }: Point): boolean {
+  return Number.isFinite(x) && Number.isFinite(y);
+}

@@ -216,6 +216,10 @@ export function readMatrix({ entry, bytes }: FullRecord): Matrix {
   return { labels, counts: floatsOf(bytes, labels.length ** 2) };
 }
 
+function countIn({ labels, counts }: Matrix, { row, column }: Place): number {
+  return counts[row * labels.length + column] ?? 0;
+}
+
 /** What a true class was read as, in per cent; all 0 where there is nothing of the class. */
 function percentsOf({ labels: { length: size }, counts }: Matrix, row: number): Float64Array {
   const its = counts.subarray(row * size, (row + 1) * size);
@@ -246,7 +250,7 @@ export function isInverse(step: number): boolean {
 
 function textAt(matrix: Matrix, place: Place, isShare: boolean): string {
   if (isShare) return percentIn(matrix, place).toFixed(1);
-  const count = matrix.counts[place.row * matrix.labels.length + place.column] ?? 0;
+  const count = countIn(matrix, place);
   return Number.isInteger(count) ? formatCount(count) : formatValue(count);
 }
 

@@ -30,7 +30,7 @@ function numbersIn({ buffer, offset }: Reply, count: number): Numbers | null {
 // --- One figure of all rows.
 
 /** The marks are HAS_NAN, HAS_INF, IS_ESTIMATE. */
-export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id" | "low" | "high">, Numbers {
+export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id">, Numbers {
   /** Which figure it is. */
   readonly column: string;
 }

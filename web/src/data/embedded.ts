@@ -218,11 +218,9 @@ export interface Numbers {
   readonly exact: Float32Array | Float64Array | null;
 }
 
-const MAX_KEPT_BYTES = 128_000_000;
-
 export class Pieces {
   readonly #pieces: readonly EmbeddedPiece[];
-  readonly #kept = new ByteCache<Promise<Numbers>>(MAX_KEPT_BYTES);
+  readonly #kept = new ByteCache<Promise<Numbers>>(128_000_000);
 
   constructor(pieces: readonly EmbeddedPiece[]) {
     this.#pieces = pieces;

@@ -51,7 +51,6 @@ export class ByteCache<Value> {
 
 /** So many places has a slider at most; of more records, so many are chosen evenly. */
 const MAX_RECORDS = 1000;
-const MAX_CACHED_BYTES = 64_000_000;
 
 export interface Records {
   /** In the order of their steps. */
@@ -77,7 +76,7 @@ export interface HistogramGrid {
   readonly counts: Float64Array;
 }
 
-const recordCache = new ByteCache<FullRecord>(MAX_CACHED_BYTES);
+const recordCache = new ByteCache<FullRecord>(64_000_000);
 
 export async function askRecords(runId: string, kind: RecordKind, name: string): Promise<Records> {
   const { answer } = await askOf(

@@ -64,7 +64,6 @@ export interface Ink {
   readonly text2: string;
   readonly caption: string;
   readonly surface: string;
-  readonly sunken: string;
   readonly line: string;
   readonly edge: string;
   readonly accent: string;
@@ -85,7 +84,6 @@ export function readInk(): Ink {
     text2: colour("text-2"),
     caption: colour("text-3"),
     surface: colour("surface"),
-    sunken: colour("sunken"),
     line: colour("line"),
     edge: colour("line-2"),
     accent: colour("accent"),

@@ -274,7 +274,6 @@ async function askRaster(source: Source, question: RasterQuestion): Promise<Rast
 // --- Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to
 //   so many bytes.
 
-const MAX_CACHED_BYTES = 192_000_000;
 /** What is asked for ahead takes at most this share of what can be kept. */
 const AHEAD_SHARE = 0.25;
 /** Of a block besides its levels. */
@@ -317,7 +316,7 @@ export class ValueDesk {
   #numWishes = 0;
   #lastBytes = 0;
 
-  constructor(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
+  constructor(source: Source, show: Show, fail: (reason: string) => void, maxBytes = 192_000_000) {
     this.#source = source;
     this.#show = show;
     this.#fail = fail;

@@ -88,13 +88,7 @@ function Picture({ label, record, zoom, onFactor }: PictureProps) {
   );
 }
 
-interface BitmapProps {
-  bitmap: ImageBitmap;
-  label: string;
-  isSharp: boolean;
-}
-
-function Bitmap({ bitmap, label, isSharp }: BitmapProps) {
+function Bitmap({ bitmap, label, isSharp }: { bitmap: ImageBitmap; label: string; isSharp: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     if (canvas.current === null) return;

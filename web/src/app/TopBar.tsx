@@ -151,8 +151,6 @@ function PassPicker() {
   const current = passes.find((pass) => pass.id === store.passId.value);
   const name = current?.name ?? store.document.value?.model_name;
   if (name === undefined && passes.length === 0) return null;
-  const said = <Said name={name ?? "Choose a pass"} detail={detailOf(current)} />;
-  if (passes.length < 2 && name !== undefined) return <span class="subject">{said}</span>;
   return (
     <Picker
       label="Passes"
@@ -160,8 +158,9 @@ function PassPicker() {
       chosen={store.passId.value ?? ""}
       choose={(id) => choose(passes, id)}
       onOpen={() => store.source.value?.refreshPasses()}
+      alone={passes.length < 2 && name !== undefined ? "" : undefined}
     >
-      {said}
+      <Said name={name ?? "Choose a pass"} detail={detailOf(current)} />
     </Picker>
   );
 }

@@ -145,7 +145,8 @@ export class EmbeddedSource extends FileSource {
   #values(key: string): TensorValues | null {
     const tensor = this.#tensors.get(key);
     if (tensor === undefined) return null;
-    return obtain(this.#read, key, () => ({ view: tensor.view, values: valuesOf(tensor.view, fromBase64(tensor.data), 0) }));
+    const { view, data } = tensor;
+    return obtain(this.#read, key, () => ({ view, values: valuesOf(view, fromBase64(data), 0) }));
   }
 }
 
@@ -166,7 +167,7 @@ export function startEmbedded(id: string, remedy: string, begin: (json: string) 
 // --- Numbers as levels, as a server makes them: see app/netview/net_reader.py.
 
 export interface Levels {
-  readonly levels: Uint16Array<ArrayBuffer>;
+  readonly levels: Uint16Array;
   readonly low: number;
   readonly high: number;
 }
@@ -208,48 +209,33 @@ export interface EmbeddedPiece {
   data: string;
 }
 
-export interface Numbers {
+export interface Numbers extends Levels {
   /** Of the record. */
   readonly step: number;
-  readonly levels: Uint16Array;
-  readonly low: number;
-  readonly high: number;
   /** The values as they are; null where only levels are in the page. */
   readonly exact: Float32Array | Float64Array | null;
 }
 
-export class Pieces {
-  readonly #pieces: readonly EmbeddedPiece[];
-  readonly #kept = new ByteCache<Promise<Numbers>>(128_000_000);
+const MAX_KEPT_BYTES = 128_000_000;
 
-  constructor(pieces: readonly EmbeddedPiece[]) {
-    this.#pieces = pieces;
-  }
-
-  /** The step of its record. */
-  step(number: number): number {
-    return this.#pieces[number]?.step ?? 0;
-  }
-
-  read(number: number): Promise<Numbers> {
-    const known = this.#kept.get(String(number));
+/** Reads a piece by its number. */
+export function pieceReader(pieces: readonly EmbeddedPiece[]): (number: number) => Promise<Numbers> {
+  const kept = new ByteCache<Promise<Numbers>>(MAX_KEPT_BYTES);
+  return (number) => {
+    const known = kept.get(String(number));
     if (known !== undefined) return known;
-    const piece = this.#pieces[number];
+    const piece = pieces[number];
     if (piece === undefined) return Promise.reject(new Error("a part of this file is missing"));
     const numbers = readPiece(piece);
-    this.#kept.set(String(number), numbers, 6 * piece.count + 200);
+    kept.set(String(number), numbers, 6 * piece.count + 200);
     return numbers;
-  }
+  };
 }
 
-async function readPiece(piece: EmbeddedPiece): Promise<Numbers> {
-  const { step, count, encoding, deflated, data } = piece;
-  const packed = fromBase64(data);
-  const bytes = deflated === true ? await inflated(packed) : packed;
+async function readPiece({ step, count, encoding, deflated, data, low = 0, high = 0 }: EmbeddedPiece): Promise<Numbers> {
+  const bytes = deflated === true ? await inflated(fromBase64(data)) : fromBase64(data);
   if (bytes.byteLength !== count * Number(encoding.slice(1))) throw new Error("a part of this file is damaged");
-  if (encoding === "u2") {
-    return { step, levels: new Uint16Array(bytes), low: piece.low ?? 0, high: piece.high ?? 0, exact: null };
-  }
+  if (encoding === "u2") return { step, levels: new Uint16Array(bytes), low, high, exact: null };
   const exact = encoding === "f4" ? new Float32Array(bytes) : new Float64Array(bytes);
   return { step, ...levelsOf(exact), exact };
 }

@@ -4,6 +4,7 @@ import { formatCount } from "../data/format";
 import { rememberedNames } from "../data/remembered";
 import { colourSlot } from "../data/runs";
 import { Icon, type IconName } from "../ui/Icon";
+import { IconButton } from "../ui/IconButton";
 import type { RunListing } from "../wire";
 
 const MAX_SPAN = 4;
@@ -123,18 +124,8 @@ interface ToolButtonProps {
 }
 
 export function ToolButton({ glyph, name, press, isPressed, isDisabled = false }: ToolButtonProps) {
-  return (
-    <button
-      class="btn quiet sm square"
-      aria-label={name}
-      title={name}
-      aria-pressed={isPressed}
-      disabled={isDisabled}
-      onClick={press}
-    >
-      <Icon name={glyph} />
-    </button>
-  );
+  const look = "btn quiet sm square";
+  return <IconButton icon={glyph} look={look} label={name} title={name} aria-pressed={isPressed} disabled={isDisabled} onClick={press} />;
 }
 
 // --- Figures under one heading that can be closed.

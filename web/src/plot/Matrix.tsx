@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { themeTick } from "../data/store";
 import { paintValue, readPalette, type Scale } from "../ui/colour-scale";
 import { type Room, useSize } from "../ui/useSize";
-import { Pixels, shareUnder } from "./Pixels";
+import { Pixels, shareUnder } from "../ui/Pixels";
 import { labelColour, type Labelled, stretchesOf } from "./labels";
 import "./matrix.css";
 

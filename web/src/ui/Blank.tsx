@@ -63,12 +63,13 @@ interface ShareProps {
   now: number;
   most: number;
   style?: string;
+  title?: string;
 }
 
 /** How far something is that takes its time, or is done in parts. */
-export function ShareBar({ label, now, most, style = "" }: ShareProps) {
+export function ShareBar({ label, now, most, style = "", title }: ShareProps) {
   return (
-    <div class={`bar ${style}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={most} aria-valuenow={now}>
+    <div class={`bar ${style}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={most} aria-valuenow={now} title={title}>
       <i style={{ width: `${(100 * now) / Math.max(1, most)}%` }} />
     </div>
   );
@@ -104,5 +105,23 @@ export function Skeletons({ widths, style = "skeletons late", label }: Skeletons
         ),
       )}
     </div>
+  );
+}
+
+// --- How a run is started.
+
+/** The lines of Python that start a run. */
+const LINES = 'with torcheer.Run("runs/first") as run:\n    run.log(step, loss=loss)';
+
+export function Snippet() {
+  return <pre class="snippet">{LINES}</pre>;
+}
+
+export function NoRuns() {
+  return (
+    <Blank icon="search" title="No runs yet">
+      <span>Start one from Python; it shows up here by itself.</span>
+      <Snippet />
+    </Blank>
   );
 }

@@ -16,11 +16,20 @@ interface Props {
   from?: string;
   choose: (id: string) => void;
   onOpen?: () => void;
+  /** There is nothing else to choose: what the words are about. */
+  alone?: string | undefined;
   /** What the button says. */
   children: ComponentChildren;
 }
 
-export function Picker({ label, options, chosen, from = chosen, choose, onOpen, children }: Props) {
+export function Picker({ label, options, chosen, from = chosen, choose, onOpen, alone, children }: Props) {
+  if (alone !== undefined) {
+    return (
+      <span class="subject" title={alone || undefined}>
+        {children}
+      </span>
+    );
+  }
   return (
     <Opener
       style="btn quiet subject"
@@ -52,14 +61,19 @@ export function Picker({ label, options, chosen, from = chosen, choose, onOpen, 
 
 interface OpenerProps {
   style: string;
-  popup: "listbox" | "dialog";
+  popup: "listbox" | "dialog" | "menu";
+  /** Of the button, where nothing is written on it. */
+  label?: string;
+  title?: string;
+  /** Around both. */
+  box?: string;
   button: ComponentChildren;
   onOpen?: (() => void) | undefined;
   children: (close: () => void) => ComponentChildren;
 }
 
 /** A button with something under it, as long as that is open: until Escape, or a press outside. */
-function Opener({ style, popup, button, onOpen, children }: OpenerProps) {
+export function Opener({ style, popup, label, title, box: boxStyle = "picker", button, onOpen, children }: OpenerProps) {
   const [isOpen, setIsOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -79,8 +93,8 @@ function Opener({ style, popup, button, onOpen, children }: OpenerProps) {
     setIsOpen(!isOpen);
   };
   return (
-    <div class="picker" ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
-      <button class={style} aria-haspopup={popup} aria-expanded={isOpen} onClick={flip}>
+    <div class={boxStyle} ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
+      <button class={style} aria-label={label} title={title} aria-haspopup={popup} aria-expanded={isOpen} onClick={flip}>
         {button}
       </button>
       {isOpen && children(close)}

@@ -1,7 +1,8 @@
 /** Which sets of features there are: in the top bar to choose one, and on the page of runs as a list. */
 import { sets } from "../../data/feature-sets";
-import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../data/format";
+import { formatBytes, formatCount, formatNumberOf } from "../../data/format";
 import { addressOf, setParams } from "../../data/route";
+import { ShareBar } from "../../ui/Blank";
 import { Picker } from "../../ui/Picker";
 import type { FeatureSetListing } from "../../wire";
 import { listing, samplesText, setId } from "./features";
@@ -14,13 +15,6 @@ export function FeaturePicker() {
   const all = sets.value ?? [];
   const now = listing.value;
   if (all.length === 0) return null;
-  const said = (
-    <>
-      <span class="clip">{now?.name ?? "Choose a set of features"}</span>
-      {now !== null && <span class="muted clip ft-model">{now.model}</span>}
-    </>
-  );
-  if (all.length === 1 && now !== null) return <span class="subject">{said}</span>;
   return (
     <Picker
       label="Sets of features"
@@ -34,8 +28,10 @@ export function FeaturePicker() {
       choose={(id) => {
         if (id !== setId.peek()) setParams({ ...NO_PLACE, set: id });
       }}
+      alone={all.length === 1 && now !== null ? "" : undefined}
     >
-      {said}
+      <span class="clip">{now?.name ?? "Choose a set of features"}</span>
+      {now !== null && <span class="muted clip ft-model">{now.model}</span>}
     </Picker>
   );
 }
@@ -95,9 +91,7 @@ function Row({ of }: { of: FeatureSetListing }) {
           <td>
             <span class="feature-progress">
               {!of.is_complete && of.num_samples !== null && (
-                <span class="bar" role="progressbar" aria-label="Samples that are extracted" aria-valuenow={Math.round((100 * of.num_done) / Math.max(1, of.num_samples))}>
-                  <i style={{ width: formatShare(of.num_done, Math.max(1, of.num_samples)).replace("\u202f", "").replace(/[<>]/, "") }} />
-                </span>
+                <ShareBar label="Samples that are extracted" now={Math.round((100 * of.num_done) / Math.max(1, of.num_samples))} most={100} />
               )}
               {samplesText(of)}
             </span>

@@ -9,7 +9,7 @@ import { addressOf } from "../../data/route";
 import * as page from "../../data/store";
 import { Facts } from "../../plot/tensor/Facts";
 import { DrawingOptions } from "../../stage3d/points/ProjectorOptions";
-import { Blank, Busy } from "../../ui/Blank";
+import { Blank, Busy, MovingBar, ShareBar } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
 import { IconButton } from "../../ui/IconButton";
 import { PanelPlace } from "../../ui/PanelPlace";
@@ -240,6 +240,8 @@ function SetFacts() {
   );
 }
 
+const EXTRACTED = "Samples that are extracted";
+
 /** Live: an extraction that goes on, or one that was left. */
 function Progress({ listing }: { listing: FeatureSetListing }) {
   const { num_done: done, num_samples: all, updated } = listing;
@@ -247,14 +249,7 @@ function Progress({ listing }: { listing: FeatureSetListing }) {
   const when = isConnected.value ? now.value : (lastHeard.value ?? now.value);
   return (
     <div class="ft-progress" role="status" aria-live="off">
-      <div
-        class={share === null ? "bar moving" : "bar"}
-        role="progressbar"
-        aria-label="Samples that are extracted"
-        aria-valuenow={share === null ? undefined : Math.round(share * 100)}
-      >
-        <i style={share === null ? {} : { width: `${share * 100}%` }} />
-      </div>
+      {share === null ? <MovingBar label={EXTRACTED} /> : <ShareBar label={EXTRACTED} now={Math.round(100 * share)} most={100} />}
       <span>
         {share === null ? "Extracting" : `${formatShare(done, all ?? 1)} extracted`}
         {updated > 0 && <span class="muted"> · last batch {formatAgo(updated, when)}</span>}

@@ -7,7 +7,7 @@ import { formatCount, formatShape, formatShare, formatValue } from "../../data/f
 import { sentence } from "../../data/network/words";
 import { themeTick } from "../../data/store";
 import { ColourScale } from "../../plot/ColourScale";
-import { type Picture, Pixels, shareUnder } from "../../plot/Pixels";
+import { type Picture, Pixels, shareUnder } from "../../ui/Pixels";
 import { Legend } from "../../plot/labels";
 import { formatTicks, linearTicks } from "../../plot/ticks";
 import { cellOf, unitAt } from "../../stage3d/network/plates";

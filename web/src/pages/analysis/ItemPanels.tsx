@@ -5,7 +5,7 @@ import { formatCount, formatNumberOf } from "../../data/format";
 import * as net from "../../data/network/store";
 import { sentence, weightVariable } from "../../data/network/words";
 import { param, setParams } from "../../data/route";
-import { Pixels } from "../../plot/Pixels";
+import { Pixels } from "../../ui/Pixels";
 import { pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
 import { Select } from "../../ui/Select";
 import { Segments } from "../../ui/controls";

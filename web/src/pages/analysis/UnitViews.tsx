@@ -6,7 +6,7 @@ import { layerOf } from "../../data/network/network-state";
 import * as net from "../../data/network/store";
 import { unitName } from "../../data/network/words";
 import { NumberTable } from "../../plot/NumberTable";
-import type { Picture } from "../../plot/Pixels";
+import type { Picture } from "../../ui/Pixels";
 import { labelColour, Mark, MIXED_SHARE } from "../../plot/labels";
 import { cellOf, plateSize } from "../../stage3d/network/plates";
 import { mix } from "../../stage3d/points/colours";

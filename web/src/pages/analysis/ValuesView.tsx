@@ -9,7 +9,7 @@ import type { Asked } from "../../data/source";
 import { themeTick } from "../../data/store";
 import { useAsked } from "../../data/useAsked";
 import { type Cell, Matrix } from "../../plot/Matrix";
-import { Pixels } from "../../plot/Pixels";
+import { Pixels } from "../../ui/Pixels";
 import { labelColour, Legend, stretchesOf } from "../../plot/labels";
 import { Blank, Failed } from "../../ui/Blank";
 import { paintValue, readPalette, type Scale } from "../../ui/colour-scale";

@@ -200,37 +200,33 @@ const MARGIN = 8;
 function Trace({ fault: { trace, place }, isOutput }: { fault: Fault; isOutput: boolean }) {
   const box = useRef<HTMLPreElement>(null);
   const line = useRef<HTMLElement>(null);
-  const at = isOutput ? startOfPlace(trace, place) : -1;
+  const [before, named, after] = isOutput ? partsAt(trace, place) : ["", "", trace];
   // What matters most stands at its end, but for what Python says of a crash: there it is the line that crashed.
   useLayoutEffect(() => {
     const [outer, inner] = [box.current, line.current];
     if (outer !== null) outer.scrollTop = inner === null ? outer.scrollHeight : inner.offsetTop - MARGIN;
-  }, [trace, at]);
-  const end = trace.indexOf("\n", at);
-  const to = at < 0 ? 0 : end < 0 ? trace.length : end;
+  }, [trace, place]);
   return (
     <pre class="fault-trace" ref={box} tabIndex={0} role="region" aria-label={isOutput ? "Output" : "Traceback"}>
-      {trace.slice(0, Math.max(0, at))}
-      {at >= 0 && <b ref={line}>{trace.slice(at, to)}</b>}
-      {trace.slice(to)}
+      {before}
+      {named !== "" && <b ref={line}>{named}</b>}
+      {after}
     </pre>
   );
 }
 
-/** Where in an output the line begins that a fault names, as in `a.py, line 40, in forward`; -1 where it has none. */
-function startOfPlace(output: string, place: string): number {
-  const [, file, line] = /^(.+), line (\d+)/.exec(place) ?? [];
-  if (file === undefined) return -1;
-  const named = `${file}", line ${line}`;
-  for (let at = output.indexOf(named); at >= 0; at = output.indexOf(named, at + 1)) {
-    const isWhole = !isWordy(output[at - 1]) && !isWordy(output[at + named.length]);
-    if (isWhole) return output.lastIndexOf("\n", at) + 1;
-  }
-  return -1;
-}
-
-function isWordy(character: string | undefined): boolean {
-  return character !== undefined && /\w/.test(character);
+/** An output before, in and after the line that a fault names, as in `a.py, line 40, in forward`; all after where it has none. */
+function partsAt(output: string, place: string): readonly [before: string, line: string, after: string] {
+  const [, file = "", line] = /^(.+), line (\d+)/.exec(place) ?? [];
+  const lines = output.split("\n");
+  const at = lines.findIndex((text) => {
+    const [, path = "", number] = /"(.+)", line (\d+)/.exec(text) ?? [];
+    return number !== undefined && number === line && path.endsWith(file) && !/\w$/.test(path.slice(0, -file.length));
+  });
+  if (at < 0) return ["", "", output];
+  const from = lines.slice(0, at).reduce((length, text) => length + text.length + 1, 0);
+  const to = from + lines[at]!.length;
+  return [output.slice(0, from), output.slice(from, to), output.slice(to)];
 }
 
 const COPIED_MS = 2000;

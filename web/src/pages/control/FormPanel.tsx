@@ -10,8 +10,8 @@ import { HidePanel } from "../../ui/PanelPlace";
 import { Select } from "../../ui/Select";
 import { TextField } from "../../ui/controls";
 import type { FormField } from "../../wire";
-import { apply, complaint, dismissRefusal, problemAsked, reasonAgainst, refusal } from "./commands";
-import { changed, edit, type FormRow, liveValues, requirementOf, revert, revertAll, rows, seed, writeValue } from "./drafts";
+import { apply, problemAsked, reasonAgainst, refusal, retype } from "./commands";
+import { changed, edit, type FormRow, liveValues, revertAll, rows, seed, writeValue } from "./drafts";
 
 export function FormPanel() {
   const body = useRef<HTMLDivElement>(null);
@@ -109,7 +109,7 @@ function RevertButton({ row: { field, inForce }, labelId }: { row: FormRow; labe
       // The name of the parameter alone is the name of its field.
       aria-describedby={labelId}
       title={words}
-      onClick={() => revert(field.name)}
+      onClick={() => edit(field.name, null)}
     >
       <Icon name="init" />
     </button>
@@ -131,7 +131,7 @@ function hintOf(field: FormField): string {
   const isTyped = field.form === "integer" || field.form === "number";
   const parts = [
     field.about,
-    isTyped ? requirementOf(field) : "",
+    isTyped ? field.requirement : "",
     field.is_live ? "takes effect at once" : "takes effect at the next Init",
     `in the code: ${field.name} = ${writeValue(field.value) || "None"}`,
   ];
@@ -182,20 +182,14 @@ function Typed({ row: { field, text, isChanged }, common }: InputProps) {
       spellcheck={false}
       isBad={common["aria-invalid"]}
       value={text}
-      set={(typed) => change(field.name, typed)}
-      keys={{ Enter: () => apply(field.name), Escape: isChanged ? () => revert(field.name) : undefined }}
+      set={(typed) => retype(field.name, typed)}
+      keys={{ Enter: () => apply(field.name), Escape: isChanged ? () => edit(field.name, null) : undefined }}
     />
   );
 }
 
-function change(name: string, text: string): void {
-  edit(name, text);
-  // What was said of the form before says nothing of this one.
-  if (refusal.peek().field === name || complaint.peek() !== "") dismissRefusal();
-}
-
 /** What is chosen is chosen: there is nothing more to type. */
 function choose(name: string, text: string): void {
-  change(name, text);
+  retype(name, text);
   if (reasonAgainst("set") === "") apply(name);
 }

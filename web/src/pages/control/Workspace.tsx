@@ -13,8 +13,7 @@ import { rememberedSize } from "../../ui/panels";
 import { useWidth } from "../../ui/useWidth";
 import { ofAll } from "./listings";
 import { NetworkPanel } from "./network/NetworkPanel";
-import { PlotFigure } from "./plots/PlotFigure";
-import { charts } from "./plots/subject";
+import { charts, PlotFigure } from "./plots/PlotFigure";
 import { TableView } from "./tables/TableView";
 import * as tables from "./tables/table-data";
 import "./tables/tables.css";
@@ -115,10 +114,18 @@ function PlotsPanel() {
   }, []);
   // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
   useLayoutEffect(() => () => (cursor.value = null), []);
+  const all = charts.value;
+  const large = all.find(({ key }) => key === options.value.enlarged);
+  const shown = large === undefined ? all : [large];
+  const style = ["", "one", "two"][shown.length] ?? (shown.length > AT_A_GLANCE ? "many" : "");
   return (
     <section class="panel control-plots" aria-label="Plots">
-      {charts.value.length > 0 ? (
-        <Plots />
+      {all.length > 0 ? (
+        <div class={`panel-body plot-grid ${style}`}>
+          {shown.map((chart) => (
+            <PlotFigure key={chart.key} chart={chart} isEnlarged={chart === large} />
+          ))}
+        </div>
       ) : about.value === null ? (
         <div class="panel-body" aria-busy={control.value === null} />
       ) : (
@@ -130,20 +137,6 @@ function PlotsPanel() {
         {spoken}
       </div>
     </section>
-  );
-}
-
-function Plots() {
-  const all = charts.value;
-  const large = all.find(({ key }) => key === options.value.enlarged);
-  const shown = large === undefined ? all : [large];
-  const style = shown.length === 1 ? "one" : shown.length === 2 ? "two" : shown.length > AT_A_GLANCE ? "many" : "";
-  return (
-    <div class={`panel-body plot-grid ${style}`}>
-      {shown.map((chart) => (
-        <PlotFigure key={chart.key} chart={chart} isEnlarged={chart === large} />
-      ))}
-    </div>
   );
 }
 

@@ -134,14 +134,10 @@ export function factorText(value: number, isFirst = true): string {
 }
 
 /** What comes out: five digits. */
-export function resultText(value: number): string {
-  return formatValue(value, 5);
-}
+export const resultText: Format = (value) => formatValue(value, 5);
 
 /** For comparing: six decimals, or an exponent where they would say nothing. */
-export function checkText(value: number): string {
-  return decimalText(value, 6);
-}
+export const checkText: Format = (value) => decimalText(value, 6);
 
 export function decimalText(value: number, decimals: number): string {
   const size = Math.abs(value);
@@ -154,10 +150,12 @@ export function decimalText(value: number, decimals: number): string {
 /** `6.0e−8`; nought is nought. */
 export function errorText(error: number): string {
   if (error === 0) return "0";
-  return Number.isFinite(error) ? error.toExponential(1).replace("-", "\u2212").replace("+", "") : formatValue(error);
+  return Number.isFinite(error) ? exponential(error, 1) : formatValue(error);
 }
 
 /** `1e−6`. */
-export function toleranceText(tolerance: number): string {
-  return tolerance.toExponential(0).replace("-", "\u2212").replace("+", "");
+export const toleranceText: Format = (tolerance) => exponential(tolerance, 0);
+
+function exponential(value: number, decimals: number): string {
+  return value.toExponential(decimals).replace("-", "\u2212").replace("+", "");
 }

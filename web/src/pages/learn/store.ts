@@ -12,7 +12,6 @@ export type Opening =
   | { readonly state: "failed"; readonly reason: string }
   | { readonly state: "shown" };
 
-/** How far the asking of torch is. */
 /** Null until the server has told it. */
 export const catalogue = signal<Omit<LessonsAnswer, "type" | "id"> | null>(null);
 /** Why there is none; empty where there is, or may be. */
@@ -132,6 +131,12 @@ export function setStep(to: number): void {
     chosenElement.value = null;
     hoveredElement.value = null;
   });
+}
+
+/** The same by hand: then nothing is played any more. */
+export function goToStep(to: number): void {
+  isPlaying.value = false;
+  setStep(to);
 }
 
 /** Look at an element, also where the pointer rests on another. */

@@ -79,21 +79,22 @@ function CameraBar() {
         onClick={() => control?.saveCamera(free)}
       />
       <IconButton icon="frame" label="Fit network" look="btn square" title="Fit (0)" disabled={isOff} onClick={() => control?.fit()} />
-      <Popover label="Picture, video, full screen" button={<More />}>
+      <Popover
+        label={MORE}
+        button={
+          <>
+            <Icon name="more" />
+            <span class="sr">{MORE}</span>
+          </>
+        }
+      >
         <Exports />
       </Popover>
     </div>
   );
 }
 
-function More() {
-  return (
-    <>
-      <Icon name="more" />
-      <span class="sr">Picture, video, full screen</span>
-    </>
-  );
-}
+const MORE = "Picture, video, full screen";
 
 function Exports() {
   const isOff = stage.value === null;

@@ -25,19 +25,19 @@ export function UnitStrip() {
   const [isTable, setIsTable] = useState(false);
   if (chosen === null) return null;
   const series = unitSeries.value;
-  const strip = series === null ? null : stripOf(series.lines, (variable) => off.value.has(variable));
+  const strip = series === null ? null : stripOf(series, (variable) => off.value.has(variable));
   return (
     <section class="net-strip" aria-label="Unit over time" aria-busy={series === null && seriesFailure.value === ""}>
       <div class="panel-head">
         <h2 class="clip">{unitName(chosen.layer, chosen.unit)}</h2>
         <span class="muted fs-1">by step</span>
         <span class="grow" />
-        {series !== null && <Legend lines={series.lines} strip={strip} />}
+        {series !== null && <Legend lines={series} strip={strip} />}
         <button class="btn quiet sm" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
           Table
         </button>
       </div>
-      {isTable && series !== null ? <StripTable lines={series.lines} /> : <Chart strip={strip} isKnown={series !== null} />}
+      {isTable && series !== null ? <StripTable lines={series} /> : <Chart strip={strip} isKnown={series !== null} />}
     </section>
   );
 }

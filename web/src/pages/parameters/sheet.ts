@@ -7,7 +7,7 @@ import { themeTick } from "../../data/store";
 import { choice, escaped, flagsParam, listParam, textParam, unescaped } from "../../plot/figure-options";
 import { readPalette } from "../../ui/colour-scale";
 import { COMPARISONS } from "../../ui/run-filter";
-import { nextOrder, type Order, orderText, readOrder, sortedBy } from "../../ui/sorting";
+import { type Order, orderInAddress, sortedBy } from "../../ui/sorting";
 import type { HparamsRow, RunListing } from "../../wire";
 import { type Axis, axisOf, type Column, columnsOf, differs, firstShown } from "./columns";
 
@@ -29,7 +29,7 @@ const changes = flagsParam("cols");
 const scales = flagsParam("scale");
 
 /** Of a column; `run` for the name of the run, which is not written. */
-export const order = computed<Order>(() => readOrder(param("sort") || "run"));
+export const { order, press: sortBy } = orderInAddress("run", (key) => columns.peek().find((one) => one.key === key)?.isNumeric !== true);
 export const brushes = computed<Brushes>(() => readBrushes(param("brush")));
 
 export function setLog(key: string, isLog: boolean): void {
@@ -43,12 +43,6 @@ export function setBrush(key: string, brush: Brush | null): void {
   next.delete(key);
   if (brush !== null) next.set(key, brush);
   setParams({ brush: next.size === 0 ? null : writeBrushes(next) });
-}
-
-export function sortBy(key: string): void {
-  const isWords = columns.peek().find((one) => one.key === key)?.isNumeric !== true;
-  const text = orderText(nextOrder(order.peek(), key, isWords));
-  setParams({ sort: text === "run" ? null : text });
 }
 
 // --- Rows, columns and axes.

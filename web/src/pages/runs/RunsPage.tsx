@@ -4,17 +4,16 @@ import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { addressOf } from "../../data/route";
 import * as runs from "../../data/runs";
-import { Blank, Failed } from "../../ui/Blank";
+import { Blank, Failed, NoRuns, Snippet } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
-import { NoRuns, Snippet } from "../../ui/Snippet";
 import { ColumnBoxes, ColumnChooser } from "../../ui/Table";
 import { Segments } from "../../ui/controls";
 import { panels, panelWidth } from "../../ui/panels";
 import { CompareChart } from "./CompareChart";
 import { PassesPart } from "./PassesPart";
 import { RunsTable } from "./RunsTable";
-import { FIXED } from "./columns";
+import { FIXED, METRIC } from "./columns";
 import * as table from "./run-table";
 
 /** What other pages have to show on this one. */
@@ -162,11 +161,11 @@ const MOST = 60;
 
 function Chooser() {
   return (
-    <ColumnChooser label="Columns" reset={table.resetColumns}>
+    <ColumnChooser label="Columns" reset={table.chosenColumns.reset}>
       <h3>Columns</h3>
       <ColumnBoxes
         columns={FIXED.map(({ key, title }) => ({ key, title, isShown: table.shownFixed.value.has(key) }))}
-        show={table.showFixed}
+        show={table.chosenColumns.show}
       />
       <Metrics />
     </ColumnChooser>
@@ -191,8 +190,8 @@ function Metrics() {
         />
       )}
       <ColumnBoxes
-        columns={found.slice(0, MOST).map((name) => ({ key: name, title: name, isShown: table.shownMetrics.value.includes(name) }))}
-        show={table.showMetric}
+        columns={found.slice(0, MOST).map((name) => ({ key: METRIC + name, title: name, isShown: table.shownMetrics.value.includes(name) }))}
+        show={table.chosenColumns.show}
       />
       {found.length > MOST && (
         <span class="muted fs-1">and {found.length - MOST} more: type a part of a name</span>

@@ -3,6 +3,8 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../../data/format";
+import { Icon } from "../../ui/Icon";
+import { Opener } from "../../ui/Picker";
 import { useNear, useWidth } from "../../ui/useWidth";
 import { LimitFields as Limits } from "../ColourScale";
 import { textWidth } from "../tensor/Numbers";
@@ -268,64 +270,41 @@ export interface MenuItem {
 }
 
 export function ChartMenu({ name, items }: { name: string; items: readonly MenuItem[] }) {
-  const [isOpen, setIsOpen] = useState(false);
-  const box = useRef<HTMLSpanElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
-    const onDown = (event: PointerEvent): void => {
-      if (event.target instanceof Node && box.current?.contains(event.target) !== true) setIsOpen(false);
-    };
-    addEventListener("pointerdown", onDown, true);
-    return () => removeEventListener("pointerdown", onDown, true);
-  }, [isOpen]);
-  const close = (): void => {
-    setIsOpen(false);
-    button.current?.focus();
-  };
+  const label = `Actions of ${name}`;
+  return (
+    <Opener style="btn quiet sm square" popup="menu" label={label} title="Actions" box="chart-menu" button={<Icon name="dots" />}>
+      {(close) => <Menu name={name} items={items} close={close} />}
+    </Opener>
+  );
+}
+
+function Menu({ name, items, close }: { name: string; items: readonly MenuItem[]; close: () => void }) {
+  const box = useRef<HTMLUListElement>(null);
+  useEffect(() => box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus(), []);
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (!isOpen) return;
-    if (event.key === "Escape") close();
-    else if (event.key === "Tab") setIsOpen(false);
-    else if (!moveFocus(box.current, event.key)) return;
-    if (event.key !== "Tab") event.preventDefault();
+    // The next thing after the button is the next after its menu.
+    if (event.key === "Tab") close();
+    else if (moveFocus(box.current, event.key)) event.preventDefault();
+    else return;
     event.stopPropagation();
   };
   return (
-    <span class="chart-menu" ref={box} onKeyDown={onKeyDown}>
-      <button
-        ref={button}
-        class="btn quiet sm square"
-        aria-label={`Actions of ${name}`}
-        title="Actions"
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        onClick={() => setIsOpen(!isOpen)}
-      >
-        <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-          <path class="solid" d="M3.500 6.800a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400z" />
-        </svg>
-      </button>
-      {isOpen && (
-        <ul class="chart-actions" role="menu" aria-label={`Actions of ${name}`}>
-          {items.map(({ title, press }) => (
-            <li key={title} role="none">
-              <button
-                role="menuitem"
-                tabIndex={-1}
-                onClick={() => {
-                  close();
-                  press();
-                }}
-              >
-                {title}
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-    </span>
+    <ul class="chart-actions" role="menu" aria-label={`Actions of ${name}`} ref={box} onKeyDown={onKeyDown}>
+      {items.map(({ title, press }) => (
+        <li key={title} role="none">
+          <button
+            role="menuitem"
+            tabIndex={-1}
+            onClick={() => {
+              close();
+              press();
+            }}
+          >
+            {title}
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -2,7 +2,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf, formatValue, groupDigits } from "../../data/format";
-import { rowsInView } from "../../ui/visible-rows";
+import { rowsInView } from "../../ui/scroll";
 import type { Curve } from "./curve";
 import { colourOfLine, type Line, type Model } from "./model";
 import { describePlace } from "./readings";

@@ -22,6 +22,7 @@ interface Props {
 
 export function NetStage({ runKey, isPart = false }: Props) {
   const orbit = useStage(runKey, isPart);
+  const chosen = chosenUnit.value;
   const pointing = useMemo(() => new UnitPointing(() => orbit.drawing.current), []);
   usePageKeys((event) => {
     const control = stage.peek();
@@ -46,7 +47,7 @@ export function NetStage({ runKey, isPart = false }: Props) {
         <OrbitNotes orbit={orbit} />
       </div>
       <p class="sr" role="status">
-        {selectionWords()}
+        {chosen !== null && `${unitName(chosen.layer, chosen.unit)} selected`}
       </p>
     </div>
   );
@@ -58,11 +59,6 @@ function summary(): string {
   const where = (store.isFlat.value ? "flat" : "in three dimensions") + (store.raster.value === null ? "" : ", over time");
   const what = `${formatNumberOf(layers.length, "layer")}, ${formatNumberOf(numUnits, "unit")}`;
   return `Network, variable ${store.variable.value}, ${where}: ${what}. Keys w a s d turn it, i j k l go from unit to unit, u and o from layer to layer.`;
-}
-
-function selectionWords(): string {
-  const chosen = chosenUnit.value;
-  return chosen === null ? "" : `${unitName(chosen.layer, chosen.unit)} selected`;
 }
 
 /** Has something else on the page the focus? */

@@ -16,7 +16,7 @@ import { namePixels } from "./arrangement";
 import { fitted, onTheWay, startCamera } from "./camera";
 import { cssColour, type Inks, readInks, readRamp } from "./colours";
 import { type Content, type Frame, frameOf, type PaintedPlate, unitHeight, unitPlace } from "./frame";
-import { GlPainter } from "./gl-painter";
+import { glPainter } from "./gl-painter";
 import { type Hit, pick, unitOf } from "./picking";
 import { around, labelsOf, placeLabels } from "./plate-labels";
 import { cellOfUnit, inSpace, onPlate, placesOf, type Plate } from "./plates";
@@ -35,7 +35,7 @@ export class Drawing extends OrbitDrawing {
   /** Somebody chose where it is seen from; else it fits itself. */
   hasMoved = false;
   readonly #isBare: boolean;
-  readonly #painter: GlPainter;
+  readonly #painter: ReturnType<typeof glPainter>;
   #content: Content | null = null;
   #inks: Inks = readInks();
   #ramp: Uint8ClampedArray = new Uint8ClampedArray(1024);
@@ -48,7 +48,7 @@ export class Drawing extends OrbitDrawing {
   constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement, isBare: boolean) {
     super(canvas, overlay, startCamera(false));
     this.#isBare = isBare;
-    this.#painter = new GlPainter(canvas);
+    this.#painter = glPainter(canvas);
   }
 
   get canvasColour(): Inks["canvas"] {

@@ -86,7 +86,7 @@ export function placeLabels(
       );
       if (spot === undefined) continue;
       taken.push(spot.box);
-      placed.set(label, spot.label);
+      placed.set(label, spot);
     }
   }
   return [...placed.values()];
@@ -99,8 +99,7 @@ function shortened(name: string, widthOf: Measure): string {
   return `…${name.slice(-Math.max(1, Math.floor((name.length * MOST_NAME) / width) - 1))}`;
 }
 
-interface Spot {
-  readonly label: PlacedLabel;
+interface Spot extends PlacedLabel {
   readonly box: Box;
   /** On its own plate, and on what is beside it. */
   readonly isOnPlate: boolean;
@@ -125,7 +124,7 @@ function leftOf({ name, corners }: Label, about: string, from: ScreenPlace, widt
   const y = Math.max(from.y, Math.min(LINE, lowest));
   const bottom = about === "" ? y + 3 : y + LINE + 3;
   const box = { left: x - width, right: x, top: y - LINE + 2, bottom };
-  return { label: { name, about, x, y, isStart: false }, box, isOnPlate: false };
+  return { name, about, x, y, isStart: false, box, isOnPlate: false };
 }
 
 /** On one line above the plate. */
@@ -138,7 +137,7 @@ function spotsAbove(label: Label, widthOf: Measure): readonly Spot[] {
 function written({ name }: Label, about: string, x: number, y: number, widthOf: Measure, isOnPlate: boolean): Spot {
   const width = widthOf(name) + (about === "" ? 0 : 6 + widthOf(about));
   const box = { left: x, right: x + width + 4, top: y - LINE + 2, bottom: y + 3 };
-  return { label: { name, about, x, y, isStart: true }, box, isOnPlate };
+  return { name, about, x, y, isStart: true, box, isOnPlate };
 }
 
 export function isSeen(box: Box, size: Size): boolean {

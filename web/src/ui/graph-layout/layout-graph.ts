@@ -47,6 +47,8 @@ export interface LayoutGraph {
   readonly slots: readonly number[];
   /** For each edge how wide the words at its head are. */
   readonly words: readonly number[];
+  /** For each edge which lane it runs in: those between the same ends in other lanes run beside each other. */
+  readonly lanes?: readonly number[];
   /** Is every line drawn, however far it goes? Else chips stand for the ends of long ones. */
   readonly hasLongLines?: boolean;
   /** How high the band is in which a line moves sideways, at most. */

@@ -1,17 +1,70 @@
 /** A plot with its title, its legend with the last values or those at the cursor, and what can be done with it. */
 import { computed, type ReadonlySignal, useComputed } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { isConnected } from "../../../data/connection";
+import { about, control } from "../../../data/control";
 import { formatValue } from "../../../data/format";
+import * as runs from "../../../data/runs";
 import { ChartBody, onEscape } from "../../../plot/scalars/ChartFigure";
-import { useChartModel } from "../../../plot/scalars/chart-follow";
+import { type Subject, useChartModel } from "../../../plot/scalars/chart-follow";
 import type { Chart } from "../../../plot/scalars/grouping";
-import { type Line, type Model, slotOf } from "../../../plot/scalars/model";
+import { type ChartRun, type End, type Line, type Model, slotOf } from "../../../plot/scalars/model";
 import { type Axis, options } from "../../../plot/scalars/options";
 import { describePlace, describeReading, readingsAt } from "../../../plot/scalars/readings";
 import { placeOfCursor } from "../../../plot/scalars/state";
 import { formatTicks } from "../../../plot/ticks";
 import { useNear } from "../../../ui/useWidth";
-import { subject } from "./subject";
+
+// --- What the plots are of: the run that is written now, with the earlier ones since Init behind it.
+
+/** More lines behind each other are no lines any more. */
+export const MOST_BEHIND = 24;
+
+/** As text, so that it changes only when it does, and not with every trial. */
+const runsText = computed(() => JSON.stringify(chartRuns()));
+
+function chartRuns(): ChartRun[] {
+  const now = control.value;
+  if (now === null) return [];
+  const earlier = now.run_ids.filter((id) => id !== now.run_id).slice(-MOST_BEHIND);
+  const ids = now.run_id === "" ? earlier : [...earlier, now.run_id];
+  return ids.map((id, at): ChartRun => {
+    const isBehind = id !== now.run_id;
+    return { id, name: nameOf(id, at), slot: 1, end: isBehind ? "plain" : endOf(now.listing.state), isBehind };
+  });
+}
+
+/** A run that has just begun may be on no list yet. */
+export function nameOf(runId: string, at: number): string {
+  return runs.runsById.value.get(runId)?.name ?? `run ${at}`;
+}
+
+function endOf(state: string): End {
+  if (!isConnected.value) return state === "done" ? "plain" : "lost";
+  return state === "died" || state === "failed" ? "died" : "plain";
+}
+
+const perEpoch = computed(() => {
+  const count = control.value?.listing.counters.num_trials ?? null;
+  return count !== null && count > 0 ? count : null;
+});
+
+export const subject: Subject = {
+  runs: computed(() => JSON.parse(runsText.value) as readonly ChartRun[]),
+  perEpoch,
+  // What it will have is not known beforehand: a test may still come.
+  has: () => true,
+};
+
+/** One for each plot that the training wants. Titles may be anybody's: the key tells them apart. */
+export const charts = computed<readonly Chart[]>(() =>
+  (about.value?.plots ?? []).map(({ title, lines }, at): Chart => {
+    const members = lines.map(({ name, label }) => ({ name, label: label || name }));
+    return { key: `plot ${at} ${title}`, title, fullTitle: title, form: "keyed", members, isAsked: true };
+  }),
+);
+
+// --- A plot.
 
 interface Props {
   chart: Chart;
@@ -49,41 +102,37 @@ function Live({ chart, isEnlarged }: Props) {
   );
   return (
     <ChartBody chart={chart} isEnlarged={isEnlarged} isTable={isTable} model={model} under={axis}>
-      <Place model={model} chartKey={chart.key} />
-      <span class="grow" />
       <Legend chart={chart} model={model} />
     </ChartBody>
   );
 }
 
-/** Where the pointer or the keyboard has put the cursor. */
-function Place({ model, chartKey }: { model: ReadonlySignal<Model | null>; chartKey: string }) {
-  const place = placeOfCursor(chartKey);
-  const now = model.value;
-  if (place === null || now === null) return null;
-  return <span class="muted fs-1 plot-cursor">{describePlace(place, now.axis, now.perEpoch)}</span>;
-}
-
-/** Every line has its place there, also before it has any value. */
+/** Where the cursor was put, and what the lines are there. Every line has its place, also before it has any value. */
 function Legend({ chart, model }: { chart: Chart; model: ReadonlySignal<Model | null> }) {
-  const now = model.value;
-  const readings = now === null ? [] : readingsAt(now, placeOfCursor(chart.key));
+  const [now, place] = [model.value, placeOfCursor(chart.key)];
+  const readings = now === null ? [] : readingsAt(now, place);
   const read = new Map(readings.map((reading) => [reading.line.member.name, reading]));
   return (
-    <span class="plot-legend">
-      {chart.members.map((member) => {
-        const reading = read.get(member.name);
-        return (
-          <span key={member.name} title={reading === undefined ? `${member.name}: no value` : describeReading(reading)}>
-            <i class="sw" style={{ background: `var(--cat-${slotOf(chart, member)})` }} />
-            <span class="clip">{member.label}</span>
-            {reading !== undefined && (
-              <b class={Number.isFinite(reading.value) ? undefined : "bad"}>{formatValue(reading.value, 3)}</b>
-            )}
-          </span>
-        );
-      })}
-    </span>
+    <>
+      {place !== null && now !== null && (
+        <span class="muted fs-1 plot-cursor">{describePlace(place, now.axis, now.perEpoch)}</span>
+      )}
+      <span class="grow" />
+      <span class="plot-legend">
+        {chart.members.map((member) => {
+          const reading = read.get(member.name);
+          return (
+            <span key={member.name} title={reading === undefined ? `${member.name}: no value` : describeReading(reading)}>
+              <i class="sw" style={{ background: `var(--cat-${slotOf(chart, member)})` }} />
+              <span class="clip">{member.label}</span>
+              {reading !== undefined && (
+                <b class={Number.isFinite(reading.value) ? undefined : "bad"}>{formatValue(reading.value, 3)}</b>
+              )}
+            </span>
+          );
+        })}
+      </span>
+    </>
   );
 }
 

@@ -10,9 +10,7 @@ import { type PlacedChip, shownChips, SIZES } from "../../../ui/graph-layout/lay
 import { followSize } from "../../../ui/useSize";
 import { startMeasuring } from "../../../ui/text-width";
 import { ShareBar } from "../../../ui/Blank";
-import { ColourBy } from "./ColourBy";
-import { Minimap } from "./Minimap";
-import { ZoomBar } from "./ZoomBar";
+import { ColourBy, Minimap, ZoomBar } from "./Controls";
 import { paintBoxes, paintFrames, paintHeaders, paintLandmarks, paintOutlines } from "./boxes";
 import { startLayouts } from "./layout-flow";
 import { LEGIBLE, type Painting, type PaintState, palette, TextFitter } from "./pen";

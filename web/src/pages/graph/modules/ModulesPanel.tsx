@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import { shownKeys } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
+import { shapeRange } from "../../../data/pass/node-words";
 import * as store from "../../../data/store";
 import { Blank, Skeletons } from "../../../ui/Blank";
 import { FilterField } from "../../../ui/FilterField";
@@ -261,9 +262,8 @@ function describe(node: GraphNode): string {
 /** In the rolled form the passes of an op may differ: `4×4 … 10×4`. */
 function shapesOf(node: GraphNode): string {
   const ops = store.document.value?.ops;
-  const shapes = node.ops.map((index) => formatShape(ops?.[index]?.shape ?? []));
-  const [first, last] = [shapes[0] ?? "", shapes.at(-1) ?? ""];
-  return shapes.every((shape) => shape === first) ? first : `${first} … ${last}`;
+  const [first = "", last = ""] = [node.ops[0], node.ops.at(-1)].map((op) => formatShape(ops?.[op ?? -1]?.shape ?? []));
+  return shapeRange(first, last);
 }
 
 // --- The tree as rows: what stands in view for the groups that are open.

@@ -10,7 +10,7 @@ export function OpFacts({ document, index }: { document: PassDocument; index: nu
   return (
     <>
       <Section title="Metadata">
-        <Facts facts={[...tensorFacts(op), ...costFacts(op), ...callFacts(document, op)]} />
+        <Facts facts={metadata(document, op)} />
       </Section>
       <Section title="Around it">
         <Facts facts={linkFacts(document, index)} />
@@ -19,7 +19,8 @@ export function OpFacts({ document, index }: { document: PassDocument; index: nu
   );
 }
 
-function tensorFacts(op: OpEntry): (Fact | false)[] {
+function metadata(document: PassDocument, op: OpEntry): (Fact | false)[] {
+  const params = op.params.map((at) => document.params[at]).filter((param) => param !== undefined);
   return [
     op.name !== "" && ["name", op.name],
     ["shape", formatShape(op.shape)],
@@ -29,20 +30,9 @@ function tensorFacts(op: OpEntry): (Fact | false)[] {
     op.grad_fn !== "" && ["grad_fn", <span class="mono">{op.grad_fn}</span>],
     op.is_inplace && ["in place", "yes: it wrote into its input"],
     op.is_edited && ["edited", "yes: its value was replaced"],
-  ];
-}
-
-function costFacts(op: OpEntry): (Fact | false)[] {
-  return [
     op.kind === "op" && ["forward time", formatSeconds(op.seconds)],
     op.backward_seconds !== null && ["backward time", formatSeconds(op.backward_seconds)],
     op.flops !== null && ["FLOPs", formatLarge(op.flops)],
-  ];
-}
-
-function callFacts(document: PassDocument, op: OpEntry): (Fact | false)[] {
-  const params = op.params.map((at) => document.params[at]).filter((param) => param !== undefined);
-  return [
     op.arguments !== "" && ["arguments", <code class="wrap">{op.arguments}</code>],
     params.length > 0 && [
       "parameters",

@@ -38,9 +38,8 @@ export function ExpressionPanel() {
 function ExampleSelect() {
   const examples = store.catalogue.value?.examples ?? [];
   const against = store.whyNotAsk();
-  const choose = (event: Event): void => {
-    const select = event.currentTarget as HTMLSelectElement;
-    const example = examples.find(({ id }) => id === select.value);
+  const choose = (id: string): void => {
+    const example = examples.find((one) => one.id === id);
     if (example !== undefined) chooseExample(example);
   };
   const chosen = store.isOwn.value ? "" : store.exampleId.value;
@@ -51,7 +50,7 @@ function ExampleSelect() {
       title={against === "" ? undefined : against}
       disabled={against !== "" || examples.length === 0}
       value={chosen}
-      onChange={choose}
+      onChange={(event) => choose(event.currentTarget.value)}
     >
       <option value="" disabled hidden>
         {store.isOwn.value ? "Your own" : "Choose"}
@@ -119,10 +118,6 @@ function StepList() {
   const rows = store.steps.value;
   const now = store.step.value;
   const title = store.direction.value === "backward" ? "Backward steps" : "Forward steps";
-  const choose = (at: number): void => {
-    store.isPlaying.value = false;
-    store.setStep(at + 1);
-  };
   return (
     <>
       <div class="panel-head rule-t">
@@ -147,7 +142,7 @@ function StepList() {
           isLater: at + 1 > now,
         }))}
         now={now - 1}
-        choose={choose}
+        choose={(at) => store.goToStep(at + 1)}
         // As wide as the longest name, within reason.
         nameWidth={`${Math.min(11, Math.max(5, ...rows.map(({ target }) => target.length)))}ch`}
       />

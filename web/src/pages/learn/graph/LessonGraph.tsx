@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatShape } from "../../../data/format";
 import * as page from "../../../data/store";
-import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
+import { type Picture, Pixels } from "../../../ui/Pixels";
 import { paintValues, readPalette, type Scale, stepClass } from "../../../ui/colour-scale";
 import { followSize } from "../../../ui/useSize";
 import { FitButton, ZoomButtons } from "../../../ui/controls";
@@ -300,9 +300,10 @@ function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps)
 function MiniPicture({ cells, scale }: { cells: Cells; scale: Scale }) {
   const tick = page.themeTick.value;
   const [width, height] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
-  const paint = (): Pixels | null =>
+  const paint = (): Picture | null =>
     cells.values.length < width * height
       ? null
       : { width, height, pixels: paintValues(numbersOf(cells), 0, width, height, scale, readPalette("div")) };
-  return <PixelCanvas style="mini-picture" size={gridSize(cells)} paint={paint} depends={[cells, scale.low, scale.high, tick]} />;
+  const depends = [cells, scale.low, scale.high, tick];
+  return <Pixels class="mini-picture" aria-hidden="true" style={{ ...gridSize(cells) }} picture={paint} depends={depends} />;
 }

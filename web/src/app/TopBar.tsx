@@ -94,7 +94,6 @@ function ConnectionBadge() {
   );
 }
 
-/** Does anything in view go on? */
 function hasLiveRuns(): boolean {
   const area = shownArea.value;
   if (area === "graph" || area === "learn") return false;

@@ -143,7 +143,6 @@ export class EmbeddedNetSource extends FileSource {
 
   // --- one unit
 
-  /** Null where it is not here. */
   async #valueOf({ layer, unit, ...when }: Omit<UnitQuestion, "type">, variable: string): Promise<[number, Numbers] | null> {
     const numbers = await this.#read(this.#find(layer, variable, when));
     const value = typeof numbers === "string" ? null : numberAt(numbers, unit);

@@ -245,7 +245,6 @@ function inflated(packed: ArrayBuffer): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-/** Null where there is none. */
 export function numberAt(numbers: Numbers, at: number): number | null {
   return numbers.exact === null ? valueOf(numbers, at) : (numbers.exact[at] ?? null);
 }

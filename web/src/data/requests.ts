@@ -55,11 +55,9 @@ const MAX_RECORDS = 1000;
 export interface Records {
   /** In the order of their steps. */
   readonly records: readonly RecordListing[];
-  /** How many there are. */
   readonly numAll: number;
 }
 
-/** A record with its bytes. */
 export interface FullRecord {
   readonly entry: RecordListing;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -168,11 +166,9 @@ export function follow<Type extends Answer["type"]>(
 
 // --- Asks for what is wanted now: one question at a time, the newest wins, and not more often than it helps.
 
-/** What there is of it. */
 export interface Held<Value> {
   /** The last value that came, whatever was asked since; null before the first. */
   readonly value: Value | null;
-  /** What it was the answer to. */
   readonly key: string;
   /** Why the last question was not answered; empty where it was. */
   readonly problem: string;
@@ -213,7 +209,6 @@ export class Desk<Value> {
     this.#next();
   }
 
-  /** Ask once more after a failure. */
   retry(): void {
     this.#asked = "";
     this.#stopTimer();

@@ -89,7 +89,6 @@ export function seriesKey(kind: RecordKind, name: string): string {
   return `${kind} ${name}`;
 }
 
-/** A series of a run, where the run has it. */
 export function seriesOf(runId: string, kind: RecordKind, name: string): SeriesListing | undefined {
   return index.value.get(runId)?.get(seriesKey(kind, name));
 }

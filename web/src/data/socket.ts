@@ -35,7 +35,6 @@ export interface Wiring {
 interface Pending {
   readonly request: Question;
   readonly listener: Listener;
-  /** Are there more answers to come after the first? */
   readonly isFollowed: boolean;
   /** How often it was sent without being answered. */
   sent: number;
@@ -253,7 +252,6 @@ export function pageWiring(): Wiring {
 
 // --- Take a binary frame apart: length of the header, header as JSON, padding, values.
 
-/** How many values a window holds. */
 function windowSize(view: TensorView): number {
   const { num_tiles, num_rows, num_columns } = view.window;
   return num_tiles * num_rows * num_columns;
@@ -281,7 +279,6 @@ export function readFrame(buffer: ArrayBuffer): Reply {
   return { answer: answer as Answer, buffer, offset: Math.ceil((4 + length) / 8) * 8 };
 }
 
-/** Base64 as bytes, in a buffer of its own. */
 export function fromBase64(text: string): ArrayBuffer {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);

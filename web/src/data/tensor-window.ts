@@ -36,7 +36,6 @@ export function gridOf(shape: readonly number[]): Grid {
   return { itemShape: shape.slice(0, -3), tiles: at(3), rows: at(2), columns: at(1) };
 }
 
-/** All of one item. */
 export function fullReach(shape: readonly number[], item: readonly number[]): Reach {
   const { tiles, rows, columns } = gridOf(shape);
   const all = (count: number): Axis => ({ first: 0, step: 1, count });
@@ -109,7 +108,6 @@ export function clampStart(reach: Reach, start: Start, columns = PAGE_COLUMNS): 
   return { tiles: clamp("tiles"), rows: clamp("rows"), columns: clamp("columns") };
 }
 
-/** The window of a page of numbers. */
 export function pageWindow(reach: Reach, start: Start, columns = PAGE_COLUMNS): Window {
   const from = clampStart(reach, start, columns);
   const size = pageSize(reach, columns);

@@ -16,7 +16,6 @@ interface Props {
   remark?: ComponentChildren;
   tools?: ComponentChildren;
   place?: RefObject<HTMLElement | null>;
-  /** How many columns it takes. */
   span?: number;
   onKeyDown?: (event: KeyboardEvent) => void;
   children: ComponentChildren;
@@ -132,11 +131,9 @@ export function ToolButton({ glyph, name, press, isPressed, isDisabled = false }
 
 interface GroupProps {
   name: string;
-  /** How many series there are. */
   count?: number;
   /** Why it is closed until somebody opens it; empty where it is open at first. */
   whyClosed?: string;
-  /** What can be chosen for all of them. */
   tools?: ComponentChildren;
   children: ComponentChildren;
 }

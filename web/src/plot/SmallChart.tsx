@@ -20,7 +20,6 @@ export interface Space {
   readonly y: (value: number) => number;
 }
 
-/** A line from top to bottom. */
 export interface Mark {
   readonly at: number | null;
   /** Its class: quiet, under the pointer, the place that is shown. */
@@ -264,7 +263,6 @@ interface TwinProps {
   label: string;
   heads: readonly string[];
   rows: readonly (readonly ComponentChildren[])[];
-  /** The row that is shown in the chart. */
   at?: number;
   class?: string;
 }

@@ -2,12 +2,10 @@
 import { extentOf, roomy } from "./scale";
 import type { Span } from "./ticks";
 
-/** How the last point of a line is marked. */
 export type LineEnd = "none" | "dot" | "cross" | "open";
 
 export interface Line {
   readonly name: string;
-  /** A colour for CSS. */
   readonly colour: string;
   readonly x: ArrayLike<number>;
   /** NaN and infinity are gaps. */

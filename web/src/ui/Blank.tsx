@@ -19,7 +19,6 @@ export function Blank({ icon, title, isError = false, children }: Props) {
   );
 }
 
-/** What could not be had, why, and once more. */
 export function Failed({ title, reason, retry }: { title: string; reason: string; retry: () => void }) {
   return (
     <Blank icon="warning" title={title} isError>

@@ -18,7 +18,6 @@ interface Props {
   onOpen?: () => void;
   /** There is nothing else to choose: what the words are about. */
   alone?: string | undefined;
-  /** What the button says. */
   children: ComponentChildren;
 }
 

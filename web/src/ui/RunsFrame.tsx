@@ -118,7 +118,6 @@ function standIn(isForAll: boolean): ComponentChildren {
   return <NoRuns />;
 }
 
-/** What charts show nothing of. */
 const NOT_IN_CHARTS: ReadonlySet<RecordKind> = new Set(["netview", "moment", "tensor", "gap", "pass", "embedding", "hparams", "layout"]);
 
 /** Where the chosen runs have a network to look at and no charts, the way there; null elsewhere. */
@@ -202,7 +201,6 @@ function saidChosen(numChosen: number, numAll: number): string {
   return `${formatCount(numChosen)} of ${formatCount(numAll)} shown${most}`;
 }
 
-/** From one box to the next with the arrow keys. */
 function moveFocus(event: KeyboardEvent): void {
   const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   if (by === 0 || !(event.currentTarget instanceof HTMLElement)) return;

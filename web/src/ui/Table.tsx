@@ -11,7 +11,6 @@ import type { Rows } from "./scroll";
 export interface Column {
   readonly key: string;
   readonly title: string;
-  /** The class of its head. */
   readonly style: string;
   /** What stands in the head of a column that sorts nothing. */
   readonly head?: ComponentChildren;

@@ -12,7 +12,6 @@ interface Props {
   /** How many there are, where not all of them are listed. */
   numAll: number;
   isFollowing: boolean;
-  /** Is there anything to follow? */
   canFollow?: boolean;
   /** Names and texts in the place of step, record and time. */
   counters?: readonly (readonly [name: string, text: string])[];

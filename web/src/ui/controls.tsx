@@ -11,7 +11,6 @@ interface Props<Word extends string> {
   words: readonly (readonly [word: Word, title: ComponentChildren, hint?: string])[];
   chosen: Word;
   choose: (word: Word) => void;
-  /** As wide as its place. */
   isWide?: boolean;
 }
 
@@ -69,7 +68,6 @@ type TextFieldProps = JSX.IntrinsicElements["input"] & {
   look?: string;
   isBad: boolean;
   set: (text: string) => void;
-  /** What keys do there. */
   keys: Readonly<Record<string, (() => void) | undefined>>;
 };
 
@@ -93,7 +91,6 @@ export function FitButton({ fit }: { fit: () => void }) {
 
 const SQUARE = "btn quiet square";
 
-/** In and out of a drawing, and how near one is. */
 export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor: number) => void }) {
   return (
     <>
@@ -156,7 +153,6 @@ interface ScaleLineProps {
   children: ComponentChildren;
 }
 
-/** A scale between its limits, on one line. */
 export function ScaleLine({ style, low, high, children }: ScaleLineProps) {
   return (
     <span class={style} role="img" aria-label={`Colours from ${formatValue(low)} to ${formatValue(high)}`}>

@@ -27,10 +27,8 @@ import { weightVariable } from "./words";
 
 /** The server answers for no more at a time. */
 const MAX_LAYERS = 2048;
-/** So many moments are asked for ahead. */
 const NUM_AHEAD = 4;
 
-/** Call what it returns to stop. */
 export function followNet(source: Source): () => void {
   const desk = valueDesk(source, showValues, (reason) => (state.valueFailure.value = reason));
   const stops = [
@@ -214,7 +212,6 @@ export function rasterPlan(all: readonly NetLayer[]): { readonly layers: string[
 
 type RasterQuestion = Extract<Asked, { type: "net_raster" }>;
 
-/** Call what it returns to stop. */
 function followRaster(source: Source): () => void {
   const wanted = (): WantedNow<ReadonlyMap<string, store.RasterValues>> | null => {
     const now = step.value;

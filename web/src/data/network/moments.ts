@@ -11,7 +11,6 @@ export interface Range {
   readonly high: number;
 }
 
-/** The counters of a moment with their texts. */
 type Counters = readonly (readonly [name: string, text: string])[];
 
 interface CountedMoment extends Moment {
@@ -65,7 +64,6 @@ export const at = computed<number>(() =>
   wantedStep.value === null ? moments.value.length - 1 : nearestAt(moments.value, wantedStep.value),
 );
 
-/** Null where nothing was recorded. */
 export const step = computed<number | null>(() => moments.value[at.value]?.step ?? null);
 
 /** Without a server nothing comes that could be followed. */

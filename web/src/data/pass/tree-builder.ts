@@ -260,7 +260,6 @@ function chipText(op: OpEntry): string {
 /** `upkeep` is an op that only keeps a buffer up to date, such as counting the batches of a batch norm. */
 type OpRole = "box" | "buffer" | "source" | "upkeep";
 
-/** The role of each op, by its index. */
 function opRoles(ops: readonly OpEntry[]): OpRole[] {
   const isUpkeep = upkeep(ops);
   const roles = ops.map((op, index): OpRole => {

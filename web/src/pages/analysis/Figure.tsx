@@ -207,7 +207,6 @@ export function Link({ act, children }: { act: () => void; children: string }) {
   );
 }
 
-/** After so long it can be cancelled. */
 const CANCEL_MS = 3000;
 
 function Progress({ what, of }: WorkProps) {
@@ -313,7 +312,6 @@ export function ReadingLine({ more = "" }: { more?: string }) {
 
 // --- Charts of items: the pointer and the keys lead to one of them, a click or Enter to its place in the network.
 
-/** Where an item is in a chart. */
 export interface Spot {
   readonly place: number;
   readonly x: number;
@@ -332,7 +330,6 @@ export function nearestOf(spots: readonly Spot[], x: number, y: number, reach: n
 
 interface Drawn {
   readonly picture: ComponentChildren;
-  /** The item at a place; null where there is none. */
   readonly itemAt?: (x: number, y: number) => number | null;
 }
 
@@ -424,13 +421,10 @@ interface PlateProps {
   summary: string;
   /** What stands below it: of the unit under the pointer, or of the one that is chosen. */
   read: (unit: number | null) => string;
-  /** The unit that is outlined. */
   chosen?: number | null;
-  /** Without it units cannot be chosen. */
   onChoose?: (unit: number) => void;
 }
 
-/** Cells of a small layer are no larger than this. */
 const LARGEST_CELL = 40;
 
 export function Plate({ grid, paint, by, summary, read, chosen = null, onChoose }: PlateProps) {

@@ -104,7 +104,6 @@ function ItemTable({ value: { head, data, items: all } }: { value: Components })
 /** So near a point has to be to be meant. */
 const REACH = 14;
 
-/** Items as points along two components. */
 function Scatter({ value: { head, data, items: all, layer } }: { value: Components }) {
   const { places, shares } = head;
   const none = new Float32Array(places.length);
@@ -258,7 +257,6 @@ function Dendrogram({ value: { data: joins, items: all, head, layer } }: { value
   );
 }
 
-/** A line of the tree that joins two others. */
 interface Join {
   /** The two that are joined: where they stand, and how far down their line goes. */
   readonly left: number;

@@ -18,7 +18,6 @@ import { basisText, type Followed, useFollowed } from "./features";
 
 const MOST_LAYERS = 128;
 
-/** By the number of the layer. */
 interface Probed {
   readonly probes: ReadonlyMap<number, FeatureProbe>;
   /** The one that is being probed. */

@@ -55,7 +55,6 @@ interface PairsProps {
   pairs: Pairs;
   /** Of the columns of a table. */
   names: readonly string[];
-  /** Of its rows. */
   nameOf: (row: number) => ComponentChildren;
   what: "item" | "sample";
   scale: Scale;

@@ -29,7 +29,6 @@ type Shown = (typeof WORDS)[number][0];
 
 const shown = signal<Shown>("selectivity");
 
-/** Of each unit. */
 type Tuned = Record<Shown, Float32Array>;
 type Tuning = Analysed<"net_tuning", Tuned>;
 
@@ -335,7 +334,6 @@ function drawnOf(from: NetLayer | null, field: Float32Array): Float32Array {
 
 const MOST = 100;
 
-/** The units of the source with the largest values. */
 function UnitTable({ from, field }: { from: NetLayer; field: Float32Array }) {
   const order = [...field.keys()].sort((one, other) => Math.abs(field[other]!) - Math.abs(field[one]!)).slice(0, MOST);
   // A unit of a colour picture is one of its three maps.

@@ -112,7 +112,6 @@ function rangeText({ low, high }: { low: number | null; high: number | null }): 
   return `from ${formatValue(low ?? Number.NaN, 3)} to ${formatValue(high ?? Number.NaN, 3)}`;
 }
 
-/** Null where the text is no such number. */
 export function numberOf(text: string, below: number): number | null {
   return /^\d{1,15}$/.test(text) && Number(text) < below ? Number(text) : null;
 }
@@ -346,7 +345,6 @@ function farthest(values: Float32Array, from: number, to: number): number {
   return best;
 }
 
-/** Between planes. */
 const GAP = 1;
 const LARGEST_CELL = 16;
 
@@ -363,7 +361,6 @@ export function sheetOf(shape: readonly number[], room: Room) {
     /** In values. */
     width,
     height,
-    /** Pixels of one value. */
     cell: Math.min(LARGEST_CELL, room.width / width, room.height / height),
     /** The place of a value in the picture, counted row by row. */
     placeOf: (at: number): number => {

@@ -54,7 +54,6 @@ export const failure = signal("");
 export const listing = computed<FeatureSetListing | null>(
   () => detail.value?.listing ?? sets.value?.find(({ id }) => id === setId.value) ?? null,
 );
-/** How many samples there are by now. */
 export const numDone = computed(() => listing.value?.num_done ?? 0);
 
 export const layers = computed<readonly FeatureLayer[]>(() => detail.value?.layers ?? []);
@@ -91,7 +90,6 @@ export function stepLayer(event: KeyboardEvent, shown: readonly number[], reveal
 
 let stopAll = (): void => undefined;
 
-/** Begin to follow which sets a source has. */
 export function startFeatures(source: Source): void {
   stopAll();
   sets.value = null;

@@ -139,7 +139,6 @@ async function askItems(run: string, wanted: NetItemChoice, named: string): Prom
   return usual === "" ? found : withLabels(usual);
 }
 
-/** Call what it returns to stop. */
 export function followItems(): () => void {
   const desk = new Desk<Items>((next) => (held.value = next));
   const stop = effect(() => {
@@ -183,7 +182,6 @@ export function goToItem({ steps, items: numbers }: Items, place: number): void 
 // --- Ask for an analysis of one layer, and take its numbers out of the bytes.
 
 type Kind = Extract<Question, { layer: string; choice: unknown }>["type"] & Answer["type"];
-/** The part of a question that is its own. */
 type OwnPart<Type extends Kind> = Omit<Extract<Question, { type: Type }>, "run_id" | "rank" | "choice" | "layer" | "type">;
 
 /** What came, of which layer, and of which items. */
@@ -204,7 +202,6 @@ export interface Look<Value> extends Asked<Value> {
   readonly isOld: boolean;
 }
 
-/** How to take its numbers out of an answer. */
 type Take<Type extends Kind, Data> = (reply: ReplyOf<Type>, of: Items) => Data;
 
 /** Questions of the main pictures that are on their way: what is beside them waits. */

@@ -378,7 +378,6 @@ interface Named {
   readonly row: number;
 }
 
-/** Absent where there is no alarm. */
 function AlarmStrip() {
   return alarmRows(0).length === 0 ? null : <Strip />;
 }

@@ -204,7 +204,6 @@ function Confusion({ name }: { name: string }) {
 /** More than these are a long way to scroll, such as where all layers are watched. */
 const MOST_OPEN = 24;
 
-/** The series that are shown, or could be. */
 function distributionNames(): readonly (readonly ["histogram" | "tensor", string])[] {
   const histograms = shownNames("histogram").map((name) => ["histogram", name] as const);
   if (tensorsToo.value === "no") return histograms;

@@ -64,7 +64,6 @@ function Foot() {
   );
 }
 
-/** Why there is nothing to apply. */
 function againstApply(): string {
   const live = changed.value.filter(({ field }) => field.is_live);
   if (live.length === 0) return changed.value.length === 0 ? "Nothing was changed." : "What was changed takes effect at the next Init.";

@@ -101,7 +101,6 @@ const upper = rememberedSize("control-upper", 25, 80, 49);
 
 // --- The plots that a training wants, as its numbers come: a few at a glance, more by scrolling.
 
-/** So many have room without scrolling. */
 const AT_A_GLANCE = 4;
 
 function PlotsPanel() {

@@ -176,7 +176,6 @@ export function setStepLevel(level: StepLevel): void {
   remember("step-level", level);
 }
 
-/** Null where it is no number of steps. */
 export const stepCount = computed(() => countIn(stepText.value, 1, MOST_STEPS));
 
 /** The item to test; null where there is no such item. */

@@ -54,13 +54,11 @@ export function ofAll(done: number, all: number | null): string {
   return all === null ? formatCount(done) : `${formatCount(done)} / ${formatCount(all)}`;
 }
 
-/** What went wrong, as a title. */
 export function faultTitle(state: ControlState, fault: Fault | null): string {
   if (state === "died") return "The training process has ended";
   return fault === null || fault.error === "" ? "Training stopped" : `Training stopped: ${fault.error}`;
 }
 
-/** What is said aloud when the state changes. */
 export function sentenceOf({ state, doing }: ControlListing, fault: Fault | null): string {
   if (state === "busy") return `${doing || "Training"} is under way.`;
   const message = fault === null || fault.message === "" ? "" : `: ${fault.message}`;

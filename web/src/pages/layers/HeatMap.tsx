@@ -171,7 +171,6 @@ function summary(): string {
   );
 }
 
-/** What is seen of the rows. */
 interface View {
   scrollTop: number;
   viewHeight: number;
@@ -204,7 +203,6 @@ function Cells({ scrollTop, viewHeight }: View) {
   return <canvas ref={canvas} aria-hidden="true" />;
 }
 
-/** What stands on the map while it has no rows. */
 function Nothing() {
   const grid = state.grid.value;
   if (grid === null && state.failure.value === "")
@@ -396,7 +394,6 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   Escape: leave,
 };
 
-/** True where the key had a meaning. */
 function actOnHeatKey(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const [{ rows }, spans, at] = [state.lines.peek(), state.spans.peek(), state.pointed.peek()];

@@ -82,7 +82,6 @@ export function LayersToolbar() {
 
 // --- The colours of the map with their limits in numbers, which can be fixed.
 
-/** Colours between their limits. */
 export function Ramp({ scale }: { scale: Scale }) {
   const figure = state.shownFigure.value;
   return (

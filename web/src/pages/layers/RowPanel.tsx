@@ -148,7 +148,6 @@ function RowTable({ figures }: { figures: RowFigures }) {
   );
 }
 
-/** A figure at a place. */
 function valueText(figures: RowFigures, name: string, at: number, digits = 4, unknown = "unknown"): string {
   const value = columnOf(figures, name)[at] ?? NaN;
   if (Number.isNaN(value)) return unknown;
@@ -298,7 +297,6 @@ const SHARES = [
   ["inf", 4],
 ] as const;
 
-/** Only those of which there is anything. */
 function sharesOf(figures: RowFigures): ChartPlan | null {
   const shown = SHARES.filter(([name]) => columnOf(figures, name).some((value) => value > 0));
   if (shown.length === 0) return null;

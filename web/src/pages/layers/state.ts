@@ -12,7 +12,6 @@ import { type LogChoice, scalesOf, type Wish } from "./scales";
 import { type Axis, bucketSpans, nearestBucket } from "./steps";
 import { figureOf, type RowFigures, rowsWithAny, type WatchedGrid } from "./watched";
 
-/** Pixels that the map has for its steps. */
 export const plotWidth = signal(0);
 
 /** Which rows have the same colours for the same values. */
@@ -21,7 +20,6 @@ const SHARINGS: readonly Sharing[] = ["all", "group", "row"];
 
 // --- what is chosen ------------------------------------------------------------------------------
 
-/** The chosen runs that were watched. */
 export const watchedRuns = computed<readonly RunListing[]>(() => {
   const names = runs.namesOf("watch");
   return runs.chosen.value.filter((run) => names.some((name) => runs.seriesOf(run.id, "watch", name) !== undefined));
@@ -145,7 +143,6 @@ export const whole = computed<Span>(() => {
 
 export const axis = computed<Axis>(() => ({ ...(zoom.value ?? whole.value), width: plotWidth.value }));
 
-/** By the place of the row. */
 export const scales = computed<ReadonlyMap<number, Scale>>(() => {
   if (grid.value === null) return new Map();
   const groups = groupBy(lines.value.rows, ({ row, index }) => ({ all: "", group: row.role, row: index })[sharing.value]);

@@ -31,7 +31,6 @@ function numbersIn({ buffer, offset }: Reply, count: number): Numbers | null {
 
 /** The marks are HAS_NAN, HAS_INF, IS_ESTIMATE. */
 export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id">, Numbers {
-  /** Which figure it is. */
   readonly column: string;
 }
 
@@ -42,7 +41,6 @@ export function gridOf(reply: ReplyOf<"watched">, column: string): WatchedGrid |
   return numbers === null ? null : { ...answer, ...numbers, column };
 }
 
-/** The rows that have a figure anywhere. */
 export function rowsWithAny({ rows, first_steps: { length: width }, values }: WatchedGrid): readonly boolean[] {
   return rows.map((_, row) => values.subarray(row * width, (row + 1) * width).some((value) => !Number.isNaN(value)));
 }
@@ -73,7 +71,6 @@ export function rowFiguresOf(reply: ReplyOf<"watched_row">): RowFigures | null {
   return numbers === null ? null : { ...answer, ...numbers };
 }
 
-/** The step in the middle of each bucket. */
 export function middleSteps({ first_steps, last_steps }: Pick<RowFigures, "first_steps" | "last_steps">): number[] {
   return first_steps.map((first, at) => (first + last_steps[at]!) / 2);
 }
@@ -85,7 +82,6 @@ export function columnOf({ columns, first_steps: { length: width }, values }: Ro
   return at < 0 ? NOTHING : values.subarray(at * width, (at + 1) * width);
 }
 
-/** Is there any value? */
 export function hasColumn(figures: RowFigures, name: string): boolean {
   return columnOf(figures, name).some((value) => !Number.isNaN(value));
 }
@@ -161,7 +157,6 @@ export function sentenceOf({ name, steps, value }: Reading): string {
 export type FigureKind = "signed" | "size" | "share";
 
 interface Figure {
-  /** As the server names it. */
   readonly id: string;
   readonly title: string;
   readonly kind: FigureKind;

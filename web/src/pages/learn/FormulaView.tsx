@@ -233,7 +233,6 @@ class Reader {
     return rowOf(items);
   }
 
-  /** The next token that is no white space. */
   #peek(): string | undefined {
     while (/^\s+$/.test(this.tokens[this.#at] ?? "")) this.#at += 1;
     return this.tokens[this.#at];

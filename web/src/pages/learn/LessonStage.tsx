@@ -35,7 +35,6 @@ function Instead() {
   );
 }
 
-/** What is shown stays; another is on its way. */
 function LoadingOver({ title }: { title: string }) {
   return (
     <>

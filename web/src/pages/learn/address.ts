@@ -53,7 +53,6 @@ async function openNamed(place: store.Place): Promise<void> {
   else if (store.opening.peek().state !== "empty") closeLesson();
 }
 
-/** Is it what is here already? */
 function isShown(id: string, signs: string): boolean {
   const own = store.isOwn.peek() ? (packed.signs ?? "") : "";
   return store.lesson.peek() !== null && id === store.exampleId.peek() && signs === own;
@@ -109,7 +108,6 @@ function write(address: Address): void {
 /** Longer addresses are cut off by what they are sent with. */
 const MAX_SIGNS = 1800;
 
-/** Null where it is too long for an address. */
 export async function pack(text: string): Promise<string | null> {
   const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
   const packed = btoa(String.fromCharCode(...bytes.slice(0, MAX_SIGNS)))
@@ -119,7 +117,6 @@ export async function pack(text: string): Promise<string | null> {
   return packed.length > MAX_SIGNS || bytes.length > MAX_SIGNS ? null : packed;
 }
 
-/** Null where it is no text that was packed so. */
 export async function unpack(packed: string): Promise<string | null> {
   try {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));

@@ -6,7 +6,6 @@ export interface Working {
   /** Products that are summed; null where nothing says how it came about. */
   readonly terms: readonly (readonly number[])[] | null;
   readonly total: number;
-  /** Which cells have a part in it. */
   readonly left: ReadonlySet<number>;
   readonly right: ReadonlySet<number>;
   readonly upstream: ReadonlySet<number>;

@@ -58,7 +58,6 @@ export function limitOf(all: Iterable<Cells>): number {
 const MOST = 0.75;
 const MUCH = 2;
 
-/** A limit for many tensors at once. */
 export function sharedLimit(all: readonly Cells[]): number {
   const each = all.map((cells) => limitOf([cells])).sort(byValue);
   const usual = each[Math.max(0, Math.ceil(MOST * each.length) - 1)] ?? 1;
@@ -75,12 +74,10 @@ export function largestAt(cells: Cells): number {
   return best;
 }
 
-/** How many numbers the whole tensor has. */
 export function sizeOf({ shape }: Pick<Cells, "shape">): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** The same numbers, whatever their order and form? */
 export function haveSameNumbers(one: Cells, other: Cells): boolean {
   if (one.values.length !== other.values.length) return false;
   const [a, b] = [[...numbersOf(one)].sort(byValue), [...numbersOf(other)].sort(byValue)];

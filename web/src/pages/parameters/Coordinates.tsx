@@ -142,7 +142,6 @@ function ColourKey() {
 
 interface Trace {
   readonly runId: string;
-  /** The height at each axis. */
   readonly ys: readonly number[];
 }
 
@@ -188,7 +187,6 @@ interface HeadProps {
   axis: Axis;
   nth: number;
   x: number;
-  /** From one axis to the next. */
   gap: number;
 }
 

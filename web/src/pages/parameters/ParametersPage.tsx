@@ -264,7 +264,6 @@ function Points({ across, up }: { across: Axis; up: Axis }) {
   );
 }
 
-/** The ticks that have room beside each other. */
 function spaced(ticks: readonly Tick[], least: number): readonly Tick[] {
   let before = -Infinity;
   return [...ticks]

@@ -50,7 +50,6 @@ export function setBrush(key: string, brush: Brush | null): void {
 /** The choice of the runs' own colours, where a column would be named. */
 export const BY_RUN = "run";
 
-/** What the server said last. */
 export const answered = signal<readonly HparamsRow[]>([]);
 
 const rows = computed<readonly HparamsRow[]>(() => {
@@ -64,7 +63,6 @@ const runIds = computed(() => rows.value.map(({ run_id }) => run_id));
 export const allRuns = computed<readonly RunListing[]>(() => runIds.value.flatMap((id) => runsById.value.get(id) ?? []));
 export const columns = computed(() => columnsOf(rows.value, runsById.value));
 
-/** The columns that are shown where nobody chose. */
 const byItself = computed<ReadonlySet<string>>(() => {
   const first = firstShown(columns.value);
   const isTelling = (column: Column): boolean =>
@@ -93,7 +91,6 @@ function numWords({ values }: Column): number {
   return new Set([...values.values()].map(String)).size;
 }
 
-/** The axis of any column, shown or not. */
 export function axisFor(column: Column): Axis {
   return axisOf(column, runIds.value, scales.value.get(column.key) ?? null);
 }
@@ -208,7 +205,6 @@ export interface Brush {
   readonly high: number;
 }
 
-/** By the key of the column. */
 type Brushes = ReadonlyMap<string, Brush>;
 
 /** Rounding must not put out a run that stands at the very edge. */

@@ -16,11 +16,8 @@ import { RunsTable } from "./RunsTable";
 import { FIXED, METRIC } from "./columns";
 import * as table from "./run-table";
 
-/** What other pages have to show on this one. */
 interface Props {
-  /** The trainings that can be controlled. */
   ControlsPart: ComponentType;
-  /** The sets of features. */
   FeatureSetsPart: ComponentType;
 }
 

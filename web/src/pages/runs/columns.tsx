@@ -21,7 +21,6 @@ export interface RunColumn {
   readonly isWords?: boolean;
   readonly cell: (run: RunListing) => ComponentChildren;
   readonly hint?: (run: RunListing) => string;
-  /** Is what stands there no number? */
   readonly isBad?: (run: RunListing) => boolean;
 }
 

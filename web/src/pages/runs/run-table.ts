@@ -30,7 +30,6 @@ export const { order, press: pressHead } = orderInAddress(
 
 const filtered = computed(() => runs.value.filter((run) => filter.value.matches(run)));
 
-/** How many runs the filter leaves in each state. */
 export const stateCounts = computed(() => {
   const counts = new Map<RunState, number>();
   for (const { state } of filtered.value) counts.set(state, (counts.get(state) ?? 0) + 1);

@@ -214,7 +214,6 @@ function paintAxes(context: CanvasRenderingContext2D, { width, height }: Size, g
   paintBelow(context, places, TOP + height + 15);
 }
 
-/** The numbers under a drawing. */
 function paintBelow(context: CanvasRenderingContext2D, places: readonly (readonly [label: string, x: number])[], y: number): void {
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
@@ -230,7 +229,6 @@ const RIDGES_RIGHT = 52;
 const RIDGES_LEFT = 4;
 const RIDGES_BOTTOM = 20;
 
-/** A row of the grid and a bin. */
 interface Under {
   readonly row: number;
   readonly bin: number;

@@ -205,7 +205,6 @@ const TITLE_SHARE = 0.4;
 
 interface Texts {
   readonly value: string;
-  /** Empty where there is none. */
   readonly smoothed: string;
 }
 
@@ -308,7 +307,6 @@ function Menu({ name, items, close }: { name: string; items: readonly MenuItem[]
   );
 }
 
-/** True where the key moves within the list. */
 function moveFocus(box: HTMLElement | null, key: string): boolean {
   const items = [...(box?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
   const at = items.findIndex((item) => item === document.activeElement);

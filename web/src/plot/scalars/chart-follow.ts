@@ -37,7 +37,6 @@ const PATIENCE_MS = 2000;
 const FIRST_PATIENCE_MS = 100;
 const nothing = (): void => undefined;
 
-/** Until the function that is returned is called. */
 function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | null>, subject: Subject): () => void {
   const all = feeds.peek();
   if (all === null) return nothing;

@@ -86,7 +86,6 @@ function rangeOf(lines: readonly Line[], { low, high }: Span, { axis, perEpoch }
   return isOne ? `at ${words(place)}` : `over ${words(low)} to ${words(high)}`;
 }
 
-/** What the marks at the ends of lines say. */
 function endsOf(lines: readonly Line[]): string {
   const named = (end: End): string =>
     [...new Set(lines.filter(({ run }) => run.end === end).map(({ run }) => run.name))].join(", ");

@@ -124,7 +124,6 @@ export function densityOf(frame: Frame, curve: Curve): number {
   return (end - first) / frame.box.width;
 }
 
-/** Between two curves, each with places of its own. */
 export function traceMargin(frame: Frame, lower: Curve, upper: Curve, pen: lines.Pen): void {
   const points = (curve: Curve): [number, number][] => {
     const found: [number, number][] = [];
@@ -230,7 +229,6 @@ interface PlacedLabel {
 
 const LINE_HEIGHT = 12;
 const MAX_LENGTH = 28;
-/** Of a letter, more or less. */
 const LETTER_WIDTH = 6;
 
 /** One for each member, above the end of its longest line, moved apart where they would cover each other. */

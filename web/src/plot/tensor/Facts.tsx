@@ -58,7 +58,6 @@ export function Section({ title, remark, children }: Props) {
   );
 }
 
-/** The same as a chart or as a table. */
 export function TwinSection({ title, remark, chart, table }: { title: string; remark: ComponentChildren; chart: ComponentChildren; table: ComponentChildren }) {
   const [isTable, setIsTable] = useState(false);
   const withSwitch = (
@@ -126,7 +125,6 @@ export function TensorSkeleton() {
 
 interface FiguresProps {
   of: Pick<TensorView, "mean" | "std" | "min" | "max">;
-  /** The share of zeros, and how many there are. */
   zeros?: readonly [share: string, count: string];
   numNan: number;
   numInf: number;

@@ -102,7 +102,6 @@ export function Numbers({ subject, base, scale, start, onStart, canMove }: Tenso
   );
 }
 
-/** A button that moves the grid by a page. */
 type Move = readonly [axis: AxisName, sign: 1 | -1, icon: IconName, label: string];
 
 const GRID_MOVES: readonly Move[] = [
@@ -127,7 +126,6 @@ export function columnsFor(width: number, widthOf: (text: string) => number): nu
   return Math.max(FEWEST, Math.min(PAGE_COLUMNS, Math.floor((width - GAP) / each)));
 }
 
-/** Room for the text of one cell. */
 export function roomFor(width: number, columns: number): number {
   return (width - GAP * (columns + 1)) / columns - PADDING;
 }
@@ -195,7 +193,6 @@ interface NumberGridProps {
   values: TensorValues;
   scale: Scale;
   columns: number;
-  /** Has a text room in a cell? */
   fits: (text: string) => boolean;
   active: number;
   onActive: (nth: number) => void;

@@ -36,7 +36,6 @@ async function askFor(subject: AnyTensor, window: Window | null): Promise<Tensor
   }
 }
 
-/** The values that came last. */
 export function valuesIn({ held }: Latest<AnyTensor>): TensorValues | null {
   return held !== null && "values" in held.answer ? held.answer : null;
 }

@@ -61,7 +61,6 @@ function summary(): string {
   return `Network, variable ${store.variable.value}, ${where}: ${what}. Keys w a s d turn it, i j k l go from unit to unit, u and o from layer to layer.`;
 }
 
-/** Has something else on the page the focus? */
 function isElsewhere(target: EventTarget | null): boolean {
   return target !== document.body && target instanceof Element && target.closest(".net-stage") === null;
 }
@@ -236,7 +235,6 @@ function clear(): boolean {
   return true;
 }
 
-/** Keys of the stage itself. */
 function handleStageKey(drawing: Drawing, { key, code, shiftKey }: Key): boolean {
   const direction = DIRECTIONS[code];
   if (direction !== undefined) {

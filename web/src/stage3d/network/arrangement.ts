@@ -142,7 +142,6 @@ function split(rows: readonly Row[], count: number, isFlat: boolean): readonly (
   return best;
 }
 
-/** Each column as high as it may be. */
 function filled(rows: readonly Row[], most: number, isFlat: boolean): readonly (readonly Row[])[] {
   const columns: Row[][] = [];
   let height = Infinity;
@@ -176,7 +175,6 @@ function plateAt(print: Footprint, middle: Vector, isFlat: boolean): Plate {
   };
 }
 
-/** Around the origin. */
 function centred(plates: readonly Plate[], isFlat: boolean): readonly Plate[] {
   if (plates.length === 0) return plates;
   const shiftAlong = (axis: 0 | 1 | 2): number => {
@@ -288,7 +286,6 @@ function offsetOf(print: Footprint, isFlat: boolean): Vector {
 
 // --- How large plates are, and how far apart they stand.
 
-/** How large a plate is, before it has a place. */
 interface Footprint {
   readonly layer: NetLayer;
   readonly cells: Cells;

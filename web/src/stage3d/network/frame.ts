@@ -26,12 +26,10 @@ import { cellOfUnit, cornersOf, inSpace, marginsOf, middleOf, onPlate, placesOf,
 /** Units as a flat picture, as bars, or as a field of bars through which each pixel looks. */
 export type Form = "flat" | "bars" | "field";
 
-/** A plate of this frame. */
 export interface PaintedPlate extends DrawnPlate {
   readonly form: Form;
   /** Nothing was recorded: hatched. */
   readonly isMissing: boolean;
-  /** Nothing is known yet. */
   readonly isWaiting: boolean;
   /** Of a colour picture: from levels to shades, a slope and a start. */
   readonly colourRange: readonly [slope: number, start: number];
@@ -270,7 +268,6 @@ const LANE = 0.14;
 const ROUND = 0.3;
 const LEAST_GAP = 0.2;
 
-/** Room between two columns. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -451,7 +448,6 @@ export class Segments {
     this.numbers.push(colour[0] / 255, colour[1] / 255, colour[2] / 255, alpha, width, endWidth, breadth, endBreadth);
   }
 
-  /** Through all places, one after the other. */
   addPath(places: readonly Vector[], stroke: Stroke): void {
     for (let at = 1; at < places.length; at++) this.add(places[at - 1]!, places[at]!, stroke);
   }

@@ -24,7 +24,6 @@ const FILL = 0.82;
 const HATCH = { dark: 0.4, pale: 0.12 };
 const POLL_MS = 3;
 
-/** Throws where the browser has no WebGL2. */
 export function glPainter(canvas: HTMLCanvasElement) {
   const gl = openGl(canvas, true);
   let poll: ReturnType<typeof setTimeout> | undefined;
@@ -41,7 +40,6 @@ export function glPainter(canvas: HTMLCanvasElement) {
   };
   const smooth = smoothTarget(gl);
   const lines = linePainter(gl);
-  /** A level for each unit. */
   const levels = levelTextures(gl);
   const ramp = gl.createTexture();
   const nothing = gl.createVertexArray();

@@ -204,7 +204,6 @@ function textFound(found: FoundPoints, point: number): string | undefined {
 
 interface FoundPoints {
   readonly points: readonly number[];
-  /** The columns in which a point was found. */
   readonly columnsOf: (point: number) => readonly Column[];
 }
 

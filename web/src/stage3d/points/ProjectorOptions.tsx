@@ -112,7 +112,6 @@ function Components() {
   );
 }
 
-/** What t-SNE and UMAP have to be told. */
 function Neighbourhood() {
   const isTsne = store.method.chosen === "tsne";
   const name = isTsne ? "Perplexity" : "Neighbours";

@@ -123,7 +123,6 @@ function summary(): string {
   return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.chosen} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
 }
 
-/** Slowly around, while somebody wants it. */
 function useTurning(cloud: RefObject<Cloud | null>, isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return undefined;

@@ -19,7 +19,6 @@ const SPRITE = 26;
 const MOST_MARKED = 60;
 
 export class Cloud extends OrbitDrawing {
-  /** A box or line that is being drawn. */
   outline: readonly ScreenPlace[] | null = null;
   readonly #painter: GlPainter;
   #inks = readInks();
@@ -31,7 +30,6 @@ export class Cloud extends OrbitDrawing {
   #hasSprites = false;
   readonly #pace = new Pace();
 
-  /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) {
     super(canvas, overlay, readCamera(store.cameraText.peek(), store.dims.chosen === "2"));
     this.#painter = new GlPainter(canvas);

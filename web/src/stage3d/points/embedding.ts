@@ -64,7 +64,6 @@ export function readEmbedding(head: EmbeddingHead, buffer: ArrayBuffer, offset: 
   };
 }
 
-/** Null where there are no pictures. */
 function spritesOf(head: EmbeddingHead, buffer: ArrayBuffer, at: number): SpriteSheet | null {
   const { sprite_bytes: size, sprite_width: width, sprite_height: height, sprites_per_row: perRow } = head;
   if (size === 0 || width < 1 || height < 1 || perRow < 1) return null;
@@ -120,7 +119,6 @@ export async function decodeSprites(sheet: SpriteSheet, numPoints: number): Prom
   return { image, width: sheet.width, height: sheet.height, perRow: sheet.perRow };
 }
 
-/** The size that a PNG file declares. */
 export function pngSize(bytes: Uint8Array): { width: number; height: number } {
   if (bytes.length < 24 || PNG.some((byte, at) => bytes[at] !== byte))
     throw new Error("The sheet of pictures is no PNG file.");
@@ -135,7 +133,6 @@ const MOST_KEPT_BYTES = 256e6;
 
 const kept = new ByteCache<Embedding>(MOST_KEPT_BYTES);
 
-/** Call what it returns to stop. */
 export function startLoading(): () => void {
   const stops = [
     // The list of records, again whenever the series has more.
@@ -150,7 +147,6 @@ export function startLoading(): () => void {
   return () => stops.forEach((stop) => stop());
 }
 
-/** The record of the step that is wanted. */
 function followRecord(): () => void {
   const desk = new Desk<store.Loaded>(({ value, key, problem }) => {
     if (problem !== "") store.loading.value = { state: "failed", what: "This embedding", reason: problem };
@@ -188,7 +184,6 @@ function followRecord(): () => void {
   };
 }
 
-/** From now on these points are shown. */
 export function showEmbedding(next: store.Loaded): void {
   const { place, embedding } = next;
   batch(() => {

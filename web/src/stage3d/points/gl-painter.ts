@@ -5,7 +5,6 @@ import { clear, keepPixels, link, openGl, type Program, shades } from "../webgl"
 const RIM = 2;
 const MARK = 3;
 
-/** A sheet of pictures, decoded. */
 export interface SpriteImage {
   readonly image: ImageBitmap;
   readonly width: number;
@@ -13,7 +12,6 @@ export interface SpriteImage {
   readonly perRow: number;
 }
 
-/** What is drawn again for each frame. */
 interface Frame {
   readonly matrix: Float32Array;
   readonly ratio: number;
@@ -42,7 +40,6 @@ export class GlPainter {
   #sheet: WebGLTexture | null = null;
   #sprites: SpriteImage | null = null;
 
-  /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement) {
     const gl = openGl(canvas, false);
     this.#gl = gl;

@@ -36,7 +36,6 @@ export class ScreenIndex {
     }
   }
 
-  /** All points in view, cell by cell. */
   get inView(): Int32Array {
     return this.#points;
   }
@@ -61,7 +60,6 @@ export class ScreenIndex {
     return best;
   }
 
-  /** The points in a box, in rising order. */
   inBox(from: ScreenPlace, to: ScreenPlace): number[] {
     const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
     const [top, bottom] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
@@ -168,7 +166,6 @@ export class PointPointing extends Pointing<Cloud> {
     }
   }
 
-  /** What is inside the outline. */
   #take(cloud: Cloud, event: PointerEvent): void {
     const { index } = cloud;
     const inside = this.#shape() === "lasso" ? index.inLasso(this.#line) : index.inBox(this.start, placeOf(event));

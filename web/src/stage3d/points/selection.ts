@@ -75,7 +75,6 @@ function changeSaved(change: (saved: Map<string, readonly number[]>) => unknown,
   return "";
 }
 
-/** As a file with index, labels and coordinates. */
 export function downloadPoints(points: readonly number[]): void {
   const [{ place, record, step, embedding }, found] = [store.loaded.peek()!, store.coordinates.peek()];
   const { columns } = embedding;

@@ -23,7 +23,6 @@ export function titleOf(method: Method): string {
   return METHODS.find(([name]) => name === method)![1];
 }
 
-/** A series of embeddings of a run. */
 export interface EmbeddingPlace {
   readonly runId: string;
   readonly runName: string;
@@ -33,7 +32,6 @@ export interface EmbeddingPlace {
 /** What is to be done with the points. */
 export type Reducing = Omit<ReduceQuestion, "type" | "id" | "run_id" | "record" | "axes_of">;
 
-/** An embedding that is here. */
 export interface Loaded {
   readonly place: EmbeddingPlace;
   readonly record: string;
@@ -64,7 +62,6 @@ export function keyOf(place: EmbeddingPlace): string {
   return `${place.runId} ${place.name}`;
 }
 
-/** Every embedding of the chosen runs. */
 export const places = computed<readonly EmbeddingPlace[]>(() =>
   runs.namesOf("embedding").flatMap((name) => {
     const having = runs.chosen.value.filter(({ id }) => runs.seriesOf(id, "embedding", name) !== undefined);
@@ -72,7 +69,6 @@ export const places = computed<readonly EmbeddingPlace[]>(() =>
   }),
 );
 
-/** The one that the address names, or the first. */
 export const place = computed<EmbeddingPlace | null>(() => {
   const [name, runId] = [param("embedding"), param("run")];
   const named = places.value.filter((one) => name === "" || one.name === name);
@@ -114,7 +110,6 @@ export const holdAxes = signal(false);
 export const spriteMode = signal<SpriteMode>("auto");
 export const isTable = signal(false);
 
-/** Which axes are drawn across, up and in depth. */
 export const axes = computed<readonly number[]>(() => {
   const known = coordinates.value?.perPoint ?? 3;
   const wanted = param("axes").split(",").map(Number);
@@ -155,7 +150,6 @@ export function valuesOfColumn(name: string | null): readonly string[] | null {
 
 export const colouring = computed<Colouring>(() => colouringOf(valuesOfColumn(colourColumn.value)));
 
-/** What a point is called. */
 export function labelOf(point: number): string {
   return valuesOfColumn(labelColumn.value)?.[point] ?? `point ${point}`;
 }
@@ -196,7 +190,6 @@ export const neighbours = computed<readonly Neighbour[]>(() => {
   return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.chosen);
 });
 
-/** Which points are drawn. */
 export const shown = computed<Int32Array>(() => {
   const here = loaded.value;
   if (here === null) return new Int32Array(0);
@@ -255,7 +248,6 @@ export function fitPlaces(
   return places;
 }
 
-/** The mean of an axis. */
 function middleOf(coordinates: Float32Array, perPoint: number, axis: number, hasPlace: Uint8Array): number {
   if (axis >= perPoint) return 0;
   let [sum, count] = [0, 0];

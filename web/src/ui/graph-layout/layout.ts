@@ -51,7 +51,6 @@ export class LayoutDesk {
 const MOST_KEPT = 20_000;
 
 export interface LayoutAnswer {
-  /** The layout of the root. */
   readonly root: number;
   /** Those that were made for this picture; the others of it were handed out before. */
   readonly fresh: readonly GroupLayout[];

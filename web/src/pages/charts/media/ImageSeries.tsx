@@ -52,7 +52,6 @@ interface PictureProps {
   label: string;
   record: FullRecord;
   zoom: Zoom;
-  /** The factor at which it is shown. */
   onFactor: (factor: number) => void;
 }
 

@@ -187,7 +187,6 @@ const runNumber = computed(() => control.value?.listing.counters.run ?? null);
 /** What was drawn of the run before stays until there is something of the next. */
 export const hasNetwork = computed(() => (view.scene.value?.layers.length ?? 0) > 0);
 
-/** Call what it returns to stop. */
 export function followNetwork(source: Source): () => void {
   startView();
   const followRun = (): unknown => (givenRun.value = followedRunId.value);

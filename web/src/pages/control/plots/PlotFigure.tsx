@@ -71,7 +71,6 @@ interface Props {
   isEnlarged: boolean;
 }
 
-/** What the axis of all plots counts. */
 const axisWord = computed(() => axisName(options.value.axis, subject.perEpoch.value));
 
 export function PlotFigure({ chart, isEnlarged }: Props) {
@@ -138,7 +137,6 @@ function Legend({ chart, model }: { chart: Chart; model: ReadonlySignal<Model | 
 
 // --- The axes of a plot of a training: what the lower one counts, and whole ticks for what is counted.
 
-/** In a word. */
 export function axisName(axis: Axis, perEpoch: number | null): string {
   if (axis !== "step") return "time";
   return perEpoch === null ? "trials" : "epochs";

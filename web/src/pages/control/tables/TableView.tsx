@@ -159,7 +159,6 @@ function NoRows({ name, isAnswered }: { name: string; isAnswered: boolean }) {
 
 // --- Which item of the test set somebody has picked from the table of trials.
 
-/** Null for none. */
 const pickedItem = signal<number | null>(null);
 
 function itemOf(row: Row): number {

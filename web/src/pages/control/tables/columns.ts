@@ -11,7 +11,6 @@ export interface ShownColumn {
   readonly form: "number" | "text" | "tensor" | "error";
   /** Several where tensors stand over each other. */
   readonly names: readonly string[];
-  /** Of numbers. */
   readonly format: (value: number) => string;
   /** Does it say at first glance what a row is about? The others can be had. */
   readonly isShown: boolean;

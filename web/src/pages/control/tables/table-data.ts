@@ -43,7 +43,6 @@ export function tableOf(parts: readonly TableRows[]): TableData {
 
 const placesOf = new WeakMap<TableRows["columns"], ReadonlyMap<string, number>>();
 
-/** How many numbers a tensor has. */
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
@@ -55,14 +54,12 @@ export function cellOf({ part, at }: Row, name: string): Cell {
   return place === undefined ? null : (part.rows[at]?.[place] ?? null);
 }
 
-/** The column as this row has it. */
 export function columnOf({ part }: Row, name: string): Column | null {
   return part.columns.find((column) => column.name === name) ?? null;
 }
 
 const SPECIAL: Readonly<Record<string, number>> = { NaN: Number.NaN, inf: Infinity, "-inf": -Infinity };
 
-/** A cell as a number; null where it is none. */
 export function numberIn(cell: Cell): number | null {
   if (typeof cell === "number") return cell;
   return cell === null ? null : (SPECIAL[cell] ?? null);
@@ -104,7 +101,6 @@ interface Followed {
 export interface TableWish {
   readonly name: string;
   readonly runIds: readonly string[];
-  /** Of each run only the rows that were logged last. */
   readonly isOnlyLast: boolean;
 }
 
@@ -144,7 +140,6 @@ export const RUNS = "runs";
 const USUAL = [TRAIN_EPOCHS, TEST_TRIALS, TEST_EPOCHS, RUNS];
 
 const NONE: readonly string[] = [];
-/** The run that is written now. */
 export const currentRun = computed(() => control.value?.run_id ?? "");
 const runIds = computed(() => control.value?.run_ids ?? NONE);
 const allRunIds = computed(() => control.value?.all_run_ids ?? NONE);
@@ -184,7 +179,6 @@ export function useOtherTables(): readonly string[] {
 /** Also of a table that is on its way: it opens when it is there. */
 export const chosenTable = signal(TRAIN_EPOCHS);
 
-/** Empty for none. */
 export const newTable = signal("");
 
 export function chooseTable(name: string): void {

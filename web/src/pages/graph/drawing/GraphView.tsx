@@ -63,7 +63,6 @@ function startCanvas(canvas: HTMLCanvasElement): () => void {
 
 // --- The drawing and its selection in words, for those who do not see it.
 
-/** What the canvas is. */
 const drawing = computed(() => {
   const pass = store.document.value;
   if (pass === null) return "Graph";
@@ -71,7 +70,6 @@ const drawing = computed(() => {
   return `Computational graph of ${pass.model_name}, ${ops}. Arrow keys follow the edges, Enter opens a module.`;
 });
 
-/** What is selected. */
 const selection = computed(() => {
   const [pass, tree, key, lit] = [store.document.value, store.hierarchy.value, store.selected.value, highlight.value];
   const node = key === null ? undefined : tree?.nodes.get(key);

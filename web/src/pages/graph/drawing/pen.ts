@@ -6,7 +6,6 @@ import { themeTick } from "../../../data/store";
 import { figureText } from "./box-figures";
 import type { picture } from "./view-state";
 
-/** All that a picture depends on. */
 export type PaintState = NonNullable<typeof picture.value>;
 
 /** What is painted on, what is painted, and how text is written: what every painter is given. */

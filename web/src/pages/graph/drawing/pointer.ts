@@ -6,7 +6,6 @@ import { fit, glideTo, jumpTo, zoomBy } from "./camera";
 import { type Direction, endOp, neighbour } from "./highlight";
 import { camera, isPointerOver, scene, viewSize } from "./view-state";
 
-/** Call what it returns to stop. */
 export function followMouse(canvas: HTMLCanvasElement): () => void {
   const stop = followPointer(canvas, {
     panBy: (dx, dy) => moveTo(panned(camera.peek(), dx, dy)),

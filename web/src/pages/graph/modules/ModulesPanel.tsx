@@ -304,7 +304,6 @@ function PassReadout({ document }: { document: PassDocument }) {
   );
 }
 
-/** Of all ops, over all backward passes. */
 export function backwardSeconds(document: PassDocument): number {
   return document.ops.reduce((sum, op) => sum + (op.backward_seconds ?? 0), 0);
 }

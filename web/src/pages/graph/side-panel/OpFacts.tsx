@@ -176,7 +176,6 @@ function Lines({ entry }: { entry: SourceEntry }) {
   );
 }
 
-/** The last two parts of the path, and the line. */
 function placeText({ file, line }: SourceEntry): string {
   return `${file.split(/[\\/]/).slice(-2).join("/")}:${line}`;
 }

@@ -22,7 +22,6 @@ import type { PassDocument, ScopeEntry, TensorView } from "../../../wire";
 import { backwardSeconds, numCalls, placeOf } from "../modules/ModulesPanel";
 import { OpFacts, OpLink, OpLinks, ScopeLink, SourceLines } from "./OpFacts";
 
-/** An op of a pass. */
 export interface OpPlace {
   document: PassDocument;
   index: number;

@@ -199,7 +199,6 @@ function Editor() {
   );
 }
 
-/** What may be written. */
 function Functions() {
   const all = store.catalogue.value?.functions ?? [];
   if (all.length === 0) return null;

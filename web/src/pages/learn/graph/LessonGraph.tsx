@@ -118,7 +118,6 @@ function Drawing({ children }: { children: ComponentChildren }) {
 
 // --- Where the arrow keys lead from a card: along the edges, or to a neighbour.
 
-/** Null where there is nothing that way. */
 export function walked(nodes: readonly LearnNode[], layout: GraphLayout, from: number, key: string): number | null {
   const middle = (id: number): number => layout.boxes[id]!.x + layout.boxes[id]!.width / 2;
   const near = (ids: readonly number[]): number | null =>

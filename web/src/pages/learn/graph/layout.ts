@@ -89,7 +89,6 @@ export function isPicture(cells: Cells): boolean {
   return !cells.is_whole || cells.num_columns > MOST_COLUMNS || cells.num_rows > MOST_ROWS;
 }
 
-/** Of the numbers of one tensor. */
 export function gridSize(cells: Cells): Size {
   const [columns, rows] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
   if (!isPicture(cells)) return { width: columns * PITCH - 1, height: rows * PITCH - 1 };

@@ -13,7 +13,6 @@ interface Props {
   label: string;
   /** Outlined. */
   marked?: ReadonlySet<number>;
-  /** The numbers are not to be seen yet. */
   isSecret?: boolean;
   onHover?: (nth: number | null) => void;
   /** The one that has the focus, where one can be chosen. */

@@ -309,8 +309,6 @@ function said(value: number, { exact, low, high }: Numbers): number | string {
   return `≈ ${formatExact(rounded, "f8")}`;
 }
 
-// --- Answers as a server would frame them.
-
 /** A block, and the levels that go with it. */
 interface Filled {
   readonly block: NetBlock;

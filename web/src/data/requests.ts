@@ -4,8 +4,7 @@ import { messageOf } from "./message-of";
 import { type Asked, Refusal, type Reply, type Source } from "./source";
 import * as store from "./store";
 
-// --- What was fetched last, up to so many bytes: looking back and forth asks only once.
-
+/** What was fetched last, up to so many bytes: looking back and forth asks only once. */
 export class ByteCache<Value> {
   readonly #values = new Map<string, { value: Value; bytes: number }>();
   readonly #maxBytes: number;
@@ -164,8 +163,6 @@ export function follow<Type extends Answer["type"]>(
   });
 }
 
-// --- Asks for what is wanted now: one question at a time, the newest wins, and not more often than it helps.
-
 export interface Held<Value> {
   /** The last value that came, whatever was asked since; null before the first. */
   readonly value: Value | null;
@@ -185,6 +182,7 @@ export interface Wanted<Value> {
 /** So long after an answer the same thing is not asked again, however much news there is. */
 export const PAUSE_MS = 1000;
 
+/** Asks for what is wanted now: one question at a time, the newest wins, and not more often than it helps. */
 export class Desk<Value> {
   readonly #tell: (held: Held<Value>) => void;
   readonly #pauseMs: number;

@@ -185,8 +185,6 @@ function places(have: Axis, want: Axis): number[] | null {
   return found.includes(-1) ? null : found;
 }
 
-// --- Count through the items of a batch, the last dimension fastest.
-
 /** The item so many further on, or null past either end. */
 export function stepItem(shape: readonly number[], item: readonly number[], by: number): number[] | null {
   const total = shape.reduce((product, size) => product * size, 1);
@@ -200,8 +198,6 @@ export function stepItem(shape: readonly number[], item: readonly number[], by: 
   }, []);
 }
 
-// --- How a window becomes a picture: tiles as they are, a line of values wrapped into rows.
-
 export interface PictureModel {
   readonly tiles: number;
   readonly rows: number;
@@ -211,6 +207,7 @@ export interface PictureModel {
   nth(tile: number, row: number, column: number): number;
 }
 
+/** How a window becomes a picture: tiles as they are, a line of values wrapped into rows. */
 export function pictureOf(view: Pick<TensorView, "shape" | "window">): PictureModel {
   const { num_tiles, num_rows, num_columns } = view.window;
   const { tiles, rows, columns } = gridOf(view.shape);

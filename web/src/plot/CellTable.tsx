@@ -86,8 +86,6 @@ function moveFocus(event: KeyboardEvent): void {
   next?.querySelector("button")?.focus();
 }
 
-// --- How alike layers are to one another.
-
 /** All alike, so that they line up: 0.95, 1.00. */
 export function hundredths(value: number): string {
   return value.toFixed(2).replace(/^-(?!0\.00$)/, "\u2212").replace("-", "");

@@ -53,8 +53,6 @@ export function ColourScale({ scale, isAuto, onChange }: Props) {
   );
 }
 
-// --- Two limits to type, and a way back to the automatic ones.
-
 interface LimitsProps<End extends number | null> {
   names?: readonly [low: string, high: string];
   ends: readonly [low: End, high: End];
@@ -68,6 +66,7 @@ interface LimitsProps<End extends number | null> {
   children?: ComponentChildren;
 }
 
+/** Two limits to type, and a way back to the automatic ones. */
 export function LimitFields<End extends number | null>({
   names = ["Low limit", "High limit"],
   ends,

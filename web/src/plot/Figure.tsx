@@ -42,8 +42,7 @@ export function Figure({ title, hint, remark, tools, place, span = 1, onKeyDown,
   );
 }
 
-// --- What stands in a figure before its data does, or in its place: a skeleton, or why there is none.
-
+/** What stands in a figure before its data does, or in its place: a skeleton, or why there is none. */
 export function Waiting({ problem, height, retry }: { problem: string; height: number; retry: () => void }) {
   if (problem === "")
     return <span class="skeleton sec-skeleton late" style={{ height: `${height}px` }} aria-hidden="true" />;
@@ -73,8 +72,6 @@ export function Problem({ title = "This could not be shown", problem, height = 0
   );
 }
 
-// --- A slider over whole numbers from nought on.
-
 interface SliderProps {
   label: string;
   /** What its place means. */
@@ -85,6 +82,7 @@ interface SliderProps {
   hint?: string | undefined;
 }
 
+/** A slider over whole numbers from nought on. */
 export function Slider({ label, text, at, last, set, hint }: SliderProps) {
   return (
     <input
@@ -101,8 +99,7 @@ export function Slider({ label, text, at, last, set, hint }: SliderProps) {
   );
 }
 
-// --- The name of a run beside its colour.
-
+/** The name of a run beside its colour. */
 export function RunTag({ run }: { run: RunListing }) {
   return (
     <span class="sec-run" title={run.name}>
@@ -112,8 +109,6 @@ export function RunTag({ run }: { run: RunListing }) {
   );
 }
 
-// --- A small button that is an icon, with its name for everybody who cannot see it.
-
 interface ToolButtonProps {
   glyph: IconName;
   name: string;
@@ -122,12 +117,11 @@ interface ToolButtonProps {
   isDisabled?: boolean;
 }
 
+/** A small button that is an icon, with its name for everybody who cannot see it. */
 export function ToolButton({ glyph, name, press, isPressed, isDisabled = false }: ToolButtonProps) {
   const look = "btn quiet sm square";
   return <IconButton icon={glyph} look={look} label={name} title={name} aria-pressed={isPressed} disabled={isDisabled} onClick={press} />;
 }
-
-// --- Figures under one heading that can be closed.
 
 interface GroupProps {
   name: string;
@@ -138,6 +132,7 @@ interface GroupProps {
   children: ComponentChildren;
 }
 
+/** Figures under one heading that can be closed. */
 export function Group({ name, count, whyClosed = "", tools, children }: GroupProps) {
   const isShut = isClosed(name, whyClosed !== "");
   return (

@@ -151,8 +151,6 @@ export function bandPath({ x, low, high }: Pick<Line, "x" | "low" | "high">, toX
   return low === undefined || high === undefined ? "" : pathOf((pen) => traceBand(x, low, high, toX, toY, pen));
 }
 
-// --- Points of a line, of which the places rise.
-
 /** The point nearest to a place; -1 where the line is further away than the tolerance. */
 export function nearest(x: ArrayLike<number>, place: number, tolerance = Infinity): number {
   if (x.length === 0) return -1;

@@ -151,8 +151,6 @@ function setPin(kind: RecordKind, name: string, step: number | null): void {
   setParams({ [NAME]: pins.size === 0 ? null : writePins(pins) });
 }
 
-// --- The bytes of records of several runs, which are then shown together.
-
 export interface RecordWanted {
   readonly runId: string;
   readonly listing: RecordListing;
@@ -160,6 +158,7 @@ export interface RecordWanted {
 
 type FullByRun = ReadonlyMap<string, FullRecord>;
 
+/** The bytes of records of several runs, which are then shown together. */
 export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<FullByRun> {
   return useAsked<FullByRun>(
     isNear && wanted.length > 0
@@ -172,8 +171,7 @@ export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean)
   );
 }
 
-// --- Which record of each run belongs to the step that is looked at.
-
+/** Which record of each run belongs to the step that is looked at. */
 export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "recordOf">): RecordWanted[] {
   return holders.flatMap(({ run }) => {
     const listing = stepped.recordOf(run.id);

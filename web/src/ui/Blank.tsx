@@ -107,11 +107,10 @@ export function Skeletons({ widths, style = "skeletons late", label }: Skeletons
   );
 }
 
-// --- How a run is started.
-
 /** The lines of Python that start a run. */
 const LINES = 'with torcheer.Run("runs/first") as run:\n    run.log(step, loss=loss)';
 
+/** How a run is started. */
 export function Snippet() {
   return <pre class="snippet">{LINES}</pre>;
 }

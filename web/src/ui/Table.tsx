@@ -74,8 +74,6 @@ export function rowKeys(at: number, count: number, go: (to: number) => void): Re
   return { ArrowDown: by(1), ArrowUp: by(-1), PageDown: by(PAGE), PageUp: by(-PAGE), Home: to(0), End: to(count - 1) };
 }
 
-// --- Which columns are shown.
-
 /** What somebody has chosen to see, or not to see, by the key of the column. */
 export type ColumnChoices = ReadonlyMap<string, boolean>;
 

@@ -157,8 +157,7 @@ export function usePlaying(isPlaying: boolean, step: () => void, every = PLAY_MS
   }, [isPlaying]);
 }
 
-// --- A key of the page, as long as the part that has it is there, and nobody types.
-
+/** A key of the page, as long as the part that has it is there, and nobody types. */
 export function useKey(key: string, action: () => void): void {
   usePageKeys((event) => {
     if (event.key !== key) return false;

@@ -62,8 +62,6 @@ function OneOf<Word extends string>({ label, words, chosen, choose, style, panel
   );
 }
 
-// --- A line to type, which says when what is typed cannot be.
-
 type TextFieldProps = JSX.IntrinsicElements["input"] & {
   look?: string;
   isBad: boolean;
@@ -71,6 +69,7 @@ type TextFieldProps = JSX.IntrinsicElements["input"] & {
   keys: Readonly<Record<string, (() => void) | undefined>>;
 };
 
+/** A line to type, which says when what is typed cannot be. */
 export function TextField({ look = "input", isBad, set, keys, ...attributes }: TextFieldProps) {
   return (
     <input
@@ -83,8 +82,7 @@ export function TextField({ look = "input", isBad, set, keys, ...attributes }: T
   );
 }
 
-// --- All of a graph in view.
-
+/** All of a graph in view. */
 export function FitButton({ fit }: { fit: () => void }) {
   return <IconButton icon="frame" look={SQUARE} label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()} />;
 }
@@ -103,8 +101,6 @@ export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor:
   );
 }
 
-// --- An end of a scale to type: nothing is automatic.
-
 interface LimitFieldProps {
   label: string;
   /** Null for automatic. */
@@ -113,6 +109,7 @@ interface LimitFieldProps {
   box?: RefObject<HTMLInputElement | null>;
 }
 
+/** An end of a scale to type: nothing is automatic. */
 export function LimitField({ label, value, set, box }: LimitFieldProps) {
   return (
     <input

@@ -75,8 +75,6 @@ export function centred(part: Rect, view: Size, scale: number): Camera {
   };
 }
 
-// --- Drag a flat drawing, zoom it with the wheel or with two fingers. A press that does not move is a click.
-
 /** A press that moves less than this is a click. */
 const SLACK = 4;
 

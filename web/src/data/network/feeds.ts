@@ -191,8 +191,6 @@ function isSameMap(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string,
   return true;
 }
 
-// --- The last moments of each layer beside each other, as long as they are wanted.
-
 /** Of all layers together; two bytes each. */
 const MAX_LEVELS = 4_000_000;
 const MOST_MOMENTS = 256;
@@ -253,9 +251,6 @@ async function askRaster(source: Source, question: RasterQuestion): Promise<Read
   return new Map([...blocksOf(reply, blocks, steps.length)].map(([layer, block]) => [layer, { ...block, steps }] as const));
 }
 
-// --- Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to
-//   so many bytes.
-
 const MAX_CACHED_BYTES = 192_000_000;
 /** What is asked for ahead takes at most this share of what can be kept. */
 const AHEAD_SHARE = 0.25;
@@ -285,6 +280,9 @@ type Show = (wanted: Wanted, fetched: Fetched) => void;
 
 type ValueDesk = ReturnType<typeof valueDesk>;
 
+/**
+ * Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to so many bytes.
+ */
 export function valueDesk(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
   const desk = new Desk<Answered>(hear);
   let cache = new ByteCache<Fetched>(maxBytes);

@@ -85,9 +85,6 @@ export function follow(isOn: boolean): void {
 /** Of the moment that is shown, those without a text left out. */
 export const countersNow = computed<Counters>(() => moments.value[at.value]?.counters ?? []);
 
-// --- Which run the NetView shows: the one that the address names, or the first in which there is something
-//   to see. A page that shows a network beside other things says itself which run it is of.
-
 /** The run that another page shows the network of, empty where it has none yet; null on the page NetView itself. */
 export const givenRun = signal<string | null>(null);
 

@@ -28,8 +28,6 @@ import { samplesText, shapeText } from "./features";
 import "./analysis.css";
 import "./features.css";
 
-// --- All layers with what is to be known of each: shape, type, size, what was done to its values.
-
 const ROW_HEIGHT = 36;
 const HEAD_HEIGHT = 28;
 const HEAD = [
@@ -42,6 +40,7 @@ const HEAD = [
   ["Transforms", false],
 ] as const;
 
+/** All layers with what is to be known of each: shape, type, size, what was done to its values. */
 function LayerTable() {
   const all = store.layers.value;
   const shown = filtered(all, filter.value);
@@ -203,8 +202,7 @@ function Failed() {
   );
 }
 
-// --- What the set is: of which model and data, how much of it is there.
-
+/** What the set is: of which model and data, how much of it is there. */
 function SetFacts() {
   const listing = store.listing.value;
   const detail = store.detail.value;

@@ -58,8 +58,6 @@ export function Wait() {
   );
 }
 
-// --- A picture of each layer of a network; what came before stays while the next one is on its way.
-
 interface LayersProps<Value> {
   looks: readonly Look<Value>[];
   facts?: (value: Value) => ComponentChildren;
@@ -71,6 +69,7 @@ interface Noted {
   readonly head: { readonly note: string };
 }
 
+/** A picture of each layer of a network; what came before stays while the next one is on its way. */
 export function LayerFigures<Value extends Noted>({ looks, facts, draw }: LayersProps<Value>) {
   return (
     <div class="an-figures">
@@ -115,8 +114,6 @@ function Foot({ note, children }: { note: string; children: ComponentChildren })
   );
 }
 
-// --- A picture of what takes its time; what came before is paler, while the next one is on its way.
-
 interface WorkProps {
   what: string;
   of: Followed<unknown>;
@@ -131,6 +128,7 @@ interface WorkFigureProps<Value> extends Omit<FigureProps, "isBusy" | "facts" | 
   draw: (value: Value) => ComponentChildren;
 }
 
+/** A picture of what takes its time; what came before is paler, while the next one is on its way. */
 export function WorkFigure<Value>({ what, of, numThen, facts, draw, ...rest }: WorkFigureProps<Value>) {
   const { value, isOwn } = of;
   const isShown = value !== null && (isOwn || (of.problem === "" && !of.isCancelled));
@@ -232,8 +230,6 @@ function Progress({ what, of }: WorkProps) {
     </>
   );
 }
-
-// --- What stands beside pictures.
 
 /** One of several numbers to choose. Those above `all` are all there are. */
 export function CountChoice({ name, of, all = numDone.value }: { name: string; of: Choice<number>; all?: number }) {
@@ -411,8 +407,6 @@ export function Levels({ of, most, left, right }: { of: ReturnType<typeof axisOf
   );
 }
 
-// --- The plate of a layer as a picture: point at a unit to read it, click it to choose it.
-
 interface PlateProps {
   grid: Grid;
   /** Units as pixels. It is painted anew with any of `by`, and with the theme. */
@@ -427,6 +421,7 @@ interface PlateProps {
 
 const LARGEST_CELL = 40;
 
+/** The plate of a layer as a picture: point at a unit to read it, click it to choose it. */
 export function Plate({ grid, paint, by, summary, read, chosen = null, onChoose }: PlateProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   const [box, room] = useSize<HTMLDivElement>();

@@ -163,10 +163,9 @@ export function roomyAxis(values: Iterable<number>, from: number, to: number) {
   return axisOf(min - room, max + room, from, to);
 }
 
-// --- The items as a tree: those that are most alike are joined first.
-
 type Clusters = Analysed<"net_similarity", readonly Join[]>;
 
+/** The items as a tree: those that are most alike are joined first. */
 export function ClustersView() {
   const kind = metric.chosen;
   const looks = useBoth("net_similarity", () => ({ metric: kind }), (reply): readonly Join[] => {

@@ -108,8 +108,7 @@ function Notes() {
   return note === "" ? null : <p class="muted fs-1">{sentence(note)}</p>;
 }
 
-// --- The item that was pointed at last: what the network received, and the way to it.
-
+/** The item that was pointed at last: what the network received, and the way to it. */
 export function ItemSection() {
   const all = items.value;
   const [last, setLast] = useState<number | null>(null);

@@ -91,11 +91,10 @@ function Shown({ of, chosen, isBusy }: { of: Probed; chosen: number[]; isBusy: b
   );
 }
 
-// --- Which labels a probe takes for which others: a row for each right label, a column for what was said.
-
 /** Numbers can be read in cells of this many labels. */
 const MOST_NUMBERS = 16;
 
+/** Which labels a probe takes for which others: a row for each right label, a column for what was said. */
 function Confusion({ probe }: { probe: FeatureProbe | undefined }) {
   const hasLabels = probe?.why === "" && probe.metric === "accuracy";
   return (
@@ -160,8 +159,6 @@ function Counts({ probe: { labels, confusion, num_units: numUnits } }: { probe: 
 function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }
-
-// --- A row for each layer: the folds as points, their mean, and chance as a line.
 
 /** Where scores stand: from nought, with chance, up to the best; or as far as scores reach, and no further. */
 export function spanOf(probes: Iterable<FeatureProbe>, isZoomed: boolean): { low: number; high: number } {

@@ -44,8 +44,6 @@ export function openingScale(kind: Metric, range: Range | null): Scale {
   return { map: "seq", low: Math.min(0.9, Math.floor(range.min * 10) / 10), high: 1 };
 }
 
-// --- A matrix of items or samples, or as many of its numbers as can be read in a table.
-
 const MOST_IN_TABLE = 48;
 /** Fewer labels are named beside the picture. */
 export const MOST_BESIDE = 20;
@@ -65,6 +63,7 @@ interface PairsProps {
   summary: readonly [what: string, key: string];
 }
 
+/** A matrix of items or samples, or as many of its numbers as can be read in a table. */
 function PairsPicture({ of, pairs: { values, range }, names, nameOf, what, scale, at, onAt, onChoose, summary }: PairsProps) {
   const count = names.length;
   if (table.isOn) {
@@ -95,8 +94,6 @@ function PairsPicture({ of, pairs: { values, range }, names, nameOf, what, scale
   );
 }
 
-// --- Items of a network: a matrix for each layer that is looked at, on one scale.
-
 type Seen = Analysed<"net_similarity", Pairs>;
 
 const SCALE_WORDS: Record<Metric, string> = {
@@ -105,6 +102,7 @@ const SCALE_WORDS: Record<Metric, string> = {
   euclidean: "Distance of two items over units",
 };
 
+/** Items of a network: a matrix for each layer that is looked at, on one scale. */
 export function ItemSimilarity() {
   const kind = network.metric.chosen;
   const looks = useBoth("net_similarity", () => ({ metric: kind }), (reply) => {
@@ -211,14 +209,13 @@ function pairText([first, second]: readonly Seen[], place: number | null, other:
   return `with ${itemName(first.items, other)}: ${values.join(" and ")}`;
 }
 
-// --- Samples of a set, as one layer sees them, beside its layers, each with every other.
-
 interface Similar extends Pairs {
   readonly rows: FeatureRows;
   readonly contrast: LabelContrast | null;
   readonly note: string;
 }
 
+/** Samples of a set, as one layer sees them, beside its layers, each with every other. */
 export function SampleSimilarity() {
   return (
     <>
@@ -303,8 +300,6 @@ function SamplePairs({ of }: { of: Similar }) {
     </>
   );
 }
-
-// --- How alike layers are to one another: of a set by RSA or by linear CKA, beside its samples.
 
 /** Each with every other; of more layers, so many. */
 const MOST_LAYERS = 64;
@@ -391,14 +386,13 @@ function LeftOut({ of }: { of: readonly (readonly [layer: string, why: string])[
   );
 }
 
-// --- Of a network, at the right of its items: with how much labels count in each of them.
-
 interface Likeness {
   readonly head: NetLikenessAnswer;
   readonly values: Float32Array;
   readonly items: unknown;
 }
 
+/** Of a network, at the right of its items: with how much labels count in each of them. */
 function useLikeness(names: readonly string[]) {
   const all = items.value;
   const kind = network.metric.chosen;

@@ -187,8 +187,6 @@ export function useFollowed<Type extends Kind, Value>(
   return { ...state, isOwn: state.value !== null && state.key === key, retry: () => setTurn((one) => one + 1), cancel };
 }
 
-// --- How samples, units and numbers are said.
-
 /** `digit-0012: 3`, as far as that is known. */
 export function sampleName(rows: FeatureRows, row: number): string {
   const label = rows.labels[rows.label_of[row] ?? -1] ?? "";

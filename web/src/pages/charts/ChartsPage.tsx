@@ -80,10 +80,9 @@ export function ChartsPage() {
   );
 }
 
-// --- The first alarms of the chosen runs in words, the worst before the others.
-
 const MAX_NOTES = 3;
 
+/** The first alarms of the chosen runs in words, the worst before the others. */
 function AlarmNotes() {
   const rows = alarmRows(0).filter(({ marks }) => marks.length > 0);
   if (rows.length === 0) return null;
@@ -118,8 +117,7 @@ function Note({ row: { run, marks } }: { row: AlarmRow }) {
   );
 }
 
-// --- All groups of charts, or what stands there while there are none.
-
+/** All groups of charts, or what stands there while there are none. */
 function Scalars() {
   const shown = shownGroups.value;
   if (shown.length > 0)
@@ -167,10 +165,9 @@ function Waiting() {
   );
 }
 
-// --- Charts under one heading that can be closed.
-
 const MOST_LISTED = 5;
 
+/** Charts under one heading that can be closed. */
 function ChartGroup({ group }: { group: Group }) {
   const isShown = isOpen(group.key);
   const numInPart = hasMany.value ? IN_PART : Infinity;
@@ -256,8 +253,7 @@ function NotSupportedList({ all }: { all: readonly NotSupported[] }) {
   );
 }
 
-// --- The values of some charts at the cursor, or their last ones, run by run.
-
+/** The values of some charts at the cursor, or their last ones, run by run. */
 function AtCursor() {
   const open = useComputed(() => shownGroups.value.filter(({ key }) => isOpen(key)));
   const pointed = useComputed(() => cursor.value?.chart ?? "");
@@ -361,9 +357,6 @@ export function columnsFor(groups: readonly Group[], cursorChart: string): Chart
   return [...chosen.slice(0, MAX_COLUMNS - 1), pointed];
 }
 
-// --- Alarms, run by run along the steps: scalars that became NaN or infinite, and what was seen in watched
-//   layers.
-
 const MARK_WIDTH = 12;
 const PITCH = 12;
 const TOP = 8;
@@ -378,6 +371,7 @@ interface Named {
   readonly row: number;
 }
 
+/** Alarms, run by run along the steps: scalars that became NaN or infinite, and what was seen in watched layers. */
 function AlarmStrip() {
   return alarmRows(0).length === 0 ? null : <Strip />;
 }

@@ -99,10 +99,9 @@ const KEY_STEP = 24;
 const network = rememberedSize("control-network", 240, 720, 368);
 const upper = rememberedSize("control-upper", 25, 80, 49);
 
-// --- The plots that a training wants, as its numbers come: a few at a glance, more by scrolling.
-
 const AT_A_GLANCE = 4;
 
+/** The plots that a training wants, as its numbers come: a few at a glance, more by scrolling. */
 function PlotsPanel() {
   useEffect(() => {
     const stops = [followOptions(), startEscape()];
@@ -139,11 +138,10 @@ function PlotsPanel() {
   );
 }
 
-// --- The tables of a training: epochs, tests and runs at the left, the trials of the last test at the right.
-
 /** Narrower than this there is room for one only. */
 const TWO = 800;
 
+/** The tables of a training: epochs, tests and runs at the left, the trials of the last test at the right. */
 export function TablesPanel() {
   const [box, width] = useWidth<HTMLElement>(1200);
   const others = tables.useOtherTables();

@@ -65,8 +65,7 @@ export function sentenceOf({ state, doing }: ControlListing, fault: Fault | null
   return KINDS[state].sentence ?? `${faultTitle(state, fault)}${message}`;
 }
 
-// --- In the top bar: which training is shown, with its seed, and a list to choose another from where there are several.
-
+/** In the top bar: which training is shown, with its seed, and a list to choose another from where there are several. */
 export function ControlPicker() {
   const all = controls.value ?? [];
   const now = all.find(({ id }) => id === controlId.value);
@@ -86,8 +85,7 @@ export function ControlPicker() {
   );
 }
 
-// --- On the start page: the trainings that can be controlled, and how they go.
-
+/** On the start page: the trainings that can be controlled, and how they go. */
 export function ControlsPart() {
   const all = controls.value ?? [];
   if (all.length === 0) return null;

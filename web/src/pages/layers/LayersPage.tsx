@@ -125,8 +125,7 @@ function followRow(source: Source): () => void {
   });
 }
 
-// --- One line above the map: what is under the pointer or, where it is elsewhere, what the map shows.
-
+/** One line above the map: what is under the pointer or, where it is elsewhere, what the map shows. */
 function ReadingLine() {
   const grid = state.grid.value;
   const at = state.pointed.value;

@@ -103,8 +103,7 @@ function Histograms({ figures: { histogram_name: histogram, tensor_name: tensor 
   );
 }
 
-// --- The figures of a row as numbers, one line for each stretch of steps.
-
+/** The figures of a row as numbers, one line for each stretch of steps. */
 function RowTable({ figures }: { figures: RowFigures }) {
   const names = figures.columns.filter((name) => hasColumn(figures, name));
   const step = state.step.value;
@@ -154,8 +153,6 @@ function valueText(figures: RowFigures, name: string, at: number, digits = 4, un
   return formatFigure(figureOf(name), value, { digits, isEstimate: isEstimate(figures, name, at) });
 }
 
-// --- The figures of a row over steps: how its values are spread, mean and deviation, size, shares.
-
 interface ChartPlan {
   readonly title: string;
   readonly lines: readonly Line[];
@@ -167,6 +164,7 @@ interface ChartPlan {
   readonly read: (at: number) => ComponentChildren;
 }
 
+/** The figures of a row over steps: how its values are spread, mean and deviation, size, shares. */
 function RowCharts({ figures }: { figures: RowFigures }) {
   const sizes = [sizeOf(figures, "norm", "Norm"), sizeOf(figures, "ratio", "Update ratio")];
   const plans = [fanOf(figures), spreadOf(figures), ...sizes, sharesOf(figures)];

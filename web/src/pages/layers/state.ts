@@ -60,8 +60,6 @@ export const wish = computed<Wish>(() => {
   return { log, limits: isFixed && param("limits") !== "" ? [low, high] : null };
 });
 
-// --- what came -----------------------------------------------------------------------------------
-
 /** What came for what is chosen, and what takes it when it comes. Null as soon as something else is chosen. */
 function comesFor<Value>(keyOf: () => string): readonly [ReadonlySignal<Value | null>, (value: Value) => void] {
   const held = signal<{ key: string; value: Value } | null>(null);
@@ -79,8 +77,6 @@ export const [unseen, takeUnseen] = comesFor<ReadonlySet<string>>(ofRank);
 /** From the first to the last step, as far as it is known. */
 export const [knownWhole, takeWhole] = comesFor<Span>(() => runId.value);
 export const failure = signal("");
-
-// --- what follows from both ----------------------------------------------------------------------
 
 /** Records that were asked for and left out to keep the budget, of the rank that is shown. */
 export const numUnaffordable = computed(() =>

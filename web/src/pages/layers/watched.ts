@@ -27,8 +27,6 @@ function numbersIn({ buffer, offset }: Reply, count: number): Numbers | null {
   };
 }
 
-// --- One figure of all rows.
-
 /** The marks are HAS_NAN, HAS_INF, IS_ESTIMATE. */
 export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id">, Numbers {
   readonly column: string;
@@ -150,8 +148,6 @@ function valueText(column: string, value: number, kind: CellKind, isEstimate: bo
 export function sentenceOf({ name, steps, value }: Reading): string {
   return [name, steps, value].filter((part) => part !== "").join(" \u00b7 ");
 }
-
-// --- The figures of a watched tensor: what they are called, and what kind of number each is.
 
 /** Of either sign; a size, which may span decades; a share from 0 to 1. */
 export type FigureKind = "signed" | "size" | "share";

@@ -217,8 +217,7 @@ const BIG: Readonly<Record<string, Sign>> = {
 const SPACES: ReadonlySet<string> = new Set(["\\,", "\\ ", "\\;", "\\:", "\\!", "\\quad", "\\qquad", "~"]);
 const FENCES: Readonly<Record<string, string>> = { "(": ")", "[": "]", "\\{": "\\}" };
 
-// --- Read a formula token by token.
-
+/** Read a formula token by token. */
 class Reader {
   #at = 0;
 

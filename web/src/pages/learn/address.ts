@@ -103,8 +103,6 @@ function write(address: Address): void {
   setParams(address);
 }
 
-// --- An expression as a short text that may stand in an address, and back.
-
 /** Longer addresses are cut off by what they are sent with. */
 const MAX_SIGNS = 1800;
 

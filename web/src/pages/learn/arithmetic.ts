@@ -138,8 +138,6 @@ function firstFrom(now: number, count: number, fits: (place: number) => boolean)
   return null;
 }
 
-// --- How one element of a result came about on the way forward, where that is said in a line.
-
 /** What is written before the result; `none` where nothing says how it came about. */
 export type Worked =
   | { readonly form: "products"; readonly terms: readonly (readonly number[])[] }

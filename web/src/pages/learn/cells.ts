@@ -88,8 +88,6 @@ function byValue(one: number, other: number): number {
   return one - other;
 }
 
-// --- The colours of numbers: values and gradients have a scale each, with nought in the middle.
-
 /** `own`: a tensor that stands for itself, up to its own largest. */
 export type Ink = "value" | "gradient" | "own";
 
@@ -102,8 +100,6 @@ export function scaleFor(cells: Cells, ink: Ink): Scale {
 export function inkOf(step: BackwardStep, factor: Cells): Ink {
   return haveSameNumbers(factor, step.upstream) ? "gradient" : "value";
 }
-
-// --- How the numbers of a lesson are written: alike in a grid, with more digits where they are worked with.
 
 /** As many signs have room in a cell: a sign, a point and four digits. */
 const CELL_SIGNS = 6;

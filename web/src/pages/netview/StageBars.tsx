@@ -122,8 +122,6 @@ function Exports() {
   );
 }
 
-// --- The page on the whole screen, and back.
-
 /** Whether it is, and the way to the other; null where the browser allows none, as in a frame of another page. */
 function useFullScreen(): [isFull: boolean, toggle: (() => void) | null] {
   const [isFull, setIsFull] = useState(document.fullscreenElement !== null);

@@ -45,8 +45,6 @@ export function setBrush(key: string, brush: Brush | null): void {
   setParams({ brush: next.size === 0 ? null : writeBrushes(next) });
 }
 
-// --- Rows, columns and axes.
-
 /** The choice of the runs' own colours, where a column would be named. */
 export const BY_RUN = "run";
 
@@ -108,12 +106,11 @@ export const keptRuns = computed<readonly RunListing[]>(() => {
 
 export const keptIds = computed<ReadonlySet<string>>(() => new Set(keptRuns.value.map(({ id }) => id)));
 
-// --- Which runs a text lets through: words of their names and values, and comparisons such as `lr<0.01`.
-
 const COMPARISON = /^(.+?)(<=|>=|!=|<|>|=)(.+)$/;
 
 type Test = (runId: string, runName: string) => boolean;
 
+/** Which runs a text lets through: words of their names and values, and comparisons such as `lr<0.01`. */
 export function filterOf(text: string, columns: readonly Column[]): Test {
   const terms = text.split(/\s+/).filter((term) => term !== "");
   const tests = terms.map((term) => termTest(term, columns));
@@ -161,8 +158,6 @@ export function movedTo(keys: readonly string[], key: string, to: number): strin
   return keys.filter((one) => one !== key).toSpliced(Math.max(0, to), 0, key);
 }
 
-// --- The colour of a run's line: its own, or that of a value on a scale.
-
 /** Without a choice: the colours of the runs, or those of the first metric where runs would share them. */
 const shownColour = computed<string>(() => {
   if (colourKey.value !== "") return colourKey.value;
@@ -196,8 +191,6 @@ export function colourAt(share: number): string {
   const { bytes } = ramp.value;
   return `rgb(${bytes[at]} ${bytes[at + 1]} ${bytes[at + 2]})`;
 }
-
-// --- Parts of axes that were brushed: only the runs that pass through all of them stay.
 
 /** From one end to the other, in the unit of the axis, so that it holds also when the axis grows. */
 export interface Brush {

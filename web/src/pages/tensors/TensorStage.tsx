@@ -114,8 +114,7 @@ function Missing({ title, reason }: { title: string; reason: string }) {
   );
 }
 
-// --- A tensor at two steps: the same window of both is fetched, all of it where it may be had at once.
-
+/** A tensor at two steps: the same window of both is fetched, all of it where it may be had at once. */
 function TensorAtSteps({ a, b }: { a: RecordListing; b: RecordListing }) {
   const [subjectA, subjectB] = [runTensor(a.record), runTensor(b.record)];
   const choice = useItem();
@@ -135,8 +134,7 @@ function TensorAtSteps({ a, b }: { a: RecordListing; b: RecordListing }) {
   );
 }
 
-// --- One tensor at one step: picture, numbers, histogram, figures.
-
+/** One tensor at one step: picture, numbers, histogram, figures. */
 function TensorAtStep({ record }: { record: RecordListing }) {
   const { first, whole, item, shown, step } = useItemOf(runTensor(record.record));
   const reason = missingIn(first) ?? missingIn(shown);
@@ -175,10 +173,9 @@ function Parts({ subject, base }: { subject: AskableTensor; base: TensorValues }
   );
 }
 
-// --- A tensor of a run, asked for by its record.
-
 const cache = new ByteCache<TensorAnswer>(64_000_000);
 
+/** A tensor of a run, asked for by its record. */
 function runTensor(record: string): AskableTensor {
   const run_id = store.place.value?.runId ?? "";
   const key = `${run_id} ${record}`;

@@ -63,10 +63,9 @@ function NoneYet() {
   );
 }
 
-// --- All tensors and histograms of the chosen runs, as a tree that can be filtered.
-
 const MAX_INDENT = 8;
 
+/** All tensors and histograms of the chosen runs, as a tree that can be filtered. */
 function TensorList() {
   const all = store.filtered.value;
   const closed = store.filter.value === "" ? store.closedGroups.value : NONE;

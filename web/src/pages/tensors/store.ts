@@ -117,9 +117,6 @@ export function compareWith(index: number | null): void {
   setParams({ with: record === undefined ? null : String(record.step) });
 }
 
-// --- Which values are fetched to be compared or taken along: all of an item, as long as they are not too
-//   many.
-
 /** As torcheer.tensorfile.views: four megabytes at most. */
 const MOST_VALUES = 1 << 19;
 
@@ -142,13 +139,12 @@ export function windowCsv({ view, values }: TensorValues): string {
   return toCsv([header, ...Array.from(values, (value, nth) => [...indexOf(view.shape, view.window, nth), value])]);
 }
 
-// --- The colours of a tensor: of its own values, of those at all steps, or between limits that were fixed.
-
 interface Extremes {
   readonly min: number | null;
   readonly max: number | null;
 }
 
+/** The colours of a tensor: of its own values, of those at all steps, or between limits that were fixed. */
 export function useScale(own: Extremes) {
   const [fixed, onScale] = useState<Scale | null>(null);
   const extremes = isScaleShared.value ? widest(records.value.map(figureOf).filter((one) => one !== null)) : own;

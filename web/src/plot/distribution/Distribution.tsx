@@ -88,11 +88,10 @@ function remarkOf(grid: HistogramGrid, under: Under | null): string {
     : formatNumberOf(length, "step");
 }
 
-// --- The histograms of a series of one run, followed while they are near the screen.
-
 const NUM_STEPS = 128;
 const NUM_BINS = 64;
 
+/** The histograms of a series of one run, followed while they are near the screen. */
 function useGrid(kind: Props["kind"], name: string, holder: Holder, isNear: boolean) {
   const key = JSON.stringify([holder.run.id, kind, name]);
   const ask = (): Promise<HistogramGrid> => askHistograms(holder.run.id, kind, name, NUM_STEPS, NUM_BINS);

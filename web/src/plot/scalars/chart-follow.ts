@@ -115,8 +115,6 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
   };
 }
 
-// --- Work that may wait for the next frame of the screen: each piece once, and never so much that a frame is late.
-
 /** A frame has 16 ms. What is drawn costs the browser as much again, after the task is done. */
 const BUDGET_MS = 6;
 

@@ -251,8 +251,6 @@ function durationsAt(values: readonly number[]): Tick[] {
   return formatTicks(values).map((label, at) => ({ value: values[at]!, label: `${label}\u202fs` }));
 }
 
-// --- From where to where the axes of a chart go.
-
 /** What an axis has to hold: the values, and how much each of them weighs where some are left out. */
 export interface Drawn {
   readonly curve: Curve;

@@ -253,8 +253,6 @@ export function keyOf(runId: string, name: string): string {
   return `${runId}\n${name}`;
 }
 
-// --- The columns of one series as the page knows it: buckets or points, and the points that came after them.
-
 /** A point counts as a bucket of one. Values are as they were logged: NaN and infinity, too. */
 export const COLUMNS = ["step", "time", "mean", "low", "high", "count", "bad"] as const;
 type Column = (typeof COLUMNS)[number];
@@ -279,6 +277,7 @@ const NOTHING_ASKED: Asked = { axis: "step", low: null, high: null };
 const FIRST_ROOM = 64;
 const NUM_COLUMNS = { points: 3, buckets: COLUMNS.length } as const;
 
+/** The columns of one series as the page knows it: buckets or points, and the points that came after them. */
 export class SeriesData {
   asked: Asked = NOTHING_ASKED;
   size = 0;

@@ -146,14 +146,13 @@ export function textWidth(text: string): number {
   return obtain(widths, shape, () => ruler?.measureText(shape).width ?? shape.length * GUESS);
 }
 
-// --- A field for an index: `0, 17, 12, 4`.
-
 interface GoToIndexProps {
   shape: readonly number[];
   /** Goes there, or says in a sentence why not. */
   onGo: (index: readonly number[]) => string;
 }
 
+/** A field for an index: `0, 17, 12, 4`. */
 function GoToIndex({ shape, onGo }: GoToIndexProps) {
   const [error, setError] = useState("");
   const go = (text: string): void => {
@@ -187,8 +186,6 @@ function GoToIndex({ shape, onGo }: GoToIndexProps) {
   );
 }
 
-// --- The grid itself: coloured cells, one of them active, moved through by the arrow keys.
-
 interface NumberGridProps {
   values: TensorValues;
   scale: Scale;
@@ -200,6 +197,7 @@ interface NumberGridProps {
   onEdge: (rows: number, columns: number) => void;
 }
 
+/** The grid itself: coloured cells, one of them active, moved through by the arrow keys. */
 function NumberGrid({ values, scale, columns, fits, active, onActive, onEdge }: NumberGridProps) {
   const table = useRef<HTMLTableElement>(null);
   const hadFocus = useRef(false);

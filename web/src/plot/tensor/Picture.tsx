@@ -186,8 +186,6 @@ function summary({ view }: TensorValues, model: PictureModel, chosen: number): s
   return `Picture of ${what}${which}`;
 }
 
-// --- Tile by tile: a small picture with a pixel for each value, drawn as large as there is room.
-
 /** From this size on, in pixels, a value that is no number gets a hatch that can be seen. */
 const HATCHED = 4;
 

@@ -65,12 +65,11 @@ function isElsewhere(target: EventTarget | null): boolean {
   return target !== document.body && target instanceof Element && target.closest(".net-stage") === null;
 }
 
-// --- What is under the pointer: which unit, and its value.
-
 const CLEAR = 14;
 /** Values of other variables: more would hide what is pointed at. */
 const MOST_OTHERS = 6;
 
+/** What is under the pointer: which unit, and its value. */
 function StageTip() {
   const box = useRef<HTMLDivElement>(null);
   const place = store.hovered.value;
@@ -136,12 +135,11 @@ function wordsOf(place: store.PointedPlace, grid: NetLayer["grid"]): string {
     .join(", ");
 }
 
-// --- What the pointer does on the stage: turn, move, zoom, choose a unit, isolate a layer.
-
 /** The two of a double click: as long after each other, and as far apart, as a system may allow. */
 const DOUBLE_MS = 900;
 const DOUBLE_PIXELS = 10;
 
+/** What the pointer does on the stage: turn, move, zoom, choose a unit, isolate a layer. */
 class UnitPointing extends Pointing<Drawing> {
   /** What was under the last two presses, the older one first. */
   #pressed: readonly { readonly layer: string | null; readonly event: MouseEvent }[] = [];
@@ -194,8 +192,6 @@ class UnitPointing extends Pointing<Drawing> {
 function onPage(event: MouseEvent): ScreenPlace {
   return { x: event.clientX, y: event.clientY };
 }
-
-// --- The keys of the stage: the camera anywhere on the page, the rest while the stage has the focus.
 
 /** What a key event says, as far as it matters here. */
 type Key = Pick<KeyboardEvent, "key" | "code" | "shiftKey">;

@@ -189,8 +189,6 @@ function centred(plates: readonly Plate[], isFlat: boolean): readonly Plate[] {
   return plates.map((plate) => ({ ...plate, origin: plus(plate.origin, by) }));
 }
 
-// --- At which step of the way from input to output each layer is.
-
 /**
  * One more than the last of those from which a layer receives. Layers stand in the order in which they were
  * computed; what goes back against it, in a recurrent network, does not count. A layer of which nothing is known
@@ -231,8 +229,6 @@ function pullDown(
     steps.set(name, Math.max(0, least - 1));
   }
 }
-
-// --- Places that somebody wants: beside, above or before another layer, a little to the side.
 
 /** Add the middles of those that stand in relation to others, then all offsets. */
 function byHand(prints: readonly Footprint[], middles: Map<string, Vector>, isFlat: boolean): void {

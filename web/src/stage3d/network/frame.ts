@@ -203,8 +203,6 @@ export function unitHeight(levels: Uint16Array | null, scaling: Scaling | null, 
   return levels === null || scaling === null ? 0 : heightOfLevel(scaling, levels[unit] ?? 0);
 }
 
-// --- How each plate is drawn: as much of its relief as can be seen, and as the card can keep up with.
-
 /** Up to so many bars in view each is drawn; of more, each pixel looks for its bar. */
 export const MOST_BARS = 20_000;
 /** Of smaller cells a relief would be noise. */
@@ -419,8 +417,6 @@ function thin(kept: Ray[], most: number): number {
   return kept.length < most ? 0 : Math.abs(kept.at(-1)!.value);
 }
 
-// --- Straight lines, packed as the graphics card takes them.
-
 /** Of one line: two places, a colour and how much it covers, four widths. */
 export const SEGMENT_FLOATS = 14;
 
@@ -435,6 +431,7 @@ interface Stroke {
   readonly endBreadth?: number;
 }
 
+/** Straight lines, packed as the graphics card takes them. */
 export class Segments {
   readonly numbers: number[] = [];
 

@@ -241,14 +241,13 @@ function smoothTarget(gl: WebGL2RenderingContext) {
   };
 }
 
-// --- Levels on the graphics card: two bytes a unit, as they came.
-
 interface Kept {
   readonly texture: WebGLTexture;
   readonly rows: number;
   readonly levels: Uint16Array;
 }
 
+/** Levels on the graphics card: two bytes a unit, as they came. */
 function levelTextures(gl: WebGL2RenderingContext) {
   const mostRows = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
   const make = (rows: number): WebGLTexture => {
@@ -301,8 +300,6 @@ function levelTextures(gl: WebGL2RenderingContext) {
   };
 }
 
-// --- Lines by WebGL2: all of a frame in one buffer, drawn part by part.
-
 /** Of each of them: how many numbers, and where they begin. */
 const ATTRIBUTES = [
   [3, 0],
@@ -312,6 +309,7 @@ const ATTRIBUTES = [
 ] as const;
 const NUMBER_BYTES = 4;
 
+/** Lines by WebGL2: all of a frame in one buffer, drawn part by part. */
 function linePainter(gl: WebGL2RenderingContext) {
   const { program, at } = link(gl, LINE_VERTEX, LINE_FRAGMENT);
   const buffer = gl.createBuffer();

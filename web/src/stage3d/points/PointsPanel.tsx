@@ -59,10 +59,9 @@ interface ColumnsProps {
   columns: readonly Column[];
 }
 
-// --- By which column points are coloured, and what the colours mean.
-
 const MOST_LISTED = 200;
 
+/** By which column points are coloured, and what the colours mean. */
 function ColourSection({ columns }: ColumnsProps) {
   const colouring = store.colouring.value;
   const choice = (
@@ -136,8 +135,7 @@ function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring,
   );
 }
 
-// --- Find points by their labels.
-
+/** Find points by their labels. */
 function SearchSection({ columns }: ColumnsProps) {
   const query = store.query.value;
   // A column that another embedding had is no column here.
@@ -221,8 +219,7 @@ export function findPoints(columns: readonly Column[], column: string | null, qu
   return { points, columnsOf: (point) => searched.filter(({ values }) => test(values[point]!)) };
 }
 
-// --- One point: all that is known of it, and the points nearest to it in the space that they were given in.
-
+/** One point: all that is known of it, and the points nearest to it in the space that they were given in. */
 function FocusSection({ columns }: ColumnsProps) {
   const point = store.focus.value;
   if (point === null) {
@@ -295,10 +292,9 @@ function Neighbours({ point }: { point: number }) {
   );
 }
 
-// --- The picture of one point, cut out of the sheet.
-
 const SIDE = 56;
 
+/** The picture of one point, cut out of the sheet. */
 function SpriteCrop({ point }: { point: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { sprites: sheet, numPoints } = store.loaded.value!.embedding;
@@ -336,8 +332,6 @@ function SpriteCrop({ point }: { point: number }) {
   );
 }
 
-// --- Points in a list: their labels and numbers, and how far they are where that is known.
-
 const MOST_IN_LIST = 30;
 
 interface ListProps {
@@ -347,6 +341,7 @@ interface ListProps {
   textOf?: (point: number) => string | undefined;
 }
 
+/** Points in a list: their labels and numbers, and how far they are where that is known. */
 function PointList({ label, points, textOf }: ListProps) {
   return (
     <>
@@ -389,8 +384,7 @@ function PointRow({ point, distance, share, found }: RowProps) {
   );
 }
 
-// --- The points that are selected: show only them, save them under a name, take them along.
-
+/** The points that are selected: show only them, save them under a name, take them along. */
 function SelectionSection() {
   const points = store.selected.value;
   const count = (

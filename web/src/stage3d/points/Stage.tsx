@@ -139,8 +139,7 @@ function useTurning(cloud: RefObject<Cloud | null>, isOn: boolean): void {
   }, [isOn]);
 }
 
-// --- How far a reduction is, with a way to stop it, or why there is none.
-
+/** How far a reduction is, with a way to stop it, or why there is none. */
 function ReductionNote() {
   const now = store.reducing.value;
   if (now.state === "working") {
@@ -188,8 +187,6 @@ function ReductionNote() {
   );
 }
 
-// --- The tools over the drawing: dimensions, camera, how points are chosen.
-
 interface Props {
   cloud: RefObject<Cloud | null>;
   shape: Shape;
@@ -203,6 +200,7 @@ const SHAPES = [
   ["lasso", "M8 3c3.300 0 5.500 1.500 5.500 3.500S11.300 10 8 10 2.500 8.500 2.500 6.500 4.700 3 8 3zM5 9.500c-1.500 1-1 2.500.5 2.500s1.500 1.500.5 2"],
 ] as const;
 
+/** The tools over the drawing: dimensions, camera, how points are chosen. */
 function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
   const act = (action: (made: Cloud) => void) => (): void => {
     if (cloud.current !== null) action(cloud.current);

@@ -126,8 +126,6 @@ export function pngSize(bytes: Uint8Array): { width: number; height: number } {
   return { width: view.getUint32(16), height: view.getUint32(20) };
 }
 
-// --- Fetch the embedding that is wanted, and keep it up to date while its run goes on.
-
 /** Embeddings that were looked at are kept, as long as they are not too large together. */
 const MOST_KEPT_BYTES = 256e6;
 

@@ -119,13 +119,12 @@ function isInside(line: readonly ScreenPlace[], x: number, y: number): boolean {
   return isIn;
 }
 
-// --- What the pointer does on the drawing: turn, move, zoom, choose one point or those inside an outline.
-
 export type Shape = "box" | "lasso";
 
 /** So far from a point it is still meant. */
 const NEAR = 10;
 
+/** What the pointer does on the drawing: turn, move, zoom, choose one point or those inside an outline. */
 export class PointPointing extends Pointing<Cloud> {
   readonly #shape: () => Shape;
   #line: ScreenPlace[] = [];

@@ -217,8 +217,6 @@ export function choosePlace(next: EmbeddingPlace): void {
   setParams({ embedding: next.name, run: next.runId, step: null, selection: null, point: null });
 }
 
-// --- Coordinates as they are drawn: around the origin and within one of it, whatever they were.
-
 /** How far out the drawing reaches: all but the last of many points. */
 const REACH = 0.995;
 

@@ -78,8 +78,7 @@ function Drawing() {
   );
 }
 
-// --- Which variable of the units the network shows.
-
+/** Which variable of the units the network shows. */
 function VariableSelect() {
   const field = useRef<HTMLSelectElement>(null);
   useKey("v", () => field.current?.focus());
@@ -107,8 +106,7 @@ function VariableSelect() {
   );
 }
 
-// --- Under the network: of which moment it is, which item of the batch, and what the colours stand for.
-
+/** Under the network: of which moment it is, which item of the batch, and what the colours stand for. */
 function MomentLine() {
   const { min, max, map } = look.value;
   return (

@@ -15,8 +15,6 @@ import { placeOfCursor } from "../../../plot/scalars/state";
 import { formatTicks } from "../../../plot/ticks";
 import { useNear } from "../../../ui/useWidth";
 
-// --- What the plots are of: the run that is written now, with the earlier ones since Init behind it.
-
 /** More lines behind each other are no lines any more. */
 export const MOST_BEHIND = 24;
 
@@ -64,8 +62,6 @@ export const charts = computed<readonly Chart[]>(() =>
   }),
 );
 
-// --- A plot.
-
 interface Props {
   chart: Chart;
   isEnlarged: boolean;
@@ -73,6 +69,7 @@ interface Props {
 
 const axisWord = computed(() => axisName(options.value.axis, subject.perEpoch.value));
 
+/** A plot. */
 export function PlotFigure({ chart, isEnlarged }: Props) {
   const box = useRef<HTMLElement>(null);
   const isNear = useNear(box);

@@ -85,8 +85,6 @@ export function isWrong(row: Row): boolean {
 
 export const ERROR = "error";
 
-// --- Follow a table over some runs: what is known of it stays until more comes.
-
 /** The server answers for no more runs at a time. */
 export const MOST_RUNS = 256;
 
@@ -106,6 +104,7 @@ export interface TableWish {
 
 const NOTHING: Followed = { data: NO_ROWS, isAnswered: false, note: "" };
 
+/** Follow a table over some runs: what is known of it stays until more comes. */
 export function useTable(wish: TableWish): Followed {
   const followed = useSignal<Followed>(NOTHING);
   const source = store.source.value;
@@ -173,8 +172,6 @@ export function useOtherTables(): readonly string[] {
   }, [source, id]);
   return names.value;
 }
-
-// --- Which table stands under the tabs, and which of the others has something that nobody has seen yet.
 
 /** Also of a table that is on its way: it opens when it is there. */
 export const chosenTable = signal(TRAIN_EPOCHS);

@@ -58,8 +58,6 @@ function readPalette() {
   };
 }
 
-// --- Text that is cut with an ellipsis where it is too long for its room.
-
 type Align = "left" | "right" | "center";
 
 interface Fitted {
@@ -70,6 +68,7 @@ interface Fitted {
 /** More than this many cut texts are not remembered. */
 const MOST_KNOWN = 20_000;
 
+/** Text that is cut with an ellipsis where it is too long for its room. */
 export class TextFitter {
   private readonly known = new Map<string, Fitted>();
   private font = "";

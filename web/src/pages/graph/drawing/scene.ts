@@ -179,8 +179,6 @@ function boundsAlong(path: readonly number[]): Rect {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-// --- Which groups are open: at the start, and down to a depth.
-
 /** A pass of more ops than this starts closed. */
 const MANY_OPS = 500;
 

@@ -125,13 +125,11 @@ export function figureCharts(answer: OpSeriesAnswer): readonly FigureChart[] {
   ].filter((one) => one !== null);
 }
 
-// --- Series of the run that are named after an op's module or parameters: numbers as charts, all else as
-//   links.
-
 const MAX_CHARTS = 8;
 const MAX_LINKS = 12;
 const SERIES_HEIGHT = 72;
 
+/** Series of the run that are named after an op's module or parameters: numbers as charts, all else as links. */
 function RunSeriesPart({ runId, document, index }: { runId: string; document: PassDocument; index: number }) {
   const series = useRunIndex(runId);
   const addresses = addressesOf(document, index);
@@ -201,8 +199,6 @@ function useRunIndex(runId: string): RunSeries {
 function linkTo(runId: string, { kind, name }: SeriesListing): string {
   return addressOf("tensors", { runs: runId, tensor: name, kind: kind === "histogram" ? kind : null });
 }
-
-// --- Which series of a run belong to an op: those named after its module or its parameters.
 
 /** The addresses that an op goes by: its module's, and those of its parameters. The model itself has none. */
 export function addressesOf(document: PassDocument, opIndex: number): readonly string[] {

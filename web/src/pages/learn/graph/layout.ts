@@ -67,8 +67,6 @@ function svgPath(path: readonly number[]): string {
   return text;
 }
 
-// --- How large the card of a value is, and whether its numbers are single cells or a picture.
-
 /** As in learn.css. */
 export const CELL = 16;
 export const PITCH = 17;

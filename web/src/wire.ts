@@ -545,7 +545,7 @@ export interface RecordAnswer extends AnswerBase { type: "record"; entry: Record
 
 /** The head of a binary frame: counts as float64, a row for each step. */
 export interface HistogramsAnswer extends AnswerBase {
-  type: "histograms"; steps: number[]; times: number[];
+  type: "histograms"; steps: number[];
   low: number; // of the first bin
   high: number; // of the last
   num_bins: number;
@@ -592,8 +592,6 @@ export interface WatchedAnswer extends AnswerBase {
   rows: WatchedRow[];
   first_steps: number[]; // of each bucket
   last_steps: number[];
-  low: number | null; // of all values in it, finite ones
-  high: number | null;
   num_steps: number; // that were watched in all
   every: string; // as it was asked for: 20/s
   got: string; // how often it was really watched of late, in the same form; empty where that is not known
@@ -760,7 +758,6 @@ export interface NetItemsAnswer extends AnswerBase {
   labels: string[]; // each once, in their order
   label_of: number[]; // of each item, the number of its label; empty where there are none
   label_choices: NetLabelChoice[];
-  num_moments: number; // that there are, of which some may have been chosen
   note: string; // what a reader must know; empty where there is nothing
 }
 
@@ -1091,7 +1088,7 @@ export interface FeatureSetAnswer extends AnswerBase {
   num_layers: number; // where there are more than can be shown
   label_kind: "classes" | "none" | "numbers";
   labels: string[]; // each once, in their order; at most 1,000
-  num_labels: number; label_counts: number[]; batch_size: number | null; notes: string[];
+  num_labels: number; notes: string[];
 }
 
 /** Which samples stand in the rows of a picture, sorted by label. */

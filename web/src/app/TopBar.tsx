@@ -71,8 +71,6 @@ function Mark() {
   );
 }
 
-// --- A word: is there a server behind this page, and does anything change?
-
 const WORDS = {
   "one-file": ["one file", "badge"],
   connecting: ["connecting", "badge"],
@@ -81,6 +79,7 @@ const WORDS = {
   refused: ["not admitted", "badge warn"],
 } as const;
 
+/** A word: is there a server behind this page, and does anything change? */
 function ConnectionBadge() {
   const connection = store.source.value?.connection.value;
   if (connection === undefined) return null;
@@ -94,7 +93,6 @@ function ConnectionBadge() {
   );
 }
 
-/** Does anything in view go on? */
 function hasLiveRuns(): boolean {
   const area = shownArea.value;
   if (area === "graph" || area === "learn") return false;
@@ -106,10 +104,9 @@ function hasLiveRuns(): boolean {
   return (area === "training" ? chosen : runs).value.some(isLive);
 }
 
-// --- On a narrow page: the buttons that bring the side panels as sheets.
-
 const SIDES: readonly Side[] = ["left", "right"];
 
+/** On a narrow page: the buttons that bring the side panels as sheets. */
 function SheetButton({ side }: { side: Side }) {
   const name = panelName(side);
   if (name === undefined) return null;

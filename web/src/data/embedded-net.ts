@@ -143,7 +143,6 @@ export class EmbeddedNetSource extends FileSource {
 
   // --- one unit
 
-  /** Null where it is not here. */
   async #valueOf({ layer, unit, ...when }: Omit<UnitQuestion, "type">, variable: string): Promise<[number, Numbers] | null> {
     const numbers = await this.#read(this.#find(layer, variable, when));
     const value = typeof numbers === "string" ? null : numberAt(numbers, unit);
@@ -309,8 +308,6 @@ function said(value: number, { exact, low, high }: Numbers): number | string {
   const rounded = Math.abs(value) <= width / 2 ? 0 : Number(value.toPrecision(Math.max(1, Math.min(7, digits))));
   return `≈ ${formatExact(rounded, "f8")}`;
 }
-
-// --- Answers as a server would frame them.
 
 /** A block, and the levels that go with it. */
 interface Filled {

@@ -20,10 +20,9 @@ import {
 import * as store from "./store";
 import { crop } from "./tensor-window";
 
-// --- What pages of one file have in common: nothing comes and goes, and what is not said otherwise is not in it.
-
 const NO_PASS = "There is no pass in this file.";
 
+/** What pages of one file have in common: nothing comes and goes, and what is not said otherwise is not in it. */
 export abstract class FileSource implements Source {
   abstract readonly hasRuns: ReadonlySignal<boolean | null>;
   abstract readonly hasLessons: ReadonlySignal<boolean | null>;
@@ -79,8 +78,6 @@ export abstract class FileSource implements Source {
   }
 }
 
-// --- The source of a page that holds a pass.
-
 interface EmbeddedTensor {
   kind: TensorKind;
   index: number;
@@ -102,6 +99,7 @@ const WINDOW_NOT_HERE =
   "These values are not in this file (byte budget): torcheer view on the saved pass shows all.";
 const ONLY = "embedded";
 
+/** The source of a page that holds a pass. */
 export class EmbeddedSource extends FileSource {
   readonly hasRuns = signal<boolean | null>(false);
   readonly hasLessons = signal<boolean | null>(false);
@@ -149,8 +147,6 @@ export class EmbeddedSource extends FileSource {
     return obtain(this.#read, key, () => ({ view, values: valuesOf(view, fromBase64(data), 0) }));
   }
 }
-
-// --- Begin with the data that stand in a page which is one file, or say why that cannot be.
 
 /** `id`: of the element with the data. `remedy`: what writes such a file. */
 export function startEmbedded(id: string, remedy: string, begin: (json: string) => void): void {
@@ -245,13 +241,9 @@ function inflated(packed: ArrayBuffer): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-/** Null where there is none. */
 export function numberAt(numbers: Numbers, at: number): number | null {
   return numbers.exact === null ? valueOf(numbers, at) : (numbers.exact[at] ?? null);
 }
-
-// --- The source of a page that is one file and shows an expression: all of it is in the lesson, and nothing
-//   can be asked.
 
 /** Throws where the text is no lesson. */
 export function readLesson(json: string): Lesson {

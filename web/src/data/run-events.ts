@@ -2,9 +2,10 @@
 import { effect, signal } from "@preact/signals";
 import type { AlarmListing, GapListing } from "../wire";
 import { formatCount, formatNumberOf } from "./format";
+import { follow } from "./requests";
 import { addressOf, type Changes, go } from "./route";
 import { chosenIds, seriesOf } from "./runs";
-import type { Reply, Source } from "./source";
+import type { Source } from "./source";
 
 export interface RunEvents {
   readonly alarms: readonly AlarmListing[];
@@ -26,15 +27,10 @@ export function followEvents(source: Source): () => void {
   return effect(() => {
     const ids = chosenIds.value;
     if (source.hasRuns.value !== true || ids === "") return undefined;
-    return source.follow(
-      { type: "events", run_ids: ids.split(",") },
-      { hear: takeEvents, refuse: () => undefined }, // what was known stays
-    );
+    return follow(source, { type: "events", run_ids: ids.split(",") }, ({ answer }) => {
+      byRun.value = withEvents(byRun.peek(), answer);
+    });
   });
-}
-
-function takeEvents({ answer }: Reply): void {
-  if (answer.type === "events") byRun.value = withEvents(byRun.peek(), answer);
 }
 
 interface News {

@@ -1,9 +1,10 @@
 /** The runs of the folder, which of them are chosen, and what they hold: what all views of runs read. */
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { IndexAnswer, RecordKind, RunListing, SeriesListing } from "../wire";
+import { follow, type ReplyOf } from "./requests";
 import { param, setParams } from "./route";
 import { colourSlots } from "./run-colours";
-import type { Reply, Source } from "./source";
+import type { Source } from "./source";
 
 /** How many runs are chosen where nobody has chosen any. */
 const FIRST_CHOICE = 6;
@@ -88,7 +89,6 @@ export function seriesKey(kind: RecordKind, name: string): string {
   return `${kind} ${name}`;
 }
 
-/** A series of a run, where the run has it. */
 export function seriesOf(runId: string, kind: RecordKind, name: string): SeriesListing | undefined {
   return index.value.get(runId)?.get(seriesKey(kind, name));
 }
@@ -156,19 +156,10 @@ export function startRuns(source: Source): void {
 export const retry = signal<() => void>(() => undefined);
 
 function followRuns(source: Source): () => void {
-  return source.follow(
-    { type: "runs" },
-    {
-      hear: takeRuns,
-      refuse: (reason) => {
-        listing.value = { state: "failed", reason };
-      },
-    },
-  );
+  return follow(source, { type: "runs" }, takeRuns, (reason) => (listing.value = { state: "failed", reason }));
 }
 
-function takeRuns({ answer }: Reply): void {
-  if (answer.type !== "runs") return;
+function takeRuns({ answer }: ReplyOf<"runs">): void {
   const known = new Map(answer.is_all ? [] : runs.peek().map((run) => [run.id, run]));
   for (const run of answer.runs) known.set(run.id, run);
   for (const id of answer.gone) known.delete(id);
@@ -195,15 +186,10 @@ function followIndex(source: Source): () => void {
   return effect(() => {
     const ids = chosenIds.value;
     if (ids === "") return undefined;
-    return source.follow(
-      { type: "index", run_ids: ids.split(",").slice(0, MAX_CHOSEN) },
-      { hear: takeIndex, refuse: () => undefined }, // what was known stays
-    );
+    return follow(source, { type: "index", run_ids: ids.split(",").slice(0, MAX_CHOSEN) }, ({ answer }) => {
+      index.value = indexWith(index.peek(), answer);
+    });
   });
-}
-
-function takeIndex({ answer }: Reply): void {
-  if (answer.type === "index") index.value = indexWith(index.peek(), answer);
 }
 
 /** What is known of the series of runs, with news of some. */

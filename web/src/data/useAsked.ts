@@ -9,10 +9,8 @@ export interface Asked<Value> extends Held<Value> {
   readonly retry: () => void;
 }
 
-const NOTHING = { value: null, key: "", problem: "" };
-
 export function useAsked<Value>(wanted: Wanted<Value> | null): Asked<Value> {
-  const [held, setHeld] = useState<Held<Value>>(NOTHING);
+  const [held, setHeld] = useState<Held<Value>>({ value: null, key: "", problem: "" });
   const desk = useRef<Desk<Value> | null>(null);
   useEffect(() => {
     desk.current = new Desk(setHeld);

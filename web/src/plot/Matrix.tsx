@@ -113,7 +113,6 @@ export function movedCell(at: Cell | null, key: Pick<KeyboardEvent, "key" | "shi
   return { row: inside(at.row + by[0], numRows), column: inside(at.column + by[1], numColumns) };
 }
 
-/** Room for the names of labels beside the picture. */
 function namesWidth(labels: readonly string[]): number {
   const longest = Math.max(0, ...labels.map((label) => Math.min(MOST_LETTERS, label.length)));
   return Math.min(WIDEST_NAMES, Math.ceil(longest * LETTER) + 8);

@@ -20,7 +20,6 @@ export interface Space {
   readonly y: (value: number) => number;
 }
 
-/** A line from top to bottom. */
 export interface Mark {
   readonly at: number | null;
   /** Its class: quiet, under the pointer, the place that is shown. */
@@ -220,8 +219,7 @@ function readByKey(event: KeyboardEvent, { stops, at = null, onPoint, onGo }: Pi
   event.stopPropagation();
 }
 
-// --- Lines with their bands, from below upwards.
-
+/** Lines with their bands, from below upwards. */
 export function Lines({ lines, space: { x, y } }: { lines: readonly Line[]; space: Space }) {
   return (
     <>
@@ -245,8 +243,6 @@ function End({ line, x, y }: { line: Line } & Pick<Space, "x" | "y">) {
   return <circle class={line.end === "open" ? "open" : "fill"} cx={cx} cy={cy} r={line.end === "open" ? 3 : 2} />;
 }
 
-// --- A chart of lines over steps, as far as they go.
-
 interface LineChartProps {
   lines: readonly Line[];
   summary: string;
@@ -259,6 +255,7 @@ interface LineChartProps {
   onPoint?: (at: number | null, values: readonly (number | null)[]) => void;
 }
 
+/** A chart of lines over steps, as far as they go. */
 export function LineChart({ lines, summary, height, mark = null, isCut = false, onPoint }: LineChartProps) {
   const [place, setPlace] = useState<number | null>(null);
   const [across, up] = [xLimits(lines), yLimits(lines, isCut)];
@@ -293,17 +290,15 @@ function valueText(value: number | null): string {
   return value === null ? "\u2013" : formatValue(value);
 }
 
-// --- The same numbers in rows.
-
 interface TwinProps {
   label: string;
   heads: readonly string[];
   rows: readonly (readonly ComponentChildren[])[];
-  /** The row that is shown in the chart. */
   at?: number;
   class?: string;
 }
 
+/** The same numbers in rows. */
 export function TableTwin({ label, heads, rows, at = -1, class: style = "" }: TwinProps) {
   return (
     <table class={`table ${style}`} aria-label={label}>

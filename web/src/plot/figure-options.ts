@@ -26,7 +26,6 @@ export function textParam(name: string): Choice<string> {
   };
 }
 
-/** Names in their order. */
 export function listParam(name: string) {
   return {
     get value(): readonly string[] {
@@ -52,13 +51,9 @@ export function flagsParam(name: string) {
   };
 }
 
-/** How counts become colours and heights. */
 export const countScale = choice("counts", ["linear", "log"]);
-/** Are there distributions of tensors, too? */
 export const tensorsToo = choice("tensors", ["no", "yes"]);
-/** Numbers in the cells of a confusion matrix. */
 export const cellNumbers = choice("cells", ["counts", "share"]);
-/** Single pixels, or smooth between them. */
 export const pixels = choice("pixels", ["sharp", "smooth"]);
 export const textForm = choice("text", ["markdown", "plain"]);
 export const textLayout = choice("texts", ["one", "list"]);

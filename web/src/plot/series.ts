@@ -3,7 +3,6 @@ import { chosen, index, namesOf, seriesKey } from "../data/runs";
 import type { RecordKind, RunListing, SeriesListing } from "../wire";
 import { filter } from "./scalars/state";
 
-/** A run that has a series. */
 export interface Holder {
   readonly run: RunListing;
   readonly series: SeriesListing;

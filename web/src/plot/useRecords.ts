@@ -46,7 +46,7 @@ export function useRecords(
   );
   const byRun: RecordsByRun = asked.value ?? new Map<string, Records>();
   const steps = stepsOf(byRun);
-  const pinned = pinOf(kind, name);
+  const pinned = readPins(param(NAME)).get(pinKey(kind, name)) ?? null;
   const at = placeOf(steps, pinned);
   const step = steps[at] ?? 0;
   const problem =
@@ -143,11 +143,6 @@ export function writePins(pins: Pins): string {
     .join(",");
 }
 
-/** The step that a series is held at; null where it follows the newest. */
-function pinOf(kind: RecordKind, name: string): number | null {
-  return readPins(param(NAME)).get(pinKey(kind, name)) ?? null;
-}
-
 /** Hold a series at a step, or let it follow the newest again. */
 function setPin(kind: RecordKind, name: string, step: number | null): void {
   const pins = new Map(readPins(param(NAME)));
@@ -156,8 +151,6 @@ function setPin(kind: RecordKind, name: string, step: number | null): void {
   setParams({ [NAME]: pins.size === 0 ? null : writePins(pins) });
 }
 
-// --- The bytes of records of several runs, which are then shown together.
-
 export interface RecordWanted {
   readonly runId: string;
   readonly listing: RecordListing;
@@ -165,6 +158,7 @@ export interface RecordWanted {
 
 type FullByRun = ReadonlyMap<string, FullRecord>;
 
+/** The bytes of records of several runs, which are then shown together. */
 export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<FullByRun> {
   return useAsked<FullByRun>(
     isNear && wanted.length > 0
@@ -177,8 +171,7 @@ export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean)
   );
 }
 
-// --- Which record of each run belongs to the step that is looked at.
-
+/** Which record of each run belongs to the step that is looked at. */
 export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "recordOf">): RecordWanted[] {
   return holders.flatMap(({ run }) => {
     const listing = stepped.recordOf(run.id);

@@ -5,7 +5,6 @@ import { type Curve, curveOf } from "./scalars/curve";
 import { feeds } from "./scalars/series-feed";
 
 interface FollowedSeries {
-  /** What is known of one of them, over steps. */
   of(runId: string, name: string): Curve;
   readonly isWaiting: boolean;
   /** Why there is nothing; empty where there is. */

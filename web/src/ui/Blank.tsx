@@ -19,14 +19,7 @@ export function Blank({ icon, title, isError = false, children }: Props) {
   );
 }
 
-interface FailedProps {
-  title: string;
-  reason: string;
-  retry: () => void;
-}
-
-/** What could not be had, why, and once more. */
-export function Failed({ title, reason, retry }: FailedProps) {
+export function Failed({ title, reason, retry }: { title: string; reason: string; retry: () => void }) {
   return (
     <Blank icon="warning" title={title} isError>
       <span>{reason}</span>
@@ -114,11 +107,10 @@ export function Skeletons({ widths, style = "skeletons late", label }: Skeletons
   );
 }
 
-// --- How a run is started.
-
 /** The lines of Python that start a run. */
 const LINES = 'with torcheer.Run("runs/first") as run:\n    run.log(step, loss=loss)';
 
+/** How a run is started. */
 export function Snippet() {
   return <pre class="snippet">{LINES}</pre>;
 }

@@ -26,7 +26,6 @@ export function Select({ label, look = "input", value, options, set, ...attribut
   );
 }
 
-/** One of some runs, in its colour. */
 export function RunSelect({ value, runs, look = "input", set }: Pick<Props, "value" | "look" | "set"> & { runs: readonly RunListing[] }) {
   return (
     <label class="run-select">

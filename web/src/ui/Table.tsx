@@ -11,7 +11,6 @@ import type { Rows } from "./scroll";
 export interface Column {
   readonly key: string;
   readonly title: string;
-  /** The class of its head. */
   readonly style: string;
   /** What stands in the head of a column that sorts nothing. */
   readonly head?: ComponentChildren;
@@ -74,8 +73,6 @@ export function rowKeys(at: number, count: number, go: (to: number) => void): Re
   const by = (rows: number) => to(at < 0 ? 0 : at + rows);
   return { ArrowDown: by(1), ArrowUp: by(-1), PageDown: by(PAGE), PageUp: by(-PAGE), Home: to(0), End: to(count - 1) };
 }
-
-// --- Which columns are shown.
 
 /** What somebody has chosen to see, or not to see, by the key of the column. */
 export type ColumnChoices = ReadonlyMap<string, boolean>;

@@ -50,7 +50,6 @@ interface InView extends Rows {
   /** Where the box is scrolled to, and how much of it is seen. */
   readonly top: number;
   readonly height: number;
-  /** Scroll so that a row is in view. */
   readonly reveal: (row: number) => void;
 }
 

@@ -1,7 +1,7 @@
 /** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
 import { batch, computed, effect, type Signal, untracked } from "@preact/signals";
 import type { Answer, NetBlock, NetLayer, NetMomentsAnswer, NetSceneAnswer } from "../../wire";
-import { askOf, ByteCache, Desk, type Held, type Wanted as WantedNow } from "../requests";
+import { askOf, ByteCache, Desk, follow, type Held, type ReplyOf, type Wanted as WantedNow } from "../requests";
 import { type Asked, Refusal, type Reply, type Source } from "../source";
 import { followAsked } from "../useAsked";
 import {
@@ -27,10 +27,8 @@ import { weightVariable } from "./words";
 
 /** The server answers for no more at a time. */
 const MAX_LAYERS = 2048;
-/** So many moments are asked for ahead. */
 const NUM_AHEAD = 4;
 
-/** Call what it returns to stop. */
 export function followNet(source: Source): () => void {
   const desk = valueDesk(source, showValues, (reason) => (state.valueFailure.value = reason));
   const stops = [
@@ -62,15 +60,9 @@ function followAnswers<Type extends "net_scene" | "net_moments">(
     const place = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
     if (place.runId === "" || !isShown.value) return undefined;
     untracked(begin);
-    return source.follow(
-      { type, run_id: place.runId, rank: place.rank },
-      {
-        hear: ({ answer }) => {
-          if (answer.type === type) batch(() => hear(answer as AnswerOf<Type>, place));
-        },
-        refuse: (reason) => (failure.value = reason),
-      },
-    );
+    const question = { type, run_id: place.runId, rank: place.rank } as Asked & { type: Type };
+    const take = ({ answer }: ReplyOf<Type>): void => batch(() => hear(answer, place));
+    return follow(source, question, take, (reason) => (failure.value = reason));
   });
 }
 
@@ -199,8 +191,6 @@ function isSameMap(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string,
   return true;
 }
 
-// --- The last moments of each layer beside each other, as long as they are wanted.
-
 /** Of all layers together; two bytes each. */
 const MAX_LEVELS = 4_000_000;
 const MOST_MOMENTS = 256;
@@ -220,7 +210,6 @@ export function rasterPlan(all: readonly NetLayer[]): { readonly layers: string[
 
 type RasterQuestion = Extract<Asked, { type: "net_raster" }>;
 
-/** Call what it returns to stop. */
 function followRaster(source: Source): () => void {
   const wanted = (): WantedNow<ReadonlyMap<string, store.RasterValues>> | null => {
     const now = step.value;
@@ -262,9 +251,6 @@ async function askRaster(source: Source, question: RasterQuestion): Promise<Read
   return new Map([...blocksOf(reply, blocks, steps.length)].map(([layer, block]) => [layer, { ...block, steps }] as const));
 }
 
-// --- Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to
-//   so many bytes.
-
 const MAX_CACHED_BYTES = 192_000_000;
 /** What is asked for ahead takes at most this share of what can be kept. */
 const AHEAD_SHARE = 0.25;
@@ -294,6 +280,9 @@ type Show = (wanted: Wanted, fetched: Fetched) => void;
 
 type ValueDesk = ReturnType<typeof valueDesk>;
 
+/**
+ * Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to so many bytes.
+ */
 export function valueDesk(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
   const desk = new Desk<Answered>(hear);
   let cache = new ByteCache<Fetched>(maxBytes);

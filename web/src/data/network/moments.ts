@@ -11,7 +11,6 @@ export interface Range {
   readonly high: number;
 }
 
-/** The counters of a moment with their texts. */
 type Counters = readonly (readonly [name: string, text: string])[];
 
 interface CountedMoment extends Moment {
@@ -65,7 +64,6 @@ export const at = computed<number>(() =>
   wantedStep.value === null ? moments.value.length - 1 : nearestAt(moments.value, wantedStep.value),
 );
 
-/** Null where nothing was recorded. */
 export const step = computed<number | null>(() => moments.value[at.value]?.step ?? null);
 
 /** Without a server nothing comes that could be followed. */
@@ -86,9 +84,6 @@ export function follow(isOn: boolean): void {
 
 /** Of the moment that is shown, those without a text left out. */
 export const countersNow = computed<Counters>(() => moments.value[at.value]?.counters ?? []);
-
-// --- Which run the NetView shows: the one that the address names, or the first in which there is something
-//   to see. A page that shows a network beside other things says itself which run it is of.
 
 /** The run that another page shows the network of, empty where it has none yet; null on the page NetView itself. */
 export const givenRun = signal<string | null>(null);

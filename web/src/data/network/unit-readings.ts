@@ -68,7 +68,6 @@ interface Wish {
   readonly version: string;
 }
 
-/** Call what it returns to stop. */
 export function followUnits(source: Source): () => void {
   const read = (wish: Wish): Promise<Reading> => askReading(source, wish);
   const stops = [

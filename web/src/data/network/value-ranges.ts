@@ -137,7 +137,6 @@ export function heightOfLevel(scaling: Scaling, level: number): number {
   return LEAST_HEIGHT + (1 - LEAST_HEIGHT) * Math.max(0, Math.min(1, scaling.isMagnitude ? Math.abs(rise) : rise));
 }
 
-/** No unit of a block is higher. */
 export function highestOf(scaling: Scaling, hasInfinity: boolean): number {
   if (hasInfinity) return 1;
   return Math.max(heightOfLevel(scaling, 0), heightOfLevel(scaling, LEVELS));

@@ -42,7 +42,6 @@ export const NOT_WEIGHTED = "there are no weights in between";
 /** How a page that is one file begins to say why something is missing there. */
 export const NOT_IN_FILE = "Not in this file";
 
-/** With a capital letter, and an end. */
 export function sentence(text: string): string {
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;

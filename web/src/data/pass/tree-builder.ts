@@ -255,12 +255,9 @@ function chipText(op: OpEntry): string {
   return op.kind === "buffer" ? parts.at(-1)! : name;
 }
 
-// --- Which ops are boxes of the drawing, and which stand as a chip beside another.
-
 /** `upkeep` is an op that only keeps a buffer up to date, such as counting the batches of a batch norm. */
 type OpRole = "box" | "buffer" | "source" | "upkeep";
 
-/** The role of each op, by its index. */
 function opRoles(ops: readonly OpEntry[]): OpRole[] {
   const isUpkeep = upkeep(ops);
   const roles = ops.map((op, index): OpRole => {
@@ -286,8 +283,6 @@ function upkeep(ops: readonly OpEntry[]): Uint8Array {
   }
   return found;
 }
-
-// --- Which calls of modules are one box in the rolled form.
 
 /**
  * For each scope the first scope that it is drawn as: itself, or in the rolled form the first call of the same
@@ -384,8 +379,6 @@ function stretchesOf(node: GraphNode, level: number, nodes: Map<string, GraphNod
   }
   return keys;
 }
-
-// --- The figures of nodes: of an op over its passes, of a group over all that is in it.
 
 /** Sum up a node from the inside out. Returns the parameters used inside, so that shared ones count once. */
 function sumFigures(document: PassDocument, nodes: ReadonlyMap<string, GraphNode>, node: GraphNode): Set<number> {

@@ -60,6 +60,7 @@ const COLUMNS: readonly Column<FeatureLayer>[] = [
   },
 ];
 
+/** All layers with what is to be known of each: shape, type, size, what was done to its values. */
 function LayerTable() {
   const all = store.layers.value;
   const shown = filtered(all, filter.value);
@@ -187,8 +188,7 @@ function Failed() {
   );
 }
 
-// --- What the set is: of which model and data, how much of it is there.
-
+/** What the set is: of which model and data, how much of it is there. */
 function SetFacts() {
   const listing = store.listing.value;
   const detail = store.detail.value;

@@ -59,8 +59,6 @@ export function Wait() {
   );
 }
 
-// --- A picture of each layer of a network; what came before stays while the next one is on its way.
-
 interface LayersProps<Value> {
   looks: readonly Look<Value>[];
   facts?: (value: Value) => ComponentChildren;
@@ -72,6 +70,7 @@ interface Noted {
   readonly head: { readonly note: string };
 }
 
+/** A picture of each layer of a network; what came before stays while the next one is on its way. */
 export function LayerFigures<Value extends Noted>({ looks, facts, draw }: LayersProps<Value>) {
   return (
     <div class="an-figures">
@@ -348,8 +347,6 @@ export function axisWithZero(values: Iterable<number>, most?: number): Axis {
   return axisOf({ low: min, high: max > min ? max : min + 1 }, most);
 }
 
-// --- The plate of a layer as a picture: point at a unit to read it, click it to choose it.
-
 interface PlateProps {
   /** By the room that there is. */
   grid: Grid | ((room: Room) => Grid);
@@ -360,7 +357,6 @@ interface PlateProps {
   /** What stands below it: of the unit under the pointer, or of the one that is chosen. */
   read?: (unit: number | null) => string;
   chosen?: number | null;
-  /** Without it units cannot be chosen. */
   onChoose?: (unit: number) => void;
   /** Cells of a small layer are no larger than this. */
   largest?: number;

@@ -275,8 +275,6 @@ export function pathOf(joins: readonly Join[], x: (place: number) => number, y: 
     .join("");
 }
 
-// --- What units respond to: the best label and the selectivity of all of them, and one of them in detail.
-
 const WORDS = [
   ["best", "Best label"],
   ["selectivity", "Selectivity"],
@@ -286,10 +284,10 @@ type Shown = (typeof WORDS)[number][0];
 
 const shown = signal<Shown>("selectivity");
 
-/** Of each unit. */
 type Tuned = Record<Shown, Float32Array>;
 type Tuning = Analysed<"net_tuning", Tuned>;
 
+/** What units respond to: the best label and the selectivity of all of them, and one of them in detail. */
 export function TuningView() {
   const all = items.value;
   const hasNone = all !== null && all.labels.length < 2;
@@ -356,8 +354,6 @@ function unitText(layer: NetLayer, { best, selectivity, dprime }: Tuned, labels:
   return `${unitName(layer, unit)}: best “${label}”, selectivity ${formatValue(selectivity[unit]!, 3)}, d′ ${formatValue(dprime[unit]!, 3)}`;
 }
 
-// --- What one unit responds to each label: the mean as a bar, each item as a point.
-
 interface Responses {
   readonly responses: Float32Array;
   /** By label; empty where there are none. */
@@ -367,6 +363,7 @@ interface Responses {
 
 type Unit = Analysed<"net_unit_tuning", Responses>;
 
+/** What one unit responds to each label: the mean as a bar, each item as a point. */
 function OneUnit({ layer, unit }: { layer: NetLayer; unit: number }) {
   const look = useAnalysis("net_unit_tuning", layer, { unit }, (reply, of): Responses => {
     const [count, numLabels] = [reply.answer.places.length, of.labels.length];
@@ -452,10 +449,9 @@ function barsOf(places: readonly number[], { label_of: labelOf }: Items): number
   });
 }
 
-// --- The receptive field of a unit by its responses: what the input, or any layer, looks like when it responds.
-
 type Field = Analysed<"net_field", Float32Array>;
 
+/** The receptive field of a unit by its responses: what the input, or any layer, looks like when it responds. */
 export function FieldView() {
   const from = fieldSource.value;
   const looks = useBoth(

@@ -94,8 +94,6 @@ function Shown({ of, chosen, asked }: { of: Probed; chosen: number[]; asked: Fol
   );
 }
 
-// --- Which labels a probe takes for which others: a row for each right label, a column for what was said.
-
 /** Numbers can be read in cells of this many labels. */
 const MOST_NUMBERS = 16;
 
@@ -138,8 +136,6 @@ function Counts({ probe: { labels, confusion, num_units: numUnits } }: { probe: 
 function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }
-
-// --- A row for each layer: the folds as points, their mean, and chance as a line.
 
 /** Where scores stand: from nought, with chance, up to the best; or as far as scores reach, and no further. */
 export function spanOf(probes: Iterable<FeatureProbe>, isZoomed: boolean): { low: number; high: number } {

@@ -45,8 +45,6 @@ export function openingScale(kind: Metric, range: Range | null): Scale {
   return { map: "seq", low: Math.min(0.9, Math.floor(range.min * 10) / 10), high: 1 };
 }
 
-// --- A matrix of items or samples, or as many of its numbers as can be read in a table.
-
 const MOST_IN_TABLE = 48;
 /** Fewer labels are named beside the picture. */
 export const MOST_BESIDE = 20;
@@ -88,8 +86,6 @@ function PairsPicture({ pairs: { values, range }, names, nameOf, what, onChoose,
     />
   );
 }
-
-// --- Items of a network: a matrix for each layer that is looked at, on one scale.
 
 type Seen = Analysed<"net_similarity", Pairs>;
 
@@ -196,14 +192,13 @@ function pairText([first, second]: readonly Seen[], place: number | null, other:
   return `with ${itemName(first.items, other)}: ${values.join(" and ")}`;
 }
 
-// --- Samples of a set, as one layer sees them, beside its layers, each with every other.
-
 interface Similar extends Pairs {
   readonly rows: FeatureRows;
   readonly contrast: LabelContrast | null;
   readonly note: string;
 }
 
+/** Samples of a set, as one layer sees them, beside its layers, each with every other. */
 export function SampleSimilarity() {
   return (
     <>
@@ -280,8 +275,6 @@ function SamplePairs({ of }: { of: Similar }) {
     </>
   );
 }
-
-// --- How alike layers are to one another: of a set by RSA or by linear CKA, beside its samples.
 
 /** Each with every other; of more layers, so many. */
 const MOST_LAYERS = 64;

@@ -102,7 +102,6 @@ function rangeText({ low, high }: { low: number | null; high: number | null }): 
   return `from ${formatValue(low ?? Number.NaN, 3)} to ${formatValue(high ?? Number.NaN, 3)}`;
 }
 
-/** Null where the text is no such number. */
 export function numberOf(text: string, below: number): number | null {
   return /^\d{1,15}$/.test(text) && Number(text) < below ? Number(text) : null;
 }
@@ -131,8 +130,6 @@ export function busiest(values: Float32Array, numColumns: number): number {
   return best;
 }
 
-// --- One unit, or one sample, below the map of values.
-
 interface PartProps {
   name: "Unit" | "Sample";
   /** The number of what is shown, which can be typed. */
@@ -144,6 +141,7 @@ interface PartProps {
   children: ComponentChildren;
 }
 
+/** One unit, or one sample, below the map of values. */
 function Part({ name, number, max, isBusy, problem, facts, children }: PartProps) {
   return (
     <section class="ft-part" aria-label={`${name} ${number}`} aria-busy={isBusy && problem === ""}>
@@ -168,8 +166,7 @@ function Part({ name, number, max, isBusy, problem, facts, children }: PartProps
 
 const LEAST_NAMED = 22;
 
-// --- One unit over samples, sorted by label: a point for each, the mean of each label as a line.
-
+/** One unit over samples, sorted by label: a point for each, the mean of each label as a line. */
 function UnitPart({ unit, numUnits, layer }: { unit: number; numUnits: number; layer: FeatureLayer }) {
   const { value, problem } = useNumbers("feature_unit", { num_rows: NUM_ROWS, unit }, numDone.value, ({ rows }) => rows.samples.length);
   const isIts = value?.own.unit === unit;
@@ -224,14 +221,13 @@ function unitSummary(unit: number, { rows }: FeatureUnitAnswer, means: readonly 
   return `Unit ${unit} over ${rows.samples.length} samples${said}.`;
 }
 
-// --- One sample over all units of a layer: as a picture where the layer has planes, else as a line.
-
 interface SampleProps {
   head: FeatureSampleAnswer;
   values: Float32Array;
   summary: string;
 }
 
+/** One sample over all units of a layer: as a picture where the layer has planes, else as a line. */
 function SamplePart({ sample, layer, scale }: { sample: number; layer: FeatureLayer; scale: Scale }) {
   const { value, problem } = useNumbers("feature_sample", { sample }, 0, ({ units, num_units: all }) => units.length || all);
   if (value === null) return <Part name="Sample" number={sample} isBusy problem={problem} facts="" children={null} />;

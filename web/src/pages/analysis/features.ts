@@ -5,7 +5,7 @@ import { inAddress } from "../../data/address-choice";
 import { sets } from "../../data/feature-sets";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { messageOf } from "../../data/message-of";
-import type { ReplyOf } from "../../data/requests";
+import { follow, type ReplyOf } from "../../data/requests";
 import { param, route, setParams, type Changes } from "../../data/route";
 import type { Asked, Source } from "../../data/source";
 import * as page from "../../data/store";
@@ -93,16 +93,9 @@ let stopAll = (): void => undefined;
 export function startFeatures(source: Source): void {
   stopAll();
   sets.value = null;
-  stopAll = source.follow(
-    { type: "feature_sets" },
-    {
-      hear: ({ answer }) => {
-        if (answer.type === "feature_sets") sets.value = answer.sets;
-      },
-      // One that cannot say has none.
-      refuse: () => (sets.value ??= []),
-    },
-  );
+  // One that cannot say has none.
+  const refuse = (): unknown => (sets.value ??= []);
+  stopAll = follow(source, { type: "feature_sets" }, ({ answer }) => (sets.value = answer.sets), refuse);
 }
 
 /** Rises when somebody wants to try again. */
@@ -116,19 +109,11 @@ export function followSet(source: Source): () => void {
       failure.value = "";
     });
     if (id === "") return undefined;
-    return source.follow(
-      { type: "feature_set", set_id: id },
-      {
-        hear: ({ answer }) => {
-          if (answer.type === "feature_set") takeSet(answer);
-        },
-        refuse: (reason) => (failure.value = reason),
-      },
-    );
+    return follow(source, { type: "feature_set", set_id: id }, takeSet, (reason) => (failure.value = reason));
   });
 }
 
-function takeSet(answer: FeatureSetAnswer): void {
+function takeSet({ answer }: ReplyOf<"feature_set">): void {
   const before = detail.peek();
   // What has not changed is the same object as before, so that what hangs on it is not made anew.
   const isSame = before !== null && JSON.stringify(before.layers) === JSON.stringify(answer.layers);
@@ -201,8 +186,6 @@ export function useFollowed<Type extends Kind, Value>(
   };
   return { ...state, isOwn: state.value !== null && state.key === key, retry: () => setTurn((one) => one + 1), cancel };
 }
-
-// --- How samples, units and numbers are said.
 
 /** `digit-0012: 3`, as far as that is known. */
 export function sampleName(rows: FeatureRows, row: number): string {

@@ -140,7 +140,6 @@ async function askItems(run: string, wanted: NetItemChoice, named: string): Prom
   return usual === "" ? found : withLabels(usual);
 }
 
-/** Call what it returns to stop. */
 export function followItems(): () => void {
   return followAsked<Items>(
     () => {
@@ -181,7 +180,6 @@ export function goToItem({ steps, items: numbers }: Items, place: number): void 
 // --- Ask for an analysis of one layer, and take its numbers out of the bytes.
 
 type Kind = Extract<Question, { layer: string; choice: unknown }>["type"] & Answer["type"];
-/** The part of a question that is its own. */
 type OwnPart<Type extends Kind> = Omit<Extract<Question, { type: Type }>, "run_id" | "rank" | "choice" | "layer" | "type">;
 
 /** What came, of which layer, and of which items. */
@@ -198,7 +196,6 @@ export interface Look<Value> extends Asked<Value> {
   readonly isOld: boolean;
 }
 
-/** How to take its numbers out of an answer. */
 type Take<Type extends Kind, Data> = (reply: ReplyOf<Type>, of: Items) => Data;
 
 /** Null where there is no layer; nothing is asked of one whose own part is null. */

@@ -5,6 +5,8 @@ import { type Axis, clampSmoothing, options, setOptions, setSoon, settleOptions 
 import { describePlace } from "../../plot/scalars/readings";
 import { resetZoom } from "../../plot/scalars/scale-zoom";
 import { groups, shownGroups } from "../../plot/scalars/state";
+import { Hint } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
 import { Segments } from "../../ui/controls";
 
 const AXES: readonly (readonly [Axis, string])[] = [
@@ -37,18 +39,15 @@ export function ScalarOptions() {
         />
       </div>
       <div class="stack">
-        <Check
-          label="Same cursor in all charts"
-          isOn={hasSharedCursor}
-          set={(isOn) => setOptions({ hasSharedCursor: isOn })}
-        />
-        <Check label="Ignore outliers" isOn={ignoresOutliers} set={(isOn) => setOptions({ ignoresOutliers: isOn })} />
-        <Check
-          label="Logarithmic x axis"
-          isOn={isLogX}
-          isDisabled={axis === "time"}
-          set={(isOn) => setOptions({ isLogX: isOn })}
-        />
+        <Check isOn={hasSharedCursor} set={(isOn) => setOptions({ hasSharedCursor: isOn })}>
+          Same cursor in all charts
+        </Check>
+        <Check isOn={ignoresOutliers} set={(isOn) => setOptions({ ignoresOutliers: isOn })}>
+          Ignore outliers
+        </Check>
+        <Check isOn={isLogX} isOff={axis === "time"} set={(isOn) => setOptions({ isLogX: isOn })}>
+          Logarithmic x axis
+        </Check>
       </div>
       {zoom !== null && (
         <div class="row zoom-row">
@@ -61,27 +60,6 @@ export function ScalarOptions() {
         </div>
       )}
     </section>
-  );
-}
-
-interface CheckProps {
-  label: string;
-  isOn: boolean;
-  isDisabled?: boolean;
-  set: (isOn: boolean) => void;
-}
-
-function Check({ label, isOn, isDisabled = false, set }: CheckProps) {
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={isOn}
-        disabled={isDisabled}
-        onChange={(event) => set(event.currentTarget.checked)}
-      />
-      {label}
-    </label>
   );
 }
 
@@ -121,11 +99,7 @@ function Smoothing() {
           />
         </div>
       </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      <Hint text={error} />
       {!isSmoothingChosen && <p class="muted fs-1">For lines of {FEW_POINTS} points or more.</p>}
     </>
   );

@@ -17,6 +17,7 @@ import {
   textLayout,
 } from "../../plot/figure-options";
 import { holdersOf, shownNames } from "../../plot/series";
+import { Check } from "../../ui/Check";
 import { Segments } from "../../ui/controls";
 import { useNear } from "../../ui/useWidth";
 import type { RecordKind } from "../../wire";
@@ -108,8 +109,7 @@ function isSideBySide(): boolean {
   return numDistributions <= MAX_BESIDE && curves.length <= 1 && matrices.length <= MAX_BESIDE;
 }
 
-// --- Videos and sounds.
-
+/** Videos and sounds. */
 function Video({ label, record }: { label: string; record: FullRecord }) {
   const { head } = record.entry;
   const reel = useMemo(() => (head.kind === "video" ? reelOfVideo(record, head) : null), [record]);
@@ -144,8 +144,7 @@ function describeAudio({ entry: { head } }: FullRecord): string {
   return `${length}${formatCount(head.sample_rate)}\u202fHz · ${formatNumberOf(head.num_channels, "channel")}`;
 }
 
-// --- How good the chosen runs are: PR and ROC curves, confusion matrices with the runs side by side.
-
+/** How good the chosen runs are: PR and ROC curves, confusion matrices with the runs side by side. */
 function Evaluation() {
   const [curves, matrices] = [shownNames("pr_curve"), shownNames("confusion")];
   const count = curves.length + matrices.length;
@@ -198,12 +197,9 @@ function Confusion({ name }: { name: string }) {
   );
 }
 
-// --- The distributions of the chosen runs: one run at a time, all of its series.
-
 /** More than these are a long way to scroll, such as where all layers are watched. */
 const MOST_OPEN = 24;
 
-/** The series that are shown, or could be. */
 function distributionNames(): readonly (readonly ["histogram" | "tensor", string])[] {
   const histograms = shownNames("histogram").map((name) => ["histogram", name] as const);
   if (tensorsToo.value === "no") return histograms;
@@ -233,14 +229,9 @@ function Distributions() {
         </select>
       )}
       {hasTensors && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={tensorsToo.value === "yes"}
-            onChange={(event) => tensorsToo.set(event.currentTarget.checked ? "yes" : "no")}
-          />
+        <Check isOn={tensorsToo.value === "yes"} set={(isOn) => tensorsToo.set(isOn ? "yes" : "no")}>
           Tensors
-        </label>
+        </Check>
       )}
       {shown.length > 0 && (
         <Choose label="Counts of the distributions" of={countScale} words={{ linear: "Linear", log: "Log count" }} />

@@ -73,8 +73,7 @@ function insteadOfAny(): ComponentChildren {
   );
 }
 
-// --- What a person should know of the training, until they have read it.
-
+/** What a person should know of the training, until they have read it. */
 export function NoteStrip() {
   const notes = shownNotes.value;
   if (notes.length === 0) return null;
@@ -92,11 +91,10 @@ export function NoteStrip() {
 
 const DISMISS = "btn quiet square sm";
 
-// --- Says to those who listen that the state of the training has changed. Counters are not said.
-
 /** What lasts no longer is not worth saying: a step of one trial is over before. */
 const SETTLED_MS = 250;
 
+/** Says to those who listen that the state of the training has changed. Counters are not said. */
 export function ControlNews() {
   const now = control.value;
   const sentence = now === null ? "" : sentenceOf(now.listing, now.fault);
@@ -112,8 +110,7 @@ export function ControlNews() {
   );
 }
 
-// --- Why the last thing that was asked of the training was not done, where that is of no one parameter.
-
+/** Why the last thing that was asked of the training was not done, where that is of no one parameter. */
 export function RefusalStrip() {
   const text = complaint.value || general();
   if (text === "") return null;
@@ -132,10 +129,9 @@ function general(): string {
   return field === "" ? text : `${field} ${text}`;
 }
 
-// --- The keys of the training, wherever on its page the focus is, but for fields.
-
 const KEYS: Readonly<Record<string, () => void>> = { ".": step, r: run, s: stop };
 
+/** The keys of the training, wherever on its page the focus is, but for fields. */
 export function actOnKey(event: KeyboardEvent): boolean {
   const act = KEYS[event.key];
   const isInDialog = event.target instanceof Element && event.target.closest("dialog, [role=listbox]") !== null;
@@ -145,8 +141,7 @@ export function actOnKey(event: KeyboardEvent): boolean {
   return true;
 }
 
-// --- What went wrong in the training, and where. What was seen of it stays below.
-
+/** What went wrong in the training, and where. What was seen of it stays below. */
 export function FaultPanel() {
   /** The next one is open again. */
   const [folded, setFolded] = useState<Fault | null>(null);

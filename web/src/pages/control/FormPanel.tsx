@@ -64,7 +64,6 @@ function Foot() {
   );
 }
 
-/** Why there is nothing to apply. */
 function againstApply(): string {
   const live = changed.value.filter(({ field }) => field.is_live);
   if (live.length === 0) return changed.value.length === 0 ? "Nothing was changed." : "What was changed takes effect at the next Init.";
@@ -72,8 +71,7 @@ function againstApply(): string {
   return reasonAgainst("set");
 }
 
-// --- One parameter: its name, its value, and whether that is in force.
-
+/** One parameter: its name, its value, and whether that is in force. */
 function FormRowView({ row }: { row: FormRow }) {
   const id = useId();
   const { field, isChanged } = row;
@@ -138,8 +136,6 @@ function hintOf(field: FormField): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-// --- Where the value of a parameter is typed or chosen.
-
 interface InputProps {
   row: FormRow;
   common: { id: string; "aria-invalid": boolean; "aria-describedby": string | undefined };
@@ -150,6 +146,7 @@ const TRUTHS: readonly (readonly [string, string])[] = [
   ["false", "no"],
 ];
 
+/** Where the value of a parameter is typed or chosen. */
 function FieldInput({ row, common }: InputProps) {
   const { form, is_optional, choices, name } = row.field;
   if (form !== "choice" && form !== "truth") return <Typed row={row} common={common} />;

@@ -64,8 +64,7 @@ function StopButton() {
   );
 }
 
-// --- Step: one or several trials, epochs or runs.
-
+/** Step: one or several trials, epochs or runs. */
 function StepPart() {
   const isBad = commands.stepCount.value === null;
   const against = reasonAgainst("step") || (isBad ? "The number of steps is a whole number of at least 1." : "");
@@ -96,14 +95,13 @@ function StepPart() {
   );
 }
 
-// --- Where the training is: what is done of runs, epochs and trials.
-
 const COUNTERS = [
   ["Run", "run", "num_runs"],
   ["Epoch", "epoch", "num_epochs"],
   ["Trial", "trial", "num_trials"],
 ] as const;
 
+/** Where the training is: what is done of runs, epochs and trials. */
 function CountersPart() {
   const counters = control.value?.listing.counters;
   if (counters === undefined) return null;
@@ -128,8 +126,7 @@ function TrialsBar({ counters: { trial, num_trials } }: { counters: Counters }) 
   return <ShareBar label="Trials of this epoch" now={Math.round((100 * Math.min(trial, num_trials)) / num_trials)} most={100} />;
 }
 
-// --- Test one item, or all of them.
-
+/** Test one item, or all of them. */
 function TestPart() {
   const last = commands.numItems.value - 1;
   const item = commands.item.value;
@@ -166,11 +163,10 @@ function TestPart() {
   );
 }
 
-// --- The seed of the next Init: another one, or one that somebody writes to see the same again.
-
 /** Short enough to be read out and typed again. */
 const NUM_SEEDS = 1_000_000;
 
+/** The seed of the next Init: another one, or one that somebody writes to see the same again. */
 function SeedPart() {
   const noteId = useId();
   const input = useRef<HTMLInputElement>(null);

@@ -16,7 +16,6 @@ import { NetworkPanel } from "./network/NetworkPanel";
 import { charts, PlotFigure } from "./plots/PlotFigure";
 import { TableView } from "./tables/TableView";
 import * as tables from "./tables/table-data";
-import { tableTitle, TEST_TRIALS, TRAIN_EPOCHS } from "./tables/table-data";
 import "./tables/tables.css";
 import "../../plot/scalars/scalars.css";
 import "./plots/plots.css";
@@ -100,11 +99,9 @@ const KEY_STEP = 24;
 const network = rememberedSize("control-network", 240, 720, 368);
 const upper = rememberedSize("control-upper", 25, 80, 49);
 
-// --- The plots that a training wants, as its numbers come: a few at a glance, more by scrolling.
-
-/** So many have room without scrolling. */
 const AT_A_GLANCE = 4;
 
+/** The plots that a training wants, as its numbers come: a few at a glance, more by scrolling. */
 function PlotsPanel() {
   useEffect(() => {
     const stops = [followOptions(), startEscape()];
@@ -141,18 +138,17 @@ function PlotsPanel() {
   );
 }
 
-// --- The tables of a training: epochs, tests and runs at the left, the trials of the last test at the right.
-
 /** Narrower than this there is room for one only. */
 const TWO = 800;
 
+/** The tables of a training: epochs, tests and runs at the left, the trials of the last test at the right. */
 export function TablesPanel() {
   const [box, width] = useWidth<HTMLElement>(1200);
   const others = tables.useOtherTables();
   const isWide = width >= TWO;
-  const left = [TRAIN_EPOCHS, ...(isWide ? [] : [TEST_TRIALS]), tables.TEST_EPOCHS, tables.RUNS, ...others];
+  const left = [tables.TRAIN_EPOCHS, ...(isWide ? [] : [tables.TEST_TRIALS]), tables.TEST_EPOCHS, tables.RUNS, ...others];
   const chosen = tables.chosenTable.value;
-  const name = left.includes(chosen) ? chosen : TRAIN_EPOCHS;
+  const name = left.includes(chosen) ? chosen : tables.TRAIN_EPOCHS;
   return (
     <section ref={box} class={isWide ? "control-tables two" : "control-tables"} aria-label="Tables">
       <div class="panel">
@@ -174,10 +170,10 @@ export function TablesPanel() {
       {isWide && (
         <div class="panel">
           <TableView
-            name={TEST_TRIALS}
+            name={tables.TEST_TRIALS}
             title={(count) => (
               <>
-                <h2>{tableTitle(TEST_TRIALS)}</h2>
+                <h2>{tables.tableTitle(tables.TEST_TRIALS)}</h2>
                 <span class="muted fs-1 clip">{count}</span>
               </>
             )}
@@ -192,7 +188,7 @@ export function TablesPanel() {
 function tabTitle(name: string, chosen: string, count: ComponentChildren): ComponentChildren {
   return (
     <>
-      {tableTitle(name)}
+      {tables.tableTitle(name)}
       {name === chosen && count !== null && <span class="muted fs-1"> {count}</span>}
       {name !== chosen && name === tables.newTable.value && <span class="tab-new"> new</span>}
     </>

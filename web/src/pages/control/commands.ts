@@ -114,8 +114,6 @@ export function reasonAgainst(act: Act): string {
   return listing.state === "busy" ? `${listing.doing || "Something"} ${reason}` : reason;
 }
 
-// --- What somebody does with the training: the ways by which all parts of the page do it.
-
 /** Rises when what cannot be as it is written is to be shown. */
 export const problemAsked = signal(0);
 
@@ -176,7 +174,6 @@ export function setStepLevel(level: StepLevel): void {
   remember("step-level", level);
 }
 
-/** Null where it is no number of steps. */
 export const stepCount = computed(() => countIn(stepText.value, 1, MOST_STEPS));
 
 /** The item to test; null where there is no such item. */

@@ -97,7 +97,6 @@ export function liveValues(name?: string): Record<string, Value> {
   return valuesOf(live) ?? {};
 }
 
-/** Null where what is typed cannot be one. */
 export const shownSeed = computed(() => {
   const { reading } = seed.value;
   return "value" in reading ? Number(reading.value) : null;
@@ -128,7 +127,6 @@ type Reading = { readonly value: Value } | { readonly problem: string };
 /** Digits with a point, with an exponent where somebody likes: 0.05, .5, 1e-4. */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** A value as the field shows it. */
 export function writeValue(value: Value): string {
   if (value === null) return "";
   return typeof value === "number" ? String(value).replaceAll("-", "\u2212").replace("e+", "e") : String(value);

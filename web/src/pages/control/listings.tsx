@@ -54,21 +54,18 @@ export function ofAll(done: number, all: number | null): string {
   return all === null ? formatCount(done) : `${formatCount(done)} / ${formatCount(all)}`;
 }
 
-/** What went wrong, as a title. */
 export function faultTitle(state: ControlState, fault: Fault | null): string {
   if (state === "died") return "The training process has ended";
   return fault === null || fault.error === "" ? "Training stopped" : `Training stopped: ${fault.error}`;
 }
 
-/** What is said aloud when the state changes. */
 export function sentenceOf({ state, doing }: ControlListing, fault: Fault | null): string {
   if (state === "busy") return `${doing || "Training"} is under way.`;
   const message = fault === null || fault.message === "" ? "" : `: ${fault.message}`;
   return KINDS[state].sentence ?? `${faultTitle(state, fault)}${message}`;
 }
 
-// --- In the top bar: which training is shown, with its seed, and a list to choose another from where there are several.
-
+/** In the top bar: which training is shown, with its seed, and a list to choose another from where there are several. */
 export function ControlPicker() {
   const all = controls.value ?? [];
   const now = all.find(({ id }) => id === controlId.value);
@@ -88,8 +85,7 @@ export function ControlPicker() {
   );
 }
 
-// --- On the start page: the trainings that can be controlled, and how they go.
-
+/** On the start page: the trainings that can be controlled, and how they go. */
 export function ControlsPart() {
   const all = controls.value ?? [];
   if (all.length === 0) return null;

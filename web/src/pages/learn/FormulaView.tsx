@@ -217,8 +217,7 @@ const BIG: Readonly<Record<string, Sign>> = {
 const SPACES: ReadonlySet<string> = new Set(["\\,", "\\ ", "\\;", "\\:", "\\!", "\\quad", "\\qquad", "~"]);
 const FENCES: Readonly<Record<string, string>> = { "(": ")", "[": "]", "\\{": "\\}" };
 
-// --- Read a formula token by token.
-
+/** Read a formula token by token. */
 class Reader {
   #at = 0;
 
@@ -233,7 +232,6 @@ class Reader {
     return rowOf(items);
   }
 
-  /** The next token that is no white space. */
   #peek(): string | undefined {
     while (/^\s+$/.test(this.tokens[this.#at] ?? "")) this.#at += 1;
     return this.tokens[this.#at];

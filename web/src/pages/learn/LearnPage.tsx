@@ -72,8 +72,7 @@ function Modes() {
   );
 }
 
-// --- Says aloud what the step is, for those who do not see it.
-
+/** Says aloud what the step is, for those who do not see it. */
 function sentence(): string {
   const [node, step] = [store.currentNode.value, store.backwardStep.value];
   // Played, it would talk without an end.
@@ -83,8 +82,7 @@ function sentence(): string {
   return `${place}, ${step.title}: ${readFormula(step.formula).said}.`;
 }
 
-// --- The right panel of the exercises: what may be written in an answer.
-
+/** The right panel of the exercises: what may be written in an answer. */
 function ReferencePanel() {
   // An answer is one expression.
   const lines = (store.catalogue.value?.functions ?? []).filter((line) => !line.startsWith("statements:"));
@@ -133,8 +131,7 @@ function isTaken({ key, target }: KeyboardEvent): boolean {
   return target.closest(isPress ? "dialog, .listbox, button, a, summary" : "dialog, .listbox") !== null;
 }
 
-// --- One exercise: what is asked, what is given, and a field for each gradient.
-
+/** One exercise: what is asked, what is given, and a field for each gradient. */
 function ExerciseSheet() {
   const now = work.exercise.value;
   if (now === null) {
@@ -189,8 +186,7 @@ function Next({ isSolved }: { isSolved: boolean }) {
   );
 }
 
-// --- The left panel of the exercises: all of them, which are solved, and a way to begin anew.
-
+/** The left panel of the exercises: all of them, which are solved, and a way to begin anew. */
 function ExerciseList() {
   const all = work.exercises.value;
   const now = all.findIndex(({ id }) => id === work.exercise.value?.id);
@@ -254,8 +250,7 @@ function Reset() {
   );
 }
 
-// --- A gradient to be found: a field, what is said of the answer, and hints one by one.
-
+/** A gradient to be found: a field, what is said of the answer, and hints one by one. */
 function HoleField({ hole }: { hole: Hole }) {
   const { symbol } = hole;
   const { text, verdict, isRight } = work.workOn(hole);
@@ -300,8 +295,7 @@ function HoleField({ hole }: { hole: Hole }) {
   );
 }
 
-// --- What an answer gave on the example, beside what was wanted.
-
+/** What an answer gave on the example, beside what was wanted. */
 function VerdictCells({ verdict: { got, wanted, is_right } }: { verdict: Verdict }) {
   if (got === null && wanted === null) return null;
   return (
@@ -312,8 +306,7 @@ function VerdictCells({ verdict: { got, wanted, is_right } }: { verdict: Verdict
   );
 }
 
-// --- Hints, one more with each press; after the last of them the solution.
-
+/** Hints, one more with each press; after the last of them the solution. */
 function Hints({ hole }: { hole: Hole }) {
   const { numHints: taken, isRight } = work.workOn(hole);
   const isAll = taken >= hole.hints.length;

@@ -54,11 +54,10 @@ export function StepBar() {
   );
 }
 
-// --- The track of the steps, with a tick for each: pressed or dragged, it goes there.
-
 /** More ticks than this would be a grey bar. */
 const MOST_TICKS = 60;
 
+/** The track of the steps, with a tick for each: pressed or dragged, it goes there. */
 function StepTrack() {
   const track = useRef<HTMLDivElement>(null);
   const [now, count] = [store.step.value, store.count.value];

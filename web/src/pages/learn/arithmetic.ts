@@ -6,7 +6,6 @@ export interface Working {
   /** Products that are summed; null where nothing says how it came about. */
   readonly terms: readonly (readonly number[])[] | null;
   readonly total: number;
-  /** Which cells have a part in it. */
   readonly left: ReadonlySet<number>;
   readonly right: ReadonlySet<number>;
   readonly upstream: ReadonlySet<number>;
@@ -138,8 +137,6 @@ function firstFrom(now: number, count: number, fits: (place: number) => boolean)
   for (let at = 0; at < count; at += 1) if (fits((now + at) % count)) return (now + at) % count;
   return null;
 }
-
-// --- How one element of a result came about on the way forward, where that is said in a line.
 
 /** What is written before the result; `none` where nothing says how it came about. */
 export type Worked =

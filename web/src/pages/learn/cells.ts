@@ -58,7 +58,6 @@ export function limitOf(all: Iterable<Cells>): number {
 const MOST = 0.75;
 const MUCH = 2;
 
-/** A limit for many tensors at once. */
 export function sharedLimit(all: readonly Cells[]): number {
   const each = all.map((cells) => limitOf([cells])).sort(byValue);
   const usual = each[Math.max(0, Math.ceil(MOST * each.length) - 1)] ?? 1;
@@ -75,12 +74,10 @@ export function largestAt(cells: Cells): number {
   return best;
 }
 
-/** How many numbers the whole tensor has. */
 export function sizeOf({ shape }: Pick<Cells, "shape">): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** The same numbers, whatever their order and form? */
 export function haveSameNumbers(one: Cells, other: Cells): boolean {
   if (one.values.length !== other.values.length) return false;
   const [a, b] = [[...numbersOf(one)].sort(byValue), [...numbersOf(other)].sort(byValue)];
@@ -90,8 +87,6 @@ export function haveSameNumbers(one: Cells, other: Cells): boolean {
 function byValue(one: number, other: number): number {
   return one - other;
 }
-
-// --- The colours of numbers: values and gradients have a scale each, with nought in the middle.
 
 /** `own`: a tensor that stands for itself, up to its own largest. */
 export type Ink = "value" | "gradient" | "own";
@@ -105,8 +100,6 @@ export function scaleFor(cells: Cells, ink: Ink): Scale {
 export function inkOf(step: BackwardStep, factor: Cells): Ink {
   return haveSameNumbers(factor, step.upstream) ? "gradient" : "value";
 }
-
-// --- How the numbers of a lesson are written: alike in a grid, with more digits where they are worked with.
 
 /** As many signs have room in a cell: a sign, a point and four digits. */
 const CELL_SIGNS = 6;

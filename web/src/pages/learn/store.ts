@@ -32,7 +32,6 @@ export const step = signal(1);
 export const isPlaying = signal(false);
 
 export const checks = signal<ReadonlyMap<number, LearnCheck>>(new Map());
-/** How far the asking of torch is. */
 export const checking = signal<{ readonly state: "none" | "waiting" | "shown" | "failed"; readonly reason?: string }>({ state: "none" });
 
 /** The element of the contribution, or of the result on the way forward, that is looked at: chosen, and under the pointer. Null for none. */
@@ -45,7 +44,6 @@ export const isGuessing = signal(false);
 /** Up to which step everything was shown to somebody who guesses. */
 const shownUpTo = signal(0);
 
-/** One scale for all tensors, or one for each. */
 export const isScaleShared = signal(true);
 
 /** Where the scales of all tensors end, as somebody wants it; null for what the lesson needs. */
@@ -66,7 +64,6 @@ export const backwardStep = computed(() =>
 export const currentNode = computed(() => lesson.value?.nodes[steps.value[step.value - 1]?.node ?? -1] ?? null);
 export const currentTarget = computed(() => steps.value[step.value - 1]?.to ?? null);
 
-/** Is what this step brings still to be guessed? */
 export const isHidden = computed(
   () => isGuessing.value && direction.value === "backward" && step.value > shownUpTo.value && count.value > 0,
 );
@@ -124,7 +121,6 @@ export function showLesson(next: Lesson, place: Place = {}): void {
   });
 }
 
-/** Go to a step, no further than the ends. */
 export function setStep(to: number): void {
   batch(() => {
     step.value = Math.max(1, Math.min(Math.max(1, count.peek()), Math.round(to)));
@@ -147,7 +143,6 @@ export function chooseElement(nth: number): void {
   });
 }
 
-/** Forward or backward: from the beginning of it. */
 export function setDirection(to: Direction): void {
   if (to === direction.peek() || (to === "backward" && (lesson.peek()?.backward.length ?? 0) === 0)) return;
   batch(() => {
@@ -164,7 +159,6 @@ export function togglePlaying(): void {
   isPlaying.value = !isPlaying.peek();
 }
 
-/** Show what was to be guessed at this step. */
 export function reveal(): void {
   shownUpTo.value = Math.max(shownUpTo.peek(), step.peek());
 }

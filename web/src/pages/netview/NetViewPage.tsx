@@ -189,10 +189,9 @@ function Waiting() {
   return <Busy title={`Reading ${run.value?.name ?? "the runs"}`} label="Reading the network" />;
 }
 
-// --- A picture of the drawing on the page itself, where no file can be saved.
-
 const showModal = (dialog: HTMLDialogElement | null): void => dialog?.showModal();
 
+/** A picture of the drawing on the page itself, where no file can be saved. */
 function PictureDialog() {
   const address = shownPicture.value;
   if (address === "") return null;
@@ -212,8 +211,7 @@ function PictureDialog() {
   );
 }
 
-// --- The time bar of the network: its moments, with their counters as text.
-
+/** The time bar of the network: its moments, with their counters as text. */
 export function NetTimeBar() {
   const moments = time.moments.value;
   if (moments.length === 0) {
@@ -256,12 +254,11 @@ function shownCounters(): readonly (readonly [string, string])[] {
   return [["Step", step.value === null ? "" : formatCount(step.value)], ...texts];
 }
 
-// --- Which item of the batch is shown: small pictures of the input where it is one, and a slider over all.
-
 const PAGE = 8;
 /** Not while somebody scrubs. */
 const REST_MS = 250;
 
+/** Which item of the batch is shown: small pictures of the input where it is one, and a slider over all. */
 export function ItemPanel() {
   const count = numItems.value;
   const item = store.item.value;

@@ -128,11 +128,10 @@ function plainText(value: number): string {
   return String(Number(value.toPrecision(4))).replaceAll("-", "\u2212");
 }
 
-// --- The variables as buttons, in groups, each with a sentence on what it is.
-
 /** Letters that fit into the fourth part of a panel. */
 const MAX_NARROW = 7;
 
+/** The variables as buttons, in groups, each with a sentence on what it is. */
 export function VariablePanel() {
   const all = store.variables.value;
   const box = useRef<HTMLDivElement>(null);
@@ -227,12 +226,11 @@ function Skeleton() {
   );
 }
 
-// --- The layers from output to input: shown or hidden, alone, and what is to be known of their values.
-
 const ROW_HEIGHT = 28;
 
 const filter = signal("");
 
+/** The layers from output to input: shown or hidden, alone, and what is to be known of their values. */
 export function LayersPanel() {
   const all = (store.scene.value?.layers ?? []).toReversed();
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -51,7 +51,7 @@ function Flag({ of, ...rest }: { of: Signal<boolean> } & Omit<ComponentProps<typ
 function CameraBar() {
   const control = stage.value;
   const isOff = control === null;
-  const free = slotToSave();
+  const free = SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? usedCamera.value ?? 1;
   return (
     <div class="stage-bar" role="toolbar" aria-label="Camera">
       <span class="muted fs-1 camera-word">Camera</span>
@@ -96,11 +96,6 @@ function CameraBar() {
 
 const MORE = "Picture, video, full screen";
 
-/** The first that is free, or else the one that is used. */
-function slotToSave(): number {
-  return SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? usedCamera.value ?? 1;
-}
-
 function Exports() {
   const isOff = stage.value === null;
   const now = filming.value;
@@ -126,8 +121,6 @@ function Exports() {
     </div>
   );
 }
-
-// --- The page on the whole screen, and back.
 
 /** Whether it is, and the way to the other; null where the browser allows none, as in a frame of another page. */
 function useFullScreen(): [isFull: boolean, toggle: (() => void) | null] {

@@ -75,7 +75,6 @@ function valuesOf({ values, steps, step: now }: Reading): Fact[] {
   });
 }
 
-/** What comes with the weights that are shown. */
 function ofWeights(hasBias: boolean): (Fact | null)[] {
   const weight = weightVariable(store.variable.value);
   const { bias, numWeights, missing } = weightFacts.value ?? { bias: null, numWeights: null, missing: [] };

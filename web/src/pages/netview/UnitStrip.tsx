@@ -17,7 +17,6 @@ const MOST_ROWS = 200;
 const STEP_TICKS = 7;
 const MOST_TICKS = 4;
 
-/** Variables that were switched off. */
 const off = signal<ReadonlySet<string>>(new Set());
 
 export function UnitStrip() {
@@ -171,7 +170,6 @@ const NUM_COLOURS = 8;
 /** A line that is not smaller than this share of the largest is left as it is. */
 const VISIBLE = 0.2;
 
-/** Null where no variable has a value. */
 export function stripOf(lines: readonly Line[], isOff: (variable: string) => boolean): Strip | null {
   const all = lines.map((line, at) => ({ line, slot: (at % NUM_COLOURS) + 1, most: mostOf(line.values) }));
   const shown = all.filter(({ line }) => line.steps.length > 0 && !isOff(line.variable));

@@ -68,7 +68,6 @@ function flag(name: string, held: Signal<boolean>, usual: boolean): Setting {
 
 const FIRST_VARIABLE = "Act";
 
-/** What was chosen for the variable that is shown. */
 const choice = {
   get value(): Choice {
     return choiceOf(store.variable.value);

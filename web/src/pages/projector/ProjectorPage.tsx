@@ -47,7 +47,6 @@ export function ProjectorPage() {
   );
 }
 
-/** Nothing, or nothing yet. */
 function NoneYet() {
   const isWaiting =
     runs.listing.value.state === "waiting" || runs.chosen.value.some((run) => !runs.index.value.has(run.id));

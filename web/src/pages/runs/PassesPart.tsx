@@ -88,11 +88,10 @@ function saidOf(sketch: SketchAnswer): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-// --- How large the outputs of a pass's ops are, as bars in the order they ran.
-
 const [WIDTH, HEIGHT] = [132, 30];
 const STEPS = 8;
 
+/** How large the outputs of a pass's ops are, as bars in the order they ran. */
 function SizeBars({ sizes, name }: { sizes: readonly number[]; name: string }) {
   const largest = Math.max(1, ...sizes);
   const pitch = Math.min(18, WIDTH / Math.max(1, sizes.length));

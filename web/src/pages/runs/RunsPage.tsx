@@ -16,11 +16,8 @@ import { RunsTable } from "./RunsTable";
 import { FIXED, METRIC } from "./columns";
 import * as table from "./run-table";
 
-/** What other pages have to show on this one. */
 interface Props {
-  /** The trainings that can be controlled. */
   ControlsPart: ComponentType;
-  /** The sets of features. */
   FeatureSetsPart: ComponentType;
 }
 
@@ -78,8 +75,7 @@ function Foot() {
   );
 }
 
-// --- Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a run.
-
+/** Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a run. */
 function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
   const count = runs.chosen.value.length;
   // Without any, the table's place says how to start one.
@@ -111,8 +107,7 @@ function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
   );
 }
 
-// --- Over the table of runs: the filter, the states, the columns.
-
+/** Over the table of runs: the filter, the states, the columns. */
 function RunsToolbar() {
   const counts = table.stateCounts.value;
   // Runs of which nothing is known are rare: no place is kept for them.
@@ -153,12 +148,11 @@ function counted(title: string, count: number): ComponentChildren {
   );
 }
 
-// --- Which columns the table of runs has.
-
 /** Beyond these a name has to be typed. */
 const MANY = 12;
 const MOST = 60;
 
+/** Which columns the table of runs has. */
 function Chooser() {
   return (
     <ColumnChooser label="Columns" reset={table.chosenColumns.reset}>
@@ -200,8 +194,7 @@ function Metrics() {
   );
 }
 
-// --- The table of runs, or what stands there while there is none.
-
+/** The table of runs, or what stands there while there is none. */
 function RunsBody() {
   const listing = runs.listing.value;
   if (runs.runs.value.length === 0) {

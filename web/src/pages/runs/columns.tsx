@@ -21,7 +21,6 @@ export interface RunColumn {
   readonly isWords?: boolean;
   readonly cell: (run: RunListing) => ComponentChildren;
   readonly hint?: (run: RunListing) => string;
-  /** Is what stands there no number? */
   readonly isBad?: (run: RunListing) => boolean;
 }
 
@@ -179,11 +178,10 @@ function RunStep({ run }: { run: RunListing }) {
   );
 }
 
-// --- The course of a run's loss, without axes: it ends in a dot, or in a cross where the run died.
-
 const [WIDTH, HEIGHT] = [112, 28];
 const [LEFT, RIGHT, TOP, BOTTOM] = [2, 106, 4, 23];
 
+/** The course of a run's loss, without axes: it ends in a dot, or in a cross where the run died. */
 function Sparkline({ run }: { run: RunListing }) {
   const { spark: values, state } = run;
   const known = values.filter((value) => value !== null);

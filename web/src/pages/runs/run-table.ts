@@ -30,7 +30,6 @@ export const { order, press: pressHead } = orderInAddress(
 
 const filtered = computed(() => runs.value.filter((run) => filter.value.matches(run)));
 
-/** How many runs the filter leaves in each state. */
 export const stateCounts = computed(() => {
   const counts = new Map<RunState, number>();
   for (const { state } of filtered.value) counts.set(state, (counts.get(state) ?? 0) + 1);
@@ -64,8 +63,7 @@ export const cursorRow = computed(() => {
   return at < 0 ? Math.min(0, rows.value.length - 1) : at;
 });
 
-// --- The order of the runs in their table: by a column's id, or by `m:` and the name of a metric.
-
+/** The order of the runs in their table: by a column's id, or by `m:` and the name of a metric. */
 export function sortRuns(runs: readonly RunListing[], { column, isDown }: Order): readonly RunListing[] {
   return sortedBy(runs, columnOf(column)!.sortKey, isDown);
 }

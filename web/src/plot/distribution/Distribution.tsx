@@ -88,11 +88,10 @@ function remarkOf(grid: HistogramGrid, under: Under | null): string {
     : formatNumberOf(length, "step");
 }
 
-// --- The histograms of a series of one run, followed while they are near the screen.
-
 const NUM_STEPS = 128;
 const NUM_BINS = 64;
 
+/** The histograms of a series of one run, followed while they are near the screen. */
 function useGrid(kind: Props["kind"], name: string, holder: Holder, isNear: boolean) {
   const key = JSON.stringify([holder.run.id, kind, name]);
   const ask = (): Promise<HistogramGrid> => askHistograms(holder.run.id, kind, name, NUM_STEPS, NUM_BINS);
@@ -214,7 +213,6 @@ function paintAxes(context: CanvasRenderingContext2D, { width, height }: Size, g
   paintBelow(context, places, TOP + height + 15);
 }
 
-/** The numbers under a drawing. */
 function paintBelow(context: CanvasRenderingContext2D, places: readonly (readonly [label: string, x: number])[], y: number): void {
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
@@ -230,7 +228,6 @@ const RIDGES_RIGHT = 52;
 const RIDGES_LEFT = 4;
 const RIDGES_BOTTOM = 20;
 
-/** A row of the grid and a bin. */
 interface Under {
   readonly row: number;
   readonly bin: number;

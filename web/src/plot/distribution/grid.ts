@@ -3,7 +3,6 @@ import { formatCount, formatValue } from "../../data/format";
 import type { HistogramGrid } from "../../data/requests";
 import type { Cell } from "../../data/save-file";
 
-/** Pixels that a label takes. */
 const LINE_HEIGHT = 14;
 
 /** So many numbers from 0 to count − 1, evenly, with the first and the last. */
@@ -38,7 +37,6 @@ export function countAt(grid: HistogramGrid, row: number, bin: number): number {
   return grid.counts[row * grid.numBins + bin] ?? 0;
 }
 
-/** The edges of a bin. */
 export function binEdges({ low, high, numBins }: HistogramGrid, bin: number): [from: number, to: number] {
   const width = (high - low) / numBins;
   return [low + bin * width, bin === numBins - 1 ? high : low + (bin + 1) * width];
@@ -53,7 +51,6 @@ export function rowSpans(steps: readonly number[]): readonly (readonly [from: nu
   return steps.map((_, at) => [at === 0 ? 0 : middle(at - 1), at === steps.length - 1 ? 1 : middle(at)]);
 }
 
-/** The row under a place of the axis of steps. */
 export function rowUnder(steps: readonly number[], place: number): number {
   const spans = rowSpans(steps);
   const found = spans.findIndex(([, to]) => place < to);

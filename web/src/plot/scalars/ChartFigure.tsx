@@ -134,9 +134,6 @@ function showAsTable(key: string, isWanted: boolean): void {
   setOptions({ tables });
 }
 
-// --- The values of a chart at the cursor, or the last ones, beside its title: a swatch and a number for each
-//   line.
-
 interface Props {
   model: ReadonlySignal<Model | null>;
   chartKey: string;
@@ -150,6 +147,7 @@ interface Props {
 /** The title is larger than the numbers, and bolder. */
 const TITLE_FACTOR = 1.15;
 
+/** The values of a chart at the cursor, or the last ones, beside its title: a swatch and a number for each line. */
 function ChartValues({ model, chartKey, title, width, isNamed }: Props) {
   const now = model.value;
   if (now === null) return null;
@@ -193,8 +191,6 @@ function Sample({ line, isWide }: { line: Line; isWide: boolean }) {
   );
 }
 
-// --- Which of its values have room in the head of a chart.
-
 /** In pixels: a swatch with the gaps around it, the gap between two numbers, the button and the gaps beside it. */
 const SWATCH = 20;
 const GAP = 6;
@@ -205,7 +201,6 @@ const TITLE_SHARE = 0.4;
 
 interface Texts {
   readonly value: string;
-  /** Empty where there is none. */
   readonly smoothed: string;
 }
 
@@ -233,8 +228,7 @@ function numWithin(all: readonly Texts[], room: number, widthOf: (one: Texts) =>
   return first < 0 ? all.length : first;
 }
 
-// --- What stands over a chart while something of it is missing.
-
+/** What stands over a chart while something of it is missing. */
 export function Instead({ model }: { model: ReadonlySignal<Model | null> }) {
   const now = model.value;
   if (now === null || (now.x === null && now.numAwaited > 0 && now.refusal === "")) return <Skeleton />;
@@ -262,13 +256,12 @@ function Skeleton() {
   );
 }
 
-// --- What can be done with a chart, behind one small button.
-
 export interface MenuItem {
   readonly title: string;
   readonly press: () => void;
 }
 
+/** What can be done with a chart, behind one small button. */
 export function ChartMenu({ name, items }: { name: string; items: readonly MenuItem[] }) {
   const label = `Actions of ${name}`;
   return (
@@ -308,7 +301,6 @@ function Menu({ name, items, close }: { name: string; items: readonly MenuItem[]
   );
 }
 
-/** True where the key moves within the list. */
 function moveFocus(box: HTMLElement | null, key: string): boolean {
   const items = [...(box?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
   const at = items.findIndex((item) => item === document.activeElement);
@@ -318,8 +310,7 @@ function moveFocus(box: HTMLElement | null, key: string): boolean {
   return true;
 }
 
-// --- The ends of a vertical axis, as somebody wants them.
-
+/** The ends of a vertical axis, as somebody wants them. */
 export function LimitFields({ chartKey, name, close }: { chartKey: string; name: string; close: () => void }) {
   const box = useRef<HTMLDivElement>(null);
   const { low, high } = options.value.limits.get(chartKey) ?? { low: null, high: null };

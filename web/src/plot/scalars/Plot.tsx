@@ -22,12 +22,7 @@ const ink = computed(() => ({ tick: store.themeTick.value, ...readInk() }));
 const MIN_DRAG = 4;
 const WHEEL_ZOOM = 1.25;
 
-interface Props {
-  model: ReadonlySignal<Model | null>;
-  chartKey: string;
-}
-
-export function Plot({ model, chartKey }: Props) {
+export function Plot({ model, chartKey }: { model: ReadonlySignal<Model | null>; chartKey: string }) {
   const box = useRef<HTMLDivElement>(null);
   const base = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);

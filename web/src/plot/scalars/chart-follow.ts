@@ -37,7 +37,6 @@ const PATIENCE_MS = 2000;
 const FIRST_PATIENCE_MS = 100;
 const nothing = (): void => undefined;
 
-/** Until the function that is returned is called. */
 function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | null>, subject: Subject): () => void {
   const all = feeds.peek();
   if (all === null) return nothing;
@@ -115,8 +114,6 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
     waiting.delete(rebuild);
   };
 }
-
-// --- Work that may wait for the next frame of the screen: each piece once, and never so much that a frame is late.
 
 /** A frame has 16 ms. What is drawn costs the browser as much again, after the task is done. */
 const BUDGET_MS = 6;

@@ -75,8 +75,6 @@ function gather(places: Place[]): Items & { size: number } {
   return { ...columns, x: Float64Array.from(places, ({ x }) => x), size: places.length };
 }
 
-// --- A running average that forgets: each point weighs less by one factor than the next.
-
 /**
  * The average after each item, with the weight that it lacks at the beginning made good. A bucket counts as all
  * of its finite points, each with the mean of the bucket. Values that are not finite are gaps and change nothing.

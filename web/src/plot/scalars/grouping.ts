@@ -4,7 +4,6 @@ import { globTest, type Test } from "../../data/globs";
 import { WATCHER_GROUP } from "../../ui/run-states";
 import type { ShownLayoutGroup } from "../../wire";
 
-/** A scalar as the index lists it. */
 export interface Scalar {
   readonly name: string;
   /** `of main` for those that were logged together. */
@@ -35,7 +34,6 @@ export interface Chart {
 
 /** An expression that a run asks for, and that is no glob. */
 export interface NotSupported {
-  /** The title of the chart that asks for it. */
   readonly chart: string;
   readonly pattern: string;
 }
@@ -47,7 +45,6 @@ export interface Group {
   readonly notSupported: readonly NotSupported[];
 }
 
-/** The group of names without a prefix. */
 const NO_PREFIX = "scalars";
 /** A chart without a key could not stand in the address. */
 const NO_NAME = "(no name)";

@@ -10,11 +10,9 @@ import type { Last, SeriesData } from "./series-feed";
 /** How a line ends: as it is, in the death of its run, or where the connection was lost. */
 export type End = "plain" | "died" | "lost";
 
-/** A run as a chart needs it. */
 export interface ChartRun {
   readonly id: string;
   readonly name: string;
-  /** The number of its colour. */
   readonly slot: number;
   readonly end: End;
   /** Is it there for comparison only, behind the others? */
@@ -39,12 +37,10 @@ export interface Line extends Drawn {
   /** What a legend says. */
   readonly label: string;
   readonly dash: readonly number[];
-  /** When its run began. */
   readonly started: number;
   readonly last: Last | null;
   /** Thin and pale: its values are not read out. */
   readonly isBehind: boolean;
-  /** Is each of its few points marked? */
   readonly hasDots: boolean;
   /** The ends of a margin, each along its own axis. */
   readonly margin: readonly [lower: Curve, upper: Curve] | null;
@@ -66,7 +62,6 @@ export interface Model {
   readonly isSmoothed: boolean;
   /** Of how many lines nothing has come yet. */
   readonly numAwaited: number;
-  /** Why a line is missing; empty where none is. */
   readonly refusal: string;
   /** Why nothing is drawn; empty where something is. */
   readonly note: string;
@@ -104,7 +99,7 @@ export function buildModel(chart: Chart, runs: readonly ChartRun[], lookup: Look
     x,
     y,
     xTicks: x === null ? [] : ticksOfAxis(x, wish.axis, perEpoch),
-    yTicks: y === null ? [] : ticksOfValues(y),
+    yTicks: y === null ? [] : labelled(y.isLog ? logTicks(y) : linearTicks(y)),
     isSmoothed: smoothing > 0,
     numAwaited: sources.filter(({ sources: one }) => !one.isAnswered && one.refusal === "").length,
     refusal: sources.find(({ sources: one }) => one.refusal !== "")?.sources.refusal ?? "",
@@ -184,7 +179,6 @@ function labelOf({ form, members }: Chart, run: ChartRun, { label }: Member): st
   return form === "margin" || members.length === 1 ? run.name : `${label} · ${run.name}`;
 }
 
-/** As a custom property. */
 export function colourOfLine({ run }: Pick<Line, "run">): string {
   return `var(--cat-${run.slot})`;
 }
@@ -231,10 +225,6 @@ export type { Tick };
 
 const MOST = 5;
 
-function ticksOfValues(scale: Scale): Tick[] {
-  return labelled(scale.isLog ? logTicks(scale) : linearTicks(scale));
-}
-
 /** Steps are labelled in epochs where it is known how many make one. */
 export function ticksOfAxis(scale: Scale, axis: Axis, perEpoch: number | null = null): Tick[] {
   if (axis === "time") return clockTicks(scale);
@@ -260,8 +250,6 @@ function stepTicks(span: Span): number[] {
 function durationsAt(values: readonly number[]): Tick[] {
   return formatTicks(values).map((label, at) => ({ value: values[at]!, label: `${label}\u202fs` }));
 }
-
-// --- From where to where the axes of a chart go.
 
 /** What an axis has to hold: the values, and how much each of them weighs where some are left out. */
 export interface Drawn {
@@ -360,7 +348,6 @@ function middleOf(lines: readonly Drawn[], seen: Span, isLog: boolean): Span | n
   return { low: percentile(values, OUTLIERS * total), high: percentile(values, (1 - OUTLIERS) * total) };
 }
 
-/** The value up to which so many of the points go. */
 function percentile(values: readonly (readonly [number, number])[], rank: number): number {
   let passed = 0;
   for (const [value, count] of values) {

@@ -24,7 +24,6 @@ const ACTIONS: Readonly<Record<string, (model: Model) => unknown>> = {
   Escape: leave,
 };
 
-/** True where the key had a meaning. */
 export function handlePlotKey(event: KeyboardEvent, model: Model): boolean {
   const action = ACTIONS[event.key];
   return action === undefined ? moveCursor(event, model) : action(model) !== false;

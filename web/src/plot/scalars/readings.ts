@@ -30,15 +30,10 @@ export function readingsAt({ lines, x, isSmoothed }: Model, place: number | null
       line,
       at,
       value: last?.value ?? curve.mean[at]!,
-      smoothed: isSmoothed && isDrawnSmooth(line) ? smoothed[at]! : null,
+      smoothed: isSmoothed && line.smoothed !== line.curve.mean ? smoothed[at]! : null,
     });
   }
   return readings;
-}
-
-/** A line of few points may be left as it is beside others. */
-function isDrawnSmooth({ curve, smoothed }: Line): boolean {
-  return smoothed !== curve.mean;
 }
 
 /** A place of the axis in words: `step 28 400`, `epoch 3.2`, `5 min 12 s`, `Nov 16 14:02:31`. */
@@ -91,7 +86,6 @@ function rangeOf(lines: readonly Line[], { low, high }: Span, { axis, perEpoch }
   return isOne ? `at ${words(place)}` : `over ${words(low)} to ${words(high)}`;
 }
 
-/** What the marks at the ends of lines say. */
 function endsOf(lines: readonly Line[]): string {
   const named = (end: End): string =>
     [...new Set(lines.filter(({ run }) => run.end === end).map(({ run }) => run.name))].join(", ");

@@ -44,14 +44,12 @@ const scalars = steady<readonly Scalar[]>(() => {
 export const groups = computed<readonly Group[]>(() => groupsOf(scalars.value, layouts.value));
 
 const filterText = computed(() => options.value.filter);
-/** Which names the filter of the page lets through. */
 export const filter = computed(() => searchTest(filterText.value));
 
 export const shownGroups = computed<readonly Group[]>(() =>
   filterText.value === "" ? groups.value : filtered(groups.value, filter.value),
 );
 
-/** The charts by their keys. */
 export const charts = computed<ReadonlyMap<string, Chart>>(
   () => new Map(groups.value.flatMap((group) => group.charts.map((chart) => [chart.key, chart]))),
 );
@@ -97,7 +95,6 @@ function hasMember(chart: Chart, name: string): boolean {
 
 // --- The groups of charts that the chosen runs themselves ask for.
 
-/** By run and name of the layout. */
 const known = signal<ReadonlyMap<string, readonly ShownLayoutGroup[]>>(new Map());
 
 interface Wanted {

@@ -233,9 +233,6 @@ export class Drawing extends OrbitDrawing {
   }
 }
 
-// --- From where all is seen: the sides of the view that stay free, and the side from which one looks at
-//   first.
-
 /** On the left stand names: as much as they want, up to a share of the view. */
 const MARGINS = { left: 56, right: 40, top: 56, bottom: 28 };
 const FLAT_MARGINS = { left: 24, right: 24, top: 72, bottom: 20 };
@@ -262,9 +259,6 @@ function extentOf(places: readonly Vector[], axis: 0 | 1): number {
   const all = places.map((place) => place[axis]);
   return Math.max(...all) - Math.min(...all);
 }
-
-// --- The outline of a unit on screen: of its cell where it lies flat, of the faces towards the eye where it
-//   rises.
 
 /** Each as a way around it. */
 type Faces = readonly (readonly ScreenPlace[])[];

@@ -26,12 +26,10 @@ import { cellOfUnit, cornersOf, inSpace, marginsOf, middleOf, onPlate, placesOf,
 /** Units as a flat picture, as bars, or as a field of bars through which each pixel looks. */
 export type Form = "flat" | "bars" | "field";
 
-/** A plate of this frame. */
 export interface PaintedPlate extends DrawnPlate {
   readonly form: Form;
   /** Nothing was recorded: hatched. */
   readonly isMissing: boolean;
-  /** Nothing is known yet. */
   readonly isWaiting: boolean;
   /** Of a colour picture: from levels to shades, a slope and a start. */
   readonly colourRange: readonly [slope: number, start: number];
@@ -205,8 +203,6 @@ export function unitHeight(levels: Uint16Array | null, scaling: Scaling | null, 
   return levels === null || scaling === null ? 0 : heightOfLevel(scaling, levels[unit] ?? 0);
 }
 
-// --- How each plate is drawn: as much of its relief as can be seen, and as the card can keep up with.
-
 /** Up to so many bars in view each is drawn; of more, each pixel looks for its bar. */
 export const MOST_BARS = 20_000;
 /** Of smaller cells a relief would be noise. */
@@ -270,7 +266,6 @@ const LANE = 0.14;
 const ROUND = 0.3;
 const LEAST_GAP = 0.2;
 
-/** Room between two columns. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -422,8 +417,6 @@ function thin(kept: Ray[], most: number): number {
   return kept.length < most ? 0 : Math.abs(kept.at(-1)!.value);
 }
 
-// --- Straight lines, packed as the graphics card takes them.
-
 /** Of one line: two places, a colour and how much it covers, four widths. */
 export const SEGMENT_FLOATS = 14;
 
@@ -438,6 +431,7 @@ interface Stroke {
   readonly endBreadth?: number;
 }
 
+/** Straight lines, packed as the graphics card takes them. */
 export class Segments {
   readonly numbers: number[] = [];
 
@@ -451,7 +445,6 @@ export class Segments {
     this.numbers.push(colour[0] / 255, colour[1] / 255, colour[2] / 255, alpha, width, endWidth, breadth, endBreadth);
   }
 
-  /** Through all places, one after the other. */
   addPath(places: readonly Vector[], stroke: Stroke): void {
     for (let at = 1; at < places.length; at++) this.add(places[at - 1]!, places[at]!, stroke);
   }

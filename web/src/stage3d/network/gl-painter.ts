@@ -24,7 +24,6 @@ const FILL = 0.82;
 const HATCH = { dark: 0.4, pale: 0.12 };
 const POLL_MS = 3;
 
-/** Throws where the browser has no WebGL2. */
 export function glPainter(canvas: HTMLCanvasElement) {
   const gl = openGl(canvas, true);
   let poll: ReturnType<typeof setTimeout> | undefined;
@@ -41,7 +40,6 @@ export function glPainter(canvas: HTMLCanvasElement) {
   };
   const smooth = smoothTarget(gl);
   const lines = linePainter(gl);
-  /** A level for each unit. */
   const levels = levelTextures(gl);
   const ramp = gl.createTexture();
   const nothing = gl.createVertexArray();
@@ -243,14 +241,13 @@ function smoothTarget(gl: WebGL2RenderingContext) {
   };
 }
 
-// --- Levels on the graphics card: two bytes a unit, as they came.
-
 interface Kept {
   readonly texture: WebGLTexture;
   readonly rows: number;
   readonly levels: Uint16Array;
 }
 
+/** Levels on the graphics card: two bytes a unit, as they came. */
 function levelTextures(gl: WebGL2RenderingContext) {
   const mostRows = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
   const make = (rows: number): WebGLTexture => {
@@ -303,8 +300,6 @@ function levelTextures(gl: WebGL2RenderingContext) {
   };
 }
 
-// --- Lines by WebGL2: all of a frame in one buffer, drawn part by part.
-
 /** Of each of them: how many numbers, and where they begin. */
 const ATTRIBUTES = [
   [3, 0],
@@ -314,6 +309,7 @@ const ATTRIBUTES = [
 ] as const;
 const NUMBER_BYTES = 4;
 
+/** Lines by WebGL2: all of a frame in one buffer, drawn part by part. */
 function linePainter(gl: WebGL2RenderingContext) {
   const { program, at } = link(gl, LINE_VERTEX, LINE_FRAGMENT);
   const buffer = gl.createBuffer();

@@ -16,7 +16,6 @@ import { plateSize, unitAt } from "./plates";
 const MAX_SIDE = 64;
 const MAX_SHAPE = 4096;
 
-/** The layer that is a picture; null where there is none. */
 export function pictureLayer(layers: readonly NetLayer[]): NetLayer | null {
   const inputs = layers.filter(({ is_input }) => is_input);
   const first = inputs.length > 0 ? inputs : layers.slice(0, 1);

@@ -9,7 +9,6 @@ interface Words {
 }
 
 export interface Label extends Words {
-  /** The corners of its plate on screen. */
   readonly corners: readonly ScreenPlace[];
   /** Those first have their place first. */
   readonly rank: number;
@@ -92,7 +91,6 @@ export function placeLabels(
   return [...placed.values()];
 }
 
-/** The end of a name that is too long. */
 function shortened(name: string, widthOf: Measure): string {
   const width = widthOf(name);
   if (width <= MOST_NAME) return name;
@@ -127,7 +125,6 @@ function leftOf({ name, corners }: Label, about: string, from: ScreenPlace, widt
   return { name, about, x, y, isStart: false, box, isOnPlate: false };
 }
 
-/** On one line above the plate. */
 function spotsAbove(label: Label, widthOf: Measure): readonly Spot[] {
   const { left, top } = around(label.corners);
   return [...new Set([label.about, ""])].map((about) => written(label, about, left, top - 5, widthOf, false));

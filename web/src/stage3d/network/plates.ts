@@ -125,7 +125,6 @@ export function rayOnPlate(plate: Plate, ray: Ray): Ray {
   return { origin: onPlate(plate, ray.origin), direction: alongPlate(plate, ray.direction) };
 }
 
-/** The margin in columns and rows. */
 export function marginsOf({ across, down, margin }: Plate): readonly [columns: number, rows: number] {
   return [margin / Math.hypot(...across), margin / Math.hypot(...down)];
 }
@@ -153,7 +152,6 @@ export function placesOf(plate: Plate): readonly Vector[] {
   return [...cornersOf(plate), ...above];
 }
 
-/** How far from the origin one of them can be. */
 export function reachOf(plates: readonly Plate[]): number {
   return Math.max(0.5, ...plates.flatMap(placesOf).map((place) => Math.hypot(...place)));
 }
@@ -163,7 +161,6 @@ interface Cell {
   readonly row: number;
 }
 
-/** Cells across and down, gaps among them. */
 export function plateSize(grid: Grid): Pick<Cells, "columns" | "rows"> {
   return cellsOf(grid);
 }

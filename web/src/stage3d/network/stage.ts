@@ -34,7 +34,6 @@ export function useStage(runKey: string, isBare: boolean): Orbit<Drawing> {
 
 export type Stage = ReturnType<typeof makeStage>;
 
-/** What the page may do with the drawing. */
 function makeStage(drawing: Drawing, memory: string) {
   const keep = (slot: number, camera: Camera | null): void => {
     const next = new Map(savedCameras.peek());
@@ -92,7 +91,6 @@ export function writeCamera({ isFlat, yaw, pitch, distance, target }: Camera): r
   return [Number(isFlat), yaw, pitch, distance, ...target].map((part) => Number(part.toPrecision(8)));
 }
 
-/** Null for what is no camera. */
 export function readCamera(numbers: unknown): Camera | null {
   if (!Array.isArray(numbers) || numbers.length !== 7 || !numbers.every(Number.isFinite)) return null;
   const [isFlat, yaw, pitch, distance, ...target] = numbers as [number, number, number, number, number, number, number];
@@ -103,7 +101,6 @@ export function readCamera(numbers: unknown): Camera | null {
 
 // --- What the store says, drawn.
 
-/** Call all that it returns to stop. */
 function followStore(drawing: Drawing): (() => void)[] {
   const rasters = computed<Rasters | null>(() => {
     const raster = store.raster.value;

@@ -251,10 +251,9 @@ function Neighbours({ point }: { point: number }) {
   );
 }
 
-// --- The picture of one point, cut out of the sheet.
-
 const SIDE = 56;
 
+/** The picture of one point, cut out of the sheet. */
 function SpriteCrop({ point }: { point: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { sprites: sheet, numPoints } = store.loaded.value!.embedding;
@@ -292,8 +291,6 @@ function SpriteCrop({ point }: { point: number }) {
   );
 }
 
-// --- Points in a list: their labels and numbers, and how far they are where that is known.
-
 const MOST_IN_LIST = 30;
 
 interface ListProps {
@@ -303,6 +300,7 @@ interface ListProps {
   textOf?: (point: number) => string | undefined;
 }
 
+/** Points in a list: their labels and numbers, and how far they are where that is known. */
 function PointList({ label, points, textOf }: ListProps) {
   return (
     <>
@@ -345,8 +343,7 @@ function PointRow({ point, distance, share, found }: RowProps) {
   );
 }
 
-// --- The points that are selected: show only them, save them under a name, take them along.
-
+/** The points that are selected: show only them, save them under a name, take them along. */
 function SelectionSection() {
   const points = store.selected.value;
   const count = (

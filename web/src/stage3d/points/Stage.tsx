@@ -114,8 +114,7 @@ function useTurning(cloud: RefObject<Cloud | null>, isOn: boolean): void {
   }, [isOn]);
 }
 
-// --- How far a reduction is, with a way to stop it, or why there is none.
-
+/** How far a reduction is, with a way to stop it, or why there is none. */
 function ReductionNote() {
   const now = store.reducing.value;
   if (now?.state === "working") {

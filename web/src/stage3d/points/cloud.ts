@@ -30,7 +30,6 @@ export class Cloud extends OrbitDrawing {
   #hasSprites = false;
   readonly #pace = new Pace();
 
-  /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) {
     super(canvas, overlay, readCamera(store.cameraText.peek(), store.dims.chosen === "2"));
     this.#painter = new GlPainter(canvas);
@@ -274,14 +273,13 @@ function commonDivisor(left: number, right: number): number {
   return right === 0 ? left : commonDivisor(right, left % right);
 }
 
-// --- How many points can be drawn while the camera moves, learned from how long frames take.
-
 const SLOW_MS = 45;
 const QUICK_MS = 24;
 /** Frames further apart than this were not one movement. */
 const PAUSE_MS = 700;
 const FEWEST = 8000;
 
+/** How many points can be drawn while the camera moves, learned from how long frames take. */
 export class Pace {
   #share = 1;
   #last = -Infinity;
@@ -298,8 +296,6 @@ export class Pace {
     return Math.min(count, Math.max(FEWEST, Math.round(count * this.#share)));
   }
 }
-
-// --- Which points stand out, and which are named: those that matter, the kinds at their middles, all when few are in view.
 
 /** 1 for each point that is to stand out; null where none is more than others. */
 function highlighted(numPoints: number): Uint8Array | null {

@@ -66,7 +66,6 @@ export function readEmbedding(head: EmbeddingHead, buffer: ArrayBuffer, offset: 
   };
 }
 
-/** Null where there are no pictures. */
 function spritesOf(head: EmbeddingHead, buffer: ArrayBuffer, at: number): SpriteSheet | null {
   const { sprite_bytes: size, sprite_width: width, sprite_height: height, sprites_per_row: perRow } = head;
   if (size === 0 || width < 1 || height < 1 || perRow < 1) return null;
@@ -122,7 +121,6 @@ export async function decodeSprites(sheet: SpriteSheet, numPoints: number): Prom
   return { ...sheet, image };
 }
 
-/** The size that a PNG file declares. */
 export function pngSize(bytes: Uint8Array): { width: number; height: number } {
   if (bytes.length < 24 || PNG.some((byte, at) => bytes[at] !== byte))
     throw new Error("The sheet of pictures is no PNG file.");
@@ -130,14 +128,11 @@ export function pngSize(bytes: Uint8Array): { width: number; height: number } {
   return { width: view.getUint32(16), height: view.getUint32(20) };
 }
 
-// --- Fetch the embedding that is wanted, and keep it up to date while its run goes on.
-
 /** Embeddings that were looked at are kept, as long as they are not too large together. */
 const MOST_KEPT_BYTES = 256e6;
 
 const embeddings = new ByteCache<Embedding>(MOST_KEPT_BYTES);
 
-/** Call what it returns to stop. */
 export function startLoading(): () => void {
   const stops = [
     // The list of records, again whenever the series has more.
@@ -152,7 +147,6 @@ export function startLoading(): () => void {
   return () => stops.forEach((stop) => stop());
 }
 
-/** The record of the step that is wanted. */
 function followRecord(): () => void {
   let wanted = "";
   const ask = async (listing: RecordListing, runId: string): Promise<Embedding> => {
@@ -180,7 +174,6 @@ function followRecord(): () => void {
   );
 }
 
-/** From now on these points are shown. */
 export function showEmbedding(next: store.Loaded): void {
   const { place, embedding } = next;
   batch(() => {

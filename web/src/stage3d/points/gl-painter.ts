@@ -35,7 +35,6 @@ export class GlPainter {
   #sheet: WebGLTexture | null = null;
   #sprites: SpriteImage | null = null;
 
-  /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement) {
     const gl = openGl(canvas, false);
     this.#gl = gl;

@@ -106,6 +106,7 @@ function isInside(line: readonly ScreenPlace[], x: number, y: number): boolean {
 /** So far from a point it is still meant. */
 const NEAR = 10;
 
+/** What the pointer does on the drawing: turn, move, zoom, choose one point or those inside an outline. */
 export class PointPointing extends Pointing<Cloud> {
   override down(event: PointerEvent): void {
     super.down(event);

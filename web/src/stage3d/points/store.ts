@@ -67,7 +67,6 @@ export const places = computed<readonly EmbeddingPlace[]>(() =>
   }),
 );
 
-/** The one that the address names, or the first. */
 export const place = computed<EmbeddingPlace | null>(() => {
   const [name, runId] = [param("embedding"), param("run")];
   const named = places.value.filter((one) => name === "" || one.name === name);
@@ -214,8 +213,6 @@ export const selectionNote = signal("");
 export function choosePlace(next: EmbeddingPlace): void {
   setParams({ embedding: next.name, run: next.runId, step: null, selection: null, point: null });
 }
-
-// --- Coordinates as they are drawn: around the origin and within one of it, whatever they were.
 
 /** How far out the drawing reaches: all but the last of many points. */
 const REACH = 0.995;

@@ -288,8 +288,6 @@ function bodyOf({ body }: LayoutNode): Size {
   return body ?? { width: SIZES.bodyWidth, height: SIZES.bodyHeight };
 }
 
-// --- Which readers of one value are too many and too far to be drawn to.
-
 /** Of the readers of one value, those to be given a chip of their own: never the nearest. */
 function farReaders(fan: readonly Line[], fewReaders: number, nearRanks: number): Line[] {
   const readers = fan.filter((line) => line.to.kind !== "out" && !line.isBack && !line.isCondition);
@@ -297,8 +295,6 @@ function farReaders(fan: readonly Line[], fewReaders: number, nearRanks: number)
   readers.sort((a, b) => a.to.rank - b.to.rank);
   return readers.slice(1).filter((line) => line.to.rank - line.from.rank > nearRanks);
 }
-
-// --- Say which layer each box of a group stands in.
 
 /** From this many readers on, a line that runs past many layers is there anyway. */
 const WIDE_FAN = 6;

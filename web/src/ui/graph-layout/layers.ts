@@ -50,7 +50,6 @@ export class Line {
   /** Which argument of its reader it is, and how far to the right it belongs for that, from 0 to 1. */
   slot = -1;
   share: number | null = null;
-  /** How wide the words at its head are. */
   words = 0;
   /** Lines between the same ends in other lanes run beside each other. */
   readonly lane: number = 0;
@@ -100,7 +99,6 @@ export interface Run {
 
 export interface Layers {
   readonly vertices: readonly Vertex[];
-  /** The vertices of each rank, from left to right. */
   readonly rows: Vertex[][];
   readonly pieces: readonly Piece[];
   readonly runs: readonly Run[];

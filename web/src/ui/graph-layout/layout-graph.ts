@@ -98,12 +98,10 @@ export interface GroupLayout extends Size {
   readonly wires: readonly PlacedWire[];
 }
 
-/** How wide a chip is for its text. */
 export function chipWidth(text: string): number {
   return Math.min(SIZES.widestChip, Math.ceil(textWidth(text)) + 16);
 }
 
-/** The chips of a node that are shown. */
 export function shownChips(node: GraphNode, showBuffers: boolean): Chip[] {
   const chips = node.chips.filter((chip) => chip.kind !== "buffer" || showBuffers);
   if (chips.length <= 4) return chips;

@@ -45,18 +45,16 @@ export class LayoutDesk {
   }
 }
 
-// --- Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache.
-
 /** Layouts are kept for as many groups and states as this; then the oldest go. */
 const MOST_KEPT = 20_000;
 
 export interface LayoutAnswer {
-  /** The layout of the root. */
   readonly root: number;
   /** Those that were made for this picture; the others of it were handed out before. */
   readonly fresh: readonly GroupLayout[];
 }
 
+/** Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache. */
 export class Layouter {
   private readonly wires: Wire[][];
   private readonly steps: Steps;
@@ -147,8 +145,7 @@ function localWires(graph: LayoutGraph): Wire[][] {
   return wires;
 }
 
-// --- The longest way through the whole graph, so that the main line goes on through groups as it came in.
-
+/** The longest way through the whole graph, so that the main line goes on through groups as it came in. */
 function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
   const before = new Int32Array(nodes.length).fill(1);
   const after = new Int32Array(nodes.length).fill(1);

@@ -123,7 +123,6 @@ class Skyline {
     this.bottoms = [top];
   }
 
-  /** The lowest point between two places. */
   over(left: number, right: number): number {
     let lowest = -Infinity;
     for (let at = this.find(left); at < this.starts.length && this.starts[at]! < right; at += 1) {
@@ -150,7 +149,6 @@ class Skyline {
     return this.bottoms.reduce((most, bottom) => Math.max(most, bottom), -Infinity);
   }
 
-  /** The stretch that a place is in. */
   private find(x: number): number {
     let [low, high] = [0, this.starts.length - 1];
     while (low < high) {

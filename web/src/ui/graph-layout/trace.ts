@@ -85,7 +85,6 @@ function isClosed(vertex: Vertex): boolean {
   return vertex.kind === "box" || vertex.kind === "chip";
 }
 
-/** Where the box of a vertex begins and ends. */
 function bodyTop({ height, bodyHeight }: Vertex): number {
   return (height - bodyHeight) / 2;
 }

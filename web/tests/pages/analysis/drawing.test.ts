@@ -24,7 +24,6 @@ const items: Items = {
   labels: ["cat", "dog"],
   label_of: [0, 1, 0, 1],
   label_choices: [],
-  num_moments: 2,
   note: "",
   runId: "a",
   choice: { variable: "Act", scope: "all", step: 6, item: 0, most: 256, labels: "item:" },

@@ -38,24 +38,21 @@ export function ImageSeries({ name }: { name: string }) {
   );
 }
 
-// --- A GIF: played where it moves, a picture where it does not. TensorBoard keeps videos so.
-
+/** A GIF: played where it moves, a picture where it does not. TensorBoard keeps videos so. */
 function MovingPicture(props: PictureProps) {
   const { bytes } = props.record;
   const { value: reel } = useLoaded(() => reelOfGif(bytes), [bytes]);
   return reel === null ? <Picture {...props} /> : <Player label={props.label} reel={reel} />;
 }
 
-// --- A picture on a canvas, pixel by pixel, with what was marked in it on top.
-
 interface PictureProps {
   label: string;
   record: FullRecord;
   zoom: Zoom;
-  /** The factor at which it is shown. */
   onFactor: (factor: number) => void;
 }
 
+/** A picture on a canvas, pixel by pixel, with what was marked in it on top. */
 function Picture({ label, record, zoom, onFactor }: PictureProps) {
   const { value: bitmap, problem } = useLoaded(() => decodePicture(record.bytes), [record]);
   const [box, room] = useWidth<HTMLDivElement>(280);
@@ -88,13 +85,7 @@ function Picture({ label, record, zoom, onFactor }: PictureProps) {
   );
 }
 
-interface BitmapProps {
-  bitmap: ImageBitmap;
-  label: string;
-  isSharp: boolean;
-}
-
-function Bitmap({ bitmap, label, isSharp }: BitmapProps) {
+function Bitmap({ bitmap, label, isSharp }: { bitmap: ImageBitmap; label: string; isSharp: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     if (canvas.current === null) return;
@@ -149,8 +140,6 @@ function Boxes({ head, width, height, factor }: BoxesProps) {
     </svg>
   );
 }
-
-// --- How large a picture is drawn: as it fits, or by a factor.
 
 /** `fit`, or screen pixels for each pixel of the picture. */
 type Zoom = "fit" | number;

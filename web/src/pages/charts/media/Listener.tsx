@@ -10,13 +10,7 @@ import { lengthOf, peaksOf, play, playing, readWav, type Sound, stop } from "./w
 const HEIGHT = 72;
 const NUM_PLACES = 1000; // of the slider
 
-interface Props {
-  label: string;
-  record: FullRecord;
-  colour: number;
-}
-
-export function Listener({ label, record, colour }: Props) {
+export function Listener({ label, record, colour }: { label: string; record: FullRecord; colour: number }) {
   const { value: sound, problem } = useMemo(() => attempt(() => readWav(record.bytes)), [record]);
   if (sound === null) return <Problem title="This could not be played" problem={problem} />;
   return <Wave label={label} sound={sound} colour={colour} />;

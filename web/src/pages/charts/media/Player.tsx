@@ -8,12 +8,7 @@ import { type Reel, useLoaded } from "./reel";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
-interface Props {
-  label: string;
-  reel: Reel;
-}
-
-export function Player({ label, reel }: Props) {
+export function Player({ label, reel }: { label: string; reel: Reel }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [box, room] = useWidth<HTMLDivElement>(280);
   const [frame, setFrame] = useState(0);

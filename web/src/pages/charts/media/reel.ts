@@ -81,7 +81,6 @@ export interface Reel {
   readonly frame: (nth: number) => Promise<ImageBitmap>;
 }
 
-const MAX_DECODED_BYTES = 128_000_000;
 const FIRST_RATE = 4; // frames in a second where nobody has said
 
 export function reelOfVideo({ bytes }: FullRecord, head: VideoHead): Reel {
@@ -125,7 +124,7 @@ async function gifFrame(decoder: ImageDecoder, nth: number): Promise<ImageBitmap
 
 /** The frames that were shown last stay decoded, up to so many bytes. */
 function kept(decode: (nth: number) => Promise<ImageBitmap>): Reel["frame"] {
-  const cache = new ByteCache<ImageBitmap>(MAX_DECODED_BYTES);
+  const cache = new ByteCache<ImageBitmap>(128_000_000);
   return async (nth) => {
     const known = cache.get(String(nth));
     if (known !== undefined) return known;

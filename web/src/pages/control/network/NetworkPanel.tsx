@@ -78,8 +78,7 @@ function Drawing() {
   );
 }
 
-// --- Which variable of the units the network shows.
-
+/** Which variable of the units the network shows. */
 function VariableSelect() {
   const field = useRef<HTMLSelectElement>(null);
   useKey("v", () => field.current?.focus());
@@ -107,8 +106,7 @@ function VariableSelect() {
   );
 }
 
-// --- Under the network: of which moment it is, which item of the batch, and what the colours stand for.
-
+/** Under the network: of which moment it is, which item of the batch, and what the colours stand for. */
 function MomentLine() {
   const { min, max, map } = look.value;
   return (
@@ -187,7 +185,6 @@ const runNumber = computed(() => control.value?.listing.counters.run ?? null);
 /** What was drawn of the run before stays until there is something of the next. */
 export const hasNetwork = computed(() => (view.scene.value?.layers.length ?? 0) > 0);
 
-/** Call what it returns to stop. */
 export function followNetwork(source: Source): () => void {
   startView();
   const followRun = (): unknown => (givenRun.value = followedRunId.value);

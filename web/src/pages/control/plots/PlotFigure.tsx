@@ -15,8 +15,6 @@ import { placeOfCursor } from "../../../plot/scalars/state";
 import { formatTicks } from "../../../plot/ticks";
 import { useNear } from "../../../ui/useWidth";
 
-// --- What the plots are of: the run that is written now, with the earlier ones since Init behind it.
-
 /** More lines behind each other are no lines any more. */
 export const MOST_BEHIND = 24;
 
@@ -64,16 +62,14 @@ export const charts = computed<readonly Chart[]>(() =>
   }),
 );
 
-// --- A plot.
-
 interface Props {
   chart: Chart;
   isEnlarged: boolean;
 }
 
-/** What the axis of all plots counts. */
 const axisWord = computed(() => axisName(options.value.axis, subject.perEpoch.value));
 
+/** A plot. */
 export function PlotFigure({ chart, isEnlarged }: Props) {
   const box = useRef<HTMLElement>(null);
   const isNear = useNear(box);
@@ -138,7 +134,6 @@ function Legend({ chart, model }: { chart: Chart; model: ReadonlySignal<Model | 
 
 // --- The axes of a plot of a training: what the lower one counts, and whole ticks for what is counted.
 
-/** In a word. */
 export function axisName(axis: Axis, perEpoch: number | null): string {
   if (axis !== "step") return "time";
   return perEpoch === null ? "trials" : "epochs";

@@ -139,13 +139,12 @@ function CellView({ row, column: { key, form, format } }: { row: Row; column: Sh
   );
 }
 
-// --- What the runs came to, for each set of parameters that they were run with.
-
 /** They say how it is shown, and nothing of what is learned. */
 const VIEW = "View";
 /** Numbers that tell runs apart, and are no results. */
 const NO_FIGURES = ["run", "seed", "step"];
 
+/** What the runs came to, for each set of parameters that they were run with. */
 export function StatisticsTable({ data, runIds }: { data: TableData; runIds: readonly string[] }) {
   const by = parametersIn(data);
   const ask = async (): Promise<TableStatisticsAnswer> =>

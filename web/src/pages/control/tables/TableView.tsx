@@ -136,8 +136,6 @@ function lastKey({ rows }: TableData): string {
   return last?.part.run_id === tables.currentRun.value ? tables.rowKey(last) : "";
 }
 
-// --- What stands in the place of a table that has no rows.
-
 const WHEN: Readonly<Record<string, string>> = {
   [tables.TRAIN_EPOCHS]: "There is a row for each epoch, as soon as it is over.",
   [TEST_TRIALS]: "“Test all” tests every item, and so does the training, as often as its parameters say.",
@@ -146,6 +144,7 @@ const WHEN: Readonly<Record<string, string>> = {
   [RUNS]: "There is a row for each run, as soon as it is over.",
 };
 
+/** What stands in the place of a table that has no rows. */
 function NoRows({ name, isAnswered }: { name: string; isAnswered: boolean }) {
   if (!isAnswered) return <Skeletons widths={["auto", "auto", "auto"]} style="panel-body skeletons late" label={`Loading ${name}`} />;
   return (
@@ -159,7 +158,6 @@ function NoRows({ name, isAnswered }: { name: string; isAnswered: boolean }) {
 
 // --- Which item of the test set somebody has picked from the table of trials.
 
-/** Null for none. */
 const pickedItem = signal<number | null>(null);
 
 function itemOf(row: Row): number {
@@ -208,8 +206,7 @@ function useRows(data: TableData, isGrowing: boolean) {
   };
 }
 
-// --- Which columns of a table are shown.
-
+/** Which columns of a table are shown. */
 function useColumns(name: string, data: TableData): readonly ShownColumn[] {
   const choices = choicesFor(name).choices.value;
   const fields = about.value?.fields;
@@ -235,8 +232,7 @@ function Chooser({ table, columns }: { table: string; columns: readonly ShownCol
   );
 }
 
-// --- A table as a file: all of its rows, with the numbers of its tensors.
-
+/** A table as a file: all of its rows, with the numbers of its tensors. */
 function SaveButton({ wish }: { wish: TableWish }) {
   const [isBusy, setIsBusy] = useState(false);
   const [problem, setProblem] = useState("");

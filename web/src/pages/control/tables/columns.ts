@@ -11,7 +11,6 @@ export interface ShownColumn {
   readonly form: "number" | "text" | "tensor" | "error";
   /** Several where tensors stand over each other. */
   readonly names: readonly string[];
-  /** Of numbers. */
   readonly format: (value: number) => string;
   /** Does it say at first glance what a row is about? The others can be had. */
   readonly isShown: boolean;
@@ -90,13 +89,12 @@ export function choicesFor(table: string) {
   return obtain(choices, table, () => rememberedColumns(`control-columns-${table}`));
 }
 
-// --- How the numbers of a column are written: all with as many decimals, so that they line up.
-
 /** Of the largest, so many digits are seen. */
 const DIGITS = 4;
 const MOST_DECIMALS = 6;
 const LARGE = 1e7;
 
+/** How the numbers of a column are written: all with as many decimals, so that they line up. */
 export function columnFormat(numbers: Iterable<number>): (value: number) => string {
   let [largest, isWhole] = [0, true];
   for (const value of numbers) {
@@ -115,8 +113,6 @@ export function columnFormat(numbers: Iterable<number>): (value: number) => stri
     return value.toFixed(decimals).replace("-", "\u2212");
   };
 }
-
-// --- The order of rows: as it is where nobody chose, or by a column.
 
 /** Pressed a third time, it is as it was. */
 export function nextOrder(now: sorting.Order | null, column: string, isNumeric: boolean): sorting.Order | null {

@@ -15,7 +15,6 @@ import type { Grid, NetLayer, NetScene, TableRows } from "../../../wire";
 import type { ShownColumn } from "./columns";
 import { cellOf, columnOf, numberIn, type Row, sizeOf } from "./table-data";
 
-/** A column of one record. */
 export interface CellColumn {
   readonly runId: string;
   readonly record: string;
@@ -37,7 +36,6 @@ interface Limits {
 
 interface CellValues {
   readonly values: Float32Array;
-  /** Why there are none; empty where there are. */
   readonly refusal: string;
 }
 
@@ -87,7 +85,6 @@ export function cellBlocks(source: Source | null, hear: () => void) {
       wanted = places;
       advance();
     },
-    /** Null until they have come. */
     at: ({ column, row }: CellPlace): CellValues | null => {
       const [rows, size] = [blockRows(column.shape), sizeOf(column.shape)];
       const block = cache.get(keyOf(column, Math.floor(row / rows)));
@@ -170,7 +167,6 @@ export function useCells(columns: readonly ShownColumn[], parts: readonly TableR
   };
 }
 
-/** Null where the row has no tensor of this name. */
 function placeOf(row: Row, name: string): CellPlace | null {
   const column = columnOf(row, name);
   if (column?.form !== "tensor") return null;
@@ -178,7 +174,6 @@ function placeOf(row: Row, name: string): CellPlace | null {
   return { column: { runId, record, name, numRows: rows.length, shape: column.shape }, row: row.at };
 }
 
-/** Null where there are none. */
 function widest(limits: readonly (Limits | null)[]): Limits | null {
   const known = limits.filter((one) => one !== null);
   if (known.length === 0) return null;

@@ -100,8 +100,7 @@ function switchForm(): void {
   });
 }
 
-// --- Choose what boxes are coloured by, and read or fix the scale.
-
+/** Choose what boxes are coloured by, and read or fix the scale. */
 export function ColourBy() {
   const metric = shownMetric.value;
   const tree = store.hierarchy.value;
@@ -179,10 +178,9 @@ function TypeLegend() {
   );
 }
 
-// --- The whole picture, small, with the part that is on screen; drag in it to move.
-
 const MOST: Size = { width: 112, height: 176 };
 
+/** The whole picture, small, with the part that is on screen; drag in it to move. */
 export function Minimap() {
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const all = scene.value;

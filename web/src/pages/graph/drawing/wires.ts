@@ -174,12 +174,10 @@ function labelOf(wire: PlacedWire, hierarchy: Hierarchy): string {
   });
 }
 
-// --- What is written at the head of a line: as which argument it arrives, in which passes, under which
-//   condition.
-
 /** By picture, since they depend on what is open, and are asked for in every frame. */
 const known = new WeakMap<Scene, WeakMap<PlacedWire, string>>();
 
+/** What is written at the head of a line: as which argument it arrives, in which passes, under which condition. */
 export function wordsOf(scene: Scene, wire: PlacedWire): string {
   const ofScene = obtain(known, scene, () => new WeakMap<PlacedWire, string>());
   return obtain(ofScene, wire, () => distinct(wire.isCondition ? conditionsOf(scene, wire) : usesOf(scene, wire)).join(wire.isCondition ? " / " : ", "));

@@ -43,10 +43,9 @@ export function ModulesPanel() {
   );
 }
 
-// --- The tree or what was found, and the place of the tree while a pass is being read.
-
 const WIDTHS = [84, 112, 96, 132, 72, 104, 88, 120];
 
+/** The tree or what was found, and the place of the tree while a pass is being read. */
 function Body({ hierarchy }: { hierarchy: Hierarchy | null }) {
   if (hierarchy !== null) return query.value.trim() === "" ? <ModuleTree hierarchy={hierarchy} /> : <SearchHits hierarchy={hierarchy} />;
   if (!["loading", "waiting"].includes(store.opening.value.state)) return <div class="panel-body" />;
@@ -62,8 +61,7 @@ function HitCount() {
   );
 }
 
-// --- What was found, in the order it ran.
-
+/** What was found, in the order it ran. */
 function SearchHits({ hierarchy }: { hierarchy: Hierarchy }) {
   const found = hits.value;
   const active = current.value;
@@ -132,13 +130,12 @@ function Hit({ node, tree, at, isCurrent }: { node: GraphNode; tree: Hierarchy; 
   );
 }
 
-// --- Cut a text where words of a query begin and end.
-
 interface Part {
   readonly text: string;
   readonly isMarked: boolean;
 }
 
+/** Cut a text where words of a query begin and end. */
 export function markWords(text: string, query: string): Part[] {
   const lower = text.toLowerCase();
   // Some letters change their length in lower case: then nothing could be cut at the right place.
@@ -158,11 +155,10 @@ export function markWords(text: string, query: string): Part[] {
   return parts;
 }
 
-// --- The tree of modules and the ops in them. It opens and closes with the graph and follows the selection.
-
 /** Deeper levels stand no further in: their names would leave the panel. */
 const MAX_INDENT = 9;
 
+/** The tree of modules and the ops in them. It opens and closes with the graph and follows the selection. */
 function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
   const openGroups = store.openGroups.value;
   const rows = useMemo(() => treeRows(hierarchy, openGroups), [hierarchy, openGroups]);
@@ -266,8 +262,6 @@ function shapesOf(node: GraphNode): string {
   return shapeRange(first, last);
 }
 
-// --- The tree as rows: what stands in view for the groups that are open.
-
 /** Rows from top to bottom. The model itself is always open. */
 export function treeRows(hierarchy: Hierarchy, openGroups: ReadonlySet<string>): GraphNode[] {
   return [hierarchy.root, ...shownKeys(hierarchy, openGroups)].map((key) => hierarchy.nodes.get(key)!);
@@ -281,8 +275,7 @@ export function rowOf(rows: readonly GraphNode[], { nodes }: Hierarchy, key: str
   return at.get(wanted ?? "") ?? -1;
 }
 
-// --- The pass in a few figures, at the foot of the panel.
-
+/** The pass in a few figures, at the foot of the panel. */
 function PassReadout({ document }: { document: PassDocument }) {
   return (
     <div class="section">
@@ -304,7 +297,6 @@ function PassReadout({ document }: { document: PassDocument }) {
   );
 }
 
-/** Of all ops, over all backward passes. */
 export function backwardSeconds(document: PassDocument): number {
   return document.ops.reduce((sum, op) => sum + (op.backward_seconds ?? 0), 0);
 }
@@ -313,8 +305,6 @@ export function backwardSeconds(document: PassDocument): number {
 export function numCalls(document: PassDocument): number {
   return document.ops.filter((op) => op.kind === "op").length;
 }
-
-// --- What to call a node where its surroundings are not seen: its address, or its label.
 
 /** `layer2.0.conv2`, `relu_1_7`; with the call where a module ran more than once: `rnn:2`. */
 export function placeOf(node: GraphNode, document: PassDocument): string {

@@ -89,8 +89,7 @@ function Branches({ all }: { all: readonly BranchEntry[] }) {
   return <Links items={items} />;
 }
 
-// --- The names of ops and modules, which select them.
-
+/** The names of ops and modules, which select them. */
 function Link({ name, to }: { name: string; to: string }) {
   return (
     <button
@@ -123,14 +122,13 @@ export function ScopeLink({ index, text }: { index: number; text?: string }) {
   return key === null ? <span class="mono">{name}</span> : <Link name={name} to={key} />;
 }
 
-// --- The line of source that made an op, among its neighbours, and the calls that led to it.
-
 interface Props {
   document: PassDocument;
   source: number;
   stack: readonly number[];
 }
 
+/** The line of source that made an op, among its neighbours, and the calls that led to it. */
 export function SourceLines({ document, source, stack }: Props) {
   const entry = document.sources[source];
   if (entry === undefined) return null;
@@ -176,12 +174,9 @@ function Lines({ entry }: { entry: SourceEntry }) {
   );
 }
 
-/** The last two parts of the path, and the line. */
 function placeText({ file, line }: SourceEntry): string {
   return `${file.split(/[\\/]/).slice(-2).join("/")}:${line}`;
 }
-
-// --- Who reads an op's output, its layer in other passes, and the branches before and after it.
 
 /** For each op the indices of those that were given its output. Found once for each document. */
 const readers = new WeakMap<PassDocument, readonly Set<number>[]>();
@@ -194,6 +189,7 @@ function readersIn(document: PassDocument): readonly Set<number>[] {
   });
 }
 
+/** Who reads an op's output, its layer in other passes, and the branches before and after it. */
 export function around(document: PassDocument, index: number) {
   const { ops, branches } = document;
   return {

@@ -22,7 +22,6 @@ import type { PassDocument, ScopeEntry, TensorView } from "../../../wire";
 import { backwardSeconds, numCalls, placeOf } from "../modules/ModulesPanel";
 import { OpFacts, OpLink, OpLinks, ScopeLink, SourceLines } from "./OpFacts";
 
-/** An op of a pass. */
 export interface OpPlace {
   document: PassDocument;
   index: number;
@@ -54,13 +53,12 @@ function Selected({ OverRun }: SidePanelProps) {
   return <ModuleView key={node.key} node={node} hierarchy={hierarchy} />;
 }
 
-// --- All about one op: its tensors, the line that made it, and what is known of it.
-
 interface Props extends SidePanelProps {
   node: GraphNode;
   document: PassDocument;
 }
 
+/** All about one op: its tensors, the line that made it, and what is known of it. */
 function OpView({ node, document, OverRun }: Props) {
   const [passAt, setPassAt] = useState(0);
   const index = node.ops[Math.min(passAt, node.ops.length - 1)] ?? 0;
@@ -99,8 +97,7 @@ function OpView({ node, document, OverRun }: Props) {
   );
 }
 
-// --- Output, input, weight, gradient: which tensor of an op is looked at.
-
+/** Output, input, weight, gradient: which tensor of an op is looked at. */
 function TensorTabs({ document, index }: OpPlace) {
   const tabs = tabsOf(document, index);
   const tab = tabs.find(({ name }) => name === tabChosen.value) ?? tabs[0];
@@ -144,8 +141,7 @@ function TensorTabs({ document, index }: OpPlace) {
 
 export const tabChosen = signal<TabName>("Output");
 
-// --- All about one module: its calls, its cost, what goes in and out, and the ops in it.
-
+/** All about one module: its calls, its cost, what goes in and out, and the ops in it. */
 function ModuleView({ node, hierarchy }: { node: GraphNode; hierarchy: Hierarchy }) {
   const { document } = hierarchy;
   const scope = document.scopes[node.scopes[0] ?? node.scope];
@@ -226,8 +222,6 @@ function OpLine({ document, index }: { document: PassDocument; index: number }) 
   );
 }
 
-// --- What is inside a module, and what reaches it from outside.
-
 /** Indices of the ops outside whose outputs are read inside. Buffers are the module's own. */
 export function inputsOf(document: PassDocument, inside: readonly number[]): number[] {
   const within = new Set(inside);
@@ -239,8 +233,7 @@ export function inputsOf(document: PassDocument, inside: readonly number[]): num
   return [...new Set(found)].sort((a, b) => a - b);
 }
 
-// --- The pass as a whole: how it ended, what there is to note, and its facts.
-
+/** The pass as a whole: how it ended, what there is to note, and its facts. */
 function PassView({ document }: { document: PassDocument }) {
   const notes = [...document.notes, ...store.pageNotes.value];
   const numModuleCalls = document.scopes.filter((scope) => scope.address !== null).length;
@@ -307,8 +300,7 @@ function PassView({ document }: { document: PassDocument }) {
   );
 }
 
-// --- A model that raised: where the pass ended, and what it said.
-
+/** A model that raised: where the pass ended, and what it said. */
 function RaisedNotice({ document }: { document: PassDocument }) {
   const last = document.ops.length - 1;
   return (
@@ -335,14 +327,8 @@ export function ToLastOp({ index }: { index: number }) {
   );
 }
 
-// --- One tensor: picture, histogram, figures and numbers, or why it is not there.
-
-interface TensorPanelProps {
-  document: PassDocument;
-  subject: Subject;
-}
-
-function TensorPanel({ document, subject }: TensorPanelProps) {
+/** One tensor: picture, histogram, figures and numbers, or why it is not there. */
+function TensorPanel({ document, subject }: { document: PassDocument; subject: Subject }) {
   const { whole, item, answer, step } = useItemOf(subject.isThere ? subject : null);
   const [fixed, setFixed] = useState<Scale | null>(null);
   const [start, setStart] = useState(FIRST);

@@ -71,8 +71,7 @@ function Nothing() {
   return <p class="pad-s muted fs-2">Choose an example, or write your own with Edit.</p>;
 }
 
-// --- The lines of the expression, with the one that the step is about, and the one that is wrong.
-
+/** The lines of the expression, with the one that the step is about, and the one that is wrong. */
 function CodeLines({ lesson }: { lesson: Lesson }) {
   const box = useRef<HTMLDivElement>(null);
   const now = store.currentNode.value?.line ?? 0;
@@ -112,8 +111,7 @@ function FaultText({ message }: { message: string }) {
   );
 }
 
-// --- All steps of the way, with those that are done; the arrow keys go through them.
-
+/** All steps of the way, with those that are done; the arrow keys go through them. */
 function StepList() {
   const rows = store.steps.value;
   const now = store.step.value;
@@ -150,8 +148,7 @@ function StepList() {
   );
 }
 
-// --- The expression as a text to change, with the line that was wrong the last time.
-
+/** The expression as a text to change, with the line that was wrong the last time. */
 function Editor() {
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => field.current?.focus(), []);
@@ -199,7 +196,6 @@ function Editor() {
   );
 }
 
-/** What may be written. */
 function Functions() {
   const all = store.catalogue.value?.functions ?? [];
   if (all.length === 0) return null;

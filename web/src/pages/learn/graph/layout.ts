@@ -67,8 +67,6 @@ function svgPath(path: readonly number[]): string {
   return text;
 }
 
-// --- How large the card of a value is, and whether its numbers are single cells or a picture.
-
 /** As in learn.css. */
 export const CELL = 16;
 export const PITCH = 17;
@@ -89,7 +87,6 @@ export function isPicture(cells: Cells): boolean {
   return !cells.is_whole || cells.num_columns > MOST_COLUMNS || cells.num_rows > MOST_ROWS;
 }
 
-/** Of the numbers of one tensor. */
 export function gridSize(cells: Cells): Size {
   const [columns, rows] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
   if (!isPicture(cells)) return { width: columns * PITCH - 1, height: rows * PITCH - 1 };

@@ -472,7 +472,6 @@ export function Said({ isRight, message }: { isRight: boolean; message: string }
   );
 }
 
-/** Why there are no checks, where there should be. */
 function Trouble() {
   const state = store.checking.value;
   if (state.state === "failed") {

@@ -79,7 +79,8 @@ export function Hint({ text, children }: { text: string; children?: ComponentChi
   if (text === "") return null;
   return (
     <p class="hint" role="alert">
-      {text} {children}
+      {text}
+      {children !== undefined && <> {children}</>}
     </p>
   );
 }

@@ -5,6 +5,7 @@ import { formatCount, formatShape } from "../../data/format";
 import { addressOf } from "../../data/route";
 import { stepsText } from "../../data/run-events";
 import * as runs from "../../data/runs";
+import { TableTwin } from "../../plot/NumberTable";
 import { Lines, SmallChart } from "../../plot/SmallChart";
 import { Distribution } from "../../plot/distribution/Distribution";
 import type { Line } from "../../plot/lines";
@@ -106,44 +107,29 @@ function Histograms({ figures: { histogram_name: histogram, tensor_name: tensor 
 // --- The figures of a row as numbers, one line for each stretch of steps.
 
 function RowTable({ figures }: { figures: RowFigures }) {
+  const { first_steps: firsts, last_steps: lasts } = figures;
   const names = figures.columns.filter((name) => hasColumn(figures, name));
   const step = state.step.value;
   return (
     <div class="row-table">
-      <table class="table" aria-label="Figures over steps">
-        <thead>
-          <tr>
-            <th>step</th>
-            {names.map((name) => (
-              <th key={name} title={figureOf(name).hint}>
-                {figureOf(name).title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {figures.first_steps.map((first, at) => {
-            const last = figures.last_steps[at]!;
+      <TableTwin
+        label="Figures over steps"
+        heads={["step", ...names.map((name) => [figureOf(name).title, figureOf(name).hint] as const)]}
+        at={step === null ? -1 : firsts.findIndex((first, at) => step >= first && step <= lasts[at]!)}
+        rows={firsts.map((first, at) => [
+          <button class="link" onClick={() => state.chooseRow(state.rowName.peek(), lasts[at]!)}>
+            {first === lasts[at] ? formatCount(first) : `${formatCount(first)}\u2013${formatCount(lasts[at]!)}`}
+          </button>,
+          ...names.map((name) => {
+            const isBad = (name === "nan" || name === "inf") && columnOf(figures, name)[at]! > 0;
             return (
-              <tr key={first} aria-selected={step !== null && step >= first && step <= last}>
-                <td>
-                  <button class="link" onClick={() => state.chooseRow(state.rowName.peek(), last)}>
-                    {first === last ? formatCount(first) : `${formatCount(first)}\u2013${formatCount(last)}`}
-                  </button>
-                </td>
-                {names.map((name) => {
-                  const isBad = (name === "nan" || name === "inf") && columnOf(figures, name)[at]! > 0;
-                  return (
-                    <td key={name} class={isBad ? "bad" : ""} title={sampleText(figures, name, at)}>
-                      {valueText(figures, name, at, 4, "\u2013")}
-                    </td>
-                  );
-                })}
-              </tr>
+              <span class={isBad ? "bad" : ""} title={sampleText(figures, name, at)}>
+                {valueText(figures, name, at, 4, "\u2013")}
+              </span>
             );
-          })}
-        </tbody>
-      </table>
+          }),
+        ])}
+      />
     </div>
   );
 }

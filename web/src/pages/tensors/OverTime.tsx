@@ -1,7 +1,8 @@
 /** Mean with its deviation, extremes, zeros and what is no number, over all steps; a click goes to a step. */
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatShare, formatValue } from "../../data/format";
-import { Lines, SmallChart, type Space, TableTwin } from "../../plot/SmallChart";
+import { TableTwin } from "../../plot/NumberTable";
+import { Lines, SmallChart, type Space } from "../../plot/SmallChart";
 import { type Line, linePath, nearest } from "../../plot/lines";
 import { type Figure, figureOf, withSign } from "../../plot/over-time";
 import { axisOf, extentOf, roomy, stepAxis } from "../../plot/scale";
@@ -33,7 +34,7 @@ function FigureTable({ figures }: { figures: readonly Figure[] }) {
   return (
     <TableTwin
       label="Figures over time"
-      class="figure-table"
+      class="table figure-table"
       heads={["step", "mean", "std", "min", "max", "zeros", "NaN / Inf"]}
       at={store.at.value}
       rows={figures.map((figure, nth) => [

@@ -3,7 +3,7 @@ import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { type Scale, stepClass } from "../../ui/colour-scale";
 import { useWidth } from "../../ui/useWidth";
 import type { TensorView } from "../../wire";
-import { TableTwin } from "../SmallChart";
+import { TableTwin } from "../NumberTable";
 import type { Span } from "../ticks";
 import { TwinSection } from "./Facts";
 

@@ -10,7 +10,7 @@ import type {
   RunListing,
   SeriesListing,
 } from "../wire";
-import { groupBy } from "./collections";
+import { evenly, groupBy } from "./collections";
 import { type EmbeddedPiece, FileSource, type Levels, levelsOf, numberAt, type Numbers, Pieces } from "./embedded";
 import { formatExact } from "./format";
 import { messageOf } from "./message-of";
@@ -203,8 +203,9 @@ export class EmbeddedNetSource extends FileSource {
     for (const variable of layer.variables) {
       const pieces = this.#net.moments.steps.map((step) => this.#find(layer.name, variable, { step, item: question.item }));
       const found = new Map<number, number>();
-      for (const piece of evenly([...new Set(pieces.filter((one) => typeof one === "number"))], question.most)) {
-        const numbers = await this.#pieces.read(piece);
+      const all = [...new Set(pieces.filter((one) => typeof one === "number"))];
+      for (const at of evenly(all.length, question.most)) {
+        const numbers = await this.#pieces.read(all[at]!);
         const value = numberAt(numbers, question.unit);
         if (value !== null) found.set(numbers.step, value);
       }
@@ -320,12 +321,6 @@ export class EmbeddedNetSource extends FileSource {
 
 function keyOf(variable: string, { step, item }: When): string {
   return `${step} ${item} ${variable}`;
-}
-
-/** So many at most, the first and the last among them. */
-function evenly(all: readonly number[], most: number): readonly number[] {
-  if (all.length <= most) return all;
-  return Array.from({ length: most }, (_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, most - 1))]!);
 }
 
 /** Numbers of tokens are whole: where they were rounded to levels, the nearest one is meant. */

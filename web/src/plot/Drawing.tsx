@@ -2,7 +2,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { themeTick } from "../data/store";
-import { STEPS } from "../ui/colour-scale";
 import { useWidth } from "../ui/useWidth";
 
 /** A place in the drawing, in CSS pixels. */
@@ -12,40 +11,47 @@ export interface Spot {
   readonly width: number;
 }
 
+/** The colour of a name in the theme that is on now, such as `text`. */
+export type Ink = (name: string) => string;
+
 interface Props {
   /** One sentence of what it shows. */
   label: string;
-  height: number | ((width: number) => number);
-  paint: (context: CanvasRenderingContext2D, width: number, height: number, ink: Ink) => void;
+  height: number;
+  paint: (context: CanvasRenderingContext2D, width: number, ink: Ink) => void;
   /** Where the pointer is; null when it leaves. */
   onPoint?: (spot: Spot | null) => void;
   onPress?: (spot: Spot) => void;
-  onKeyDown?: (event: KeyboardEvent) => void;
   children?: ComponentChildren;
 }
 
-export function Drawing({ label, height, paint, onPoint, onPress, onKeyDown, children }: Props) {
+export function Drawing({ label, height, paint, onPoint, onPress, children }: Props) {
   const [box, width] = useWidth<HTMLDivElement>(280);
   const canvas = useRef<HTMLCanvasElement>(null);
   const tick = themeTick.value;
-  const tall = typeof height === "number" ? height : height(width);
   useLayoutEffect(() => {
-    const context = canvas.current === null ? null : prepare(canvas.current, width, tall);
-    if (context !== null) paint(context, width, tall, readInk());
-  }, [paint, width, tall, tick]);
-  const spotOf = (event: MouseEvent): Spot => {
-    const bounds = canvas.current!.getBoundingClientRect();
-    return { x: event.clientX - bounds.left, y: event.clientY - bounds.top, width };
+    const context = canvas.current?.getContext("2d") ?? null;
+    if (context === null) return;
+    const style = getComputedStyle(document.documentElement);
+    const ink = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+    // As sharp as the screen, and empty; what is drawn then counts in CSS pixels.
+    const ratio = window.devicePixelRatio || 1;
+    [context.canvas.width, context.canvas.height] = [Math.max(1, Math.round(width * ratio)), Math.round(height * ratio)];
+    context.scale(ratio, ratio);
+    context.font = `11px ${ink("font")}`;
+    paint(context, width, ink);
+  }, [paint, width, height, tick]);
+  const spotOf = ({ clientX, clientY }: MouseEvent): Spot => {
+    const { left, top } = canvas.current!.getBoundingClientRect();
+    return { x: clientX - left, y: clientY - top, width };
   };
   return (
     <div
       ref={box}
       class="drawing"
-      style={{ height: `${tall}px` }}
-      tabIndex={onKeyDown === undefined ? undefined : 0}
+      style={{ height: `${height}px` }}
       role="img"
       aria-label={label}
-      onKeyDown={onKeyDown}
       onPointerMove={onPoint && ((event) => onPoint(spotOf(event)))}
       onPointerLeave={onPoint && (() => onPoint(null))}
       onClick={onPress && ((event) => onPress(spotOf(event)))}
@@ -54,59 +60,4 @@ export function Drawing({ label, height, paint, onPoint, onPress, onKeyDown, chi
       {children}
     </div>
   );
-}
-
-// --- Colours of the theme and a canvas in the pixels of the screen: what drawings begin with.
-
-export interface Ink {
-  readonly text: string;
-  readonly caption: string;
-  readonly surface: string;
-  readonly sunken: string;
-  readonly line: string;
-  readonly edge: string;
-  readonly danger: string;
-  /** From the quiet end. */
-  readonly sequential: readonly string[];
-  /** The colour of a run by its number, from 1. */
-  readonly runs: readonly string[];
-  readonly font: string;
-}
-
-const NUM_RUN_COLOURS = 8;
-
-/** The colours of the theme that is on now. */
-export function readInk(): Ink {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
-  return {
-    text: colour("text"),
-    caption: colour("text-3"),
-    surface: colour("surface"),
-    sunken: colour("sunken"),
-    line: colour("line"),
-    edge: colour("line-2"),
-    danger: colour("danger"),
-    sequential: Array.from({ length: STEPS.seq }, (_, step) => colour(`seq-${step}`)),
-    runs: ["", ...Array.from({ length: NUM_RUN_COLOURS }, (_, at) => colour(`cat-${at + 1}`))],
-    font: `11px ${colour("font")}`,
-  };
-}
-
-/** Clear a canvas and make it as sharp as the screen; what is drawn then counts in CSS pixels. */
-function prepare(
-  canvas: HTMLCanvasElement,
-  width: number,
-  height: number,
-): CanvasRenderingContext2D | null {
-  const ratio = window.devicePixelRatio || 1;
-  const [across, down] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
-  if (canvas.width !== across || canvas.height !== down) {
-    canvas.width = across;
-    canvas.height = down;
-  }
-  const context = canvas.getContext("2d");
-  context?.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context?.clearRect(0, 0, width, height);
-  return context;
 }

@@ -65,7 +65,7 @@ export function HeatMap() {
   useEffect(() => {
     bringIntoView(view.current, line);
     // Also when the view became smaller: the row in full takes room from it.
-  }, [wanted, line === undefined, state.isThin.value, viewHeight.value]);
+  }, [wanted, line === undefined, state.rowHeight.chosen, viewHeight.value]);
   const cursorRow = state.pointed.value?.row ?? "";
   useEffect(() => {
     if (document.activeElement === stage.current) bringIntoView(view.current, state.lines.peek().byName.get(cursorRow));
@@ -258,7 +258,7 @@ function Group({ group }: { group: GroupLine }) {
   const { role, title, hint, isOpen, count, height, heightOfAll } = group;
   const first = state.lines.value.rows.find(({ row }) => row.role === role);
   const scale = first === undefined ? undefined : state.scales.value.get(first.index);
-  const hasOwn = state.sharing.value === "group" && state.wish.value.limits === null;
+  const hasOwn = state.sharing.chosen === "group" && state.wish.value.limits === null;
   return (
     <div style={{ height: `${heightOfAll}px` }}>
       <div class="heat-head" style={{ height: `${height}px` }}>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { filtered } from "../../../src/pages/analysis/FeaturesPage";
-import { evenly, scaleOfLayers } from "../../../src/pages/analysis/Similarity";
+import { evenly } from "../../../src/data/collections";
+import { scaleOfLayers } from "../../../src/pages/analysis/Similarity";
 import { spanOf } from "../../../src/pages/analysis/ProbesView";
 import { openingScale } from "../../../src/pages/analysis/Similarity";
 import { busiest, numberOf } from "../../../src/pages/analysis/ValuesView";

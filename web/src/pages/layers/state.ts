@@ -2,7 +2,7 @@
 import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import { inAddress } from "../../data/address-choice";
 import { groupBy } from "../../data/collections";
-import { param, setParams } from "../../data/route";
+import { param, setParams, wholeParam } from "../../data/route";
 import { eventsOf, type RunEvents } from "../../data/run-events";
 import * as runs from "../../data/runs";
 import type { Span } from "../../plot/ticks";
@@ -29,15 +29,10 @@ export const run = computed<RunListing | null>(
 );
 export const runId = computed(() => run.value?.id ?? "");
 
-function wholeOf(name: string): number | null {
-  const text = param(name);
-  return /^-?\d{1,15}$/.test(text) ? Number(text) : null;
-}
-
-export const rank = computed(() => Math.max(0, wholeOf("rank") ?? 0));
+export const rank = computed(() => Math.max(0, wholeParam("rank") ?? 0));
 export const column = computed(() => (param("fig") === "" ? "norm" : param("fig").slice(0, 64)));
 export const rowName = computed(() => param("row"));
-export const step = computed(() => wholeOf("step"));
+export const step = computed(() => wholeParam("step"));
 export const filter = computed(() => param("find"));
 export const rowHeight = inAddress("rows", [
   ["tall", "Names", "Each row with its name"],
@@ -65,7 +60,7 @@ export const closed = computed<ReadonlySet<string>>(
 
 /** A part of the steps; null for all of them, and those that come. */
 export const zoom = computed<Span | null>(() => {
-  const [low, high] = [wholeOf("from"), wholeOf("to")];
+  const [low, high] = [wholeParam("from"), wholeParam("to")];
   return low !== null && high !== null && high > low ? { low, high } : null;
 });
 

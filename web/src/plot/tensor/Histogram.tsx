@@ -21,12 +21,7 @@ export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
   const most = Math.max(0, ...histogram);
   if (most === 0) return null;
   const width = (high - low) / histogram.length;
-  const bars = histogram.map((count, at) => ({
-    from: low + at * width,
-    to: at === histogram.length - 1 ? high : low + (at + 1) * width,
-    count,
-    height: count / most,
-  }));
+  const bars = barsOf([...histogram.map((_, at) => low + at * width), high], histogram);
   return (
     <TwinSection
       title="Histogram"
@@ -49,6 +44,15 @@ export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
       }
     />
   );
+}
+
+/** Between edges, of which there is one more. The height is the density, so that wide bars do not look fuller than they are. */
+export function barsOf(edges: ArrayLike<number>, counts: ArrayLike<number>): Bar[] {
+  const half = edges[edges.length - 1]! / 2 - edges[0]! / 2;
+  // Halved: the distance between the ends may be no number. Where all values are one, so are the widths.
+  const density = Array.from(counts, (count, at) => (count > 0 ? count / ((edges[at + 1]! / 2 - edges[at]! / 2) / half || 1) : 0));
+  const most = density.reduce((one, other) => Math.max(one, other), 0);
+  return density.map((height, at) => ({ from: edges[at]!, to: edges[at + 1]!, count: counts[at]!, height: most > 0 ? height / most : 0 }));
 }
 
 interface BarsProps {

@@ -15,7 +15,7 @@ interface TwinProps {
   class?: string;
 }
 
-export function TableTwin({ label, heads, rows, isNamed = false, at = -1, class: style = "table" }: TwinProps) {
+export function TableTwin({ label, heads, rows, isNamed = false, at = -1, class: style = "table twin" }: TwinProps) {
   return (
     <table class={style} aria-label={label}>
       <thead>

@@ -50,7 +50,7 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
   if (now === undefined) return null;
   return (
     <div class="timebar" role="toolbar" aria-label="Steps">
-      <StepButtons at={at} count={count} isPlaying={isPlaying} go={go} play={play} hasTens isSmall />
+      <StepButtons at={at} count={count} isPlaying={isPlaying} go={go} play={play} isSmall />
       <button
         class="btn sm"
         aria-pressed={isFollowing}
@@ -113,12 +113,11 @@ interface ButtonsProps {
   isPlaying: boolean;
   go: (to: number) => void;
   play: () => void;
-  hasTens?: boolean;
   isSmall?: boolean;
 }
 
-/** To the ends, one step or ten on or back, and play. */
-export function StepButtons({ at, count, isPlaying, go, play, hasTens = false, isSmall = false }: ButtonsProps) {
+/** To the ends, one step on or back, and play; small ones also ten steps. */
+export function StepButtons({ at, count, isPlaying, go, play, isSmall = false }: ButtonsProps) {
   const button = (name: IconName, label: string, keys: string, isOff: boolean, press: () => void) => (
     <button
       class={isSmall ? "btn sm square" : "btn square"}
@@ -137,11 +136,11 @@ export function StepButtons({ at, count, isPlaying, go, play, hasTens = false, i
   return (
     <div class="group" role="group" aria-label="Step">
       {to("first", "First step", "Home", 0)}
-      {hasTens && to("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
+      {isSmall && to("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
       {to("left", "One step back", "←", moved(count, at, -1))}
       {button(isPlaying ? "pause" : "go", isPlaying ? "Pause" : "Play", "Space", count < 2, play)}
       {to("right", "One step on", "→", moved(count, at, 1))}
-      {hasTens && to("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
+      {isSmall && to("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
       {to("last", "Last step", "End", count - 1)}
     </div>
   );

@@ -206,29 +206,19 @@ function Cells({ scrollTop, viewHeight }: View) {
 
 /** What stands on the map while it has no rows. */
 function Nothing() {
-  const grid = state.grid.value;
-  if (grid === null && state.failure.value === "")
-    return <Skeletons widths={["block"]} style="section late" label="Loading the map" />;
-  if (grid === null)
-    return (
-      <Blank icon="broken" title="The watched layers cannot be read" isError>
-        <span>{state.failure.value}</span>
-      </Blank>
-    );
-  if (state.lines.value.all.length > 0) return null;
-  if (grid.rows.length === 0)
-    return (
-      <Blank icon="frame" title={`Nothing was watched on rank ${state.rank.value}`}>
-        <span>Choose another rank, or wait for its first watched step.</span>
-      </Blank>
-    );
+  const [grid, failure, filter] = [state.grid.value, state.failure.value, state.filter.value];
+  if (grid === null && failure === "") return <Skeletons widths={["block"]} style="section late" label="Loading the map" />;
+  if (grid !== null && state.lines.value.all.length > 0) return null;
+  const { title: figure, hint } = state.shownFigure.value;
+  const [icon, title, text] =
+    grid === null
+      ? (["broken", "The watched layers cannot be read", failure] as const)
+      : grid.rows.length === 0
+        ? (["frame", `Nothing was watched on rank ${state.rank.value}`, "Choose another rank, or wait for its first watched step."] as const)
+        : (["search", "No row to show", filter === "" ? `No row has ${figure}: it is ${hint}.` : `No row has “${filter}” in its name or type.`] as const);
   return (
-    <Blank icon="search" title="No row to show">
-      <span>
-        {state.filter.value === ""
-          ? `No row has ${state.shownFigure.value.title}: it is ${state.shownFigure.value.hint}.`
-          : `No row has “${state.filter.value}” in its name or type.`}
-      </span>
+    <Blank icon={icon} title={title} isError={grid === null}>
+      <span>{text}</span>
     </Blank>
   );
 }

@@ -111,7 +111,7 @@ function RowTable({ figures }: { figures: RowFigures }) {
   const names = figures.columns.filter((name) => hasColumn(figures, name));
   const step = state.step.value;
   return (
-    <div class="row-table">
+    <div class="row-figures">
       <TableTwin
         label="Figures over steps"
         heads={["step", ...names.map((name) => [figureOf(name).title, figureOf(name).hint] as const)]}

@@ -17,13 +17,11 @@ interface Numbers {
   readonly marks: Uint8Array;
 }
 
-/** Null where an answer is damaged. */
-function numbersIn({ buffer, offset }: Reply, count: number): Numbers | null {
+/** The answer with so many numbers; null where it is damaged. */
+function withNumbers<Known>(known: Known, { buffer, offset }: Reply, count: number): (Known & Numbers) | null {
   if (buffer.byteLength - offset < 5 * count) return null;
-  return {
-    values: new Float32Array(buffer, offset, count),
-    marks: new Uint8Array(buffer, offset + 4 * count, count),
-  };
+  const values = new Float32Array(buffer, offset, count);
+  return { ...known, values, marks: new Uint8Array(buffer, offset + 4 * count, count) };
 }
 
 // --- One figure of all rows.
@@ -37,9 +35,7 @@ export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id" | "low" |
 /** Null for an answer to something else, or one that is damaged. */
 export function gridOf(reply: Reply, column: string): WatchedGrid | null {
   const { answer } = reply;
-  if (answer.type !== "watched") return null;
-  const numbers = numbersIn(reply, answer.rows.length * answer.first_steps.length);
-  return numbers === null ? null : { ...answer, ...numbers, column };
+  return answer.type === "watched" ? withNumbers({ ...answer, column }, reply, answer.rows.length * answer.first_steps.length) : null;
 }
 
 /** The rows that have a figure anywhere. */
@@ -69,9 +65,7 @@ export interface RowFigures extends WatchedRowAnswer, Numbers {}
 /** Null for an answer to something else, or one that is damaged. */
 export function rowFiguresOf(reply: Reply): RowFigures | null {
   const { answer } = reply;
-  if (answer.type !== "watched_row") return null;
-  const numbers = numbersIn(reply, answer.columns.length * answer.first_steps.length);
-  return numbers === null ? null : { ...answer, ...numbers };
+  return answer.type === "watched_row" ? withNumbers(answer, reply, answer.columns.length * answer.first_steps.length) : null;
 }
 
 /** The step in the middle of each bucket. */
@@ -112,7 +106,6 @@ export function sampleText(figures: RowFigures, name: string, at: number): strin
 }
 
 // --- A cell of the map in words.
-
 
 export function kindOf(value: number, marks: number): CellKind {
   if ((marks & HAS_NAN) !== 0) return "nan";

@@ -15,6 +15,7 @@ import { FIRST, Picture } from "../../plot/tensor/Picture";
 import type { AskableTensor } from "../../plot/tensor/subjects";
 import { missingIn, useItem, useItemOf, useLatest, valuesIn } from "../../plot/tensor/useTensor";
 import { Blank } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
 import { RunSelect } from "../../ui/Select";
 import { TimeBar, useKey } from "../../ui/TimeBar";
 import type { RecordListing, Window } from "../../wire";
@@ -159,14 +160,9 @@ function Parts({ subject, base }: { subject: AskableTensor; base: TensorValues }
       <div>
         <Picture {...look} />
         <div class="section scale-choice">
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={store.isScaleShared.value}
-              onChange={(event) => (store.isScaleShared.value = event.currentTarget.checked)}
-            />
+          <Check isOn={store.isScaleShared.value} set={(isOn) => (store.isScaleShared.value = isOn)}>
             Same colours at every step
-          </label>
+          </Check>
         </div>
         <Numbers {...look} />
       </div>

@@ -15,7 +15,7 @@ interface Props {
   /** Is there anything to follow? */
   canFollow?: boolean;
   /** Names and texts in the place of step, record and time. */
-  counters?: readonly (readonly [name: string, text: string])[];
+  counters?: readonly (readonly [name: string, text: string, more?: string])[];
   /** A step by hand: it switches following off. */
   onGo: (at: number) => void;
   onFollow: (isFollowing: boolean) => void;
@@ -48,6 +48,12 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
   });
   const now = moments[at];
   if (now === undefined) return null;
+  const inAll = numAll > count ? ` (${formatCount(numAll)} in all)` : "";
+  const usual: Props["counters"] = [
+    ["Step", formatCount(now.step)],
+    ["Record", formatCount(at + 1), ` of ${formatCount(count)}${inAll}`],
+    ["Time", formatClock(now.time * 1000)],
+  ];
   return (
     <div class="timebar" role="toolbar" aria-label="Steps">
       <StepButtons at={at} count={count} isPlaying={isPlaying} go={go} play={play} isSmall />
@@ -80,28 +86,14 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
           go(to);
         }}
       />
-      {counters === undefined ? (
-        <div class="counters">
-          <span>
-            Step <b>{formatCount(now.step)}</b>
+      <div class={counters === undefined ? "counters" : "counters given"}>
+        {(counters ?? usual).map(([name, text, more]) => (
+          <span key={name} class={counters === undefined && name === "Time" ? "clock" : ""} title={counters && `${name} ${text}`}>
+            {name} <b>{text}</b>
+            {more}
           </span>
-          <span>
-            Record <b>{formatCount(at + 1)}</b> of {formatCount(count)}
-            {numAll > count && ` (${formatCount(numAll)} in all)`}
-          </span>
-          <span class="clock">
-            Time <b>{formatClock(now.time * 1000)}</b>
-          </span>
-        </div>
-      ) : (
-        <div class="counters given">
-          {counters.map(([name, text]) => (
-            <span key={name} title={`${name} ${text}`}>
-              {name} <b>{text}</b>
-            </span>
-          ))}
-        </div>
-      )}
+        ))}
+      </div>
     </div>
   );
 }

@@ -44,13 +44,17 @@ export function PrCurves({ name }: { name: string }) {
   const hasCurves = curves.length > 0;
   const step = formatCount(stepped.step);
   const [precision, area] = [bests(curves, averagePrecision), bests(curves, rocArea)];
+  const take = (): void => {
+    const rows = curves.flatMap(({ run, step: its, curve }) => curveRows(curve).map((row) => [run.name, its, ...row]));
+    save(fileName([name], "csv"), toCsv([["run", "step", ...CURVE_COLUMNS], ...rows]), "text/csv");
+  };
   return (
     <div ref={place} class="sec-pair sec-curves" role="group" aria-label={`${name}, precision and recall`}>
       <Figure
         title={name}
         hint={`${name}, precision over recall`}
         remark={hasCurves ? `step ${step} · AP ${precision}` : undefined}
-        tools={<SaveCurves name={name} curves={curves} />}
+        tools={<ToolButton glyph="save" name={`Save ${name} as CSV`} isDisabled={!hasCurves} press={take} />}
         onKeyDown={(event) => stepByKey(event, stepped)}
       >
         {hasCurves ? (
@@ -120,18 +124,6 @@ function ThresholdSlider({ name, numThresholds }: { name: string; numThresholds:
         <span class="sec-room" />
       </div>
     </div>
-  );
-}
-
-function SaveCurves({ name, curves }: { name: string; curves: readonly RunCurve[] }) {
-  const press = (): void => {
-    const rows = curves.flatMap(({ run, step, curve }) =>
-      curveRows(curve).map((row) => [run.name, step, ...row]),
-    );
-    save(fileName([name], "csv"), toCsv([["run", "step", ...CURVE_COLUMNS], ...rows]), "text/csv");
-  };
-  return (
-    <ToolButton glyph="save" name={`Save ${name} as CSV`} isDisabled={curves.length === 0} press={press} />
   );
 }
 

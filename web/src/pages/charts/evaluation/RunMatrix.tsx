@@ -91,7 +91,10 @@ const NAMES_WIDTH = 64;
 const MAX_CELL = 34;
 const NUMBERS_FROM = 17; // pixels of a cell
 const NAMES_FROM = 9;
-const DIGIT = 6;
+/** How wide a digit is, by the size of its font, and from where to where that goes. */
+const DIGIT = 0.62;
+const LARGEST = 11;
+const SMALLEST = 8;
 
 interface CellsProps {
   name: string;
@@ -117,9 +120,11 @@ function Cells({ name, matrix, isShare, marked, mark }: CellsProps) {
       </b>,
       ...labels.map((_, column) => {
         const number = numbers[row * size + column]!;
+        const text = side >= NUMBERS_FROM && number > 0 ? cellText(number) : "";
+        const font = Math.min(LARGEST, (side - 2) / (DIGIT * text.length));
         return (
-          <span class={`cell q${colourStep(number, most)}`} onPointerEnter={() => mark({ row, column })}>
-            {side >= NUMBERS_FROM && number > 0 && cellText(number, side)}
+          <span class={`cell q${colourStep(number, most)}`} style={{ fontSize: `${font}px` }} onPointerEnter={() => mark({ row, column })}>
+            {font >= SMALLEST ? text : ""}
           </span>
         );
       }),
@@ -145,15 +150,13 @@ function Cells({ name, matrix, isShare, marked, mark }: CellsProps) {
         <b key={at}>{label}</b>
       ))}
       {cells}
-      {marked !== null && <i style={{ gridRow: marked.row + 2, gridColumn: marked.column + 2 }} />}
+      {marked !== null && <i style={{ gridArea: `${marked.row + 2} / ${marked.column + 2} / span 1 / span 1` }} />}
     </div>
   );
 }
 
-/** Empty where there is no room for it. */
-function cellText(number: number, side: number): string {
-  const text = number < 10 && !Number.isInteger(number) ? number.toFixed(1) : shortNumber(Math.round(number));
-  return text.length * DIGIT <= side + 2 ? text : "";
+function cellText(number: number): string {
+  return number < 10 && !Number.isInteger(number) ? number.toFixed(1) : shortNumber(Math.round(number));
 }
 
 // --- A confusion matrix: counts by true class and by what was said instead.

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf } from "../../data/format";
 import type { TensorValues } from "../../data/source";
 import * as store from "../../data/store";
-import { cellAt, layOutTiles, pictureSize, tileCorner, type TileLayout, tilesPerPage } from "../../data/tensor-tiles";
+import { cellAt, layOutTiles, tileCorner, type TileLayout, tilesPerPage } from "../../data/tensor-tiles";
 import {
   fullReach,
   gridOf,
@@ -144,7 +144,7 @@ function PictureCanvas({ values, scale, tile, isPending, onHover, onChoose }: Ca
   const [box, width] = useWidth<HTMLDivElement>(320);
   const model = useMemo(() => pictureOf(values.view), [values]);
   const layout = layOutTiles(model.tiles, model.rows, model.columns, width);
-  const size = pictureSize(layout);
+  const { size } = layout;
   const chosen = model.isStrip || model.tiles === 1 ? -1 : tile - values.view.window.first_tile;
   const tick = store.themeTick.value;
   useEffect(() => {
@@ -193,7 +193,7 @@ function summary({ view }: TensorValues, model: PictureModel, chosen: number): s
 // --- Tile by tile, in pixels of the screen.
 
 function drawPicture(canvas: HTMLCanvasElement, values: ArrayLike<number>, model: PictureModel, layout: TileLayout, scale: Scale, chosen: number): void {
-  const size = pictureSize(layout);
+  const { size } = layout;
   const ratio = devicePixelRatio || 1;
   const pixels = (length: number): number => Math.max(1, Math.round(length * ratio));
   [canvas.width, canvas.height] = [pixels(size.width), pixels(size.height)];

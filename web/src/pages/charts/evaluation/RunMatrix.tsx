@@ -91,10 +91,8 @@ const NAMES_WIDTH = 64;
 const MAX_CELL = 34;
 const NUMBERS_FROM = 17; // pixels of a cell
 const NAMES_FROM = 9;
-/** How wide a digit is, by the size of its font, and from where to where that goes. */
-const DIGIT = 0.62;
+const DIGIT = 0.62; // its width, by the size of the font
 const LARGEST = 11;
-const SMALLEST = 8;
 
 interface CellsProps {
   name: string;
@@ -110,6 +108,8 @@ function Cells({ name, matrix, isShare, marked, mark }: CellsProps) {
   const [box, width] = useWidth<HTMLDivElement>(280);
   const isNamed = size > 0 && (width - NAMES_WIDTH) / size >= NAMES_FROM;
   const side = Math.max(1, Math.min(MAX_CELL, (width - (isNamed ? NAMES_WIDTH : 0) - 2) / Math.max(1, size)));
+  // Three digits have room in every cell that has numbers.
+  const font = Math.min(LARGEST, (side - 2) / (3 * DIGIT));
   // Not anew for each cell that is pointed at.
   const cells = useMemo(() => {
     const numbers = isShare ? matrix.percents : matrix.counts;
@@ -121,10 +121,9 @@ function Cells({ name, matrix, isShare, marked, mark }: CellsProps) {
       ...labels.map((_, column) => {
         const number = numbers[row * size + column]!;
         const text = side >= NUMBERS_FROM && number > 0 ? cellText(number) : "";
-        const font = Math.min(LARGEST, (side - 2) / (DIGIT * text.length));
         return (
-          <span class={`cell q${colourStep(number, most)}`} style={{ fontSize: `${font}px` }} onPointerEnter={() => mark({ row, column })}>
-            {font >= SMALLEST ? text : ""}
+          <span class={`cell q${colourStep(number, most)}`} onPointerEnter={() => mark({ row, column })}>
+            {text.length * DIGIT * font < side ? text : ""}
           </span>
         );
       }),
@@ -135,7 +134,7 @@ function Cells({ name, matrix, isShare, marked, mark }: CellsProps) {
     <div
       ref={box}
       class={isNamed ? "sec-matrix" : "sec-matrix unnamed"}
-      style={{ "--cell": `${side}px`, "--count": size, "--gap": side >= 8 ? "1px" : "0px" }}
+      style={{ "--cell": `${side}px`, "--count": size, "--gap": side >= 8 ? "1px" : "0px", fontSize: `${font}px` }}
       role="img"
       aria-label={`${name}: confusion matrix of ${size} classes, ${right}. Arrow keys read its cells.`}
       tabIndex={0}

@@ -17,8 +17,9 @@ export function obtain<Key, Value>(known: Known<Key, Value>, key: Key, make: () 
 
 /** So many numbers from 0 to count − 1 at most, evenly, with the first and the last. */
 export function evenly(count: number, most: number): number[] {
-  if (most === 1 && count > 1) return [count - 1];
-  return Array.from({ length: Math.min(count, most) }, (_, at) => (count <= most ? at : Math.round((at * (count - 1)) / (most - 1))));
+  if (count <= most) return Array.from({ length: count }, (_, at) => at);
+  if (most === 1) return [count - 1];
+  return Array.from({ length: most }, (_, at) => Math.round((at * (count - 1)) / (most - 1)));
 }
 
 /** In the order in which they come. */

@@ -207,12 +207,13 @@ function Nothing() {
   if (grid === null && failure === "") return <Skeletons widths={["block"]} style="section late" label="Loading the map" />;
   if (grid !== null && state.lines.value.all.length > 0) return null;
   const { title: figure, hint } = state.shownFigure.value;
+  const noRow = filter === "" ? `No row has ${figure}: it is ${hint}.` : `No row has “${filter}” in its name or type.`;
   const [icon, title, text] =
     grid === null
       ? (["broken", "The watched layers cannot be read", failure] as const)
       : grid.rows.length === 0
         ? (["frame", `Nothing was watched on rank ${state.rank.value}`, "Choose another rank, or wait for its first watched step."] as const)
-        : (["search", "No row to show", filter === "" ? `No row has ${figure}: it is ${hint}.` : `No row has “${filter}” in its name or type.`] as const);
+        : (["search", "No row to show", noRow] as const);
   return (
     <Blank icon={icon} title={title} isError={grid === null}>
       <span>{text}</span>

@@ -247,7 +247,9 @@ function plansOf(figures: RowFigures): readonly (ChartPlan | null)[] {
   const away = (sign: 1 | -1): Float32Array => column("mean").map((value, at) => value + sign * std[at]!);
   const text = (name: string, at: number, digits?: number): string => valueText(figures, name, at, digits);
   const plan = (name: string, title: string, lines: () => Line[], read: (at: number) => string): ChartPlan | null =>
-    hasColumn(figures, name) ? { title, lines: lines(), read: (at) => <Reading text={read(at)} sample={sampleText(figures, name, at)} /> } : null;
+    hasColumn(figures, name)
+      ? { title, lines: lines(), read: (at) => <Reading text={read(at)} sample={sampleText(figures, name, at)} /> }
+      : null;
   const size = (name: string, title: string): ChartPlan | null => {
     const found = plan(name, title, () => [line(name)], (at) => text(name, at));
     return found && { ...found, mayBeLog: true };

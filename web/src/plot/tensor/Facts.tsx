@@ -130,7 +130,10 @@ interface FiguresProps {
 export function Figures({ of, zeros, numNan, numInf, withSign = (_, text) => text }: FiguresProps) {
   const bad = `${formatCount(numNan)} / ${formatCount(numInf)}`;
   const figures: readonly (readonly [figure: string, text: string, hint?: string])[] = [
-    ...(["mean", "std", "min", "max"] as const).map((name) => [name, of[name] === null ? "none" : withSign(name, formatValue(of[name]))] as const),
+    ...(["mean", "std", "min", "max"] as const).map((name) => {
+      const value = of[name];
+      return [name, value === null ? "none" : withSign(name, formatValue(value))] as const;
+    }),
     ...(zeros === undefined ? [] : [["zeros", ...zeros] as const]),
     ["nonfinite", bad],
   ];

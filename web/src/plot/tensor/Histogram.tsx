@@ -50,9 +50,15 @@ export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
 export function barsOf(edges: ArrayLike<number>, counts: ArrayLike<number>): Bar[] {
   const half = edges[edges.length - 1]! / 2 - edges[0]! / 2;
   // Halved: the distance between the ends may be no number. Where all values are one, so are the widths.
-  const density = Array.from(counts, (count, at) => (count > 0 ? count / ((edges[at + 1]! / 2 - edges[at]! / 2) / half || 1) : 0));
+  const density = Array.from(counts, (count, at) => {
+    const width = (edges[at + 1]! / 2 - edges[at]! / 2) / half || 1;
+    return count > 0 ? count / width : 0;
+  });
   const most = density.reduce((one, other) => Math.max(one, other), 0);
-  return density.map((height, at) => ({ from: edges[at]!, to: edges[at + 1]!, count: counts[at]!, height: most > 0 ? height / most : 0 }));
+  return density.map((one, at) => ({
+    ...{ from: edges[at]!, to: edges[at + 1]!, count: counts[at]! },
+    height: most > 0 ? one / most : 0,
+  }));
 }
 
 interface BarsProps {

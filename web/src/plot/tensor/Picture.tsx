@@ -192,7 +192,14 @@ function summary({ view }: TensorValues, model: PictureModel, chosen: number): s
 
 // --- Tile by tile, in pixels of the screen.
 
-function drawPicture(canvas: HTMLCanvasElement, values: ArrayLike<number>, model: PictureModel, layout: TileLayout, scale: Scale, chosen: number): void {
+function drawPicture(
+  canvas: HTMLCanvasElement,
+  values: ArrayLike<number>,
+  model: PictureModel,
+  layout: TileLayout,
+  scale: Scale,
+  chosen: number,
+): void {
   const { size } = layout;
   const ratio = devicePixelRatio || 1;
   const pixels = (length: number): number => Math.max(1, Math.round(length * ratio));
@@ -206,7 +213,10 @@ function drawPicture(canvas: HTMLCanvasElement, values: ArrayLike<number>, model
   const inks = readInks();
   const edge = (row: number): number => Math.round((row * image.height) / rows);
   for (let tile = 0; tile < tiles; tile++) {
-    const bands = Array.from({ length: rows }, (_, row) => ({ row: tile * rows + row, top: edge(row), height: edge(row + 1) - edge(row), scale }));
+    const bands = Array.from({ length: rows }, (_, row) => {
+      const top = edge(row);
+      return { row: tile * rows + row, top, height: edge(row + 1) - top, scale };
+    });
     paintCells(image, cells, bands, columnAt, inks);
     const { x, y } = tileCorner(layout, tile);
     context.putImageData(image, Math.round(x * ratio), Math.round(y * ratio));

@@ -5,7 +5,6 @@ import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { askHistograms, type HistogramGrid } from "../../data/requests";
 import { fileName, save, toCsv } from "../../data/save-file";
 import { useAsked } from "../../data/useAsked";
-import { STEPS } from "../../ui/colour-scale";
 import { useNear } from "../../ui/useWidth";
 import { Drawing, type Ink, type Spot } from "../Drawing";
 import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
@@ -139,7 +138,7 @@ const TALL = HEIGHT - TOP - BOTTOM;
 /** `step` is the one under the pointer, here or in another picture. */
 function Heat({ grid, isLog, step, point }: PictureProps & { step: number | null }) {
   const paint = useCallback(
-    (context: CanvasRenderingContext2D, width: number, ink: Ink) => {
+    (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) => {
       paintMap(context, width - LEFT - RIGHT, grid, isLog);
       paintAxes(context, width - LEFT - RIGHT, grid, ink);
     },
@@ -204,7 +203,8 @@ function paintMap(context: CanvasRenderingContext2D, width: number, grid: Histog
 const NUM_TICKS = 5;
 
 function paintAxes(context: CanvasRenderingContext2D, width: number, grid: HistogramGrid, ink: Ink): void {
-  context.fillStyle = ink("text-3");
+  context.font = ink.font;
+  context.fillStyle = ink.caption;
   context.textAlign = "right";
   context.textBaseline = "middle";
   for (const { value, label } of axisOf(grid, NUM_TICKS).ticks) {
@@ -236,7 +236,7 @@ const RIDGES_BOTTOM = 20;
 /** `marked` is the row that is pointed at; -1 for none. */
 function Ridges({ grid, isLog, marked, point }: PictureProps & { marked: number }) {
   const paint = useCallback(
-    (context: CanvasRenderingContext2D, width: number, ink: Ink) => paintRidges(context, width, grid, isLog, marked, ink),
+    (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) => paintRidges(context, width, grid, isLog, marked, ink),
     [grid, isLog, marked],
   );
   return (
@@ -292,14 +292,15 @@ function paintRidges(
     area.closePath();
     const place = rows.length === 1 ? 1 : nth / (rows.length - 1);
     // Not the very quietest: the first ridge must still be seen.
-    context.fillStyle = ink(`seq-${2 + Math.round(place * (STEPS.seq - 4))}`);
+    context.fillStyle = ink.sequential[2 + Math.round(place * (ink.sequential.length - 4))]!;
     context.fill(area);
     context.lineJoin = "round";
-    context.strokeStyle = ink(row === marked ? "text" : "surface");
+    context.strokeStyle = row === marked ? ink.text : ink.surface;
     context.lineWidth = row === marked ? 2 : 1;
     context.stroke(outline);
   }
-  context.fillStyle = ink("text-3");
+  context.font = ink.font;
+  context.fillStyle = ink.caption;
   context.textBaseline = "middle";
   const baselines = rows.map((row, nth) => [grid.steps[row]!, baseline(nth)] as const);
   for (const [step, y] of labelledRows(baselines)) {

@@ -46,7 +46,8 @@ function Wave({ label, sound, colour }: { label: string; sound: Sound; colour: n
     if (isPlaying) play(sound, to);
   };
   const paint = useCallback(
-    (context: CanvasRenderingContext2D, width: number, ink: Ink) => paintWave(context, sound, width, ink(`cat-${colour}`), ink),
+    (context: CanvasRenderingContext2D, width: number, height: number, ink: Ink) =>
+      paintWave(context, sound, width, height, ink.runs[colour]!, ink),
     [sound, colour],
   );
   const place = length > 0 ? Math.min(1, position / length) : 0;
@@ -92,14 +93,15 @@ function paintWave(
   context: CanvasRenderingContext2D,
   sound: Sound,
   width: number,
+  height: number,
   colour: string,
   ink: Ink,
 ): void {
   const columns = Math.max(1, Math.floor(width));
   const { low, high } = peaksOf(sound, columns);
-  const middle = HEIGHT / 2;
+  const middle = height / 2;
   const scale = middle - 2;
-  context.strokeStyle = ink("line");
+  context.strokeStyle = ink.line;
   context.beginPath();
   context.moveTo(0, middle + 0.5);
   context.lineTo(width, middle + 0.5);

@@ -16,6 +16,13 @@ export function obtain<Key, Value>(known: Known<Key, Value>, key: Key, make: () 
   return value;
 }
 
+/** So many numbers from 0 to count − 1 at most, evenly, with the first and the last. */
+export function evenly(count: number, most: number): number[] {
+  if (count <= most) return Array.from({ length: count }, (_, at) => at);
+  if (most === 1) return [count - 1];
+  return Array.from({ length: most }, (_, at) => Math.round((at * (count - 1)) / (most - 1)));
+}
+
 /** In the order in which they come. */
 export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();

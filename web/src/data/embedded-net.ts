@@ -10,7 +10,7 @@ import type {
   NetSceneAnswer,
   RunsAnswer,
 } from "../wire";
-import { groupBy } from "./collections";
+import { evenly, groupBy } from "./collections";
 import { type EmbeddedPiece, FileSource, type Levels, levelsOf, numberAt, type Numbers, pieceReader } from "./embedded";
 import { formatExact } from "./format";
 import { messageOf } from "./message-of";
@@ -166,8 +166,9 @@ export class EmbeddedNetSource extends FileSource {
     for (const variable of this.#layers.get(layer)?.variables ?? []) {
       const pieces = this.#net.moments.steps.map((step) => this.#find(layer, variable, { step, item }));
       const found = new Map<number, number>();
-      for (const piece of evenly([...new Set(pieces.filter((one) => typeof one === "number"))], most)) {
-        const numbers = await this.#piece(piece);
+      const all = [...new Set(pieces.filter((one) => typeof one === "number"))];
+      for (const at of evenly(all.length, most)) {
+        const numbers = await this.#piece(all[at]!);
         const value = numberAt(numbers, unit);
         if (value !== null) found.set(numbers.step, value);
       }
@@ -284,12 +285,6 @@ function piecesBy(names: readonly string[], frames: readonly EmbeddedFrame[]): F
   const places = new Map(names.map((name, at) => [name, at]));
   const known = new Map(frames.map((frame) => [keyOf(frame.variable, frame), frame.pieces]));
   return (name, variable, when) => known.get(keyOf(variable, when))?.[places.get(name) ?? -1] ?? null;
-}
-
-/** So many at most, the first and the last among them. */
-function evenly(all: readonly number[], most: number): readonly number[] {
-  if (all.length <= most) return all;
-  return Array.from({ length: most }, (_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, most - 1))]!);
 }
 
 /** Numbers of tokens are whole: where they were rounded to levels, the nearest one is meant. */

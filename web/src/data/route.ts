@@ -43,6 +43,12 @@ export function param(name: string): string {
   return route.value.params.get(name) ?? "";
 }
 
+/** A whole number; null where the address has none. */
+export function wholeParam(name: string): number | null {
+  const text = param(name);
+  return /^-?\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
 /** An address that nobody wrote, or that is old or cut off, gives the view that there is, or none. */
 export function readRoute(hash: string): Route {
   const text = hash.replace(/^#/, "");

@@ -101,6 +101,17 @@ export function goToAlarm(alarm: AlarmListing): void {
   go("layers", placeOfAlarm(alarm));
 }
 
+/** Those that stand so near each other, in steps, that one mark stands for them. They come in the order of their steps. */
+export function gathered<Alarm extends { readonly step: number }>(alarms: readonly Alarm[], apart: number): Alarm[][] {
+  const marks: Alarm[][] = [];
+  for (const alarm of alarms) {
+    const last = marks.at(-1);
+    if (last !== undefined && alarm.step - last[0]!.step <= apart) last.push(alarm);
+    else marks.push([alarm]);
+  }
+  return marks;
+}
+
 // --- The kinds of alarms: what each is called, how bad it is, which figure shows it, and what its value is.
 
 export type Severity = "danger" | "warn";

@@ -2,11 +2,10 @@
 
 export interface TileLayout {
   readonly perLine: number;
-  readonly lines: number;
-  /** Size of one tile and the way from one to the next, in CSS pixels. */
+  /** Size of one tile and of the whole picture, in CSS pixels. */
   readonly width: number;
   readonly height: number;
-  readonly gap: number;
+  readonly size: { readonly width: number; readonly height: number };
 }
 
 const GAP = 2;
@@ -36,20 +35,14 @@ export function layOutTiles(tiles: number, rows: number, columns: number, panelW
   const natural = (room * rows) / Math.max(1, columns);
   const height = Math.min(Math.max(natural, Math.min(24, tallest)), Math.max(tallest, 8));
   const scaled = natural > height ? (height * columns) / Math.max(1, rows) : room;
-  return { perLine, lines, width: Math.min(room, Math.max(scaled, Math.min(24, room))), height, gap: GAP };
-}
-
-export function pictureSize(layout: TileLayout): { width: number; height: number } {
-  return {
-    width: layout.perLine * (layout.width + layout.gap) - layout.gap,
-    height: layout.lines * (layout.height + layout.gap) - layout.gap,
-  };
+  const width = Math.min(room, Math.max(scaled, Math.min(24, room)));
+  return { perLine, width, height, size: { width: perLine * (width + GAP) - GAP, height: lines * (height + GAP) - GAP } };
 }
 
 export function tileCorner(layout: TileLayout, tile: number): { x: number; y: number } {
   return {
-    x: (tile % layout.perLine) * (layout.width + layout.gap),
-    y: Math.floor(tile / layout.perLine) * (layout.height + layout.gap),
+    x: (tile % layout.perLine) * (layout.width + GAP),
+    y: Math.floor(tile / layout.perLine) * (layout.height + GAP),
   };
 }
 
@@ -66,8 +59,8 @@ export function cellAt(
   x: number,
   y: number,
 ): Cell | null {
-  const across = Math.floor(x / (layout.width + layout.gap));
-  const down = Math.floor(y / (layout.height + layout.gap));
+  const across = Math.floor(x / (layout.width + GAP));
+  const down = Math.floor(y / (layout.height + GAP));
   const tile = down * layout.perLine + across;
   if (x < 0 || y < 0 || across >= layout.perLine || tile >= extent.tiles) return null;
   const corner = tileCorner(layout, tile);

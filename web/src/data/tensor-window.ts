@@ -13,22 +13,16 @@ export interface Axis {
   readonly count: number;
 }
 
-/** The values that can be had: for one item, along three axes. */
-export interface Reach {
-  readonly item: readonly number[];
-  readonly tiles: Axis;
-  readonly rows: Axis;
-  readonly columns: Axis;
-}
-
 export type AxisName = "tiles" | "rows" | "columns";
 
-export interface Grid {
+/** The values that can be had: for one item, along three axes. */
+export interface Reach extends Readonly<Record<AxisName, Axis>> {
+  readonly item: readonly number[];
+}
+
+export interface Grid extends Readonly<Record<AxisName, number>> {
   /** The dimensions before the tiles. */
   readonly itemShape: readonly number[];
-  readonly tiles: number;
-  readonly rows: number;
-  readonly columns: number;
 }
 
 export function gridOf(shape: readonly number[]): Grid {
@@ -36,10 +30,16 @@ export function gridOf(shape: readonly number[]): Grid {
   return { itemShape: shape.slice(0, -3), tiles: at(3), rows: at(2), columns: at(1) };
 }
 
+const AXES = ["tiles", "rows", "columns"] as const;
+
+function perAxis<Value>(make: (name: AxisName) => Value): Record<AxisName, Value> {
+  return { tiles: make("tiles"), rows: make("rows"), columns: make("columns") };
+}
+
+/** All of one item. */
 export function fullReach(shape: readonly number[], item: readonly number[]): Reach {
-  const { tiles, rows, columns } = gridOf(shape);
-  const all = (count: number): Axis => ({ first: 0, step: 1, count });
-  return { item, tiles: all(tiles), rows: all(rows), columns: all(columns) };
+  const grid = gridOf(shape);
+  return { item, ...perAxis((name) => ({ first: 0, step: 1, count: grid[name] })) };
 }
 
 export function reachOf(window: Window): Reach {
@@ -74,8 +74,6 @@ export function isWhole(shape: readonly number[], window: Window): boolean {
   );
 }
 
-const AXES = ["tiles", "rows", "columns"] as const;
-
 /** The axis along which a tensor is one line of values, if it is: `[512]`, `[1, 1000]`, `[1, 512, 1, 1]`. */
 export function stripAxis(reach: Reach): AxisName | null {
   const long = AXES.filter((name) => reach[name].count > 1);
@@ -87,11 +85,7 @@ export const PAGE_ROWS = 5;
 export const PAGE_COLUMNS = 7;
 
 /** Where a page of numbers starts, counted along the axes of the reach. */
-export interface Start {
-  readonly tiles: number;
-  readonly rows: number;
-  readonly columns: number;
-}
+export type Start = Readonly<Record<AxisName, number>>;
 
 /** How many values a page takes along each axis. */
 export function pageSize(reach: Reach, columns = PAGE_COLUMNS): Start {
@@ -103,19 +97,17 @@ export function pageSize(reach: Reach, columns = PAGE_COLUMNS): Start {
 /** The start nearest to the one wanted at which the page is full, where the tensor can fill one. */
 export function clampStart(reach: Reach, start: Start, columns = PAGE_COLUMNS): Start {
   const size = pageSize(reach, columns);
-  const clamp = (name: AxisName): number =>
-    Math.max(0, Math.min(Math.trunc(start[name]) || 0, reach[name].count - size[name]));
-  return { tiles: clamp("tiles"), rows: clamp("rows"), columns: clamp("columns") };
+  return perAxis((name) => Math.max(0, Math.min(Math.trunc(start[name]) || 0, reach[name].count - size[name])));
 }
 
 export function pageWindow(reach: Reach, start: Start, columns = PAGE_COLUMNS): Window {
   const from = clampStart(reach, start, columns);
   const size = pageSize(reach, columns);
-  const part = (name: AxisName): Axis => {
+  const parts = perAxis((name) => {
     const { first, step, count } = reach[name];
     return { first: first + from[name] * step, step, count: Math.min(size[name], count - from[name]) };
-  };
-  return windowOf({ item: reach.item, tiles: part("tiles"), rows: part("rows"), columns: part("columns") });
+  });
+  return windowOf({ item: reach.item, ...parts });
 }
 
 /** Where an index stands along an axis; -1 where the axis leaves it out. */
@@ -127,16 +119,14 @@ function placeOn({ first, step, count }: Axis, index: number): number {
 /** The start of the page that holds an index of the tensor, or null where the reach does not have it. */
 export function startFor(reach: Reach, shape: readonly number[], index: readonly number[]): Start | null {
   if (index.length !== shape.length || index.some((at, dim) => at < 0 || at >= shape[dim]!)) return null;
-  const tiles = placeOn(reach.tiles, index.at(-3) ?? 0);
-  const rows = placeOn(reach.rows, index.at(-2) ?? 0);
-  const columns = placeOn(reach.columns, index.at(-1) ?? 0);
-  return Math.min(tiles, rows, columns) < 0 ? null : { tiles, rows, columns };
+  const start = perAxis((name) => placeOn(reach[name], index.at(AXES.indexOf(name) - AXES.length) ?? 0));
+  return AXES.some((name) => start[name] < 0) ? null : start;
 }
 
 /** A window as it would be written in Python: `[0, 17, 0:5, 0:7]`. */
 export function windowText(shape: readonly number[], window: Window): string {
-  const { tiles, rows, columns } = reachOf(window);
-  return `[${[...window.item, ...lastOf(shape, [tiles, rows, columns].map(axisText))].join(", ")}]`;
+  const reach = reachOf(window);
+  return `[${[...window.item, ...lastOf(shape, AXES.map((name) => axisText(reach[name])))].join(", ")}]`;
 }
 
 /** Of what there is along tiles, rows and columns, that of the dimensions which a tensor has. */
@@ -164,9 +154,7 @@ export function crop(whole: TensorValues, window: Window): TensorValues | null {
   const have = reachOf(whole.view.window);
   const want = reachOf(window);
   if (have.item.join() !== want.item.join()) return null;
-  const tiles = places(have.tiles, want.tiles);
-  const rows = places(have.rows, want.rows);
-  const columns = places(have.columns, want.columns);
+  const { tiles, rows, columns } = perAxis((name) => places(have[name], want[name]));
   if (tiles === null || rows === null || columns === null) return null;
   const count = tiles.length * rows.length * columns.length;
   const values: Values = whole.view.encoding === "f8" ? new Float64Array(count) : new Float32Array(count);

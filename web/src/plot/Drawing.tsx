@@ -14,24 +14,22 @@ export interface Spot {
 
 interface Props {
   label: string;
-  height: number | ((width: number) => number);
+  height: number;
   paint: (context: CanvasRenderingContext2D, width: number, height: number, ink: Ink) => void;
   /** Where the pointer is; null when it leaves. */
   onPoint?: (spot: Spot | null) => void;
   onPress?: (spot: Spot) => void;
-  onKeyDown?: (event: KeyboardEvent) => void;
   children?: ComponentChildren;
 }
 
-export function Drawing({ label, height, paint, onPoint, onPress, onKeyDown, children }: Props) {
+export function Drawing({ label, height, paint, onPoint, onPress, children }: Props) {
   const [box, width] = useWidth<HTMLDivElement>(280);
   const canvas = useRef<HTMLCanvasElement>(null);
   const tick = themeTick.value;
-  const tall = typeof height === "number" ? height : height(width);
   useLayoutEffect(() => {
-    const context = fitCanvas(canvas.current, width, tall);
-    if (context !== null) paint(context, width, tall, readInk());
-  }, [paint, width, tall, tick]);
+    const context = fitCanvas(canvas.current, width, height);
+    if (context !== null) paint(context, width, height, readInk());
+  }, [paint, width, height, tick]);
   const spotOf = (event: MouseEvent): Spot => {
     const bounds = canvas.current!.getBoundingClientRect();
     return { x: event.clientX - bounds.left, y: event.clientY - bounds.top, width };
@@ -40,11 +38,9 @@ export function Drawing({ label, height, paint, onPoint, onPress, onKeyDown, chi
     <div
       ref={box}
       class="drawing"
-      style={{ height: `${tall}px` }}
-      tabIndex={onKeyDown === undefined ? undefined : 0}
+      style={{ height: `${height}px` }}
       role="img"
       aria-label={label}
-      onKeyDown={onKeyDown}
       onPointerMove={onPoint && ((event) => onPoint(spotOf(event)))}
       onPointerLeave={onPoint && (() => onPoint(null))}
       onClick={onPress && ((event) => onPress(spotOf(event)))}
@@ -73,6 +69,7 @@ export interface Ink {
   readonly font: string;
 }
 
+/** The colours of the theme that is on now. */
 export function readInk(): Ink {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();

@@ -289,39 +289,3 @@ export function LineChart({ lines, summary, height, mark = null, isCut = false, 
 function valueText(value: number | null): string {
   return value === null ? "\u2013" : formatValue(value);
 }
-
-interface TwinProps {
-  label: string;
-  heads: readonly string[];
-  rows: readonly (readonly ComponentChildren[])[];
-  at?: number;
-  class?: string;
-}
-
-/** The same numbers in rows. */
-export function TableTwin({ label, heads, rows, at = -1, class: style = "" }: TwinProps) {
-  return (
-    <table class={`table ${style}`} aria-label={label}>
-      <thead>
-        <tr>
-          {heads.map((head) => (
-            <th key={head} scope="col" class="num">
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((cells, nth) => (
-          <tr key={nth} aria-selected={at < 0 ? undefined : nth === at}>
-            {cells.map((cell, column) => (
-              <td key={column} class="num">
-                {cell}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}

@@ -16,7 +16,8 @@ export function readInks(): Inks {
   return { seq, div: readPalette("div").ramp, danger, dangerWeak: themeColours()("--danger-weak"), surface, missing };
 }
 
-export type CellKind = "value" | "nan" | "inf" | "missing";
+/** What a cell shows; where there is no cell, there is nothing. */
+export type CellKind = "value" | "nan" | "inf" | "missing" | "nothing";
 
 export interface Cells {
   readonly numColumns: number;
@@ -41,7 +42,7 @@ export interface Picture {
 
 /** Pixels from one line of a hatch to the next, and how broad it is. That of NaN is seen also in a narrow cell. */
 const HATCHES = [null, { pitch: 4, line: 2 }, { pitch: 6, line: 1 }] as const;
-const HATCH_OF: Record<CellKind, 0 | 1 | 2> = { value: 0, inf: 0, nan: 1, missing: 2 };
+const HATCH_OF: Record<CellKind, 0 | 1 | 2> = { value: 0, inf: 0, nothing: 0, nan: 1, missing: 2 };
 
 /** Paint rows of cells; `columns` says which column each column of pixels shows, -1 for none. */
 export function paintCells(
@@ -54,6 +55,7 @@ export function paintCells(
   const line = new Uint8ClampedArray(4 * picture.width);
   const hatched = new Uint8Array(picture.width);
   for (const band of bands) {
+    if (band.height <= 0) continue;
     fillLine(line, hatched, cells, band, columns, inks);
     const [from, to] = [Math.max(0, band.top), Math.min(picture.height, band.top + band.height)];
     for (let y = from; y < to; y++) {
@@ -80,7 +82,8 @@ function fillLine(
     if (kind === "value") {
       const at = 4 * Math.round(255 * placeOn(scale, cells.values[base + column]!));
       line.set(ramp.subarray(at, at + 4), 4 * x);
-    } else put(line, x, kind === "inf" ? inks.danger : kind === "nan" ? inks.dangerWeak : inks.surface);
+    } else if (kind === "nothing") line.fill(0, 4 * x, 4 * x + 4);
+    else put(line, x, kind === "inf" ? inks.danger : kind === "nan" ? inks.dangerWeak : inks.surface);
   }
 }
 

@@ -1,12 +1,8 @@
 /** The figures of a series over its steps, read from the heads of its records. */
-import type { RecordListing } from "../wire";
+import type { RecordListing, TensorView } from "../wire";
 
-export interface Figure {
+export interface Figure extends Readonly<Pick<TensorView, "mean" | "std" | "min" | "max">> {
   readonly step: number;
-  readonly mean: number | null;
-  readonly std: number | null;
-  readonly min: number | null;
-  readonly max: number | null;
   /** From 0 to 1; null where it is not known. */
   readonly zeros: number | null;
   readonly numNan: number;
@@ -26,12 +22,9 @@ export function withSign({ estimates }: Figure, name: string, text: string): str
 export function figureOf({ step, head }: RecordListing): Figure | null {
   if (head.kind === "tensor") {
     const count = head.shape.reduce((product, size) => product * size, 1);
+    const { mean, std, min, max } = head;
     return {
-      step,
-      mean: head.mean,
-      std: head.std,
-      min: head.min,
-      max: head.max,
+      ...{ step, mean, std, min, max },
       zeros: count === 0 ? null : head.num_zeros / count,
       numNan: head.num_nan,
       numInf: head.num_inf,

@@ -91,10 +91,11 @@ interface SkeletonsProps {
   style?: string;
   /** What is on its way, where that is not said elsewhere. */
   label?: string;
+  children?: ComponentChildren;
 }
 
 /** Grey lines in the place of those that are on their way. */
-export function Skeletons({ widths, style = "skeletons late", label }: SkeletonsProps) {
+export function Skeletons({ widths, style = "skeletons late", label, children }: SkeletonsProps) {
   return (
     <div class={style} aria-busy={label !== undefined} aria-hidden={label === undefined} aria-label={label}>
       {widths.map((width, at) =>
@@ -104,6 +105,7 @@ export function Skeletons({ widths, style = "skeletons late", label }: Skeletons
           <i key={at} class="skeleton" style={{ width: typeof width === "number" ? `${width}px` : width }} />
         ),
       )}
+      {children}
     </div>
   );
 }

@@ -14,7 +14,7 @@ interface Props {
   isFollowing: boolean;
   canFollow?: boolean;
   /** Names and texts in the place of step, record and time. */
-  counters?: readonly (readonly [name: string, text: string])[];
+  counters?: readonly (readonly [name: string, text: string, more?: string])[];
   /** A step by hand: it switches following off. */
   onGo: (at: number) => void;
   onFollow: (isFollowing: boolean) => void;
@@ -47,9 +47,15 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
   });
   const now = moments[at];
   if (now === undefined) return null;
+  const inAll = numAll > count ? ` (${formatCount(numAll)} in all)` : "";
+  const usual: Props["counters"] = [
+    ["Step", formatCount(now.step)],
+    ["Record", formatCount(at + 1), ` of ${formatCount(count)}${inAll}`],
+    ["Time", formatClock(now.time * 1000)],
+  ];
   return (
     <div class="timebar" role="toolbar" aria-label="Steps">
-      <StepButtons at={at} count={count} isPlaying={isPlaying} go={go} play={play} hasTens isSmall />
+      <StepButtons at={at} count={count} isPlaying={isPlaying} go={go} play={play} isSmall />
       <button
         class="btn sm"
         aria-pressed={isFollowing}
@@ -79,28 +85,14 @@ export function TimeBar({ moments, at, numAll, isFollowing, canFollow = true, co
           go(to);
         }}
       />
-      {counters === undefined ? (
-        <div class="counters">
-          <span>
-            Step <b>{formatCount(now.step)}</b>
+      <div class={counters === undefined ? "counters" : "counters given"}>
+        {(counters ?? usual).map(([name, text, more]) => (
+          <span key={name} class={counters === undefined && name === "Time" ? "clock" : ""} title={counters && `${name} ${text}`}>
+            {name} <b>{text}</b>
+            {more}
           </span>
-          <span>
-            Record <b>{formatCount(at + 1)}</b> of {formatCount(count)}
-            {numAll > count && ` (${formatCount(numAll)} in all)`}
-          </span>
-          <span class="clock">
-            Time <b>{formatClock(now.time * 1000)}</b>
-          </span>
-        </div>
-      ) : (
-        <div class="counters given">
-          {counters.map(([name, text]) => (
-            <span key={name} title={`${name} ${text}`}>
-              {name} <b>{text}</b>
-            </span>
-          ))}
-        </div>
-      )}
+        ))}
+      </div>
     </div>
   );
 }
@@ -112,12 +104,11 @@ interface ButtonsProps {
   isPlaying: boolean;
   go: (to: number) => void;
   play: () => void;
-  hasTens?: boolean;
   isSmall?: boolean;
 }
 
-/** To the ends, one step or ten on or back, and play. */
-export function StepButtons({ at, count, isPlaying, go, play, hasTens = false, isSmall = false }: ButtonsProps) {
+/** To the ends, one step on or back, and play; small ones also ten steps. */
+export function StepButtons({ at, count, isPlaying, go, play, isSmall = false }: ButtonsProps) {
   const button = (name: IconName, label: string, keys: string, isOff: boolean, press: () => void) => (
     <button
       class={isSmall ? "btn sm square" : "btn square"}
@@ -136,11 +127,11 @@ export function StepButtons({ at, count, isPlaying, go, play, hasTens = false, i
   return (
     <div class="group" role="group" aria-label="Step">
       {to("first", "First step", "Home", 0)}
-      {hasTens && to("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
+      {isSmall && to("tenBack", "Ten steps back", "Shift ←", moved(count, at, -10))}
       {to("left", "One step back", "←", moved(count, at, -1))}
       {button(isPlaying ? "pause" : "go", isPlaying ? "Pause" : "Play", "Space", count < 2, play)}
       {to("right", "One step on", "→", moved(count, at, 1))}
-      {hasTens && to("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
+      {isSmall && to("tenOn", "Ten steps on", "Shift →", moved(count, at, 10))}
       {to("last", "Last step", "End", count - 1)}
     </div>
   );

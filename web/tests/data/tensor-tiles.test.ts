@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import {
   cellAt,
   layOutTiles,
-  pictureSize,
   stripWidth,
   tileCorner,
   tilesPerPage,
@@ -23,7 +22,7 @@ const SIZES: [tiles: number, rows: number, columns: number][] = [
 
 test.each(SIZES)("%d tiles of %d×%d fit the panel", (tiles, rows, columns) => {
   for (const width of [200, 320, 404]) {
-    const size = pictureSize(layOutTiles(Math.min(tiles, tilesPerPage(rows, columns)), rows, columns, width));
+    const { size } = layOutTiles(Math.min(tiles, tilesPerPage(rows, columns)), rows, columns, width);
     expect(size.width).toBeLessThanOrEqual(width + 1e-6);
     expect(size.height).toBeLessThanOrEqual(260);
     expect(Math.min(size.width, size.height)).toBeGreaterThan(4);

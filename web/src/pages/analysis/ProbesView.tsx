@@ -1,6 +1,7 @@
 /** How well labels can be read from each layer: a row for each, its folds as points, chance as a line. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
+import { evenly } from "../../data/collections";
 import { formatCount, formatNumberOf, formatShare } from "../../data/format";
 import { CellTable } from "../../plot/CellTable";
 import { axisOf, shareOf } from "../../plot/scale";
@@ -12,7 +13,6 @@ import { Segments } from "../../ui/controls";
 import { useSize } from "../../ui/useSize";
 import type { FeatureProbe } from "../../wire";
 import { CountChoice, Figure, MoreSamples, Reading, Work } from "./Figure";
-import { evenly } from "./Similarity";
 import { zoom } from "./choice";
 import * as store from "./features";
 import { basisText, type Followed, useFollowed } from "./features";

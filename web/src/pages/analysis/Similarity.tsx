@@ -1,6 +1,7 @@
 /** How alike layers see items or samples, as matrices; and how alike layers are to one another. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { evenly } from "../../data/collections";
 import { formatCount, formatValue } from "../../data/format";
 import { rank } from "../../data/network/moments";
 import { setParams } from "../../data/route";
@@ -284,10 +285,6 @@ const MOST_HEADED = 32;
 /** Of both sides of nought only where there are both. */
 export function scaleOfLayers(values: Float32Array): Scale {
   return values.some((value) => value < 0) ? { map: "div", low: -1, high: 1 } : { map: "seq", low: 0, high: 1 };
-}
-
-export function evenly(count: number, most: number): number[] {
-  return Array.from({ length: Math.min(count, most) }, (_, at) => (count <= most ? at : Math.round((at * (count - 1)) / (most - 1))));
 }
 
 interface Compared {

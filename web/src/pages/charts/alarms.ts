@@ -1,6 +1,6 @@
 /** Alarms of the chosen runs: scalars that became NaN or infinite, and what was seen in watched layers. */
 import { formatCount, formatNumberOf } from "../../data/format";
-import { alarmKind, type Severity } from "../../data/run-events";
+import { alarmKind, gathered, type Severity } from "../../data/run-events";
 import type { AlarmListing, RunListing, SeriesListing } from "../../wire";
 
 export interface Alarm {
@@ -46,22 +46,10 @@ export function titleOf({ watched }: Alarm): string {
 
 /** Alarms gathered to marks that are so many steps apart. The worse ones come last: they lie above the others. */
 export function marksOf(alarms: readonly Alarm[], apart: number): AlarmMark[] {
-  return (["warn", "danger"] as const).flatMap((severity) =>
-    gathered(
-      alarms.filter((alarm) => severityOf(alarm) === severity),
-      apart,
-    ),
-  );
-}
-
-function gathered(alarms: readonly Alarm[], apart: number): AlarmMark[] {
-  const marks: { step: number; alarms: Alarm[] }[] = [];
-  for (const alarm of alarms) {
-    const last = marks.at(-1);
-    if (last !== undefined && alarm.step - last.step <= apart) last.alarms.push(alarm);
-    else marks.push({ step: alarm.step, alarms: [alarm] });
-  }
-  return marks;
+  return (["warn", "danger"] as const).flatMap((severity) => {
+    const its = alarms.filter((alarm) => severityOf(alarm) === severity);
+    return gathered(its, apart).map((mark) => ({ step: mark[0]!.step, alarms: mark }));
+  });
 }
 
 /** `train/loss of first became NaN or infinite at step 7 040 (12 values).` */

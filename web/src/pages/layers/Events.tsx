@@ -1,9 +1,8 @@
 /** Alarms and gaps: along the steps, a line for each kind, and in words. A press on one goes to its row and step. */
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { groupBy } from "../../data/collections";
 import { formatCount } from "../../data/format";
-import { addressOfAlarm, alarmKind, describeGap, goToAlarm, inOrder, stepsText } from "../../data/run-events";
+import { addressOfAlarm, alarmKind, describeGap, gathered, goToAlarm, inOrder, stepsText } from "../../data/run-events";
 import { Segments } from "../../ui/controls";
 import type { AlarmListing, GapListing } from "../../wire";
 import * as state from "./state";
@@ -110,9 +109,9 @@ function EventLine({ name, label, title, count, sign, look, children: marks }: L
 // --- Alarms of one kind gathered to marks, where they would cover each other.
 
 interface AlarmMark {
-  readonly alarms: AlarmListing[];
+  readonly alarms: readonly AlarmListing[];
   readonly first: number;
-  last: number;
+  readonly last: number;
   /** In pixels. */
   readonly place: number;
 }
@@ -120,16 +119,11 @@ interface AlarmMark {
 /** Those that are on the axis, so many pixels apart. */
 export function marksOf(alarms: readonly AlarmListing[], axis: Axis, apart: number): readonly AlarmMark[] {
   const seen = alarms.filter(({ step }) => step >= axis.low && step <= axis.high).sort((a, b) => a.step - b.step);
-  const marks: AlarmMark[] = [];
-  for (const alarm of seen) {
-    const place = placeOf(axis, alarm.step);
-    const before = marks.at(-1);
-    if (before !== undefined && place - before.place < apart) {
-      before.alarms.push(alarm);
-      before.last = alarm.step;
-    } else marks.push({ alarms: [alarm], first: alarm.step, last: alarm.step, place });
-  }
-  return marks;
+  const steps = apart * ((axis.high - axis.low) / Math.max(1, axis.width));
+  return gathered(seen, steps).map((its) => {
+    const [first, last] = [its[0]!.step, its.at(-1)!.step];
+    return { alarms: its, first, last, place: placeOf(axis, first) };
+  });
 }
 
 /** The message of the first, and how many more there are. */
@@ -153,8 +147,10 @@ export function EventList() {
   const its = alarms.filter((alarm) => alarm.row === row);
   const isRow = which === "row" && row !== "";
   const items = [
-    ...(isRow ? its : alarms).map((alarm) => ({ step: alarm.step, alarm, gap: null })),
-    ...gaps.filter(({ counts }) => !isRow || row in counts).map((gap) => ({ step: gap.first_step, alarm: null, gap })),
+    ...(isRow ? its : alarms).map((alarm) => ({ step: alarm.step, item: () => <AlarmItem key={`alarm ${alarm.record}`} alarm={alarm} /> })),
+    ...gaps
+      .filter(({ counts }) => !isRow || row in counts)
+      .map((gap) => ({ step: gap.first_step, item: () => <GapItem key={`gap ${gap.record}`} gap={gap} /> })),
   ].sort((one, other) => other.step - one.step);
   return (
     <section class="panel event-list" aria-label="Alarms">
@@ -175,11 +171,7 @@ export function EventList() {
         )}
       </div>
       <ul class="panel-body event-items">
-        {items.slice(0, MOST).map(({ alarm, gap }) => (
-          <li key={alarm === null ? `gap ${gap.record}` : `alarm ${alarm.record}`}>
-            {alarm === null ? <GapItem gap={gap} /> : <AlarmItem alarm={alarm} />}
-          </li>
-        ))}
+        {items.slice(0, MOST).map(({ item }) => item())}
         {items.length === 0 && <li class="muted fs-2 event-none">This row has no alarms.</li>}
         {items.length > MOST && <li class="muted fs-1 event-none">and {formatCount(items.length - MOST)} earlier ones</li>}
       </ul>
@@ -191,45 +183,35 @@ function AlarmItem({ alarm }: { alarm: AlarmListing }) {
   const { title, severity } = alarmKind(alarm.alarm);
   const isHere = alarm.row === state.rowName.value && alarm.step === state.step.value;
   return (
-    <a class="event-item" href={addressOfAlarm(alarm)} aria-current={isHere ? "true" : undefined}>
-      <ItemText step={alarm.step} sign={`alarm-sign ${severity}`} name={title} value={alarmValue(alarm)} message={alarm.message}>
-        <span class="mono event-row" title={alarm.row}>
-          <bdi class="marked">{alarm.row}</bdi>
+    <li>
+      <a class="event-item" href={addressOfAlarm(alarm)} aria-current={isHere ? "true" : undefined}>
+        <span class="event-step">{formatCount(alarm.step)}</span>
+        <i class={`alarm-sign ${severity}`} />
+        <span class="event-what">
+          <b>{title}</b>{" "}
+          <span class="mono event-row" title={alarm.row}>
+            <bdi class="marked">{alarm.row}</bdi>
+          </span>
         </span>
-      </ItemText>
-    </a>
+        <span class="event-value">{alarmValue(alarm)}</span>
+        <span class="event-message">{alarm.message}</span>
+      </a>
+    </li>
   );
 }
 
 function GapItem({ gap }: { gap: GapListing }) {
   return (
-    <button class="event-item" onClick={() => state.zoomAround(gap.first_step, gap.last_step)}>
-      <ItemText step={gap.first_step} sign="heat-sign none" name="gap" value={formatCount(gap.num_missing)} message={gap.message}>
-        {describeGap(gap)}
-      </ItemText>
-    </button>
-  );
-}
-
-interface ItemProps {
-  step: number;
-  sign: string;
-  name: string;
-  value: string;
-  message: string;
-  children: ComponentChildren;
-}
-
-function ItemText({ step, sign, name, value, message, children }: ItemProps) {
-  return (
-    <>
-      <span class="event-step">{formatCount(step)}</span>
-      <i class={sign} />
-      <span class="event-what">
-        <b>{name}</b> {children}
-      </span>
-      <span class="event-value">{value}</span>
-      <span class="event-message">{message}</span>
-    </>
+    <li>
+      <button class="event-item" onClick={() => state.zoomAround(gap.first_step, gap.last_step)}>
+        <span class="event-step">{formatCount(gap.first_step)}</span>
+        <i class="heat-sign none" />
+        <span class="event-what">
+          <b>gap</b> {describeGap(gap)}
+        </span>
+        <span class="event-value">{formatCount(gap.num_missing)}</span>
+        <span class="event-message">{gap.message}</span>
+      </button>
+    </li>
   );
 }

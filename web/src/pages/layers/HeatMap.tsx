@@ -1,5 +1,5 @@
 /** The map: a row for each watched tensor, steps to the right. Only what is in view is drawn. */
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShape } from "../../data/format";
 import { alarmKind, type Severity } from "../../data/run-events";
@@ -22,17 +22,18 @@ const WHEEL_ZOOM = 1.25;
 /** Between two rows, where there is room for it. */
 const GAP = 1;
 
+/** What is seen of the rows, in pixels. */
+const scrollTop = signal(0);
+const viewHeight = signal(0);
+/** From where to where the pointer was dragged, in pixels. */
+const drag = signal<readonly [number, number] | null>(null);
+
 export function HeatMap() {
   const view = useRef<HTMLDivElement>(null);
   const stage = useRef<HTMLDivElement>(null);
-  const scrollTop = useSignal(0);
-  const viewHeight = useSignal(0);
-  /** From where to where the pointer was dragged, in pixels. */
-  const drag = useSignal<readonly [number, number] | null>(null);
   /** Where the pointer is; null where it is elsewhere, or keys are used. */
   const pointer = useRef<MouseEvent | null>(null);
   const lines = state.lines.value;
-  const seen = { scrollTop: scrollTop.value, viewHeight: viewHeight.value };
 
   useLayoutEffect(() => {
     const [element, place] = [view.current!, stage.current!];
@@ -51,7 +52,8 @@ export function HeatMap() {
       for (const stop of stops) stop();
       place.removeEventListener("wheel", onWheel);
       // Of the map that goes: the next one has its own.
-      state.plotWidth.value = 0;
+      state.plotWidth.value = scrollTop.value = viewHeight.value = 0;
+      drag.value = null;
     };
   }, []);
 
@@ -65,7 +67,7 @@ export function HeatMap() {
   useEffect(() => {
     bringIntoView(view.current, line);
     // Also when the view became smaller: the row in full takes room from it.
-  }, [wanted, line === undefined, state.isThin.value, viewHeight.value]);
+  }, [wanted, line === undefined, state.rowHeight.chosen, viewHeight.value]);
   const cursorRow = state.pointed.value?.row ?? "";
   useEffect(() => {
     if (document.activeElement === stage.current) bringIntoView(view.current, state.lines.peek().byName.get(cursorRow));
@@ -110,7 +112,7 @@ export function HeatMap() {
     <div class="heat-place">
       <div class="heat" ref={view} role="region" aria-label="Map of the watched layers" onScroll={onScroll}>
         <div class="heat-inner" style={{ height: `${lines.height}px` }}>
-          <HeatLabels {...seen} />
+          <HeatLabels />
           <div
             class="heat-stage"
             ref={stage}
@@ -137,8 +139,8 @@ export function HeatMap() {
               if (actOnHeatKey(event)) pointer.current = null;
             }}
           >
-            <Cells {...seen} />
-            <HeatMarks scrollTop={scrollTop.value} drag={drag.value} />
+            <Cells />
+            <HeatMarks />
           </div>
           <div class="heat-groups">
             {lines.groups.map((group) => (
@@ -171,27 +173,23 @@ function summary(): string {
   );
 }
 
-interface View {
-  scrollTop: number;
-  viewHeight: number;
-}
-
-function Cells({ scrollTop, viewHeight }: View) {
+function Cells() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [grid, lines, axis] = [state.grid.value, state.lines.value, state.axis.value];
+  const [top, seen] = [scrollTop.value, viewHeight.value];
   const [scales, spans, tick] = [state.scales.value, state.spans.value, themeTick.value];
   useLayoutEffect(() => {
     const element = canvas.current!;
     const ratio = window.devicePixelRatio || 1;
-    const [width, height] = [Math.round(axis.width * ratio), Math.round(Math.min(viewHeight, lines.height) * ratio)];
+    const [width, height] = [Math.round(axis.width * ratio), Math.round(Math.min(seen, lines.height) * ratio)];
     if (width <= 0 || height <= 0) return;
     if (element.width !== width || element.height !== height) [element.width, element.height] = [width, height];
     const image = new ImageData(width, height);
     if (grid !== null) {
-      const bands = linesBetween(lines.rows, scrollTop, scrollTop + viewHeight).map((line): Band => {
-        const top = Math.round((line.top - scrollTop) * ratio);
-        const bottom = Math.round((line.top + line.height - scrollTop) * ratio) - (line.height > 8 ? GAP : 0);
-        return { row: line.index, top, height: bottom - top, scale: scales.get(line.index)! };
+      const bands = linesBetween(lines.rows, top, top + seen).map((line): Band => {
+        const from = Math.round((line.top - top) * ratio);
+        const bottom = Math.round((line.top + line.height - top) * ratio) - (line.height > 8 ? GAP : 0);
+        return { row: line.index, top: from, height: bottom - from, scale: scales.get(line.index)! };
       });
       const { values, marks } = grid;
       const kindAt = (at: number) => kindOf(values[at]!, marks[at]!);
@@ -199,34 +197,25 @@ function Cells({ scrollTop, viewHeight }: View) {
       paintCells(image, cells, bands, pixelBuckets(spans, { ...axis, width }), readInks());
     }
     element.getContext("2d")?.putImageData(image, 0, 0);
-  }, [grid, lines, axis, scales, spans, scrollTop, viewHeight, tick]);
+  }, [grid, lines, axis, scales, spans, top, seen, tick]);
   return <canvas ref={canvas} aria-hidden="true" />;
 }
 
 function Nothing() {
-  const grid = state.grid.value;
-  if (grid === null && state.failure.value === "")
-    return <Skeletons widths={["block"]} style="section late" label="Loading the map" />;
-  if (grid === null)
-    return (
-      <Blank icon="broken" title="The watched layers cannot be read" isError>
-        <span>{state.failure.value}</span>
-      </Blank>
-    );
-  if (state.lines.value.all.length > 0) return null;
-  if (grid.rows.length === 0)
-    return (
-      <Blank icon="frame" title={`Nothing was watched on rank ${state.rank.value}`}>
-        <span>Choose another rank, or wait for its first watched step.</span>
-      </Blank>
-    );
+  const [grid, failure, filter] = [state.grid.value, state.failure.value, state.filter.value];
+  if (grid === null && failure === "") return <Skeletons widths={["block"]} style="section late" label="Loading the map" />;
+  if (grid !== null && state.lines.value.all.length > 0) return null;
+  const { title: figure, hint } = state.shownFigure.value;
+  const noRow = filter === "" ? `No row has ${figure}: it is ${hint}.` : `No row has “${filter}” in its name or type.`;
+  const [icon, title, text] =
+    grid === null
+      ? (["broken", "The watched layers cannot be read", failure] as const)
+      : grid.rows.length === 0
+        ? (["frame", `Nothing was watched on rank ${state.rank.value}`, "Choose another rank, or wait for its first watched step."] as const)
+        : (["search", "No row to show", noRow] as const);
   return (
-    <Blank icon="search" title="No row to show">
-      <span>
-        {state.filter.value === ""
-          ? `No row has ${state.shownFigure.value.title}: it is ${state.shownFigure.value.hint}.`
-          : `No row has “${state.filter.value}” in its name or type.`}
-      </span>
+    <Blank icon={icon} title={title} isError={grid === null}>
+      <span>{text}</span>
     </Blank>
   );
 }
@@ -254,7 +243,7 @@ function Group({ group }: { group: GroupLine }) {
   const { role, title, hint, isOpen, count, height, heightOfAll } = group;
   const first = state.lines.value.rows.find(({ row }) => row.role === role);
   const scale = first === undefined ? undefined : state.scales.value.get(first.index);
-  const hasOwn = state.sharing.value === "group" && state.wish.value.limits === null;
+  const hasOwn = state.sharing.chosen === "group" && state.wish.value.limits === null;
   return (
     <div style={{ height: `${heightOfAll}px` }}>
       <div class="heat-head" style={{ height: `${height}px` }}>
@@ -268,30 +257,26 @@ function Group({ group }: { group: GroupLine }) {
   );
 }
 
-/** Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn. */
-function HeatMarks({ scrollTop, drag }: { scrollTop: number; drag: readonly [number, number] | null }) {
+// --- Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn.
+
+function HeatMarks() {
   const selected = state.lines.value.byName.get(state.rowName.value);
-  const [step, axis] = [state.step.value, state.axis.value];
+  const [step, axis, drawn] = [state.step.value, state.axis.value, drag.value];
   return (
     <div class="heat-marks" aria-hidden="true">
-      {selected !== undefined && <i class="heat-row-mark" style={rowPlace(selected, scrollTop)} />}
+      {selected !== undefined && <i class="heat-row-mark" style={rowPlace(selected)} />}
       {step !== null && step >= axis.low && step <= axis.high && <i class="heat-step-mark" style={{ left: `${placeOf(axis, step)}px` }} />}
-      <CellMark scrollTop={scrollTop} />
-      {drag !== null && (
-        <i
-          class="heat-range"
-          style={{ left: `${Math.min(...drag)}px`, width: `${Math.abs(drag[1] - drag[0])}px` }}
-        />
-      )}
+      <CellMark />
+      {drawn !== null && <i class="heat-range" style={{ left: `${Math.min(...drawn)}px`, width: `${Math.abs(drawn[1] - drawn[0])}px` }} />}
     </div>
   );
 }
 
-function rowPlace({ top, height }: RowLine, scrollTop: number) {
-  return { top: `${top - scrollTop}px`, height: `${height}px` };
+function rowPlace({ top, height }: RowLine) {
+  return { top: `${top - scrollTop.value}px`, height: `${height}px` };
 }
 
-function CellMark({ scrollTop }: { scrollTop: number }) {
+function CellMark() {
   const [at, axis, spans] = [state.pointed.value, state.axis.value, state.spans.value];
   if (at === null) return null;
   const line = state.lines.value.byName.get(at.row ?? "");
@@ -299,7 +284,7 @@ function CellMark({ scrollTop }: { scrollTop: number }) {
   if (line === undefined || span === undefined)
     return <i class="heat-cross" style={{ left: `${placeOf(axis, at.step)}px` }} />;
   const [left, right] = [placeOf(axis, span.low), placeOf(axis, span.high)];
-  const cell = { left: `${left}px`, width: `${Math.max(3, right - left)}px`, ...rowPlace(line, scrollTop) };
+  const cell = { left: `${left}px`, width: `${Math.max(3, right - left)}px`, ...rowPlace(line) };
   return (
     <>
       <i class="heat-cross" style={{ left: `${(left + right) / 2}px` }} />
@@ -312,9 +297,8 @@ function CellMark({ scrollTop }: { scrollTop: number }) {
 const NAME_HEIGHT = 13;
 const SPARE = 200;
 
-/** The names of the rows in view, beside the map. */
-function HeatLabels({ scrollTop, viewHeight }: View) {
-  const lines = linesBetween(state.lines.value.all, scrollTop - SPARE, scrollTop + viewHeight + SPARE);
+function HeatLabels() {
+  const lines = linesBetween(state.lines.value.all, scrollTop.value - SPARE, scrollTop.value + viewHeight.value + SPARE);
   const bad = worstByRow();
   let bottom = -Infinity;
   return (

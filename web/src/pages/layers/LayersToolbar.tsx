@@ -7,7 +7,6 @@ import { Popover } from "../../ui/Picker";
 import { RunSelect, Select } from "../../ui/Select";
 import type { Scale } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
-import type { LogChoice } from "./scales";
 import * as state from "./state";
 import { figureOf, formatFigure } from "./watched";
 
@@ -29,16 +28,7 @@ export function LayersToolbar() {
         />
       </label>
       <span class="field-label">Colours</span>
-      <Segments<state.Sharing>
-        label="Colours are shared by"
-        words={[
-          ["all", "All", "One colour is one value in all rows"],
-          ["group", "Group", "Each group has colours of its own"],
-          ["row", "Row", "Each row has colours of its own"],
-        ]}
-        chosen={state.sharing.value}
-        choose={(word) => setParams({ scale: word === "group" ? null : word })}
-      />
+      <Segments label="Colours are shared by" {...state.sharing} />
       <Limits />
       <span class="grow" />
       <div class="layers-filter">
@@ -50,15 +40,7 @@ export function LayersToolbar() {
           onLeave={() => document.querySelector<HTMLElement>(".heat-stage")?.focus()}
         />
       </div>
-      <Segments
-        label="Height of rows"
-        words={[
-          ["tall", "Names", "Each row with its name"],
-          ["thin", "Thin", "As many rows as possible"],
-        ]}
-        chosen={state.isThin.value ? "thin" : "tall"}
-        choose={(word) => setParams({ rows: word === "thin" ? "thin" : null })}
-      />
+      <Segments label="Height of rows" {...state.rowHeight} />
       {/* Where several processes trained together. */}
       {(ranks.length > 1 || rank !== (ranks[0] ?? 0)) && (
         <label class="field-label">
@@ -101,7 +83,7 @@ const SIGNS = [
 
 function Limits() {
   const scale = state.sharedScale.value;
-  const { limits, log } = state.wish.value;
+  const { limits } = state.wish.value;
   return (
     <Popover
       label="Colours of the map"
@@ -121,17 +103,7 @@ function Limits() {
           complaint={(low, high) => (low < high ? "" : "The low limit must be below the high one.")}
           onSet={(ends) => setParams({ limits: ends === null ? null : ends.join(",") })}
         />
-        <Segments<LogChoice>
-          label="Scale"
-          isWide
-          words={[
-            ["auto", "Auto", "Logarithmic where sizes span decades"],
-            ["linear", "Linear"],
-            ["log", "Log", "Where all values are positive"],
-          ]}
-          chosen={log}
-          choose={(word) => setParams({ log: word === "auto" ? null : word === "log" ? "yes" : "no" })}
-        />
+        <Segments label="Scale" isWide {...state.log} />
         <div class="legend">
           {SIGNS.map(([look, text]) => (
             <span key={look}>

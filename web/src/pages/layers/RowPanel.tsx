@@ -5,6 +5,7 @@ import { formatCount, formatShape } from "../../data/format";
 import { addressOf } from "../../data/route";
 import { stepsText } from "../../data/run-events";
 import * as runs from "../../data/runs";
+import { TableTwin } from "../../plot/NumberTable";
 import { Lines, SmallChart } from "../../plot/SmallChart";
 import { Distribution } from "../../plot/distribution/Distribution";
 import type { Line } from "../../plot/lines";
@@ -105,44 +106,29 @@ function Histograms({ figures: { histogram_name: histogram, tensor_name: tensor 
 
 /** The figures of a row as numbers, one line for each stretch of steps. */
 function RowTable({ figures }: { figures: RowFigures }) {
+  const { first_steps: firsts, last_steps: lasts } = figures;
   const names = figures.columns.filter((name) => hasColumn(figures, name));
   const step = state.step.value;
   return (
-    <div class="row-table">
-      <table class="table" aria-label="Figures over steps">
-        <thead>
-          <tr>
-            <th>step</th>
-            {names.map((name) => (
-              <th key={name} title={figureOf(name).hint}>
-                {figureOf(name).title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {figures.first_steps.map((first, at) => {
-            const last = figures.last_steps[at]!;
+    <div class="row-figures">
+      <TableTwin
+        label="Figures over steps"
+        heads={["step", ...names.map((name) => [figureOf(name).title, figureOf(name).hint] as const)]}
+        at={step === null ? -1 : firsts.findIndex((first, at) => step >= first && step <= lasts[at]!)}
+        rows={firsts.map((first, at) => [
+          <button class="link" onClick={() => state.chooseRow(state.rowName.peek(), lasts[at]!)}>
+            {first === lasts[at] ? formatCount(first) : `${formatCount(first)}\u2013${formatCount(lasts[at]!)}`}
+          </button>,
+          ...names.map((name) => {
+            const isBad = (name === "nan" || name === "inf") && columnOf(figures, name)[at]! > 0;
             return (
-              <tr key={first} aria-selected={step !== null && step >= first && step <= last}>
-                <td>
-                  <button class="link" onClick={() => state.chooseRow(state.rowName.peek(), last)}>
-                    {first === last ? formatCount(first) : `${formatCount(first)}\u2013${formatCount(last)}`}
-                  </button>
-                </td>
-                {names.map((name) => {
-                  const isBad = (name === "nan" || name === "inf") && columnOf(figures, name)[at]! > 0;
-                  return (
-                    <td key={name} class={isBad ? "bad" : ""} title={sampleText(figures, name, at)}>
-                      {valueText(figures, name, at, 4, "\u2013")}
-                    </td>
-                  );
-                })}
-              </tr>
+              <span class={isBad ? "bad" : ""} title={sampleText(figures, name, at)}>
+                {valueText(figures, name, at, 4, "\u2013")}
+              </span>
             );
-          })}
-        </tbody>
-      </table>
+          }),
+        ])}
+      />
     </div>
   );
 }
@@ -166,11 +152,9 @@ interface ChartPlan {
 
 /** The figures of a row over steps: how its values are spread, mean and deviation, size, shares. */
 function RowCharts({ figures }: { figures: RowFigures }) {
-  const sizes = [sizeOf(figures, "norm", "Norm"), sizeOf(figures, "ratio", "Update ratio")];
-  const plans = [fanOf(figures), spreadOf(figures), ...sizes, sharesOf(figures)];
   return (
     <div class="row-charts">
-      {plans.map((plan) => plan !== null && <RowChart key={plan.title} figures={figures} plan={plan} />)}
+      {plansOf(figures).map((plan) => plan !== null && <RowChart key={plan.title} figures={figures} plan={plan} />)}
     </div>
   );
 }
@@ -234,57 +218,11 @@ export function limitsOf(columns: readonly ArrayLike<number>[], { isShare, mayBe
   return niceSpan(roomy(span));
 }
 
-function lineOf(figures: RowFigures, name: string, slot = 1): Line {
-  return { name, colour: `var(--cat-${slot})`, x: middleSteps(figures), y: columnOf(figures, name), end: "none" };
-}
-
-function bandOf(figures: RowFigures, low: Float32Array, high: Float32Array, opacity: number): Line {
-  return { name: "", colour: "var(--cat-1)", x: middleSteps(figures), y: [], low, high, opacity, end: "none" };
-}
-
-function plain(text: string, sample: string): ComponentChildren {
-  const whole = sample === "" ? text : `${text} (${sample})`;
-  return (
-    <span class="dim fs-1" title={whole}>
-      {whole}
-    </span>
-  );
-}
-
-const FAN = [
+const BANDS = [
   ["q01", "q99", 0.14],
   ["q05", "q95", 0.2],
   ["q25", "q75", 0.32],
 ] as const;
-
-function fanOf(figures: RowFigures): ChartPlan | null {
-  if (!hasColumn(figures, "q50")) return null;
-  const bands = FAN.map(([low, high, opacity]) => bandOf(figures, columnOf(figures, low), columnOf(figures, high), opacity));
-  return {
-    title: "Quantiles",
-    lines: [...bands, lineOf(figures, "q50")],
-    read: (at) => plain(`median ${valueText(figures, "q50", at)}`, sampleText(figures, "q50", at)),
-  };
-}
-
-function spreadOf(figures: RowFigures): ChartPlan | null {
-  if (!hasColumn(figures, "mean")) return null;
-  const [mean, std] = [columnOf(figures, "mean"), columnOf(figures, "std")];
-  const away = (sign: 1 | -1): Float32Array => mean.map((value, at) => value + sign * std[at]!);
-  const limits = ["min", "max"].map((name): Line => ({ name, colour: "", look: "limit", end: "none", ...exactLine(figures, name) }));
-  const text = (name: string, at: number): string => valueText(figures, name, at, 3);
-  return {
-    title: "Mean ± std",
-    lines: [bandOf(figures, away(-1), away(1), 0.18), ...limits, lineOf(figures, "mean")],
-    read: (at) => plain(`${text("mean", at)} ± ${text("std", at)}`, sampleText(figures, "mean", at)),
-  };
-}
-
-function sizeOf(figures: RowFigures, name: string, title: string): ChartPlan | null {
-  if (!hasColumn(figures, name)) return null;
-  const read = (at: number) => plain(valueText(figures, name, at), sampleText(figures, name, at));
-  return { title, lines: [lineOf(figures, name)], mayBeLog: true, read };
-}
 
 /** Each with the number of its colour. */
 const SHARES = [
@@ -295,22 +233,55 @@ const SHARES = [
   ["inf", 4],
 ] as const;
 
-function sharesOf(figures: RowFigures): ChartPlan | null {
-  const shown = SHARES.filter(([name]) => columnOf(figures, name).some((value) => value > 0));
-  if (shown.length === 0) return null;
-  return {
-    title: "Shares",
-    lines: shown.map(([name, slot]) => lineOf(figures, name, slot)),
-    isShare: true,
-    read: (at) => (
-      <span class="chart-values">
-        {shown.map(([name, slot]) => (
-          <span key={name} title={[figureOf(name).hint, sampleText(figures, name, at)].join(" ").trim()}>
-            <i class="sw" style={{ background: `var(--cat-${slot})` }} />
-            {figureOf(name).title} {valueText(figures, name, at)}
-          </span>
-        ))}
-      </span>
-    ),
+/** Null for a chart of figures that the row does not have; of shares, only those are drawn of which there is anything. */
+function plansOf(figures: RowFigures): readonly (ChartPlan | null)[] {
+  const column = (name: string): Float32Array => columnOf(figures, name);
+  const common = { x: middleSteps(figures), end: "none" } as const;
+  const line = (name: string, slot = 1): Line => ({ ...common, name, colour: `var(--cat-${slot})`, y: column(name) });
+  const band = (low: Float32Array, high: Float32Array, opacity: number): Line => ({ ...line(""), low, high, opacity });
+  const limit = (name: string): Line => ({ ...line(name), look: "limit", ...exactLine(figures, name) });
+  const std = column("std");
+  const away = (sign: 1 | -1): Float32Array => column("mean").map((value, at) => value + sign * std[at]!);
+  const text = (name: string, at: number, digits?: number): string => valueText(figures, name, at, digits);
+  const plan = (name: string, title: string, lines: () => Line[], read: (at: number) => string): ChartPlan | null =>
+    hasColumn(figures, name)
+      ? { title, lines: lines(), read: (at) => <Reading text={read(at)} sample={sampleText(figures, name, at)} /> }
+      : null;
+  const size = (name: string, title: string): ChartPlan | null => {
+    const found = plan(name, title, () => [line(name)], (at) => text(name, at));
+    return found && { ...found, mayBeLog: true };
   };
+  const shares = SHARES.filter(([name]) => column(name).some((value) => value > 0));
+  const fan = (): Line[] => [...BANDS.map(([low, high, opacity]) => band(column(low), column(high), opacity)), line("q50")];
+  const spread = (): Line[] => [band(away(-1), away(1), 0.18), limit("min"), limit("max"), line("mean")];
+  return [
+    plan("q50", "Quantiles", fan, (at) => `median ${text("q50", at)}`),
+    plan("mean", "Mean ± std", spread, (at) => `${text("mean", at, 3)} ± ${text("std", at, 3)}`),
+    size("norm", "Norm"),
+    size("ratio", "Update ratio"),
+    shares.length === 0 ? null : {
+      title: "Shares",
+      lines: shares.map(([name, slot]) => line(name, slot)),
+      isShare: true,
+      read: (at) => (
+        <span class="chart-values">
+          {shares.map(([name, slot]) => (
+            <span key={name} title={[figureOf(name).hint, sampleText(figures, name, at)].join(" ").trim()}>
+              <i class="sw" style={{ background: `var(--cat-${slot})` }} />
+              {figureOf(name).title} {text(name, at)}
+            </span>
+          ))}
+        </span>
+      ),
+    },
+  ];
+}
+
+function Reading({ text, sample }: { text: string; sample: string }) {
+  const whole = sample === "" ? text : `${text} (${sample})`;
+  return (
+    <span class="dim fs-1" title={whole}>
+      {whole}
+    </span>
+  );
 }

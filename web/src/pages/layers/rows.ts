@@ -3,27 +3,19 @@ import { obtain } from "../../data/collections";
 import { formatNumberOf } from "../../data/format";
 import type { WatchedRow } from "../../wire";
 
-/** The groups, by the role of what stands in them. */
-const TITLES: ReadonlyMap<string, string> = new Map([
-  ["activation", "Activations"],
-  ["gradient", "Gradients"],
-  ["weight", "Weights"],
-  ["weight_gradient", "Weight gradients"],
-  ["update", "Updates"],
-  ["state", "Optimizer"],
-  ["tensor", "Tensors"],
+/** The groups by the role of what stands in them, and how its variable ends: the title says it already. */
+const ROLES: ReadonlyMap<string, readonly [title: string, ending?: string]> = new Map([
+  ["activation", ["Activations", "Act"]],
+  ["gradient", ["Gradients", "Grad"]],
+  ["weight", ["Weights"]],
+  ["weight_gradient", ["Weight gradients", "Grad"]],
+  ["update", ["Updates", "Delta"]],
+  ["state", ["Optimizer"]],
+  ["tensor", ["Tensors"]],
 ]);
 
 /** In the place of a role: the group of rows that were never seen, whatever they are. It is closed at first. */
 export const UNSEEN = "never seen";
-
-/** How the variable of a role ends: it stands in the title of the group already. */
-const ENDINGS: Readonly<Record<string, string>> = {
-  activation: "Act",
-  gradient: "Grad",
-  weight_gradient: "Grad",
-  update: "Delta",
-};
 
 interface Placed {
   readonly row: WatchedRow;
@@ -67,7 +59,7 @@ export const THIN = { group: 22, row: 6 };
 
 /** What is written beside a row: what the title of its group does not say. The model itself has no address. */
 export function labelOf({ layer, variable, role, name }: WatchedRow): string {
-  const ending = ENDINGS[role];
+  const ending = ROLES.get(role)?.[1];
   const isPlain = ending === undefined || !`.${variable}`.endsWith(`.${ending}`);
   const rest = isPlain ? variable : variable.slice(0, Math.max(0, variable.length - ending.length - 1));
   const label = [layer, rest].filter((part) => part !== "").join(".");
@@ -75,7 +67,7 @@ export function labelOf({ layer, variable, role, name }: WatchedRow): string {
 }
 
 export function roleTitle(role: string): string {
-  return TITLES.get(role) ?? role;
+  return ROLES.get(role)?.[0] ?? role;
 }
 
 /** Does it have every word of the filter, in its name or in the type of its layer? */
@@ -98,7 +90,7 @@ interface Choice {
 
 /** The rows that are chosen, by the role of their group, those that were never seen last. */
 function rowsByGroup(rows: readonly WatchedRow[], { filter, isShown, unseen }: Choice): ReadonlyMap<string, Placed[]> {
-  const groups = new Map<string, Placed[]>([...TITLES.keys()].map((role) => [role, []]));
+  const groups = new Map<string, Placed[]>([...ROLES.keys()].map((role) => [role, []]));
   const left: Placed[] = [];
   for (const [index, row] of rows.entries()) {
     if (!matches(row, filter) || isShown?.[index] === false) continue;

@@ -11,8 +11,6 @@ export interface Extent {
   readonly leastPositive: number | null;
 }
 
-export type LogChoice = "auto" | "log" | "linear";
-
 /** Sizes further apart than this are shown by their powers of ten. */
 const WIDE = 30;
 /** Less than this share of the largest is as good as nothing: it would take all colours for itself. */
@@ -53,14 +51,14 @@ function cut(whole: Extent, sorted: Float32Array): Extent {
 }
 
 export interface Wish {
-  readonly log: LogChoice;
+  readonly log: "auto" | "yes" | "no";
   /** Fixed by hand; null is automatic. */
   readonly limits: readonly [low: number, high: number] | null;
 }
 
 export function scaleFor(kind: FigureKind, extent: Extent | null, { log, limits }: Wish): Scale {
   const isLog = (low: number, high: number): boolean =>
-    low > 0 && high > low && (log === "log" || (log === "auto" && kind === "size" && high / low > WIDE));
+    low > 0 && high > low && (log === "yes" || (log === "auto" && kind === "size" && high / low > WIDE));
   if (limits !== null) {
     const [low, high] = limits;
     return { map: low < 0 && high > 0 ? "div" : "seq", low, high, isLog: isLog(low, high) };

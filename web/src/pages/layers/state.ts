@@ -1,22 +1,19 @@
 /** What the page of layers shows. All that is chosen stands in the address. */
 import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { inAddress } from "../../data/address-choice";
 import { groupBy } from "../../data/collections";
-import { param, setParams } from "../../data/route";
+import { param, setParams, wholeParam } from "../../data/route";
 import { eventsOf, type RunEvents } from "../../data/run-events";
 import * as runs from "../../data/runs";
 import type { Span } from "../../plot/ticks";
 import type { Scale } from "../../ui/colour-scale";
 import type { RunListing, WatchedRow } from "../../wire";
 import { linesOf, matches, TALL, THIN, UNSEEN } from "./rows";
-import { type LogChoice, scalesOf, type Wish } from "./scales";
+import { scalesOf, type Wish } from "./scales";
 import { type Axis, bucketSpans, nearestBucket } from "./steps";
 import { figureOf, type RowFigures, rowsWithAny, type WatchedGrid } from "./watched";
 
 export const plotWidth = signal(0);
-
-/** Which rows have the same colours for the same values. */
-export type Sharing = "all" | "group" | "row";
-const SHARINGS: readonly Sharing[] = ["all", "group", "row"];
 
 // --- what is chosen ------------------------------------------------------------------------------
 
@@ -30,18 +27,30 @@ export const run = computed<RunListing | null>(
 );
 export const runId = computed(() => run.value?.id ?? "");
 
-function wholeOf(name: string): number | null {
-  const text = param(name);
-  return /^-?\d{1,15}$/.test(text) ? Number(text) : null;
-}
-
-export const rank = computed(() => Math.max(0, wholeOf("rank") ?? 0));
+export const rank = computed(() => Math.max(0, wholeParam("rank") ?? 0));
 export const column = computed(() => (param("fig") === "" ? "norm" : param("fig").slice(0, 64)));
 export const rowName = computed(() => param("row"));
-export const step = computed(() => wholeOf("step"));
+export const step = computed(() => wholeParam("step"));
 export const filter = computed(() => param("find"));
-export const isThin = computed(() => param("rows") === "thin");
-export const sharing = computed<Sharing>(() => SHARINGS.find((one) => one === param("scale")) ?? "group");
+export const rowHeight = inAddress("rows", [
+  ["tall", "Names", "Each row with its name"],
+  ["thin", "Thin", "As many rows as possible"],
+]);
+/** Which rows have the same colours for the same values. */
+export const sharing = inAddress(
+  "scale",
+  [
+    ["all", "All", "One colour is one value in all rows"],
+    ["group", "Group", "Each group has colours of its own"],
+    ["row", "Row", "Each row has colours of its own"],
+  ],
+  "group",
+);
+export const log = inAddress("log", [
+  ["auto", "Auto", "Logarithmic where sizes span decades"],
+  ["no", "Linear"],
+  ["yes", "Log", "Where all values are positive"],
+]);
 /** Groups, by their roles. */
 export const closed = computed<ReadonlySet<string>>(
   () => new Set([...param("shut").split(",").filter(Boolean), ...(param("unseen") === "yes" ? [] : [UNSEEN])]),
@@ -49,15 +58,14 @@ export const closed = computed<ReadonlySet<string>>(
 
 /** A part of the steps; null for all of them, and those that come. */
 export const zoom = computed<Span | null>(() => {
-  const [low, high] = [wholeOf("from"), wholeOf("to")];
+  const [low, high] = [wholeParam("from"), wholeParam("to")];
   return low !== null && high !== null && high > low ? { low, high } : null;
 });
 
 export const wish = computed<Wish>(() => {
   const [low, high] = param("limits").split(",").map(Number);
   const isFixed = low !== undefined && high !== undefined && Number.isFinite(low) && Number.isFinite(high) && low !== high;
-  const log: LogChoice = param("log") === "yes" ? "log" : param("log") === "no" ? "linear" : "auto";
-  return { log, limits: isFixed && param("limits") !== "" ? [low, high] : null };
+  return { log: log.chosen, limits: isFixed && param("limits") !== "" ? [low, high] : null };
 });
 
 /** What came for what is chosen, and what takes it when it comes. Null as soon as something else is chosen. */
@@ -114,7 +122,7 @@ export const lines = computed(() =>
   linesOf(
     grid.value?.rows ?? NO_ROWS,
     { filter: filter.value, closed: closed.value, unseen: unseenRows.value, isShown: hasAny.value },
-    isThin.value ? THIN : TALL,
+    rowHeight.chosen === "thin" ? THIN : TALL,
   ),
 );
 
@@ -141,14 +149,14 @@ export const axis = computed<Axis>(() => ({ ...(zoom.value ?? whole.value), widt
 
 export const scales = computed<ReadonlyMap<number, Scale>>(() => {
   if (grid.value === null) return new Map();
-  const groups = groupBy(lines.value.rows, ({ row, index }) => ({ all: "", group: row.role, row: index })[sharing.value]);
+  const groups = groupBy(lines.value.rows, ({ row, index }) => ({ all: "", group: row.role, row: index })[sharing.chosen]);
   const sharingRows = [...groups.values()].map((its) => its.map(({ index }) => index));
   return scalesOf(grid.value, shownFigure.value.kind, sharingRows, wish.value);
 });
 
 /** The one of all rows; null where they do not share it. */
 export const sharedScale = computed<Scale | null>(() => {
-  if (sharing.value !== "all" && wish.value.limits === null) return null;
+  if (sharing.chosen !== "all" && wish.value.limits === null) return null;
   const [first] = scales.value.values();
   return first ?? null;
 });

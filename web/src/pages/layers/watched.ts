@@ -18,13 +18,11 @@ interface Numbers {
   readonly marks: Uint8Array;
 }
 
-/** Null where an answer is damaged. */
-function numbersIn({ buffer, offset }: Reply, count: number): Numbers | null {
+/** The answer with so many numbers; null where it is damaged. */
+function withNumbers<Known>(known: Known, { buffer, offset }: Reply, count: number): (Known & Numbers) | null {
   if (buffer.byteLength - offset < 5 * count) return null;
-  return {
-    values: new Float32Array(buffer, offset, count),
-    marks: new Uint8Array(buffer, offset + 4 * count, count),
-  };
+  const values = new Float32Array(buffer, offset, count);
+  return { ...known, values, marks: new Uint8Array(buffer, offset + 4 * count, count) };
 }
 
 /** The marks are HAS_NAN, HAS_INF, IS_ESTIMATE. */
@@ -35,8 +33,7 @@ export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id">, Numbers
 /** Null for a damaged answer. */
 export function gridOf(reply: ReplyOf<"watched">, column: string): WatchedGrid | null {
   const { answer } = reply;
-  const numbers = numbersIn(reply, answer.rows.length * answer.first_steps.length);
-  return numbers === null ? null : { ...answer, ...numbers, column };
+  return withNumbers({ ...answer, column }, reply, answer.rows.length * answer.first_steps.length);
 }
 
 export function rowsWithAny({ rows, first_steps: { length: width }, values }: WatchedGrid): readonly boolean[] {
@@ -65,8 +62,7 @@ export interface RowFigures extends WatchedRowAnswer, Numbers {}
 /** Null for a damaged answer. */
 export function rowFiguresOf(reply: ReplyOf<"watched_row">): RowFigures | null {
   const { answer } = reply;
-  const numbers = numbersIn(reply, answer.columns.length * answer.first_steps.length);
-  return numbers === null ? null : { ...answer, ...numbers };
+  return withNumbers(answer, reply, answer.columns.length * answer.first_steps.length);
 }
 
 export function middleSteps({ first_steps, last_steps }: Pick<RowFigures, "first_steps" | "last_steps">): number[] {
@@ -105,7 +101,6 @@ export function sampleText(figures: RowFigures, name: string, at: number): strin
 }
 
 // --- A cell of the map in words.
-
 
 export function kindOf(value: number, marks: number): CellKind {
   if ((marks & HAS_NAN) !== 0) return "nan";

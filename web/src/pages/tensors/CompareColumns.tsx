@@ -1,4 +1,5 @@
 /** A, B and what is between them, side by side. */
+import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import type { TensorValues, Values } from "../../data/source";
@@ -8,7 +9,6 @@ import { TensorSkeleton } from "../../plot/tensor/Facts";
 import { FIRST } from "../../plot/tensor/Picture";
 import { TensorColumn } from "../../plot/tensor/TensorColumn";
 import type { AskableTensor } from "../../plot/tensor/subjects";
-import type { Span } from "../../plot/ticks";
 import { IconButton } from "../../ui/IconButton";
 import { autoScale, type Scale } from "../../ui/colour-scale";
 import type { RecordListing, TensorView } from "../../wire";
@@ -34,36 +34,28 @@ export function CompareColumns({ a, b, valuesA, valuesB }: Props) {
   const both = store.useScale(store.widest([valuesA.view, valuesB.view]));
   const [fixed, setFixed] = useState<Scale | null>(null);
   const difference = differenceOf(valuesA, valuesB);
-  const shared = { subject: HERE, start, onStart, canMove: false };
+  const column = (title: ComponentChildren, base: TensorValues, scaled: typeof both) => (
+    <>
+      <div class="column-title">{title}</div>
+      <TensorColumn base={base} {...scaled} subject={HERE} start={start} onStart={onStart} canMove={false} />
+    </>
+  );
   return (
     <div class="tensor-columns three">
-      <div>
-        <div class="column-title">
-          <StepTitle name="A" record={a} />
-        </div>
-        <TensorColumn base={valuesA} {...both} {...shared} />
-      </div>
-      <div>
-        <div class="column-title">
-          <OtherStep record={b} />
-        </div>
-        <TensorColumn base={valuesB} {...both} {...shared} />
-      </div>
+      <div>{column(<StepTitle name="A" record={a} />, valuesA, both)}</div>
+      <div>{column(<OtherStep record={b} />, valuesB, both)}</div>
       {difference === null ? (
         <TensorSkeleton />
       ) : (
         <div>
-          <div class="column-title">
-            <b>A − B</b>
-            <Agreement difference={difference} />
-          </div>
-          <TensorColumn
-            base={difference.between}
-            scale={fixed ?? differenceScale(difference)}
-            isAuto={fixed === null}
-            onScale={setFixed}
-            {...shared}
-          />
+          {column(
+            <>
+              <b>A − B</b>
+              <Agreement difference={difference} />
+            </>,
+            difference.between,
+            { scale: fixed ?? differenceScale(difference), isAuto: fixed === null, onScale: setFixed },
+          )}
           <Downloads subject={null} base={difference.between} suffix={`-minus-${b.step}`} />
         </div>
       )}
@@ -116,21 +108,24 @@ function Agreement({ difference }: { difference: Difference }) {
   const { largest, correlation, numCompared, between } = difference;
   const { shape, window } = between.view;
   const part = isWhole(shape, window) ? "" : ` of ${formatCount(shape.reduce((a, b) => a * b, 1))}`;
+  const text = (value: number | null): string => (value === null ? "none" : formatValue(value));
+  const figures = [
+    ["largest", "largest", text(largest)],
+    ["correlation", "correlation", text(correlation)],
+    ["values", "compared", formatCount(numCompared) + part],
+  ] as const;
   return (
     <dl
       class="agreement"
       aria-label="Agreement of A and B"
       title={`${formatNumberOf(numCompared, "pair")} of finite values compared${part}`}
     >
-      <dt>largest</dt>
-      <dd data-figure="largest">{largest === null ? "none" : formatValue(largest)}</dd>
-      <dt>correlation</dt>
-      <dd data-figure="correlation">{correlation === null ? "none" : formatValue(correlation)}</dd>
-      <dt>values</dt>
-      <dd data-figure="compared">
-        {formatCount(numCompared)}
-        {part}
-      </dd>
+      {figures.map(([word, figure, value]) => (
+        <Fragment key={word}>
+          <dt>{word}</dt>
+          <dd data-figure={figure}>{value}</dd>
+        </Fragment>
+      ))}
     </dl>
   );
 }
@@ -155,75 +150,52 @@ export function differenceOf(a: TensorValues, b: TensorValues): Difference | nul
     JSON.stringify(a.view.window) === JSON.stringify(b.view.window) &&
     a.values.length === b.values.length;
   if (!isSame) return null;
-  const values = new Float64Array(a.values.length);
-  for (let at = 0; at < values.length; at++) values[at] = a.values[at]! - b.values[at]!;
+  const values = Float64Array.from(a.values, (value, at) => value - b.values[at]!);
   const view = viewOf(values, a.view);
   const largest = view.min === null || view.max === null ? null : Math.max(Math.abs(view.min), Math.abs(view.max));
-  return { between: { view, values }, largest, ...correlationOf(a.values, b.values) };
+  const isPair = (_: number, at: number): boolean => Number.isFinite(a.values[at]) && Number.isFinite(b.values[at]);
+  const [left, right] = [centred(a.values.filter(isPair)), centred(b.values.filter(isPair))];
+  const scale = Math.sqrt(product(left, left)) * Math.sqrt(product(right, right));
+  const correlation = scale > 0 ? Math.max(-1, Math.min(1, product(left, right) / scale)) : null;
+  return { between: { view, values }, largest, correlation, numCompared: left.length };
 }
 
-/** Of the pairs of which both are finite. */
-function correlationOf(a: Values, b: Values): { correlation: number | null; numCompared: number } {
-  let [count, meanA, meanB] = [0, 0, 0];
-  const isPair = (at: number): boolean => Number.isFinite(a[at]) && Number.isFinite(b[at]);
-  for (let at = 0; at < a.length; at++) {
-    if (!isPair(at)) continue;
-    count += 1;
-    meanA += a[at]!;
-    meanB += b[at]!;
-  }
-  [meanA, meanB] = [meanA / Math.max(1, count), meanB / Math.max(1, count)];
-  let [squareA, squareB, both] = [0, 0, 0];
-  for (let at = 0; at < a.length; at++) {
-    if (!isPair(at)) continue;
-    const [left, right] = [a[at]! - meanA, b[at]! - meanB];
-    squareA += left * left;
-    squareB += right * right;
-    both += left * right;
-  }
-  const scale = Math.sqrt(squareA) * Math.sqrt(squareB);
-  return { correlation: scale > 0 ? Math.max(-1, Math.min(1, both / scale)) : null, numCompared: count };
+function centred(values: Values): Float64Array {
+  const mean = meanOf(values);
+  return Float64Array.from(values, (value) => value - mean);
+}
+
+function meanOf(values: Values): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum / Math.max(1, values.length);
+}
+
+function product(one: Float64Array, other: Float64Array): number {
+  return one.reduce((sum, value, at) => sum + value * other[at]!, 0);
 }
 
 /** The figures of values that were made here, in the form in which those of a tensor come. */
 function viewOf(values: Float64Array, like: TensorView): TensorView {
-  const span = extentOf([values]);
-  let [count, sum, numZeros, numNan] = [0, 0, 0, 0];
-  for (const value of values) {
-    if (Number.isNaN(value)) numNan += 1;
-    if (!Number.isFinite(value)) continue;
-    count += 1;
-    sum += value;
-    if (value === 0) numZeros += 1;
-  }
-  const mean = sum / Math.max(1, count);
-  let squares = 0;
-  for (const value of values) if (Number.isFinite(value)) squares += (value - mean) ** 2;
+  const finite = values.filter(Number.isFinite);
+  const span = extentOf([finite]);
+  const [low, high] = span === null ? [0, 0] : span.low < span.high ? [span.low, span.high] : [span.low - 0.5, span.low + 0.5];
+  const histogram = new Array<number>(span === null ? 0 : NUM_BINS).fill(0);
+  for (const value of finite) histogram[Math.min(NUM_BINS - 1, Math.floor(((value - low) / (high - low)) * NUM_BINS))]! += 1;
+  const away = centred(finite);
+  const num_nan = values.filter(Number.isNaN).length;
   return {
     ...like,
     num_elements: values.length,
-    ...(span === null ? { mean: null, std: null } : { mean, std: Math.sqrt(squares / count) }),
+    mean: span && meanOf(finite),
+    std: span && Math.sqrt(product(away, away) / finite.length),
     min: span?.low ?? null,
     max: span?.high ?? null,
-    num_zeros: numZeros,
-    num_nan: numNan,
-    num_inf: values.length - count - numNan,
+    num_zeros: finite.filter((value) => value === 0).length,
+    num_nan,
+    num_inf: values.length - finite.length - num_nan,
     encoding: "f8",
     note: "",
-    ...histogramOf(values, span),
+    ...{ histogram, histogram_low: low, histogram_high: high },
   };
-}
-
-function histogramOf(
-  values: Float64Array,
-  span: Span | null,
-): Pick<TensorView, "histogram" | "histogram_low" | "histogram_high"> {
-  if (span === null) return { histogram: [], histogram_low: 0, histogram_high: 0 };
-  const [low, high] = span.low < span.high ? [span.low, span.high] : [span.low - 0.5, span.low + 0.5];
-  const histogram = new Array<number>(NUM_BINS).fill(0);
-  for (const value of values) {
-    if (!Number.isFinite(value)) continue;
-    histogram[Math.min(NUM_BINS - 1, Math.floor(((value - low) / (high - low)) * NUM_BINS))]! += 1;
-  }
-  return { histogram, histogram_low: low, histogram_high: high };
 }

@@ -5,7 +5,7 @@ import { fileName, save, toCsv } from "../../data/save-file";
 import { useAsked } from "../../data/useAsked";
 import { figureOf, withSign } from "../../plot/over-time";
 import { Figures, Section, TensorSkeleton } from "../../plot/tensor/Facts";
-import { type Bar, Bars } from "../../plot/tensor/Histogram";
+import { type Bar, Bars, barsOf } from "../../plot/tensor/Histogram";
 import type { Span } from "../../plot/ticks";
 import { autoScale } from "../../ui/colour-scale";
 import type { RecordListing } from "../../wire";
@@ -51,7 +51,7 @@ interface StepProps {
 }
 
 function Step({ name, record, bins: { logged, drawn }, span }: StepProps) {
-  const { bars, isEven } = barsOf(drawn, span);
+  const { bars, isEven } = drawnBars(drawn, span);
   const figure = figureOf(record);
   const asDrawn = isEven ? `, drawn as ${bars.length} of one width` : "";
   const take = (): void => {
@@ -148,11 +148,12 @@ function shareAt({ low, high }: Span, value: number): number {
  * The bars of a histogram. Bins that are too narrow to be seen, as those of a logarithmic row of edges near nought are,
  * would take the whole height and leave nothing for the others: these are brought to bins of one width.
  */
-export function barsOf(bins: Bins, span: Span): SharedOut {
+export function drawnBars(bins: Bins, span: Span): SharedOut {
   const isSeen = (count: number, at: number): boolean =>
     count <= 0 || shareAt(span, bins.edges[at + 1]!) - shareAt(span, bins.edges[at]!) >= LEAST_SHARE;
-  if (bins.counts.length <= 1 / LEAST_SHARE && bins.counts.every(isSeen)) return { bars: heightened(bins, span), isEven: false };
-  return { bars: heightened(evenBins(bins, span, NUM_EVEN), span), isEven: true };
+  if (bins.counts.length <= 1 / LEAST_SHARE && bins.counts.every(isSeen)) return { bars: barsOf(bins.edges, bins.counts), isEven: false };
+  const { edges, counts } = evenBins(bins, span, NUM_EVEN);
+  return { bars: barsOf(edges, counts), isEven: true };
 }
 
 /** Counts on bins of one width. What a bin holds is shared out by how much of it lies in each of the new ones. */
@@ -169,18 +170,4 @@ export function evenBins({ edges, counts }: Bins, span: Span, numBins: number): 
   });
   const edge = (share: number): number => span.low * (1 - share) + span.high * share;
   return { edges: Float64Array.from({ length: numBins + 1 }, (_, at) => edge(at / numBins)), counts: even };
-}
-
-/** The height is the density, so that wide bins do not look fuller than they are. */
-function heightened({ edges, counts }: Bins, span: Span): Bar[] {
-  const density = counts.map((count, at) =>
-    count > 0 ? count / (shareAt(span, edges[at + 1]!) - shareAt(span, edges[at]!)) : 0,
-  );
-  const most = density.reduce((one, other) => Math.max(one, other), 0);
-  return Array.from(counts, (count, at) => ({
-    from: edges[at]!,
-    to: edges[at + 1]!,
-    count,
-    height: most > 0 ? density[at]! / most : 0,
-  }));
 }

@@ -1,7 +1,8 @@
 /** Mean with its deviation, extremes, zeros and what is no number, over all steps; a click goes to a step. */
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatShare, formatValue } from "../../data/format";
-import { Lines, SmallChart, type Space, TableTwin } from "../../plot/SmallChart";
+import { TableTwin } from "../../plot/NumberTable";
+import { Lines, SmallChart, type Space } from "../../plot/SmallChart";
 import { type Line, linePath, nearest } from "../../plot/lines";
 import { type Figure, figureOf, withSign } from "../../plot/over-time";
 import { axisOf, extentOf, roomy, stepAxis } from "../../plot/scale";
@@ -33,7 +34,6 @@ function FigureTable({ figures }: { figures: readonly Figure[] }) {
   return (
     <TableTwin
       label="Figures over time"
-      class="figure-table"
       heads={["step", "mean", "std", "min", "max", "zeros", "NaN / Inf"]}
       at={store.at.value}
       rows={figures.map((figure, nth) => [
@@ -71,6 +71,12 @@ function Chart({ figures, hover, onHover }: ChartProps) {
   const across = extentOf([steps]) ?? { low: 0, high: 1 };
   const up = extentOf(lines.flatMap(({ y, low = [], high = [] }) => [y, low, high])) ?? { low: 0, high: 1 };
   const other = store.otherAt.value;
+  const keys = [
+    ["mean", "mean ± std"],
+    ["limit", "min, max"],
+    ...(zerosHeight > 0 ? [["zeros", "share of zeros"]] : []),
+    ...(hasBad ? [["bad", "NaN or infinite"]] : []),
+  ];
   const stepAt = (at: number | null): number | null => (at === null ? null : (steps[at] ?? null));
   return (
     <>
@@ -104,20 +110,13 @@ function Chart({ figures, hover, onHover }: ChartProps) {
         {(space) => <Lines lines={lines} space={space} />}
       </SmallChart>
       <div class="legend overtime-legend" aria-hidden="true">
-        <Key look="mean-key" words="mean ± std" />
-        <Key look="limit-key" words="min, max" />
-        {zerosHeight > 0 && <Key look="zeros-key" words="share of zeros" />}
-        {hasBad && <Key look="bad-key" words="NaN or infinite" />}
+        {keys.map(([look, words]) => (
+          <span key={look}>
+            <i class={`key ${look}-key`} /> {words}
+          </span>
+        ))}
       </div>
     </>
-  );
-}
-
-function Key({ look, words }: { look: string; words: string }) {
-  return (
-    <span>
-      <i class={`key ${look}`} /> {words}
-    </span>
   );
 }
 

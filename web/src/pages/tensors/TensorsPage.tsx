@@ -1,7 +1,7 @@
 /** Any tensor of a run at any step. */
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { obtain } from "../../data/collections";
+import { groupBy } from "../../data/collections";
 import { formatCount, formatNumberOf, formatShape } from "../../data/format";
 import { followRecordList } from "../../data/record-list";
 import { askOf } from "../../data/requests";
@@ -9,6 +9,7 @@ import { param } from "../../data/route";
 import * as runs from "../../data/runs";
 import * as page from "../../data/store";
 import { Blank, Skeletons } from "../../ui/Blank";
+import { FilterField } from "../../ui/FilterField";
 import { Icon } from "../../ui/Icon";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { VirtualList } from "../../ui/VirtualList";
@@ -99,19 +100,13 @@ function TensorList() {
         <span class="muted fs-1">{numShown === numAll ? formatCount(numAll) : `${formatCount(numShown)} of ${formatCount(numAll)}`}</span>
       </div>
       <div class="pad-s">
-        <div class="search">
-          <Icon name="search" />
-          <input
-            class="input"
-            type="text"
-            placeholder="Filter tensors"
-            aria-label="Filter tensors"
-            autocomplete="off"
-            spellcheck={false}
-            value={store.filter.value}
-            onInput={(event) => (store.filter.value = event.currentTarget.value)}
-          />
-        </div>
+        <FilterField
+          label="Filter tensors"
+          placeholder="Filter tensors"
+          value={store.filter.value}
+          onChange={(text) => (store.filter.value = text)}
+          onLeave={() => document.getElementById("tensor-tree")?.focus()}
+        />
       </div>
       <VirtualList
         id="tensor-tree"
@@ -206,9 +201,9 @@ const outlines = signal<ReadonlyMap<string, Outline>>(new Map());
 /** So many records are looked at, evenly over all steps: one would not tell whether there was a NaN. */
 const MOST_LOOKED_AT = 64;
 
-/** A few at a time: the tensor that somebody looks at is not to wait behind all names. */
-let numFree = 2;
-const waiting: { readonly run_id: string; readonly row: Listed }[] = [];
+/** Two at a time: the tensor that somebody looks at is not to wait behind all names. */
+const lines = [Promise.resolve(), Promise.resolve()];
+let numAsked = 0;
 
 function wantOutline(row: Listed): void {
   const { kind, name } = row;
@@ -216,24 +211,19 @@ function wantOutline(row: Listed): void {
   const run = runs.chosen.peek().find(({ id }) => runs.seriesOf(id, kind, name) !== undefined);
   if (run === undefined) return;
   tell(row, { text: "", numBad: 0 });
-  waiting.push({ run_id: run.id, row });
-  if (numFree > 0) void askWaiting();
+  const line = numAsked++ % lines.length;
+  lines[line] = lines[line]!.then(() => askOutline(run.id, row));
 }
 
-async function askWaiting(): Promise<void> {
-  numFree -= 1;
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const { run_id, row } = next;
-    const { kind, name } = row;
-    const asked = askOf({ type: "records", run_id, kind, name, most: MOST_LOOKED_AT }, "records");
-    // Where nothing comes, the list does without.
-    const records = await asked.then(({ answer }) => answer.records, () => []);
-    const tensors = records.map(({ head }) => head).filter((head) => head.kind === "tensor");
-    const last = tensors.at(-1);
-    const numBad = tensors.reduce((sum, head) => sum + head.num_nan + head.num_inf, 0);
-    if (last !== undefined) tell(row, { text: `${formatShape(last.shape)} ${last.dtype}`, numBad });
-  }
-  numFree += 1;
+async function askOutline(run_id: string, row: Listed): Promise<void> {
+  const { kind, name } = row;
+  const asked = askOf({ type: "records", run_id, kind, name, most: MOST_LOOKED_AT }, "records");
+  // Where nothing comes, the list does without.
+  const records = await asked.then(({ answer }) => answer.records, () => []);
+  const tensors = records.map(({ head }) => head).filter((head) => head.kind === "tensor");
+  const last = tensors.at(-1);
+  const numBad = tensors.reduce((sum, head) => sum + head.num_nan + head.num_inf, 0);
+  if (last !== undefined) tell(row, { text: `${formatShape(last.shape)} ${last.dtype}`, numBad });
 }
 
 function tell(row: Listed, outline: Outline): void {
@@ -253,46 +243,31 @@ interface NameRow {
   readonly count: number;
 }
 
-interface Group {
-  readonly path: string;
-  readonly groups: Map<string, Group>;
-  readonly leaves: { readonly title: string; readonly leaf: Listed }[];
-  count: number;
-}
-
-function groupAt(path: string): Group {
-  return { path, groups: new Map(), leaves: [], count: 0 };
+/** A leaf with the parts of its name that the rows above do not have. */
+interface Named {
+  readonly leaf: Listed;
+  readonly parts: readonly string[];
 }
 
 /** Rows from top to bottom. Groups of a single row are written together with it. */
 export function nameRows(leaves: readonly Listed[], closed: ReadonlySet<string>): NameRow[] {
-  const root = groupAt("");
-  for (const leaf of leaves) {
-    // `a.b/c` → `a.`, `b/`, `c`: each part keeps the sign that ends it.
-    const parts = leaf.name.match(/[^./]*[./]+|[^./]+$/g) ?? [leaf.name];
-    let group = root;
-    for (const part of parts.slice(0, -1)) {
-      const path = group.path + part;
-      group = obtain(group.groups, part, () => groupAt(path));
-      group.count += 1;
-    }
-    group.leaves.push({ title: parts.at(-1)!, leaf });
-  }
-  return rowsIn(root, "", 0, closed);
+  // `a.b/c` → `a.`, `b/`, `c`: each part keeps the sign that ends it.
+  const named = leaves.map((leaf) => ({ leaf, parts: leaf.name.match(/[^./]*[./]+|[^./]+$/g) ?? [leaf.name] }));
+  return rowsIn(named, { path: "", title: "", level: 0 }, closed);
 }
 
-function rowsIn(group: Group, before: string, level: number, closed: ReadonlySet<string>): NameRow[] {
-  const groups = [...group.groups].flatMap(([part, inner]): NameRow[] => {
-    const title = before + part;
-    const isLonely = inner.count === 1 || (inner.leaves.length === 0 && inner.groups.size === 1);
-    if (isLonely) return rowsIn(inner, title, level, closed);
-    const { path, count } = inner;
-    const isOpen = !closed.has(path);
-    return [{ path, title, level, leaf: null, isOpen, count }, ...(isOpen ? rowsIn(inner, "", level + 1, closed) : [])];
+function rowsIn(named: readonly Named[], above: Pick<NameRow, "path" | "title" | "level">, closed: ReadonlySet<string>): NameRow[] {
+  const under = (part: string) => ({ path: above.path + part, title: above.title + part, level: above.level });
+  const groups = groupBy(named.filter(({ parts }) => parts.length > 1), ({ parts }) => parts[0]!);
+  const rows = [...groups].flatMap(([part, its]): NameRow[] => {
+    const here = under(part);
+    const inner = its.map(({ leaf, parts }) => ({ leaf, parts: parts.slice(1) }));
+    const isLonely = inner.length === 1 || inner.every(({ parts }) => parts.length > 1 && parts[0] === inner[0]!.parts[0]);
+    if (isLonely) return rowsIn(inner, here, closed);
+    const isOpen = !closed.has(here.path);
+    const below = isOpen ? rowsIn(inner, { ...here, title: "", level: here.level + 1 }, closed) : [];
+    return [{ ...here, leaf: null, isOpen, count: inner.length }, ...below];
   });
-  const leaves = group.leaves.map(({ title, leaf }) => ({
-    ...{ path: group.path + title, title: before + title },
-    ...{ level, leaf, isOpen: false, count: 1 },
-  }));
-  return [...groups, ...leaves];
+  const leaves = named.filter(({ parts }) => parts.length === 1);
+  return [...rows, ...leaves.map(({ leaf, parts }) => ({ ...under(parts[0]!), leaf, isOpen: false, count: 1 }))];
 }

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { placeKey, type RecordList, type SeriesPlace } from "../../data/record-list";
-import { param, setParams } from "../../data/route";
+import { param, setParams, wholeParam } from "../../data/route";
 import * as runs from "../../data/runs";
 import { toCsv } from "../../data/save-file";
 import type { TensorValues } from "../../data/source";
@@ -34,13 +34,10 @@ export const isScaleShared = signal(false);
 export const listed = computed<readonly Listed[]>(() => {
   const [tensors, histograms] = [runs.namesOf("tensor"), runs.namesOf("histogram")];
   const [areTensors, areHistograms] = [new Set(tensors), new Set(histograms)];
-  return [
-    ...tensors.flatMap((name) => [
-      listedOf("tensor", name),
-      ...(areHistograms.has(name) ? [listedOf("histogram", name)] : []),
-    ]),
-    ...histograms.filter((name) => !areTensors.has(name)).map((name) => listedOf("histogram", name)),
-  ];
+  return [...new Set([...tensors, ...histograms])].flatMap((name) => [
+    ...(areTensors.has(name) ? [listedOf("tensor", name)] : []),
+    ...(areHistograms.has(name) ? [listedOf("histogram", name)] : []),
+  ]);
 });
 
 function listedOf(kind: TensorSeriesKind, name: string): Listed {
@@ -82,18 +79,14 @@ export const records = computed(() => {
   return here !== null && now !== null && placeKey(here.place) === placeKey(now) ? here.records : [];
 });
 
-function stepOf(name: string): number | null {
-  const text = param(name);
-  return /^-?\d+$/.test(text) ? Number(text) : null;
-}
-
 /** Null follows the last one. */
-export const wantedStep = computed(() => stepOf("step"));
+export const wantedStep = computed(() => wholeParam("step"));
 export const at = computed<number>(() =>
   wantedStep.value === null ? records.value.length - 1 : nearestAt(records.value, wantedStep.value),
 );
 
-export const otherStep = computed(() => stepOf("with"));
+/** Null while nothing is compared. */
+export const otherStep = computed(() => wholeParam("with"));
 export const otherAt = computed<number | null>(() =>
   otherStep.value === null || records.value.length === 0 ? null : nearestAt(records.value, otherStep.value),
 );

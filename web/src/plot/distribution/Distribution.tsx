@@ -1,5 +1,6 @@
 /** How the values of one series are spread, over time: as ridges and as a map. */
 import { useCallback, useRef, useState } from "preact/hooks";
+import { evenly } from "../../data/collections";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { askHistograms, type HistogramGrid } from "../../data/requests";
 import { fileName, save, toCsv } from "../../data/save-file";
@@ -12,7 +13,7 @@ import { cursorStep, pointAt } from "../cursor";
 import { countScale } from "../figure-options";
 import { axisOf, shareOf } from "../scale";
 import { type Holder, versionOf } from "../series";
-import { shortNumber } from "../ticks";
+import { shortNumber, type Span } from "../ticks";
 import { UNREADABLE } from "../useRecords";
 import {
   binUnder,
@@ -21,7 +22,6 @@ import {
   gridRows,
   heightScale,
   labelledRows,
-  pickEvenly,
   rowSpans,
   rowUnder,
 } from "./grid";
@@ -106,12 +106,11 @@ function useGrid(kind: Props["kind"], name: string, holder: Holder, isNear: bool
   };
 }
 
-// --- Histograms over time as a map: steps to the right, values upward, the more the darker.
-
-const LEFT = 40;
-const RIGHT = 10;
-const TOP = 6;
-const BOTTOM = 20;
+/** A row of the grid and a bin. */
+interface Under {
+  readonly row: number;
+  readonly bin: number;
+}
 
 interface PictureProps {
   grid: HistogramGrid;
@@ -119,26 +118,43 @@ interface PictureProps {
   point: (under: Under | null) => void;
 }
 
+const HEIGHT = 224;
+
+/** `what` it shows, from which step to which, and its values. */
+function labelOf({ steps, low, high }: HistogramGrid, what: string): string {
+  const [first, last] = [formatCount(steps[0] ?? 0), formatCount(steps.at(-1) ?? 0)];
+  return `${what} ${first} to ${last}, values from ${formatValue(low)} to ${formatValue(high)}`;
+}
+
+// --- Histograms over time as a map: steps to the right, values upward, the more the darker.
+
+const LEFT = 40;
+const RIGHT = 10;
+const TOP = 6;
+const BOTTOM = 20;
+const TALL = HEIGHT - TOP - BOTTOM;
+
 /** `step` is the one under the pointer, here or in another picture. */
 function Heat({ grid, isLog, step, point }: PictureProps & { step: number | null }) {
   const paint = useCallback(
-    (context: CanvasRenderingContext2D, width: number, height: number, ink: Ink) => {
-      const size = { width: width - LEFT - RIGHT, height: height - TOP - BOTTOM };
-      paintMap(context, size, grid, isLog);
-      paintAxes(context, size, grid, ink);
+    (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) => {
+      paintMap(context, width - LEFT - RIGHT, grid, isLog);
+      paintAxes(context, width - LEFT - RIGHT, grid, ink);
     },
     [grid, isLog],
   );
+  const underSpot = ({ x, y, width }: Spot): Under | null => {
+    const [across, up] = [(x - LEFT) / (width - LEFT - RIGHT), 1 - (y - TOP) / TALL];
+    if (across < 0 || across > 1 || up < 0 || up > 1) return null;
+    return { row: rowUnder(grid.steps, across), bin: binUnder(grid.numBins, up) };
+  };
   const place = placeOfStep(grid, step);
   return (
     <Drawing
-      label={
-        `Heat map of ${formatCount(grid.steps.length)} histograms, steps ${formatCount(grid.steps[0] ?? 0)} to ` +
-        `${formatCount(grid.steps.at(-1) ?? 0)}, values from ${formatValue(grid.low)} to ${formatValue(grid.high)}`
-      }
+      label={labelOf(grid, `Heat map of ${formatCount(grid.steps.length)} histograms, steps`)}
       height={HEIGHT}
       paint={paint}
-      onPoint={(spot) => point(spot === null ? null : underSpot(grid, spot))}
+      onPoint={(spot) => point(spot && underSpot(spot))}
     >
       {place !== null && (
         <i
@@ -160,28 +176,14 @@ function placeOfStep({ steps }: HistogramGrid, step: number | null): number | nu
   return step !== null && last > first && step >= first && step <= last ? (step - first) / (last - first) : null;
 }
 
-function underSpot(grid: HistogramGrid, { x, y, width }: Spot): Under | null {
-  const across = (x - LEFT) / (width - LEFT - RIGHT);
-  const up = 1 - (y - TOP) / (HEIGHT - TOP - BOTTOM);
-  if (across < 0 || across > 1 || up < 0 || up > 1) return null;
-  return { row: rowUnder(grid.steps, across), bin: binUnder(grid.numBins, up) };
-}
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
-
-function paintMap(context: CanvasRenderingContext2D, { width, height }: Size, grid: HistogramGrid, isLog: boolean): void {
+function paintMap(context: CanvasRenderingContext2D, width: number, grid: HistogramGrid, isLog: boolean): void {
   const { numBins, steps } = grid;
   const ratio = context.getTransform().a;
-  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  const [across, down] = [Math.round(width * ratio), Math.round(TALL * ratio)];
   if (across <= 0) return;
-  const toHeight = heightScale(grid, isLog);
-  const values = Float32Array.from(grid.counts, (_, at) => {
-    const [row, bin] = [at % steps.length, Math.floor(at / steps.length)];
-    return toHeight(countAt(grid, row, bin));
-  });
+  const values = Float32Array.from(grid.counts, heightScale(grid, isLog));
+  // A column of the counts is a bin: they go upwards.
+  const upright = Float32Array.from(values, (_, at) => values[(at % steps.length) * numBins + Math.floor(at / steps.length)]!);
   const edge = (bin: number): number => Math.round((1 - bin / numBins) * down);
   const bands = Array.from({ length: numBins }, (_, bin) => ({
     ...{ row: bin, top: edge(bin + 1), height: edge(bin) - edge(bin + 1) },
@@ -193,70 +195,62 @@ function paintMap(context: CanvasRenderingContext2D, { width, height }: Size, gr
     columns.fill(row, left, Math.max(left + 1, Math.round(to * across)));
   }
   const image = new ImageData(across, down);
-  paintCells(image, { numColumns: steps.length, values, kindOf: () => "value" }, bands, columns, readInks());
+  paintCells(image, { numColumns: steps.length, values: upright, kindOf: () => "value" }, bands, columns, readInks());
   context.putImageData(image, Math.round(LEFT * ratio), Math.round(TOP * ratio));
 }
 
 const NUM_TICKS = 5;
 
-function paintAxes(context: CanvasRenderingContext2D, { width, height }: Size, grid: HistogramGrid, ink: Ink): void {
+function paintAxes(context: CanvasRenderingContext2D, width: number, grid: HistogramGrid, ink: Ink): void {
   context.font = ink.font;
   context.fillStyle = ink.caption;
   context.textAlign = "right";
   context.textBaseline = "middle";
   for (const { value, label } of axisOf(grid, NUM_TICKS).ticks) {
-    const y = TOP + height * (1 - shareOf(grid, value));
-    context.fillText(label, LEFT - 6, Math.min(TOP + height - 4, Math.max(TOP + 5, y)));
+    const y = TOP + TALL * (1 - shareOf(grid, value));
+    context.fillText(label, LEFT - 6, Math.min(TOP + TALL - 4, Math.max(TOP + 5, y)));
   }
-  const steps = { low: grid.steps[0] ?? 0, high: grid.steps.at(-1) ?? 0 };
-  const places = axisOf(steps, NUM_TICKS).ticks.map(({ value, label }) => [label, LEFT + shareOf(steps, value) * width] as const);
-  paintBelow(context, places, TOP + height + 15);
+  paintBelow(context, { low: grid.steps[0] ?? 0, high: grid.steps.at(-1) ?? 0 }, LEFT, width);
 }
 
-function paintBelow(context: CanvasRenderingContext2D, places: readonly (readonly [label: string, x: number])[], y: number): void {
+/** The numbers under a drawing. */
+function paintBelow(context: CanvasRenderingContext2D, span: Span, left: number, width: number): void {
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
-  for (const [label, x] of places) context.fillText(label, x, y);
+  for (const { value, label } of axisOf(span, NUM_TICKS).ticks) {
+    const x = left + shareOf(span, value) * width;
+    // Not over the edge at the left.
+    if (x > 8) context.fillText(label, x, HEIGHT - 5);
+  }
   context.textAlign = "left";
 }
 
 // --- Histograms one behind the other, the oldest at the back.
 
-const HEIGHT = 224;
 const NUM_RIDGES = 17;
 const RIDGES_RIGHT = 52;
 const RIDGES_LEFT = 4;
 const RIDGES_BOTTOM = 20;
 
-interface Under {
-  readonly row: number;
-  readonly bin: number;
-}
-
 /** `marked` is the row that is pointed at; -1 for none. */
 function Ridges({ grid, isLog, marked, point }: PictureProps & { marked: number }) {
   const paint = useCallback(
-    (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) =>
-      paintRidges(context, width, grid, isLog, marked, ink),
+    (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) => paintRidges(context, width, grid, isLog, marked, ink),
     [grid, isLog, marked],
   );
-  const [first, last] = [grid.steps[0] ?? 0, grid.steps.at(-1) ?? 0];
   return (
     <Drawing
-      label={
-        `Ridges of ${grid.steps.length} histograms from step ${formatCount(first)} to ${formatCount(last)}, ` +
-        `values from ${formatValue(grid.low)} to ${formatValue(grid.high)}`
-      }
+      label={labelOf(grid, `Ridges of ${grid.steps.length} histograms from step`)}
       height={HEIGHT}
       paint={paint}
-      onPoint={(spot) => point(spot === null ? null : underRidges(grid, spot))}
+      onPoint={(spot) => point(spot && underRidges(grid, spot))}
     />
   );
 }
 
 /** Where the ridges stand: the highest peak of the one at the back still fits. */
 function placing(grid: HistogramGrid) {
-  const rows = pickEvenly(grid.steps.length, NUM_RIDGES);
+  const rows = evenly(grid.steps.length, NUM_RIDGES);
   const room = HEIGHT - RIDGES_BOTTOM;
   const gaps = rows.length - 1;
   if (gaps === 0) return { rows, amplitude: room - 8, baseline: () => room };
@@ -311,7 +305,5 @@ function paintRidges(
   for (const [step, y] of labelledRows(baselines)) {
     context.fillText(shortNumber(step), width - RIDGES_RIGHT + 8, Math.min(y - 4, HEIGHT - RIDGES_BOTTOM - 5));
   }
-  const places = axisOf(grid).ticks.map(({ value, label }) => [label, RIDGES_LEFT + shareOf(grid, value) * across] as const);
-  const seen = places.filter(([, x]) => x > 8 && x < width - RIDGES_RIGHT + 12);
-  paintBelow(context, seen, HEIGHT - 5);
+  paintBelow(context, grid, RIDGES_LEFT, across);
 }

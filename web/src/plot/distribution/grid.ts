@@ -5,13 +5,6 @@ import type { Cell } from "../../data/save-file";
 
 const LINE_HEIGHT = 14;
 
-/** So many numbers from 0 to count − 1, evenly, with the first and the last. */
-export function pickEvenly(count: number, most: number): number[] {
-  if (count <= most) return Array.from({ length: count }, (_, at) => at);
-  if (most === 1) return [count - 1];
-  return Array.from({ length: most }, (_, nth) => Math.round((nth * (count - 1)) / (most - 1)));
-}
-
 /** Rows far enough from each other for a line of text each: always so many on, up from the last one. */
 export function labelledRows<Row extends readonly [step: number, y: number]>(rows: readonly Row[]): readonly Row[] {
   const [first, last] = [rows[0]?.[1] ?? 0, rows.at(-1)?.[1] ?? 0];

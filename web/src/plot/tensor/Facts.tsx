@@ -3,6 +3,7 @@ import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatShare, formatValue } from "../../data/format";
 import * as store from "../../data/store";
+import { Skeletons } from "../../ui/Blank";
 import type { TensorView } from "../../wire";
 
 export type Fact = readonly [term: string, value: ComponentChildren];
@@ -103,17 +104,9 @@ export function TensorSkeleton() {
   const connection = store.source.value?.connection.value.state;
   const isWaiting = connection === "lost" || connection === "refused" || connection === "connecting";
   return (
-    <div class="section late" aria-busy="true" aria-label="Loading the tensor">
-      <i class="skeleton" style={{ width: "72px" }} />
-      <i class="skeleton block" />
-      <i class="skeleton" style={{ width: "96px" }} />
-      <i class="skeleton block low" />
-      {isWaiting && (
-        <p class="muted fs-2">
-          Not fetched before the connection was lost; it comes when the server is back.
-        </p>
-      )}
-    </div>
+    <Skeletons widths={[72, "block", 96, "block low"]} style="section late" label="Loading the tensor">
+      {isWaiting && <p class="muted fs-2">Not fetched before the connection was lost; it comes when the server is back.</p>}
+    </Skeletons>
   );
 }
 
@@ -128,27 +121,26 @@ interface FiguresProps {
 
 /** Mean, deviation, extremes, zeros and what is no number, in the order they have everywhere. */
 export function Figures({ of, zeros, numNan, numInf, withSign = (_, text) => text }: FiguresProps) {
+  const bad = `${formatCount(numNan)} / ${formatCount(numInf)}`;
+  const figures: readonly (readonly [figure: string, text: string, hint?: string])[] = [
+    ...(["mean", "std", "min", "max"] as const).map((name) => {
+      const value = of[name];
+      return [name, value === null ? "none" : withSign(name, formatValue(value))] as const;
+    }),
+    ...(zeros === undefined ? [] : [["zeros", ...zeros] as const]),
+    ["nonfinite", bad],
+  ];
   return (
     <div class="section figures">
       <dl class="readout cols" aria-label="Figures">
-        {(["mean", "std", "min", "max"] as const).map((name) => (
-          <Fragment key={name}>
-            <dt>{name}</dt>
-            <dd data-figure={name}>{of[name] === null ? "none" : withSign(name, formatValue(of[name]))}</dd>
+        {figures.map(([figure, text, hint]) => (
+          <Fragment key={figure}>
+            <dt>{figure === "nonfinite" ? "NaN / Inf" : figure}</dt>
+            <dd data-figure={figure} title={hint} class={figure === "nonfinite" && numNan + numInf > 0 ? "bad" : ""}>
+              {text}
+            </dd>
           </Fragment>
         ))}
-        {zeros !== undefined && (
-          <>
-            <dt>zeros</dt>
-            <dd data-figure="zeros" title={zeros[1]}>
-              {zeros[0]}
-            </dd>
-          </>
-        )}
-        <dt>NaN / Inf</dt>
-        <dd data-figure="nonfinite" class={numNan + numInf > 0 ? "bad" : ""}>
-          {formatCount(numNan)} / {formatCount(numInf)}
-        </dd>
       </dl>
     </div>
   );

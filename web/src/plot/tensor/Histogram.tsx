@@ -3,7 +3,7 @@ import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { type Scale, stepClass } from "../../ui/colour-scale";
 import { useWidth } from "../../ui/useWidth";
 import type { TensorView } from "../../wire";
-import { TableTwin } from "../SmallChart";
+import { TableTwin } from "../NumberTable";
 import type { Span } from "../ticks";
 import { TwinSection } from "./Facts";
 
@@ -20,12 +20,7 @@ export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
   const most = Math.max(0, ...histogram);
   if (most === 0) return null;
   const width = (high - low) / histogram.length;
-  const bars = histogram.map((count, at) => ({
-    from: low + at * width,
-    to: at === histogram.length - 1 ? high : low + (at + 1) * width,
-    count,
-    height: count / most,
-  }));
+  const bars = barsOf([...histogram.map((_, at) => low + at * width), high], histogram);
   return (
     <TwinSection
       title="Histogram"
@@ -48,6 +43,21 @@ export function Histogram({ view, scale }: { view: TensorView; scale: Scale }) {
       }
     />
   );
+}
+
+/** Between edges, of which there is one more. The height is the density, so that wide bars do not look fuller than they are. */
+export function barsOf(edges: ArrayLike<number>, counts: ArrayLike<number>): Bar[] {
+  const half = edges[edges.length - 1]! / 2 - edges[0]! / 2;
+  // Halved: the distance between the ends may be no number. Where all values are one, so are the widths.
+  const density = Array.from(counts, (count, at) => {
+    const width = (edges[at + 1]! / 2 - edges[at]! / 2) / half || 1;
+    return count > 0 ? count / width : 0;
+  });
+  const most = density.reduce((one, other) => Math.max(one, other), 0);
+  return density.map((one, at) => ({
+    ...{ from: edges[at]!, to: edges[at + 1]!, count: counts[at]! },
+    height: most > 0 ? one / most : 0,
+  }));
 }
 
 interface BarsProps {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf } from "../../data/format";
 import type { TensorValues } from "../../data/source";
 import * as store from "../../data/store";
-import { cellAt, layOutTiles, pictureSize, tileCorner, type TileLayout, tilesPerPage } from "../../data/tensor-tiles";
+import { cellAt, layOutTiles, tileCorner, type TileLayout, tilesPerPage } from "../../data/tensor-tiles";
 import {
   fullReach,
   gridOf,
@@ -17,10 +17,11 @@ import {
 } from "../../data/tensor-window";
 import { Stepper } from "../../ui/Stepper";
 import { actOn } from "../../ui/keys";
-import { paintValues, type Palette, readPalette, type Scale } from "../../ui/colour-scale";
+import type { Scale } from "../../ui/colour-scale";
 import { useWidth } from "../../ui/useWidth";
 import type { Window } from "../../wire";
 import { ColourScale } from "../ColourScale";
+import { type CellKind, paintCells, readInks } from "../cells";
 import { Section } from "./Facts";
 import type { AnyTensor } from "./subjects";
 import { useWindow } from "./useTensor";
@@ -140,7 +141,7 @@ function PictureCanvas({ values, scale, tile, isPending, onHover, onChoose }: Ca
   const [box, width] = useWidth<HTMLDivElement>(320);
   const model = useMemo(() => pictureOf(values.view), [values]);
   const layout = layOutTiles(model.tiles, model.rows, model.columns, width);
-  const size = pictureSize(layout);
+  const { size } = layout;
   const chosen = model.isStrip || model.tiles === 1 ? -1 : tile - values.view.window.first_tile;
   const tick = store.themeTick.value;
   useEffect(() => {
@@ -186,8 +187,7 @@ function summary({ view }: TensorValues, model: PictureModel, chosen: number): s
   return `Picture of ${what}${which}`;
 }
 
-/** From this size on, in pixels, a value that is no number gets a hatch that can be seen. */
-const HATCHED = 4;
+// --- Tile by tile, in pixels of the screen.
 
 function drawPicture(
   canvas: HTMLCanvasElement,
@@ -197,56 +197,38 @@ function drawPicture(
   scale: Scale,
   chosen: number,
 ): void {
-  const size = pictureSize(layout);
+  const { size } = layout;
   const ratio = devicePixelRatio || 1;
-  canvas.width = Math.max(1, Math.round(size.width * ratio));
-  canvas.height = Math.max(1, Math.round(size.height * ratio));
+  const pixels = (length: number): number => Math.max(1, Math.round(length * ratio));
+  [canvas.width, canvas.height] = [pixels(size.width), pixels(size.height)];
   const context = canvas.getContext("2d");
   if (context === null) return;
-  context.scale(ratio, ratio);
-  context.imageSmoothingEnabled = false;
-  const palette = readPalette(scale.map);
-  const { rows, columns } = model;
-  const small = new OffscreenCanvas(columns, rows);
-  const [width, height] = [layout.width / columns, layout.height / rows];
-  for (let tile = 0; tile < model.tiles; tile++) {
-    const from = model.nth(tile, 0, 0);
-    const pixels = paintValues(values, from, columns, rows, scale, palette);
-    // The end of the last row of a strip has no values.
-    pixels.fill(0, Math.max(0, values.length - from) * 4);
-    small.getContext("2d")?.putImageData(new ImageData(pixels, columns, rows), 0, 0);
+  const { tiles, rows, columns } = model;
+  const image = new ImageData(pixels(layout.width), pixels(layout.height));
+  const columnAt = Int32Array.from({ length: image.width }, (_, x) => Math.floor((x * columns) / image.width));
+  const cells = { numColumns: columns, values, kindOf: (at: number) => kindOf(values[at]) };
+  const inks = readInks();
+  const edge = (row: number): number => Math.round((row * image.height) / rows);
+  for (let tile = 0; tile < tiles; tile++) {
+    const bands = Array.from({ length: rows }, (_, row) => {
+      const top = edge(row);
+      return { row: tile * rows + row, top, height: edge(row + 1) - top, scale };
+    });
+    paintCells(image, cells, bands, columnAt, inks);
     const { x, y } = tileCorner(layout, tile);
-    context.drawImage(small, x, y, layout.width, layout.height);
-    if (Math.min(width, height) < HATCHED) continue;
-    for (let nth = 0; nth < rows * columns; nth++) {
-      const value = values[from + nth];
-      if (value === undefined || !Number.isNaN(value)) continue;
-      hatch(context, x + (nth % columns) * width, y + Math.floor(nth / columns) * height, width, height, palette);
-    }
+    context.putImageData(image, Math.round(x * ratio), Math.round(y * ratio));
   }
-  if (chosen < 0 || chosen >= model.tiles) return;
+  if (chosen < 0 || chosen >= tiles) return;
   // On data, selection is an ink outline, so that it survives every colour map.
   const { x, y } = tileCorner(layout, chosen);
+  context.scale(ratio, ratio);
   context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--text").trim();
   context.lineWidth = 2;
   context.strokeRect(x + 1, y + 1, layout.width - 2, layout.height - 2);
 }
 
-function hatch(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, palette: Palette): void {
-  context.save();
-  context.beginPath();
-  context.rect(x, y, width, height);
-  context.clip();
-  context.fillStyle = `rgb(${palette.surface.join()})`;
-  context.fillRect(x, y, width, height);
-  context.strokeStyle = `rgb(${palette.danger.join()})`;
-  context.lineWidth = 1.2;
-  context.beginPath();
-  const gap = Math.max(3, Math.min(8, Math.min(width, height) / 3));
-  for (let at = -height; at < width; at += gap) {
-    context.moveTo(x + at, y + height);
-    context.lineTo(x + at + height, y);
-  }
-  context.stroke();
-  context.restore();
+/** The end of the last row of a strip has no values. */
+function kindOf(value: number | undefined): CellKind {
+  if (value === undefined) return "nothing";
+  return Number.isNaN(value) ? "nan" : Number.isFinite(value) ? "value" : "inf";
 }

@@ -103,8 +103,8 @@ describe("a scale", () => {
     expect(placeOn(scale, 1)).toBeCloseTo(0.5, 5);
     expect(placeOn(scale, 0)).toBe(0);
     expect(placeOn(scale, 1e9)).toBe(1);
-    expect(scaleFor("size", extent(0.001, 1000), { ...AUTO, log: "linear" })).not.toHaveProperty("isLog");
-    expect(scaleFor("size", extent(-1, 1000), { ...AUTO, log: "log" })).not.toHaveProperty("isLog");
+    expect(scaleFor("size", extent(0.001, 1000), { ...AUTO, log: "no" })).not.toHaveProperty("isLog");
+    expect(scaleFor("size", extent(-1, 1000), { ...AUTO, log: "yes" })).not.toHaveProperty("isLog");
   });
 
   it("can be fixed", () => {

@@ -1,6 +1,6 @@
 /** Histograms of any bins, and what is drawn of them. */
 import { describe, expect, it } from "vitest";
-import { barsOf, type Bins, binsOf as binsIn, drawnIn, evenBins, filledSpan } from "../../../src/pages/tensors/HistogramView";
+import { drawnBars, type Bins, binsOf as binsIn, drawnIn, evenBins, filledSpan } from "../../../src/pages/tensors/HistogramView";
 
 function binsOf(edges: readonly number[], counts: readonly number[]): Bins {
   return { edges: Float64Array.from(edges), counts: Float64Array.from(counts) };
@@ -73,9 +73,9 @@ describe("evenBins", () => {
   });
 });
 
-describe("barsOf", () => {
+describe("drawnBars", () => {
   it("leaves bins that can be seen as they were logged, as high as they are dense", () => {
-    const { bars, isEven } = barsOf(binsOf([0, 1, 4], [10, 60]), { low: 0, high: 4 });
+    const { bars, isEven } = drawnBars(binsOf([0, 1, 4], [10, 60]), { low: 0, high: 4 });
     expect(isEven).toBe(false);
     expect(bars.map(({ height }) => height)).toEqual([0.5, 1]);
     expect(bars.map(({ count }) => count)).toEqual([10, 60]);
@@ -83,7 +83,7 @@ describe("barsOf", () => {
 
   it("shows a bell as a bell, also from bins that grow by a tenth", () => {
     const bins = exponentialBell();
-    const { bars, isEven } = barsOf(bins, filledSpan([bins]));
+    const { bars, isEven } = drawnBars(bins, filledSpan([bins]));
     expect(isEven).toBe(true);
     const heightAt = (value: number): number => bars.find(({ from, to }) => from <= value && value < to)!.height;
     expect(heightAt(0)).toBeGreaterThan(0.95);
@@ -94,7 +94,7 @@ describe("barsOf", () => {
   it("draws few bars of a million bins", () => {
     const edges = Array.from({ length: 1_000_001 }, (_, at) => at);
     const bins = binsOf(edges, edges.slice(1).map(() => 1));
-    const { bars } = barsOf(bins, filledSpan([bins]));
+    const { bars } = drawnBars(bins, filledSpan([bins]));
     expect(bars.length).toBe(100);
     expect(sum(bars.map(({ count }) => count))).toBeCloseTo(1_000_000, 3);
   });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { evenly } from "../../../src/data/collections";
 import type { HistogramGrid } from "../../../src/data/requests";
 import {
   binEdges,
@@ -7,7 +8,6 @@ import {
   gridRows,
   heightScale,
   labelledRows,
-  pickEvenly,
   rowSpans,
   rowUnder,
 } from "../../../src/plot/distribution/grid";
@@ -22,11 +22,11 @@ const grid: HistogramGrid = {
 };
 
 test("rows are picked evenly, with the first and the last", () => {
-  expect(pickEvenly(5, 17)).toEqual([0, 1, 2, 3, 4]);
-  expect(pickEvenly(101, 5)).toEqual([0, 25, 50, 75, 100]);
-  expect(pickEvenly(7, 1)).toEqual([6]);
+  expect(evenly(5, 17)).toEqual([0, 1, 2, 3, 4]);
+  expect(evenly(101, 5)).toEqual([0, 25, 50, 75, 100]);
+  expect(evenly(7, 1)).toEqual([6]);
   for (const count of [18, 100, 997]) {
-    const picked = pickEvenly(count, 17);
+    const picked = evenly(count, 17);
     expect(picked).toHaveLength(17);
     expect(new Set(picked).size).toBe(17);
     expect([picked[0], picked.at(-1)]).toEqual([0, count - 1]);

@@ -6,11 +6,12 @@ import type { FullRecord } from "../../../data/requests";
 import { colourSlot } from "../../../data/runs";
 import { fileName, save, toCsv } from "../../../data/save-file";
 import { Figure, RunTag, Slider, ToolButton, Waiting } from "../../../plot/Figure";
-import { threshold } from "../../../plot/figure-options";
+import { TableTwin } from "../../../plot/NumberTable";
 import { Lines, SmallChart } from "../../../plot/SmallChart";
+import { threshold } from "../../../plot/figure-options";
+import type { Line } from "../../../plot/lines";
 import { labelled } from "../../../plot/scale";
 import type { Holder } from "../../../plot/series";
-import type { Stepped } from "../../../plot/useRecords";
 import { useNear } from "../../../ui/useWidth";
 import type { RunListing } from "../../../wire";
 import { useShown } from "../Series";
@@ -21,7 +22,9 @@ import {
   CURVE_COLUMNS,
   curveRows,
   f1At,
+  isKnown,
   type Point,
+  prAt,
   prPoints,
   readCurve,
   rocArea,
@@ -39,69 +42,67 @@ export function PrCurves({ name }: { name: string }) {
   const { curves, damage } = curvesOf(holders, records ?? NOTHING);
   const at = threshold.value;
   const hasCurves = curves.length > 0;
+  const step = formatCount(stepped.step);
+  const [precision, area] = [bests(curves, averagePrecision), bests(curves, rocArea)];
+  const take = (): void => {
+    const rows = curves.flatMap(({ run, step: its, curve }) => curveRows(curve).map((row) => [run.name, its, ...row]));
+    save(fileName([name], "csv"), toCsv([["run", "step", ...CURVE_COLUMNS], ...rows]), "text/csv");
+  };
   return (
     <div ref={place} class="sec-pair sec-curves" role="group" aria-label={`${name}, precision and recall`}>
       <Figure
         title={name}
         hint={`${name}, precision over recall`}
-        remark={
-          hasCurves ? `step ${formatCount(stepped.step)} · AP ${bests(curves, averagePrecision)}` : undefined
-        }
-        tools={<SaveCurves name={name} curves={curves} />}
+        remark={hasCurves ? `step ${step} · AP ${precision}` : undefined}
+        tools={<ToolButton glyph="save" name={`Save ${name} as CSV`} isDisabled={!hasCurves} press={take} />}
         onKeyDown={(event) => stepByKey(event, stepped)}
       >
-        {!hasCurves ? (
-          <Waiting problem={problem || damage} height={HEIGHT} retry={retry} />
-        ) : (
+        {hasCurves ? (
           <>
             <CurveChart
-              label={`Precision over recall of ${name} at step ${formatCount(stepped.step)}, average precision ${bests(curves, averagePrecision)}`}
+              label={`Precision over recall of ${name} at step ${step}, average precision ${precision}`}
               none="No positives: no curve"
-              lines={curves.map(({ run, curve }) => {
-                const nth = thresholdPlace(curve, at);
-                return {
-                  runId: run.id,
-                  points: prPoints(curve),
-                  mark: { x: curve.recall[nth]!, y: curve.precision[nth]! },
-                };
-              })}
+              curves={curves}
+              pointsOf={prPoints}
+              markAt={prAt}
             />
             <ThresholdSlider name={name} numThresholds={curves[0]!.curve.numThresholds} />
-            <StepRow name={name} stepped={stepped} />
+            {stepped.steps.length > 1 && (
+              <div class="sec-field">
+                <span>Step</span>
+                <StepSlider name={name} stepped={stepped} />
+              </div>
+            )}
           </>
-        )}
-      </Figure>
-      <Figure
-        title="ROC"
-        hint={`${name}, ROC`}
-        remark={hasCurves ? `area ${bests(curves, rocArea)}` : undefined}
-      >
-        {!hasCurves ? (
-          <Waiting problem="" height={HEIGHT} retry={retry} />
         ) : (
-          <CurveChart
-            label={`ROC of ${name}: true over false positive rate, area ${bests(curves, rocArea)}`}
-            hasDiagonal
-            none="No positives or no negatives: no curve"
-            lines={curves.map(({ run, curve }) => ({
-              runId: run.id,
-              points: rocPoints(curve),
-              mark: rocAt(curve, thresholdPlace(curve, at)),
-            }))}
-          />
+          <Waiting problem={problem || damage} height={HEIGHT} retry={retry} />
         )}
       </Figure>
-      {hasCurves && <CurveTable name={name} curves={curves} threshold={at} />}
-    </div>
-  );
-}
-
-function StepRow({ name, stepped }: { name: string; stepped: Stepped }) {
-  if (stepped.steps.length < 2) return null;
-  return (
-    <div class="sec-field">
-      <span>Step</span>
-      <StepSlider name={name} stepped={stepped} />
+      <Figure title="ROC" hint={`${name}, ROC`} remark={hasCurves ? `area ${area}` : undefined}>
+        {hasCurves ? (
+          <CurveChart
+            label={`ROC of ${name}: true over false positive rate, area ${area}`}
+            none="No positives or no negatives: no curve"
+            hasDiagonal
+            curves={curves}
+            pointsOf={rocPoints}
+            markAt={rocAt}
+          />
+        ) : (
+          <Waiting problem="" height={HEIGHT} retry={retry} />
+        )}
+      </Figure>
+      {hasCurves && (
+        <div class="sec-under">
+          <TableTwin
+            label={`${name} at threshold ${at.toFixed(2)}`}
+            heads={HEADS}
+            rows={curves.map(({ run, curve }) => [<RunTag run={run} />, ...cellsOf(curve, thresholdPlace(curve, at))])}
+            isNamed
+            class="sec-table"
+          />
+        </div>
+      )}
     </div>
   );
 }
@@ -123,18 +124,6 @@ function ThresholdSlider({ name, numThresholds }: { name: string; numThresholds:
         <span class="sec-room" />
       </div>
     </div>
-  );
-}
-
-function SaveCurves({ name, curves }: { name: string; curves: readonly RunCurve[] }) {
-  const press = (): void => {
-    const rows = curves.flatMap(({ run, step, curve }) =>
-      curveRows(curve).map((row) => [run.name, step, ...row]),
-    );
-    save(fileName([name], "csv"), toCsv([["run", "step", ...CURVE_COLUMNS], ...rows]), "text/csv");
-  };
-  return (
-    <ToolButton glyph="save" name={`Save ${name} as CSV`} isDisabled={curves.length === 0} press={press} />
   );
 }
 
@@ -171,55 +160,18 @@ interface RunCurve {
   readonly curve: Curve;
 }
 
-interface Props {
-  name: string;
-  curves: readonly RunCurve[];
-  threshold: number;
-}
-
 const HEADS = [
+  "run",
   ["AP", "average precision"],
   ["AUC", "area under the ROC curve"],
-  ["precision", ""],
-  ["recall", ""],
-  ["F1", ""],
+  "precision",
+  "recall",
+  "F1",
   ["TP", "true positives"],
   ["FP", "false positives"],
   ["FN", "false negatives"],
   ["TN", "true negatives"],
 ] as const;
-
-/** What a threshold means for each run: a row of figures. */
-function CurveTable({ name, curves, threshold }: Props) {
-  return (
-    <div class="sec-under">
-      <table class="sec-table" aria-label={`${name} at threshold ${threshold.toFixed(2)}`}>
-        <thead>
-          <tr>
-            <th scope="col">run</th>
-            {HEADS.map(([word, meaning]) => (
-              <th key={word} scope="col" title={meaning}>
-                {word}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {curves.map(({ run, curve }) => (
-            <tr key={run.id}>
-              <th scope="row">
-                <RunTag run={run} />
-              </th>
-              {cellsOf(curve, thresholdPlace(curve, threshold)).map((text, nth) => (
-                <td key={nth}>{text}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
 
 function cellsOf(curve: Curve, at: number): string[] {
   const shares = [
@@ -245,27 +197,30 @@ function share(value: number | undefined): string {
 
 const AXIS = { low: 0, high: 1, ticks: labelled([0, 0.25, 0.5, 0.75, 1]) };
 
-interface CurveLine {
-  readonly runId: string;
-  readonly points: readonly Point[];
-  /** At the threshold; NaN where there is none. */
-  readonly mark: Point;
-}
-
 interface CurveChartProps {
   label: string;
-  lines: readonly CurveLine[];
+  curves: readonly RunCurve[];
+  pointsOf: (curve: Curve) => readonly Point[];
+  /** Where a threshold stands. */
+  markAt: (curve: Curve, place: number) => Point;
   /** What is said where there is no curve at all. */
   none: string;
   /** The line of a guess, from corner to corner. */
   hasDiagonal?: boolean;
 }
 
-/** Curves of several runs from 0 to 1 on both axes, with a point on each at the threshold. */
-function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps) {
-  const marked = lines.filter(({ mark }) => isKnown(mark));
-  const first = marked[0]?.mark;
-  const colourOf = (runId: string): string => `var(--cat-${colourSlot(runId)})`;
+function CurveChart({ label, curves, pointsOf, markAt, none, hasDiagonal = false }: CurveChartProps) {
+  const lines = curves.map(({ run, curve }, nth): Line => {
+    const points = pointsOf(curve);
+    return {
+      ...{ name: run.id, colour: `var(--cat-${colourSlot(run.id)})`, end: "none" },
+      ...{ x: points.map(({ x }) => x), y: points.map(({ y }) => y) },
+      // From the fifth line on colours alone do not tell them apart.
+      ...(nth >= 4 ? { look: "dashed" } : {}),
+    };
+  });
+  const marks = curves.map(({ curve }) => markAt(curve, thresholdPlace(curve, threshold.value)));
+  const first = marks.find(isKnown);
   return (
     <SmallChart
       label={label}
@@ -274,35 +229,25 @@ function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps
       y={AXIS}
       over={({ x, y, left, bottom }) => (
         <>
-          {lines.every(({ points }) => points.length === 0) && (
+          {lines.every((line) => line.x.length === 0) && (
             <text class="c" x={x(0.5)} y={y(0.5)}>
               {none}
             </text>
           )}
           {first !== undefined && <path class="cursor" d={`M${x(first.x)} ${bottom}V${y(first.y)}H${left}`} />}
-          {marked.map(({ runId, mark }) => (
-            <circle key={runId} class="sec-point" style={{ fill: colourOf(runId) }} r={4} cx={x(mark.x)} cy={y(mark.y)} />
-          ))}
+          {marks.map(
+            (mark, nth) =>
+              isKnown(mark) && <circle key={nth} class="sec-point" style={{ fill: lines[nth]!.colour }} r={4} cx={x(mark.x)} cy={y(mark.y)} />,
+          )}
         </>
       )}
     >
       {(space) => (
         <>
           {hasDiagonal && <path class="grid" d={`M${space.left} ${space.bottom}L${space.right} ${space.top}`} />}
-          <Lines
-            lines={lines.map(({ runId, points }, nth) => ({
-              ...{ name: runId, colour: colourOf(runId), x: points.map(({ x }) => x), y: points.map(({ y }) => y), end: "none" as const },
-              // From the fifth line on colours alone do not tell them apart.
-              ...(nth >= 4 ? { look: "dashed" as const } : {}),
-            }))}
-            space={space}
-          />
+          <Lines lines={lines} space={space} />
         </>
       )}
     </SmallChart>
   );
-}
-
-function isKnown({ x, y }: Point): boolean {
-  return Number.isFinite(x) && Number.isFinite(y);
 }

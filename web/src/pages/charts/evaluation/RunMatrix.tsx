@@ -1,17 +1,17 @@
-/** The confusion matrix of one run, as a drawing or as a table. */
-import { useCallback, useMemo, useState } from "preact/hooks";
+/** The confusion matrix of one run, as coloured cells or as a table. */
+import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../../data/format";
 import { attempt } from "../../../data/message-of";
 import { floatsOf, type FullRecord } from "../../../data/requests";
 import { type Cell as CsvCell, fileName, save, toCsv } from "../../../data/save-file";
 import { Refusal } from "../../../data/source";
-import { Drawing, type Ink, type Spot } from "../../../plot/Drawing";
 import { RunTag, ToolButton, Waiting } from "../../../plot/Figure";
 import { type Cell as Place, movedCell } from "../../../plot/Matrix";
 import { NumberTable } from "../../../plot/NumberTable";
 import { cellNumbers } from "../../../plot/figure-options";
 import { shortNumber } from "../../../plot/ticks";
 import { actOn } from "../../../ui/keys";
+import { useWidth } from "../../../ui/useWidth";
 import type { RunListing } from "../../../wire";
 
 interface Props {
@@ -67,26 +67,26 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
         <NumberTable
           label={`Table of ${label}`}
           head={["true", ...matrix.labels]}
-          rows={matrix.labels.map((truth, row) => [truth, ...matrix.labels.map((_, column) => textAt(matrix, { row, column }, isShare))])}
+          rows={matrix.labels.map((truth, row) => [truth, ...matrix.labels.map((_, column) => textAt(matrix, row * size + column, isShare))])}
           isSmall
         />
       ) : (
-        <MatrixDrawing name={label} matrix={matrix} isShare={isShare} marked={shown} mark={setMarked} />
+        <Cells name={label} matrix={matrix} isShare={isShare} marked={shown} mark={setMarked} />
       )}
     </div>
   );
 }
 
-// --- A confusion matrix as coloured cells, with numbers where they fit.
+// --- A confusion matrix as coloured cells, with names and numbers where they fit.
 
-const LABEL_WIDTH = 64;
-const TOP = 22;
+const NAMES_WIDTH = 64;
 const MAX_CELL = 34;
 const NUMBERS_FROM = 17; // pixels of a cell
-const LABELS_FROM = 9;
-const SQUEEZED = 6; // pixels that a number may be wider than its cell: it is then set narrower
+const NAMES_FROM = 9;
+const DIGIT = 0.62; // its width, by the size of the font
+const LARGEST = 11;
 
-interface MatrixDrawingProps {
+interface CellsProps {
   name: string;
   matrix: Matrix;
   isShare: boolean;
@@ -94,146 +94,91 @@ interface MatrixDrawingProps {
   mark: (place: Place | null) => void;
 }
 
-function frameOf(size: number, width: number) {
-  const left = size > 0 && (width - LABEL_WIDTH) / size >= LABELS_FROM ? LABEL_WIDTH : 4;
-  return { left, cell: Math.max(1, Math.min(MAX_CELL, (width - left - 2) / Math.max(1, size))) };
-}
-
-function MatrixDrawing({ name, matrix, isShare, marked, mark }: MatrixDrawingProps) {
-  const size = matrix.labels.length;
-  const paint = useCallback(
-    (context: CanvasRenderingContext2D, width: number, _: number, ink: Ink) =>
-      paintMatrix(context, frameOf(size, width), matrix, isShare, marked, ink),
-    [matrix, isShare, marked?.row, marked?.column],
-  );
-  const placeUnder = ({ x, y, width }: Spot): Place | null => {
-    const { left, cell } = frameOf(size, width);
-    const [column, row] = [Math.floor((x - left) / cell), Math.floor((y - TOP) / cell)];
-    return row >= 0 && column >= 0 && row < size && column < size ? { row, column } : null;
-  };
-  const accuracy = accuracyOf(matrix);
+function Cells({ name, matrix, isShare, marked, mark }: CellsProps) {
+  const { labels, accuracy } = matrix;
+  const size = labels.length;
+  const [box, width] = useWidth<HTMLDivElement>(280);
+  const isNamed = size > 0 && (width - NAMES_WIDTH) / size >= NAMES_FROM;
+  const side = Math.max(1, Math.min(MAX_CELL, (width - (isNamed ? NAMES_WIDTH : 0) - 2) / Math.max(1, size)));
+  // Three digits have room in every cell that has numbers.
+  const font = Math.min(LARGEST, (side - 2) / (3 * DIGIT));
+  // Not anew for each cell that is pointed at.
+  const cells = useMemo(() => {
+    const numbers = isShare ? matrix.percents : matrix.counts;
+    const most = isShare ? 100 : numbers.reduce((one, other) => Math.max(one, other), 0);
+    return labels.map((truth, row) => [
+      <b key={row} class="clip">
+        {truth}
+      </b>,
+      ...labels.map((_, column) => {
+        const number = numbers[row * size + column]!;
+        const text = side >= NUMBERS_FROM && number > 0 ? cellText(number) : "";
+        return (
+          <span class={`cell q${colourStep(number, most)}`} onPointerEnter={() => mark({ row, column })}>
+            {text.length * DIGIT * font < side ? text : ""}
+          </span>
+        );
+      }),
+    ]);
+  }, [matrix, isShare, side]);
   const right = Number.isNaN(accuracy) ? "nothing in it" : `${formatShare(accuracy, 1)} on its diagonal`;
   return (
-    <Drawing
-      label={`${name}: confusion matrix of ${size} classes, ${right}. Arrow keys read its cells.`}
-      height={(width) => TOP + frameOf(size, width).cell * size + 4}
-      paint={paint}
-      onPoint={(spot) => mark(spot === null ? null : placeUnder(spot))}
+    <div
+      ref={box}
+      class={isNamed ? "sec-matrix" : "sec-matrix unnamed"}
+      style={{ "--cell": `${side}px`, "--count": size, "--gap": side >= 8 ? "1px" : "0px", fontSize: `${font}px` }}
+      role="img"
+      aria-label={`${name}: confusion matrix of ${size} classes, ${right}. Arrow keys read its cells.`}
+      tabIndex={0}
+      onPointerLeave={() => mark(null)}
       onKeyDown={(event) => {
         const next = movedCell(marked, event, size, size);
         if (next !== null) actOn(event, { [event.key]: () => mark(next) });
       }}
-    />
+    >
+      <b>true \ said</b>
+      {labels.map((label, at) => (
+        <b key={at}>{label}</b>
+      ))}
+      {cells}
+      {marked !== null && <i style={{ gridArea: `${marked.row + 2} / ${marked.column + 2} / span 1 / span 1` }} />}
+    </div>
   );
-}
-
-type Frame = ReturnType<typeof frameOf>;
-
-function paintMatrix(
-  context: CanvasRenderingContext2D,
-  { left, cell }: Frame,
-  matrix: Matrix,
-  isShare: boolean,
-  marked: Place | null,
-  ink: Ink,
-): void {
-  const size = matrix.labels.length;
-  const { numbers, most } = shownNumbers(matrix, isShare);
-  const gap = cell >= 8 ? 1 : 0;
-  context.font = ink.font;
-  context.textBaseline = "middle";
-  context.textAlign = "center";
-  for (const [at, number] of numbers.entries()) {
-    const [x, y] = [left + (at % size) * cell, TOP + Math.floor(at / size) * cell];
-    const step = colourStep(number, most);
-    context.fillStyle = ink.sequential[step]!;
-    context.beginPath();
-    context.roundRect(x, y, cell - gap, cell - gap, cell >= 12 ? 1.5 : 0);
-    context.fill();
-    const text = cell >= NUMBERS_FROM && number > 0 ? cellText(number) : "";
-    if (text === "" || context.measureText(text).width > cell + SQUEEZED) continue;
-    context.fillStyle = isInverse(step) ? ink.surface : ink.text;
-    context.fillText(text, x + (cell - gap) / 2, y + (cell - gap) / 2 + 0.5, cell - 2);
-  }
-  if (left > 8) paintLabels(context, { left, cell }, matrix.labels, ink);
-  if (marked === null) return;
-  context.strokeStyle = ink.text;
-  context.lineWidth = 2;
-  const [x, y] = [left + marked.column * cell, TOP + marked.row * cell];
-  context.strokeRect(x - 0.5, y - 0.5, cell - gap + 1, cell - gap + 1);
 }
 
 function cellText(number: number): string {
   return number < 10 && !Number.isInteger(number) ? number.toFixed(1) : shortNumber(Math.round(number));
 }
 
-function paintLabels(
-  context: CanvasRenderingContext2D,
-  { left, cell }: Frame,
-  labels: readonly string[],
-  ink: Ink,
-): void {
-  context.fillStyle = ink.caption;
-  context.textAlign = "right";
-  context.fillText("true \\ said", left - 6, TOP - 10);
-  // Where the rows are closer than a line is high, only some have room.
-  const every = Math.max(1, Math.ceil(11 / cell));
-  for (const [at, label] of labels.entries()) {
-    if (at % every !== 0) continue;
-    context.textAlign = "right";
-    context.fillText(clipped(context, label, left - 10, "…"), left - 6, TOP + (at + 0.5) * cell);
-    context.textAlign = "center";
-    // Above a column there is room for a few letters only.
-    context.fillText(clipped(context, label, Math.max(cell * every - 3, 8), ""), left + (at + 0.5) * cell, TOP - 10);
-  }
-}
-
-/** As much of a label as there is room for; `sign` says that there is more. */
-function clipped(context: CanvasRenderingContext2D, label: string, room: number, sign: string): string {
-  if (context.measureText(label).width <= room) return label;
-  let text = label.slice(0, 40);
-  while (text.length > 1 && context.measureText(text + sign).width > room) text = text.slice(0, -1);
-  return text + sign;
-}
-
 // --- A confusion matrix: counts by true class and by what was said instead.
 
 const MAX_CLASSES = 100;
 const NUM_COLOURS = 10;
-const FIRST_DARK = 5; // from this colour on the ink is that of the surface
 
 export interface Matrix {
   readonly labels: readonly string[];
   /** A row for each true class. */
   readonly counts: Float64Array;
+  /** What a true class was read as; all 0 where there is nothing of the class. */
+  readonly percents: Float64Array;
+  /** The share of all that was read right; NaN for an empty matrix. */
+  readonly accuracy: number;
+}
+
+export function matrixWith(labels: readonly string[], counts: Float64Array): Matrix {
+  const { length: size } = labels;
+  const sums = labels.map((_, row) => counts.subarray(row * size, (row + 1) * size).reduce((sum, count) => sum + count, 0));
+  const percents = counts.map((count, at) => (count === 0 ? 0 : (100 * count) / sums[Math.floor(at / size)]!));
+  const all = sums.reduce((sum, one) => sum + one, 0);
+  const right = labels.reduce((sum, _, at) => sum + counts[at * (size + 1)]!, 0);
+  return { labels, counts, percents, accuracy: all > 0 ? right / all : NaN };
 }
 
 export function readMatrix({ entry, bytes }: FullRecord): Matrix {
   if (entry.head.kind !== "confusion")
     throw new Refusal(`This is no confusion matrix but a record of kind ${entry.head.kind}.`);
   const { labels } = entry.head;
-  return { labels, counts: floatsOf(bytes, labels.length ** 2) };
-}
-
-function countIn({ labels, counts }: Matrix, { row, column }: Place): number {
-  return counts[row * labels.length + column] ?? 0;
-}
-
-/** What a true class was read as, in per cent; all 0 where there is nothing of the class. */
-function percentsOf({ labels: { length: size }, counts }: Matrix, row: number): Float64Array {
-  const its = counts.subarray(row * size, (row + 1) * size);
-  const sum = its.reduce((one, other) => one + other, 0);
-  return its.map((count) => (sum > 0 ? (100 * count) / sum : 0));
-}
-
-export function percentIn(matrix: Matrix, { row, column }: Place): number {
-  return percentsOf(matrix, row)[column] ?? 0;
-}
-
-/** The numbers that are shown, and the highest of them. */
-export function shownNumbers(matrix: Matrix, isShare: boolean): { numbers: readonly number[]; most: number } {
-  if (isShare) return { numbers: matrix.labels.flatMap((_, row) => [...percentsOf(matrix, row)]), most: 100 };
-  return { numbers: [...matrix.counts], most: matrix.counts.reduce((most, one) => (one > most ? one : most), 0) };
+  return matrixWith(labels, floatsOf(bytes, labels.length ** 2));
 }
 
 /** The step of the sequential map. What is not nought never has the colour of nought. */
@@ -242,34 +187,22 @@ export function colourStep(number: number, most: number): number {
   return Math.max(1, Math.round(Math.min(1, number / most) * (NUM_COLOURS - 1)));
 }
 
-/** Is the ink on a colour that of the surface? The contrast is then at least 4.7:1. */
-export function isInverse(step: number): boolean {
-  return step >= FIRST_DARK;
-}
-
-function textAt(matrix: Matrix, place: Place, isShare: boolean): string {
-  if (isShare) return percentIn(matrix, place).toFixed(1);
-  const count = countIn(matrix, place);
-  return Number.isInteger(count) ? formatCount(count) : formatValue(count);
+function textAt({ counts, percents }: Matrix, at: number, isShare: boolean): string {
+  if (isShare) return percents[at]!.toFixed(1);
+  return Number.isInteger(counts[at]) ? formatCount(counts[at]!) : formatValue(counts[at]!);
 }
 
 /** `cat read as dog: 38` */
-export function describePlace(matrix: Matrix, place: Place, isShare: boolean): string {
-  const [truth, said] = [matrix.labels[place.row] ?? "", matrix.labels[place.column] ?? ""];
-  const verb = place.row === place.column ? `${truth} read as itself` : `${truth} read as ${said}`;
-  const plain = textAt(matrix, place, false);
-  return `${verb}: ${isShare ? `${textAt(matrix, place, true)}\u202f% (${plain})` : plain}`;
+export function describePlace(matrix: Matrix, { row, column }: Place, isShare: boolean): string {
+  const { labels } = matrix;
+  const at = row * labels.length + column;
+  const plain = textAt(matrix, at, false);
+  const text = isShare ? `${textAt(matrix, at, true)}\u202f% (${plain})` : plain;
+  return `${labels[row]!} read as ${row === column ? "itself" : labels[column]!}: ${text}`;
 }
 
-/** The share of all that was read right; NaN for an empty matrix. */
-export function accuracyOf({ labels, counts }: Matrix): number {
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  const right = labels.reduce((sum, _, at) => sum + counts[at * (labels.length + 1)]!, 0);
-  return all > 0 ? right / all : NaN;
-}
-
-export function matrixRows(matrix: Matrix): CsvCell[][] {
-  const size = matrix.labels.length;
-  const rows = matrix.labels.map((label, row) => [label, ...matrix.counts.subarray(row * size, (row + 1) * size)]);
-  return [["true \\ read as", ...matrix.labels], ...rows];
+export function matrixRows({ labels, counts }: Matrix): CsvCell[][] {
+  const { length: size } = labels;
+  const rows = labels.map((label, row) => [label, ...counts.subarray(row * size, (row + 1) * size)]);
+  return [["true \\ read as", ...labels], ...rows];
 }

@@ -67,14 +67,22 @@ export function f1At(curve: Curve, place: number): number {
   return precision + recall > 0 ? (2 * precision * recall) / (precision + recall) : NaN;
 }
 
-/** Precision over recall, from the highest threshold down; only where both are known. */
+export function isKnown({ x, y }: Point): boolean {
+  return Number.isFinite(x) && Number.isFinite(y);
+}
+
+/** From the highest threshold down; only where both are known. */
+function pointsOf(curve: Curve, pointAt: (curve: Curve, place: number) => Point): Point[] {
+  return Array.from({ length: curve.numThresholds }, (_, at) => pointAt(curve, curve.numThresholds - 1 - at)).filter(isKnown);
+}
+
+export function prAt({ recall, precision }: Curve, place: number): Point {
+  return { x: recall[place]!, y: precision[place]! };
+}
+
+/** Precision over recall. */
 export function prPoints(curve: Curve): Point[] {
-  const points: Point[] = [];
-  for (let at = curve.numThresholds - 1; at >= 0; at--) {
-    const [x, y] = [curve.recall[at]!, curve.precision[at]!];
-    if (Number.isFinite(x) && Number.isFinite(y)) points.push({ x, y });
-  }
-  return points;
+  return pointsOf(curve, prAt);
 }
 
 /** The sum of precision × the recall gained, as scikit-learn has it; NaN without positives. */
@@ -99,11 +107,7 @@ export function rocAt(curve: Curve, place: number): Point {
 
 /** True over false positive rate, with both ends; nothing where there are no positives or no negatives. */
 export function rocPoints(curve: Curve): Point[] {
-  const points: Point[] = [];
-  for (let at = curve.numThresholds - 1; at >= 0; at--) {
-    const point = rocAt(curve, at);
-    if (Number.isFinite(point.x) && Number.isFinite(point.y)) points.push(point);
-  }
+  const points = pointsOf(curve, rocAt);
   return points.length === 0 ? [] : [{ x: 0, y: 0 }, ...points, { x: 1, y: 1 }];
 }
 
@@ -119,28 +123,21 @@ export function rocArea(curve: Curve): number {
   return sum;
 }
 
-export const CURVE_COLUMNS = [
-  "threshold",
-  "true positives",
-  "false positives",
-  "true negatives",
-  "false negatives",
-  "precision",
-  "recall",
-  "F1",
-  "false positive rate",
-] as const;
+/** What there is at each threshold, by its name in a file. */
+const FIGURES: readonly (readonly [name: string, figure: (curve: Curve, place: number) => number])[] = [
+  ["threshold", thresholdAt],
+  ["true positives", (curve, at) => curve.truePositives[at]!],
+  ["false positives", (curve, at) => curve.falsePositives[at]!],
+  ["true negatives", (curve, at) => curve.trueNegatives[at]!],
+  ["false negatives", (curve, at) => curve.falseNegatives[at]!],
+  ["precision", (curve, at) => curve.precision[at]!],
+  ["recall", (curve, at) => curve.recall[at]!],
+  ["F1", f1At],
+  ["false positive rate", (curve, at) => rocAt(curve, at).x],
+];
+
+export const CURVE_COLUMNS = FIGURES.map(([name]) => name);
 
 export function curveRows(curve: Curve): Cell[][] {
-  return Array.from({ length: curve.numThresholds }, (_, at) => [
-    thresholdAt(curve, at),
-    curve.truePositives[at]!,
-    curve.falsePositives[at]!,
-    curve.trueNegatives[at]!,
-    curve.falseNegatives[at]!,
-    curve.precision[at]!,
-    curve.recall[at]!,
-    f1At(curve, at),
-    rocAt(curve, at).x,
-  ]);
+  return Array.from({ length: curve.numThresholds }, (_, at) => FIGURES.map(([, figure]) => figure(curve, at)));
 }

@@ -99,7 +99,7 @@ export function buildModel(chart: Chart, runs: readonly ChartRun[], lookup: Look
     x,
     y,
     xTicks: x === null ? [] : ticksOfAxis(x, wish.axis, perEpoch),
-    yTicks: y === null ? [] : labelled(y.isLog ? logTicks(y) : linearTicks(y)),
+    yTicks: y === null ? [] : ticksOfValues(y),
     isSmoothed: smoothing > 0,
     numAwaited: sources.filter(({ sources: one }) => !one.isAnswered && one.refusal === "").length,
     refusal: sources.find(({ sources: one }) => one.refusal !== "")?.sources.refusal ?? "",
@@ -224,6 +224,10 @@ function noteOf(lines: readonly Line[], x: Scale | null, y: Scale | null, { isLo
 export type { Tick };
 
 const MOST = 5;
+
+function ticksOfValues(scale: Scale): Tick[] {
+  return labelled(scale.isLog ? logTicks(scale) : linearTicks(scale));
+}
 
 /** Steps are labelled in epochs where it is known how many make one. */
 export function ticksOfAxis(scale: Scale, axis: Axis, perEpoch: number | null = null): Tick[] {

@@ -1,10 +1,11 @@
 /** The records of a series in all chosen runs, and the step at which they are looked at. */
 import { askRecord, askRecords, ByteCache, type FullRecord, recordKey, type Records } from "../data/requests";
 import { param, setParams } from "../data/route";
+import { chosen, index, namesOf, seriesKey } from "../data/runs";
 import { type Asked, useAsked } from "../data/useAsked";
-import type { RecordKind, RecordListing } from "../wire";
+import type { RecordKind, RecordListing, RunListing, SeriesListing } from "../wire";
 import { escaped, unescaped } from "./figure-options";
-import { type Holder, versionOf } from "./series";
+import { filter } from "./scalars/state";
 
 /** The index counts records that turn out not to be there. */
 export const UNREADABLE = "None of its records can be read: they are damaged, or were taken away meanwhile.";
@@ -184,4 +185,31 @@ export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "rec
     const listing = stepped.recordOf(run.id);
     return listing === null ? [] : [{ runId: run.id, listing }];
   });
+}
+
+// --- Which of the chosen runs hold a series, and how far each of them is.
+
+/** A run that has a series. */
+export interface Holder {
+  readonly run: RunListing;
+  readonly series: SeriesListing;
+}
+
+export function holdersOf(kind: RecordKind, name: string): readonly Holder[] {
+  const holders: Holder[] = [];
+  for (const run of chosen.value) {
+    const series = index.value.get(run.id)?.get(seriesKey(kind, name));
+    if (series !== undefined && series.count > 0) holders.push({ run, series });
+  }
+  return holders;
+}
+
+/** Changes whenever there is more of the series to see. */
+export function versionOf({ series }: Holder): string {
+  return `${series.count} ${series.last_step} ${series.last_time}`;
+}
+
+/** The names of one kind that the filter of the page lets through. */
+export function shownNames(kind: RecordKind): readonly string[] {
+  return namesOf(kind).filter(filter.value);
 }

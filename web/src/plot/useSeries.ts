@@ -1,7 +1,7 @@
 /** Scalars of runs for small charts, followed for as long as a part of the page is there. */
 import { useEffect, useReducer } from "preact/hooks";
 import type { SeriesWanted } from "../wire";
-import { type Curve, curveOf } from "./scalars/curve";
+import { type Curve, curveOf } from "./scalars/model";
 import { feeds } from "./scalars/series-feed";
 
 interface FollowedSeries {

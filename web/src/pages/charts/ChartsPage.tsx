@@ -8,11 +8,11 @@ import * as runs from "../../data/runs";
 import { colourOf } from "../../data/runs";
 import * as store from "../../data/store";
 import { ChartFigure } from "../../plot/scalars/ChartFigure";
-import { useChartModel } from "../../plot/scalars/chart-follow";
+import { useChartModel } from "../../plot/scalars/Plot";
 import { type Chart, type Group, isWatcherGroup, type NotSupported } from "../../plot/scalars/grouping";
 import { options, setOptions, settleOptions } from "../../plot/scalars/options";
 import { startEscape } from "../../plot/scalars/plot-keys";
-import { describePlace, describeReading, type Reading, readingsAt } from "../../plot/scalars/readings";
+import { describePlace, describeReading, type Reading, readingsAt } from "../../plot/scalars/model";
 import { followOptions } from "../../plot/scalars/series-feed";
 import {
   chartRuns,

@@ -1,9 +1,8 @@
 /** How all charts are drawn: smoothing, axes, cursor, outliers, and which of them. */
 import { useState } from "preact/hooks";
-import { FEW_POINTS } from "../../plot/scalars/model";
+import { describePlace, FEW_POINTS } from "../../plot/scalars/model";
 import { type Axis, clampSmoothing, options, setOptions, setSoon, settleOptions } from "../../plot/scalars/options";
-import { describePlace } from "../../plot/scalars/readings";
-import { resetZoom } from "../../plot/scalars/scale-zoom";
+import { resetZoom } from "../../plot/scalars/plot-keys";
 import { groups, shownGroups } from "../../plot/scalars/state";
 import { Segments } from "../../ui/controls";
 

@@ -16,12 +16,11 @@ import {
   textForm,
   textLayout,
 } from "../../plot/figure-options";
-import { holdersOf, shownNames } from "../../plot/series";
+import { holdersOf, shownNames } from "../../plot/useRecords";
 import { Segments } from "../../ui/controls";
 import { useNear } from "../../ui/useWidth";
 import type { RecordKind } from "../../wire";
-import { laterText, Series, useShown } from "./Series";
-import { StepSlider } from "./StepSlider";
+import { laterText, Series, StepSlider, useShown } from "./Series";
 import { PrCurves } from "./evaluation/PrCurves";
 import { RunMatrix } from "./evaluation/RunMatrix";
 import { ImageSeries } from "./media/ImageSeries";

@@ -5,7 +5,7 @@ import { formatCount, formatValue } from "../../data/format";
 import * as runs from "../../data/runs";
 import { LineChart } from "../../plot/SmallChart";
 import { lastFinite, type Line, type LineEnd } from "../../plot/lines";
-import { type Curve, smooth } from "../../plot/scalars/curve";
+import { type Curve, smooth } from "../../plot/scalars/model";
 import { useSeries } from "../../plot/useSeries";
 import type { RunListing } from "../../wire";
 

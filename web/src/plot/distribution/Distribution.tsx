@@ -8,12 +8,11 @@ import { useNear } from "../../ui/useWidth";
 import { Drawing, type Ink, type Spot } from "../Drawing";
 import { Figure, RunTag, ToolButton, Waiting } from "../Figure";
 import { paintCells, readInks } from "../cells";
-import { cursorStep, pointAt } from "../cursor";
+import { cursorStep, pointAt } from "../scalars/state";
 import { countScale } from "../figure-options";
 import { axisOf, shareOf } from "../scale";
-import { type Holder, versionOf } from "../series";
 import { shortNumber } from "../ticks";
-import { UNREADABLE } from "../useRecords";
+import { type Holder, UNREADABLE, versionOf } from "../useRecords";
 import {
   binUnder,
   countAt,

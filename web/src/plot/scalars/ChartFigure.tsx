@@ -7,15 +7,12 @@ import { useNear, useWidth } from "../../ui/useWidth";
 import { LimitFields as Limits } from "../ColourScale";
 import { textWidth } from "../tensor/Numbers";
 import { ChartTable } from "./ChartTable";
-import { Plot } from "./Plot";
-import { useChartModel } from "./chart-follow";
+import { Plot, useChartModel } from "./Plot";
 import { downloadCsv, downloadSvg } from "./downloads";
 import type { Chart } from "./grouping";
-import { colourOfLine, type Line, type Model } from "./model";
+import { colourOfLine, describeReading, type Line, type Model, readingsAt } from "./model";
 import { options, setOptions } from "./options";
-import { leaveView } from "./plot-keys";
-import { describeReading, readingsAt } from "./readings";
-import { toggleEnlarged } from "./scale-zoom";
+import { leaveView, toggleEnlarged } from "./plot-keys";
 import { feeds } from "./series-feed";
 import { placeOfCursor, reveal } from "./state";
 

@@ -3,9 +3,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf, formatValue, groupDigits } from "../../data/format";
 import { rowsInView } from "../../ui/visible-rows";
-import type { Curve } from "./curve";
-import { colourOfLine, type Line, type Model } from "./model";
-import { describePlace } from "./readings";
+import { colourOfLine, type Curve, describePlace, type Line, type Model } from "./model";
 
 const ROW_HEIGHT = 24;
 const AXIS_TITLES = { step: "step", relative: "after", time: "time" };

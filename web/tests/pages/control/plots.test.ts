@@ -5,9 +5,8 @@ import { axisName, withWholeTicks } from "../../../src/pages/control/plots/PlotF
 import { charts, MOST_BEHIND, subject } from "../../../src/pages/control/plots/subject";
 import { chartSvg } from "../../../src/plot/scalars/downloads";
 import type { Chart } from "../../../src/plot/scalars/grouping";
-import { buildModel, type Lookup, slotOf } from "../../../src/plot/scalars/model";
+import { buildModel, describePlace, type Lookup, readingsAt, slotOf, summarize } from "../../../src/plot/scalars/model";
 import { fromBelow, lineWidth } from "../../../src/plot/scalars/paint";
-import { describePlace, readingsAt, summarize } from "../../../src/plot/scalars/readings";
 import type { SeriesData } from "../../../src/plot/scalars/series-feed";
 import { chartOf, dataOf, INK, runOf, sourcesOf, wish } from "../../plot/scalars/samples";
 import { runWith } from "../../run-listings";

@@ -12,7 +12,7 @@ import {
   lonePlaces,
   traceBand,
   traceLine,
-} from "../../../src/plot/scalars/shapes";
+} from "../../../src/plot/scalars/paint";
 import type { Pen } from "../../../src/plot/lines";
 import { bucketData, chartOf, dataOf, INK, runOf, sourcesOf, wish } from "./samples";
 

@@ -9,12 +9,10 @@ import { Figure, RunTag, Slider, ToolButton, Waiting } from "../../../plot/Figur
 import { threshold } from "../../../plot/figure-options";
 import { Lines, SmallChart } from "../../../plot/SmallChart";
 import { labelled } from "../../../plot/scale";
-import type { Holder } from "../../../plot/series";
-import type { Stepped } from "../../../plot/useRecords";
+import type { Holder, Stepped } from "../../../plot/useRecords";
 import { useNear } from "../../../ui/useWidth";
 import type { RunListing } from "../../../wire";
-import { useShown } from "../Series";
-import { stepByKey, StepSlider } from "../StepSlider";
+import { stepByKey, StepSlider, useShown } from "../Series";
 import {
   averagePrecision,
   type Curve,

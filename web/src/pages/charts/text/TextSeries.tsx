@@ -4,11 +4,10 @@ import { formatCount } from "../../../data/format";
 import { fileName, save } from "../../../data/save-file";
 import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
 import { textForm, textLayout } from "../../../plot/figure-options";
-import { holdersOf } from "../../../plot/series";
-import { useFullRecords, useRecords } from "../../../plot/useRecords";
+import { holdersOf, useFullRecords, useRecords } from "../../../plot/useRecords";
 import { useNear } from "../../../ui/useWidth";
 import type { RecordListing, RunListing } from "../../../wire";
-import { stepByKey, StepSlider } from "../StepSlider";
+import { stepByKey, StepSlider } from "../Series";
 import { Markdown } from "./Markdown";
 
 const PAGE = 10;

@@ -3,7 +3,7 @@ import { computed } from "@preact/signals";
 import { isConnected } from "../../../data/connection";
 import { about, control } from "../../../data/control";
 import * as runs from "../../../data/runs";
-import type { Subject } from "../../../plot/scalars/chart-follow";
+import type { Subject } from "../../../plot/scalars/Plot";
 import type { Chart } from "../../../plot/scalars/grouping";
 import type { ChartRun, End } from "../../../plot/scalars/model";
 import type { Plot } from "../../../wire";

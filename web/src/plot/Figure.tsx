@@ -4,6 +4,7 @@ import { formatCount } from "../data/format";
 import { rememberedNames } from "../data/remembered";
 import { colourSlot } from "../data/runs";
 import { Icon, type IconName } from "../ui/Icon";
+import { IconButton } from "../ui/IconButton";
 import type { RunListing } from "../wire";
 
 const MAX_SPAN = 4;
@@ -130,16 +131,15 @@ interface ToolButtonProps {
 
 export function ToolButton({ glyph, name, press, isPressed, isDisabled = false }: ToolButtonProps) {
   return (
-    <button
-      class="btn quiet sm square"
-      aria-label={name}
+    <IconButton
+      icon={glyph}
+      label={name}
+      look="btn quiet sm square"
       title={name}
       aria-pressed={isPressed}
       disabled={isDisabled}
       onClick={press}
-    >
-      <Icon name={glyph} />
-    </button>
+    />
   );
 }
 

@@ -30,7 +30,7 @@ export function textParam(name: string): Choice<string> {
 export function listParam(name: string) {
   return {
     get value(): readonly string[] {
-      return param(name) === "" ? [] : param(name).split(",").map(unescaped);
+      return partsOf(param(name)).map(unescaped);
     },
     set: (names: readonly string[]): void => setParams({ [name]: names.length === 0 ? null : names.map(escaped).join(",") }),
   };
@@ -82,10 +82,14 @@ export const threshold = {
 
 // --- Names in lists of the address: only what would be misread there is escaped.
 
+export function partsOf(text: string): string[] {
+  return text === "" ? [] : text.split(",");
+}
+
 export function escaped(name: string): string {
-  return name.replace(/[%,~]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  return name.replace(/[%,:~]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
 }
 
 export function unescaped(text: string): string {
-  return text.replace(/%(25|2c|7e)/g, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+  return text.replace(/%(25|2c|3a|7e)/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
 }

@@ -4,6 +4,7 @@ import { describePlace, FEW_POINTS } from "../../plot/scalars/model";
 import { type Axis, clampSmoothing, options, setOptions, setSoon, settleOptions } from "../../plot/scalars/options";
 import { resetZoom } from "../../plot/scalars/plot-keys";
 import { groups, shownGroups } from "../../plot/scalars/state";
+import { Check } from "../../ui/Check";
 import { Segments } from "../../ui/controls";
 
 const AXES: readonly (readonly [Axis, string])[] = [
@@ -36,18 +37,15 @@ export function ScalarOptions() {
         />
       </div>
       <div class="stack">
-        <Check
-          label="Same cursor in all charts"
-          isOn={hasSharedCursor}
-          set={(isOn) => setOptions({ hasSharedCursor: isOn })}
-        />
-        <Check label="Ignore outliers" isOn={ignoresOutliers} set={(isOn) => setOptions({ ignoresOutliers: isOn })} />
-        <Check
-          label="Logarithmic x axis"
-          isOn={isLogX}
-          isDisabled={axis === "time"}
-          set={(isOn) => setOptions({ isLogX: isOn })}
-        />
+        <Check isOn={hasSharedCursor} set={(isOn) => setOptions({ hasSharedCursor: isOn })}>
+          Same cursor in all charts
+        </Check>
+        <Check isOn={ignoresOutliers} set={(isOn) => setOptions({ ignoresOutliers: isOn })}>
+          Ignore outliers
+        </Check>
+        <Check isOn={isLogX} isOff={axis === "time"} set={(isOn) => setOptions({ isLogX: isOn })}>
+          Logarithmic x axis
+        </Check>
       </div>
       {zoom !== null && (
         <div class="row zoom-row">
@@ -60,27 +58,6 @@ export function ScalarOptions() {
         </div>
       )}
     </section>
-  );
-}
-
-interface CheckProps {
-  label: string;
-  isOn: boolean;
-  isDisabled?: boolean;
-  set: (isOn: boolean) => void;
-}
-
-function Check({ label, isOn, isDisabled = false, set }: CheckProps) {
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={isOn}
-        disabled={isDisabled}
-        onChange={(event) => set(event.currentTarget.checked)}
-      />
-      {label}
-    </label>
   );
 }
 

@@ -17,6 +17,8 @@ import {
   textLayout,
 } from "../../plot/figure-options";
 import { holdersOf, shownNames } from "../../plot/useRecords";
+import { Check } from "../../ui/Check";
+import { Select } from "../../ui/Select";
 import { Segments } from "../../ui/controls";
 import { useNear } from "../../ui/useWidth";
 import type { RecordKind } from "../../wire";
@@ -24,8 +26,7 @@ import { laterText, Series, StepSlider, useShown } from "./Series";
 import { PrCurves } from "./evaluation/PrCurves";
 import { RunMatrix } from "./evaluation/RunMatrix";
 import { ImageSeries } from "./media/ImageSeries";
-import { Listener } from "./media/Listener";
-import { Player } from "./media/Player";
+import { Listener, Player } from "./media/Player";
 import { reelOfVideo } from "./media/reel";
 import { setVolume, volume } from "./media/wav";
 import { TextSeries } from "./text/TextSeries";
@@ -218,28 +219,18 @@ function Distributions() {
   const tools = (
     <>
       {runs.length > 1 && (
-        <select
-          class="input sm sec-select"
-          aria-label="Run whose distributions are shown"
+        <Select
+          look="input sm sec-select"
+          label="Run whose distributions are shown"
           value={runs.some(({ id }) => id === distributionRun.value) ? distributionRun.value : runs[0]!.id}
-          onChange={(event) => distributionRun.set(event.currentTarget.value)}
-        >
-          {runs.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
+          options={runs.map(({ id, name }) => [id, name])}
+          set={distributionRun.set}
+        />
       )}
       {hasTensors && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={tensorsToo.value === "yes"}
-            onChange={(event) => tensorsToo.set(event.currentTarget.checked ? "yes" : "no")}
-          />
+        <Check isOn={tensorsToo.value === "yes"} set={(isOn) => tensorsToo.set(isOn ? "yes" : "no")}>
           Tensors
-        </label>
+        </Check>
       )}
       {shown.length > 0 && (
         <Choose label="Counts of the distributions" of={countScale} words={{ linear: "Linear", log: "Log count" }} />

@@ -12,10 +12,11 @@ import {
   linearTicks,
   logTicks,
   niceSpan,
+  type Span,
   type Tick,
 } from "../ticks";
 import type { Chart, Member } from "./grouping";
-import type { Axis, Limits, Options, Span } from "./options";
+import type { Axis, Limits, Options } from "./options";
 import { COLUMNS, type Columns, emptyColumns, type Last, type SeriesData } from "./series-feed";
 
 /** How a line ends: as it is, in the death of its run, or where the connection was lost. */

@@ -4,8 +4,9 @@ import { movedByKey } from "../../data/time-steps";
 import { isForField, keysShown } from "../../ui/keys";
 import { nearest } from "../lines";
 import { type Scale, shareOf, valueAtShare } from "../scale";
+import type { Span } from "../ticks";
 import { describePlace, type Model, readingsAt } from "./model";
-import { options, setOptions, setSoon, type Span } from "./options";
+import { options, setOptions, setSoon } from "./options";
 import { cursor, spoken } from "./state";
 
 const ZOOM = 2;

@@ -5,7 +5,8 @@ import * as runs from "../../data/runs";
 import type { Reply, Source } from "../../data/source";
 import * as store from "../../data/store";
 import type { SeriesBlock, SeriesWanted } from "../../wire";
-import { type Axis, options, type Options, type Span } from "./options";
+import type { Span } from "../ticks";
+import { type Axis, options, type Options } from "./options";
 
 // --- The data of all charts: each series in whole, and finer for those that somebody looks at closely.
 

@@ -5,7 +5,7 @@ import { ByteCache, type FullRecord } from "../../../data/requests";
 import { Refusal } from "../../../data/source";
 import type { VideoHead } from "../../../wire";
 
-const TYPES: Readonly<Record<string, string>> = {
+export const TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpeg: "image/jpeg",
   gif: "image/gif",
@@ -15,17 +15,17 @@ const TYPES: Readonly<Record<string, string>> = {
 /** A picture of more pixels would take more memory than a page should. */
 const MAX_PIXELS = 64_000_000;
 
-const PNG_START = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+const STARTS: readonly (readonly [kind: string, start: RegExp])[] = [
+  ["png", /^\x89PNG\r\n\x1a\n/],
+  ["jpeg", /^\xff\xd8\xff/],
+  ["gif", /^GIF8/],
+  ["webp", /^RIFF.{4}WEBP/s],
+];
 
 /** Which of the kinds that browsers know it is, by its first bytes; empty for none. */
 export function sniff(bytes: Uint8Array): string {
-  const starts = (wanted: readonly number[], at = 0): boolean =>
-    wanted.every((byte, nth) => bytes[at + nth] === byte);
-  if (starts(PNG_START)) return "png";
-  if (starts([0xff, 0xd8, 0xff])) return "jpeg";
-  if (starts([0x47, 0x49, 0x46, 0x38])) return "gif";
-  if (starts([0x52, 0x49, 0x46, 0x46]) && starts([0x57, 0x45, 0x42, 0x50], 8)) return "webp";
-  return "";
+  const first = String.fromCharCode(...bytes.subarray(0, 12));
+  return STARTS.find(([, start]) => start.test(first))?.[0] ?? "";
 }
 
 /** The size that a PNG says it has, before anything is made of it; null for other kinds. */
@@ -47,10 +47,6 @@ export async function decodePicture(bytes: Uint8Array<ArrayBuffer>): Promise<Ima
   } catch {
     throw new Refusal(`Its bytes are a damaged ${kind.toUpperCase()}.`);
   }
-}
-
-export function mediaType(bytes: Uint8Array): string {
-  return TYPES[sniff(bytes)] ?? "application/octet-stream";
 }
 
 /** The frames of a video, one after the other; throws where the sizes do not add up. */
@@ -126,13 +122,7 @@ async function gifFrame(decoder: ImageDecoder, nth: number): Promise<ImageBitmap
 /** The frames that were shown last stay decoded, up to so many bytes. */
 function kept(decode: (nth: number) => Promise<ImageBitmap>): Reel["frame"] {
   const cache = new ByteCache<ImageBitmap>(MAX_DECODED_BYTES);
-  return async (nth) => {
-    const known = cache.get(String(nth));
-    if (known !== undefined) return known;
-    const bitmap = await decode(nth);
-    cache.set(String(nth), bitmap, bitmap.width * bitmap.height * 4);
-    return bitmap;
-  };
+  return (nth) => cache.fetched(String(nth), () => decode(nth), ({ width, height }) => width * height * 4);
 }
 
 /** What is loaded; the one before stays until the next is ready. */

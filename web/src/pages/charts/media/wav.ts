@@ -48,12 +48,7 @@ export function readWav(bytes: Uint8Array): Sound {
 }
 
 function tag(view: DataView, at: number): string {
-  return String.fromCharCode(
-    view.getUint8(at),
-    view.getUint8(at + 1),
-    view.getUint8(at + 2),
-    view.getUint8(at + 3),
-  );
+  return String.fromCharCode(...new Uint8Array(view.buffer, view.byteOffset + at, 4));
 }
 
 function formatAt(view: DataView, from: number, to: number): Format {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { fitFactor, zoomed } from "../../../../src/pages/charts/media/ImageSeries";
+import { zoomed } from "../../../../src/pages/charts/media/ImageSeries";
+import { fitFactor } from "../../../../src/pages/charts/media/Player";
 import { frameSlices, pngSize, sniff } from "../../../../src/pages/charts/media/reel";
 import { peaksOf, readWav } from "../../../../src/pages/charts/media/wav";
 

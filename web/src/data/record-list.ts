@@ -1,8 +1,8 @@
 /** The records of a series, asked for again whenever it has more. */
-import { effect } from "@preact/signals";
 import type { RecordKind } from "../wire";
-import { askRecords, Desk, type Records } from "./requests";
-import * as runs from "./runs";
+import { askRecords, type Records } from "./requests";
+import { seriesOf } from "./runs";
+import { followAsked } from "./useAsked";
 
 export interface SeriesPlace {
   readonly runId: string;
@@ -25,21 +25,19 @@ export function followRecordList(
   fail: (reason: string) => void,
 ): () => void {
   let key = "";
-  const desk = new Desk<RecordList>(({ value, problem }) => {
-    if (problem !== "") fail(problem);
-    else if (value !== null && placeKey(value.place) === key) hear(value);
-  });
-  const stop = effect(() => {
-    const place = wanted();
-    const series = place === null ? undefined : runs.seriesOf(place.runId, place.kind, place.name);
-    if (place === null || series === undefined) return;
-    key = placeKey(place);
-    const version = `${series.count} ${series.last_step} ${series.last_time}`;
-    const ask = async (): Promise<RecordList> => ({ place, ...(await askRecords(place.runId, place.kind, place.name)) });
-    desk.want({ key, version, ask });
-  });
-  return () => {
-    stop();
-    desk.close();
-  };
+  return followAsked<RecordList>(
+    () => {
+      const place = wanted();
+      const series = place === null ? undefined : seriesOf(place.runId, place.kind, place.name);
+      if (place === null || series === undefined) return null;
+      key = placeKey(place);
+      const version = `${series.count} ${series.last_step} ${series.last_time}`;
+      const ask = async (): Promise<RecordList> => ({ place, ...(await askRecords(place.runId, place.kind, place.name)) });
+      return { key, version, ask };
+    },
+    ({ value, problem }) => {
+      if (problem !== "") fail(problem);
+      else if (value !== null && placeKey(value.place) === key) hear(value);
+    },
+  );
 }

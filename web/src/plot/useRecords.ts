@@ -4,7 +4,8 @@ import { param, setParams } from "../data/route";
 import { chosen, index, namesOf, seriesKey } from "../data/runs";
 import { type Asked, useAsked } from "../data/useAsked";
 import type { RecordKind, RecordListing, RunListing, SeriesListing } from "../wire";
-import { escaped, unescaped } from "./figure-options";
+import { escaped, partsOf, unescaped } from "./figure-options";
+import { lastUpTo } from "./lines";
 import { filter } from "./scalars/state";
 
 /** The index counts records that turn out not to be there. */
@@ -104,9 +105,7 @@ export function stepsOf(byRun: RecordsByRun): number[] {
 
 /** The place of the step that was asked for, or of the last one before it; the last of all for null. */
 export function placeOf(steps: readonly number[], step: number | null): number {
-  if (step === null) return steps.length - 1;
-  const after = steps.findIndex((one) => one > step);
-  return Math.max(0, after === -1 ? steps.length - 1 : after - 1);
+  return step === null ? steps.length - 1 : Math.max(0, lastUpTo(steps, step));
 }
 
 /** The newest record of a run at a step: the last one that is not after it. */
@@ -128,7 +127,7 @@ export function pinKey(kind: RecordKind, name: string): string {
 
 export function readPins(text: string): Pins {
   const pins = new Map<string, number>();
-  for (const part of text.split(",")) {
+  for (const part of partsOf(text)) {
     const end = part.lastIndexOf("~");
     const step = Number(part.slice(end + 1));
     if (end > 0 && part.length > end + 1 && Number.isSafeInteger(step))

@@ -51,15 +51,19 @@ export function Picker({ label, options, chosen, from = chosen, choose, onOpen, 
 }
 
 interface OpenerProps {
+  look?: string;
   style: string;
-  popup: "listbox" | "dialog";
+  popup: "listbox" | "dialog" | "menu";
+  /** Of the button, where it has no word on it. */
+  label?: string;
+  title?: string;
   button: ComponentChildren;
   onOpen?: (() => void) | undefined;
   children: (close: () => void) => ComponentChildren;
 }
 
 /** A button with something under it, as long as that is open: until Escape, or a press outside. */
-function Opener({ style, popup, button, onOpen, children }: OpenerProps) {
+export function Opener({ look = "picker", style, popup, label, title, button, onOpen, children }: OpenerProps) {
   const [isOpen, setIsOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -79,8 +83,8 @@ function Opener({ style, popup, button, onOpen, children }: OpenerProps) {
     setIsOpen(!isOpen);
   };
   return (
-    <div class="picker" ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
-      <button class={style} aria-haspopup={popup} aria-expanded={isOpen} onClick={flip}>
+    <div class={look} ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
+      <button class={style} aria-label={label} title={title} aria-haspopup={popup} aria-expanded={isOpen} onClick={flip}>
         {button}
       </button>
       {isOpen && children(close)}

@@ -7,7 +7,7 @@ import { eventsOf, followEvents, goToAlarm, isOfScalar } from "../../data/run-ev
 import * as runs from "../../data/runs";
 import { colourOf } from "../../data/runs";
 import * as store from "../../data/store";
-import { ChartFigure } from "../../plot/scalars/ChartFigure";
+import { ChartFigure, Skeleton } from "../../plot/scalars/ChartFigure";
 import { useChartModel } from "../../plot/scalars/Plot";
 import { type Chart, type Group, isWatcherGroup, type NotSupported } from "../../plot/scalars/grouping";
 import { options, setOptions, settleOptions } from "../../plot/scalars/options";
@@ -162,11 +162,7 @@ function Waiting() {
     <div class="scalars" aria-busy="true" aria-label="Loading charts">
       {[0, 1, 2, 3].map((at) => (
         <div key={at} class="scalar">
-          <div class="plot-skeleton">
-            {[0, 1, 2].map((row) => (
-              <i key={row} class="skeleton" />
-            ))}
-          </div>
+          <Skeleton />
         </div>
       ))}
     </div>

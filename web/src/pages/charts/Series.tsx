@@ -6,21 +6,12 @@ import type { FullRecord } from "../../data/requests";
 import { fileName, save } from "../../data/save-file";
 import { movedByKey } from "../../data/time-steps";
 import { Figure, RunTag, Slider, ToolButton, Waiting } from "../../plot/Figure";
-import { type Holder, holdersOf, type Stepped, useFullRecords, useRecords, wantedOf } from "../../plot/useRecords";
+import { holdersOf, type Stepped, useFullRecords, useRecords, wantedOf } from "../../plot/useRecords";
 import { useNear } from "../../ui/useWidth";
 import type { RecordKind, RunListing } from "../../wire";
 
-/** The records of a series at the step that is looked at, as long as its place is near the screen. */
-export interface Shown {
-  readonly holders: readonly Holder[];
-  readonly stepped: Stepped;
-  /** By run; null before there are any. */
-  readonly records: ReadonlyMap<string, FullRecord> | null;
-  readonly problem: string;
-  readonly retry: () => void;
-}
-
-export function useShown(kind: RecordKind, name: string, isNear: boolean): Shown {
+/** The records of a series at the step that is looked at, by run, as long as its place is near the screen. */
+export function useShown(kind: RecordKind, name: string, isNear: boolean) {
   const holders = holdersOf(kind, name);
   const stepped = useRecords(kind, name, holders, isNear);
   const { value: records, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);

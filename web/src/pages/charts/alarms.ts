@@ -1,4 +1,5 @@
 /** Alarms of the chosen runs: scalars that became NaN or infinite, and what was seen in watched layers. */
+import { groupBy } from "../../data/collections";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { alarmKind, type Severity } from "../../data/run-events";
 import type { AlarmListing, RunListing, SeriesListing } from "../../wire";
@@ -91,14 +92,7 @@ function describeWatched(alarms: readonly AlarmListing[], runName: string): stri
 
 /** How many there are of each title, the worst first. */
 export function countsOf(rows: readonly AlarmRow[]): readonly { title: string; severity: Severity; count: number }[] {
-  const found = new Map<string, { title: string; severity: Severity; count: number }>();
-  for (const { marks } of rows) {
-    for (const alarm of marks.flatMap(({ alarms }) => alarms)) {
-      const title = titleOf(alarm);
-      const known = found.get(title) ?? { title, severity: severityOf(alarm), count: 0 };
-      known.count += 1;
-      found.set(title, known);
-    }
-  }
-  return [...found.values()].sort((a, b) => a.severity.localeCompare(b.severity) || b.count - a.count);
+  const byTitle = groupBy(rows.flatMap(({ marks }) => marks.flatMap(({ alarms }) => alarms)), titleOf);
+  const counts = [...byTitle].map(([title, all]) => ({ title, severity: severityOf(all[0]!), count: all.length }));
+  return counts.sort((a, b) => a.severity.localeCompare(b.severity) || b.count - a.count);
 }

@@ -3,6 +3,8 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../../data/format";
+import { Opener } from "../../ui/Picker";
+import { actOn } from "../../ui/keys";
 import { useNear, useWidth } from "../../ui/useWidth";
 import { LimitFields as Limits } from "../ColourScale";
 import { textWidth } from "../tensor/Numbers";
@@ -28,7 +30,7 @@ export function ChartFigure({ chart }: { chart: Chart }) {
     if (isRevealed) reveal.value = null;
   }, [isEnlarged, isRevealed]);
   return (
-    <figure ref={box} class={classes(isEnlarged, isTable)} aria-label={chart.fullTitle} onKeyDown={onEscape}>
+    <figure ref={box} class={`scalar ${isEnlarged ? "large" : isTable ? "as-table" : ""}`} aria-label={chart.fullTitle} onKeyDown={onEscape}>
       {isNear ? (
         <LiveChart chart={chart} isEnlarged={isEnlarged} isTable={isTable} />
       ) : (
@@ -45,11 +47,6 @@ export function onEscape(event: KeyboardEvent): void {
   if (event.key !== "Escape" || event.defaultPrevented || !leaveView()) return;
   event.preventDefault();
   event.stopPropagation();
-}
-
-function classes(isEnlarged: boolean, isTable: boolean): string {
-  if (isEnlarged) return "scalar large";
-  return isTable ? "scalar as-table" : "scalar";
 }
 
 interface LiveProps {
@@ -85,7 +82,7 @@ export function ChartBody({ chart, isEnlarged, isTable, model, caption, children
   const withModel = (act: (now: Model) => void) => () => {
     if (model.peek() !== null) act(model.peek()!);
   };
-  const items: MenuItem[] = [
+  const items: MenuProps["items"] = [
     { title: isEnlarged ? "Make small again" : "Enlarge", press: () => toggleEnlarged(chart.key) },
     { title: isTable ? "Show as chart" : "Show as table", press: () => showAsTable(chart.key, !isTable) },
     { title: "Set limits…", press: () => setHasLimits(true) },
@@ -155,8 +152,9 @@ function ChartValues({ model, chartKey, title, width, isNamed }: Props) {
     // The last value is what was reached; the line shows how it got there.
     smoothed: place === null || reading.smoothed === null ? "" : formatValue(reading.smoothed, 3),
   }));
-  const all: Shown = { count: readings.length, withSmoothed: true };
-  const { count, withSmoothed } = isNamed ? all : fitting(width, TITLE_FACTOR * textWidth(title), readings, textWidth);
+  const { count, withSmoothed } = isNamed
+    ? { count: readings.length, withSmoothed: true }
+    : fitting(width, TITLE_FACTOR * textWidth(title), readings, textWidth);
   const hidden = readings.slice(count);
   return (
     <span class={isNamed ? "chart-values named" : "chart-values"}>
@@ -247,7 +245,7 @@ export function Instead({ model }: { model: ReadonlySignal<Model | null> }) {
   return note === "" ? null : <div class="plot-note">{note}</div>;
 }
 
-function Skeleton() {
+export function Skeleton() {
   return (
     <div class="plot-skeleton" aria-hidden="true">
       {[0, 1, 2].map((row) => (
@@ -259,81 +257,54 @@ function Skeleton() {
 
 // --- What can be done with a chart, behind one small button.
 
-export interface MenuItem {
-  readonly title: string;
-  readonly press: () => void;
+interface MenuProps {
+  name: string;
+  items: readonly { readonly title: string; readonly press: () => void }[];
 }
 
-export function ChartMenu({ name, items }: { name: string; items: readonly MenuItem[] }) {
-  const [isOpen, setIsOpen] = useState(false);
-  const box = useRef<HTMLSpanElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
-    const onDown = (event: PointerEvent): void => {
-      if (event.target instanceof Node && box.current?.contains(event.target) !== true) setIsOpen(false);
-    };
-    addEventListener("pointerdown", onDown, true);
-    return () => removeEventListener("pointerdown", onDown, true);
-  }, [isOpen]);
-  const close = (): void => {
-    setIsOpen(false);
-    button.current?.focus();
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (!isOpen) return;
-    if (event.key === "Escape") close();
-    else if (event.key === "Tab") setIsOpen(false);
-    else if (!moveFocus(box.current, event.key)) return;
-    if (event.key !== "Tab") event.preventDefault();
-    event.stopPropagation();
-  };
+function ChartMenu({ name, items }: MenuProps) {
+  const dots = (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path class="solid" d="M3.500 6.800a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400z" />
+    </svg>
+  );
   return (
-    <span class="chart-menu" ref={box} onKeyDown={onKeyDown}>
-      <button
-        ref={button}
-        class="btn quiet sm square"
-        aria-label={`Actions of ${name}`}
-        title="Actions"
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        onClick={() => setIsOpen(!isOpen)}
-      >
-        <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-          <path class="solid" d="M3.500 6.800a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400z" />
-        </svg>
-      </button>
-      {isOpen && (
-        <ul class="chart-actions" role="menu" aria-label={`Actions of ${name}`}>
-          {items.map(({ title, press }) => (
-            <li key={title} role="none">
-              <button
-                role="menuitem"
-                tabIndex={-1}
-                onClick={() => {
-                  close();
-                  press();
-                }}
-              >
-                {title}
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-    </span>
+    <Opener look="chart-menu" style="btn quiet sm square" popup="menu" label={`Actions of ${name}`} title="Actions" button={dots}>
+      {(close) => <Actions name={name} items={items} close={close} />}
+    </Opener>
   );
 }
 
-/** True where the key moves within the list. */
-function moveFocus(box: HTMLElement | null, key: string): boolean {
-  const items = [...(box?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
-  const at = items.findIndex((item) => item === document.activeElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[key];
-  if (to === undefined) return false;
-  items.at(to >= items.length ? 0 : to)?.focus();
-  return true;
+function Actions({ name, items, close }: MenuProps & { close: () => void }) {
+  const list = useRef<HTMLUListElement>(null);
+  const focus = (at: number): void => [...list.current!.querySelectorAll("button")].at(at % items.length)?.focus();
+  useEffect(() => focus(0), []);
+  return (
+    <ul ref={list} class="chart-actions" role="menu" aria-label={`Actions of ${name}`} onKeyDown={(event) => event.key === "Tab" && close()}>
+      {items.map(({ title, press }, at) => (
+        <li key={title} role="none">
+          <button
+            role="menuitem"
+            tabIndex={-1}
+            onKeyDown={(event) =>
+              actOn(event, {
+                ArrowDown: () => focus(at + 1),
+                ArrowUp: () => focus(at - 1),
+                Home: () => focus(0),
+                End: () => focus(-1),
+              })
+            }
+            onClick={() => {
+              close();
+              press();
+            }}
+          >
+            {title}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 // --- The ends of a vertical axis, as somebody wants them.
@@ -348,12 +319,7 @@ export function LimitFields({ chartKey, name, close }: { chartKey: string; name:
       class="chart-limits"
       role="group"
       aria-label={`Limits of ${name}`}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        event.preventDefault();
-        close();
-      }}
+      onKeyDown={(event) => actOn(event, { Escape: close })}
     >
       <Limits
         names={["Lowest value", "Highest value"]}

@@ -2,13 +2,14 @@
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { NUM_COLOURS } from "../../data/run-colours";
 import { nearest } from "../lines";
-import { extentOf, labelled, type Scale } from "../scale";
+import { extentOf, type Scale } from "../scale";
 import {
   clockTicks,
   durationTicks,
   formatDuration,
   formatMoment,
-  formatTicks,
+  integers,
+  labelled,
   linearTicks,
   logTicks,
   niceSpan,
@@ -239,8 +240,6 @@ function noteOf(lines: readonly Line[], x: Scale | null, y: Scale | null, { isLo
 
 // --- The ticks of both axes of a chart.
 
-export type { Tick };
-
 const MOST = 5;
 
 function ticksOfValues(scale: Scale): Tick[] {
@@ -250,7 +249,7 @@ function ticksOfValues(scale: Scale): Tick[] {
 /** Steps are labelled in epochs where it is known how many make one. */
 export function ticksOfAxis(scale: Scale, axis: Axis, perEpoch: number | null = null): Tick[] {
   if (axis === "time") return clockTicks(scale);
-  if (axis === "relative") return scale.isLog ? durationsAt(logTicks(scale)) : durationTicks(scale);
+  if (axis === "relative") return scale.isLog ? labelled(logTicks(scale), "\u202fs") : durationTicks(scale);
   if (perEpoch !== null && !scale.isLog) return epochTicks(scale, perEpoch);
   return labelled(scale.isLog ? logTicks(scale) : stepTicks(scale));
 }
@@ -265,12 +264,8 @@ function epochTicks({ low, high }: Span, perEpoch: number): Tick[] {
 /** There is nothing between two steps. */
 function stepTicks(span: Span): number[] {
   const [first, last] = [Math.ceil(span.low), Math.floor(span.high)];
-  if (last - first < MOST) return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
+  if (last - first < MOST) return integers(first, last);
   return linearTicks(span).filter(Number.isInteger);
-}
-
-function durationsAt(values: readonly number[]): Tick[] {
-  return formatTicks(values).map((label, at) => ({ value: values[at]!, label: `${label}\u202fs` }));
 }
 
 // --- From where to where the axes of a chart go.
@@ -338,7 +333,7 @@ function widened(low: number, high: number, isLog: boolean): Span {
 }
 
 /** The first and one past the last item that are seen. */
-function itemsIn({ x }: Curve, { low, high }: Span): [number, number] {
+export function itemsIn({ x }: Curve, { low, high }: Span): [number, number] {
   let [first, end] = [0, x.length];
   while (first < end && x[first]! < low) first++;
   while (end > first && x[end - 1]! > high) end--;

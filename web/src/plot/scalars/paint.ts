@@ -4,7 +4,7 @@ import * as lines from "../lines";
 import type { Pen } from "../lines";
 import { type Scale, shareOf } from "../scale";
 import type { LinePixels } from "./line-pixels";
-import type { Curve, Line, Model } from "./model";
+import { type Curve, itemsIn, type Line, type Model } from "./model";
 
 const LINE_WIDTH = 1.5;
 const RAW_OPACITY = 0.28;
@@ -276,44 +276,32 @@ export function placeY({ box, y }: Frame, value: number): number {
   return box.top + box.height * (1 - shareOf(y, value));
 }
 
-/** Far outside, numbers become too large for a canvas; nothing is seen there anyway. */
-const FAR = 1e5;
+/** In pixels. */
+type Spot = readonly [x: number, y: number];
 
-function kept(place: number): number {
-  return Math.max(-FAR, Math.min(FAR, place));
+function spotOf(frame: Frame, x: number, y: number): Spot {
+  return [placeX(frame, x), placeY(frame, y)];
+}
+
+/** Also at the edges. */
+function isInside({ box: { left, top, width, height } }: Frame, [x, y]: Spot): boolean {
+  return x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= top + height + 1;
 }
 
 export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pick<Pen, "moveTo" | "lineTo">): void {
   lines.traceLine(curve.x, values, (x) => placeX(frame, x), (y) => placeY(frame, y), pen, ...seen(frame, curve));
 }
 
-/** The values that are marked: all of a line that has its points marked, otherwise those that stand alone. */
-export function dotPlaces(frame: Frame, line: Marked): [x: number, y: number][] {
-  return line.hasDots ? seenPlaces(frame, line.curve, line.smoothed, true) : lonePlaces(frame, line.curve, line.smoothed);
-}
-
-interface Marked {
-  readonly curve: Curve;
-  readonly smoothed: Float64Array;
-  readonly hasDots: boolean;
-}
-
-/** The values that have no finite neighbour, in pixels, as far as they are seen. */
-export function lonePlaces(frame: Frame, curve: Curve, values: Float64Array): [x: number, y: number][] {
-  return seenPlaces(frame, curve, values, false);
-}
-
-function seenPlaces(frame: Frame, curve: Curve, values: Float64Array, isAll: boolean): [x: number, y: number][] {
+/** The values that are marked: all of a line that has its points marked, otherwise those that have no finite neighbour. */
+export function dotPlaces(frame: Frame, { curve, smoothed, hasDots }: Pick<Line, "curve" | "smoothed" | "hasDots">): Spot[] {
   const [first, end] = seen(frame, curve);
-  const { left, top, width, height } = frame.box;
   const isDrawn = (at: number): boolean =>
-    at >= 0 && at < curve.size && Number.isFinite(placeX(frame, curve.x[at]!) + placeY(frame, values[at]!));
-  const places: [number, number][] = [];
+    at >= 0 && at < curve.size && Number.isFinite(placeX(frame, curve.x[at]!) + placeY(frame, smoothed[at]!));
+  const places: Spot[] = [];
   for (let at = first; at < end; at++) {
-    if (!isDrawn(at) || (!isAll && (isDrawn(at - 1) || isDrawn(at + 1)))) continue;
-    const [x, y] = [placeX(frame, curve.x[at]!), placeY(frame, values[at]!)];
-    const isInside = x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= top + height + 1;
-    if (isInside) places.push([x, y]);
+    if (!isDrawn(at) || (!hasDots && (isDrawn(at - 1) || isDrawn(at + 1)))) continue;
+    const spot = spotOf(frame, curve.x[at]!, smoothed[at]!);
+    if (isInside(frame, spot)) places.push(spot);
   }
   return places;
 }
@@ -349,8 +337,8 @@ export function bandColumns(frame: Frame, curve: Curve): BandColumn[] {
   let isBroken = false;
   for (let at = first; at < end; at++) {
     const x = Math.floor(placeX(frame, curve.x[at]!));
-    const bottom = kept(placeY(frame, Math.max(curve.low[at]!, lowest)));
-    const top = kept(placeY(frame, curve.high[at]!));
+    const bottom = lines.kept(placeY(frame, Math.max(curve.low[at]!, lowest)));
+    const top = lines.kept(placeY(frame, curve.high[at]!));
     if (!Number.isFinite(x + top + bottom)) {
       isBroken = true;
       continue;
@@ -376,16 +364,10 @@ export function densityOf(frame: Frame, curve: Curve): number {
 
 /** Between two curves, each with places of its own. */
 export function traceMargin(frame: Frame, lower: Curve, upper: Curve, pen: Pen): void {
-  const points = (curve: Curve): [number, number][] => {
-    const found: [number, number][] = [];
-    for (let at = 0; at < curve.size; at++) {
-      const [x, y] = [placeX(frame, curve.x[at]!), placeY(frame, curve.mean[at]!)];
-      if (Number.isFinite(x) && Number.isFinite(y)) found.push([kept(x), kept(y)]);
-    }
-    return found;
-  };
+  const points = ({ x, mean }: Curve): Spot[] =>
+    Array.from(x, (place, at) => spotOf(frame, place, mean[at]!)).filter((spot) => spot.every(Number.isFinite));
   const ring = [...points(upper), ...points(lower).reverse()];
-  ring.forEach(([x, y], at) => (at === 0 ? pen.moveTo(x, y) : pen.lineTo(x, y)));
+  ring.forEach(([x, y], at) => (at === 0 ? pen.moveTo(lines.kept(x), lines.kept(y)) : pen.lineTo(lines.kept(x), lines.kept(y))));
   if (ring.length > 0) pen.closePath();
 }
 
@@ -396,18 +378,15 @@ export function badPlaces(frame: Frame, curve: Curve, apart: number): number[] {
   for (let at = first; at < end; at++) {
     if (curve.bad[at] === 0) continue;
     const x = placeX(frame, curve.x[at]!);
-    const isSeen = x >= frame.box.left - 1 && x <= frame.box.left + frame.box.width + 1;
-    if (isSeen && x - (places.at(-1) ?? -Infinity) >= apart) places.push(x);
+    if (isInside(frame, [x, frame.box.top]) && x - (places.at(-1) ?? -Infinity) >= apart) places.push(x);
   }
   return places;
 }
 
 /** The items between the ends of the axis and one beyond each, to which the line runs on. */
-function seen({ x: scale }: Frame, { x }: Curve): [first: number, end: number] {
-  let [first, end] = [0, x.length];
-  while (first + 1 < end && x[first + 1]! < scale.low) first++;
-  while (end - 2 >= first && x[end - 2]! > scale.high) end--;
-  return [first, end];
+function seen({ x: scale }: Frame, curve: Curve): [first: number, end: number] {
+  const [first, end] = itemsIn(curve, scale);
+  return [Math.max(0, first - 1), Math.min(curve.x.length, end + 1)];
 }
 
 // --- Where the parts of a chart stand, in pixels.
@@ -449,25 +428,21 @@ export function axisLabels(
   return placed;
 }
 
-/** The last of a line that is seen, in pixels; null where nothing of it is. */
-export function lastSeen(line: Line, frame: Frame): readonly [number, number] | null {
-  const { curve, smoothed } = line;
+/** The last of a line that is seen; null where nothing of it is. */
+export function lastSeen({ curve, smoothed }: Line, frame: Frame): Spot | null {
   for (let at = curve.size - 1; at >= 0 && curve.x[at]! >= frame.x.low; at--) {
     if (curve.x[at]! > frame.x.high) continue;
-    const [x, y] = [placeX(frame, curve.x[at]!), placeY(frame, smoothed[at]!)];
-    if (Number.isFinite(x) && Number.isFinite(y)) return [x, y];
+    const spot = spotOf(frame, curve.x[at]!, smoothed[at]!);
+    if (spot.every(Number.isFinite)) return spot;
   }
   return null;
 }
 
-/** Where a line ends, in pixels; null where that is not seen. */
-export function endOf(line: Line, frame: Frame): readonly [number, number] | null {
-  const at = lines.lastFinite(line.smoothed);
-  if (at < 0) return null;
-  const [x, y] = [placeX(frame, line.curve.x[at]!), placeY(frame, line.smoothed[at]!)];
-  const { left, top, width, height } = frame.box;
-  const isSeen = x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= top + height + 1;
-  return isSeen ? [x, y] : null;
+/** Where a line ends; null where that is not seen. */
+export function endOf({ curve, smoothed }: Line, frame: Frame): Spot | null {
+  const at = lines.lastFinite(smoothed);
+  const spot = at < 0 ? null : spotOf(frame, curve.x[at]!, smoothed[at]!);
+  return spot !== null && isInside(frame, spot) ? spot : null;
 }
 
 // --- The names of lines at their ends, where several lines of a chart have one colour.

@@ -55,7 +55,7 @@ function withoutRuns(hasFolder: boolean): View | null {
 const hasFeatures = computed(() => (sets.value?.length ?? 0) > 0);
 
 /** The views that share their panels: the tabs of the top bar. */
-export type Area = "runs" | "graph" | "netview" | "control" | "training" | "features" | "learn";
+export type Area = Exclude<View, "layers" | "tensors" | "projector" | "parameters">;
 
 export const shownArea = computed<Area>(() => areaOf(shownView.value ?? "graph"));
 

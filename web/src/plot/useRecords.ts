@@ -13,30 +13,15 @@ export const UNREADABLE = "None of its records can be read: they are damaged, or
 const BYTES_A_RECORD = 300; // about, of a head
 const cache = new ByteCache<Records>(16_000_000);
 
-export interface Stepped {
-  readonly state: "waiting" | "failed" | "shown";
-  readonly problem: string;
-  readonly steps: readonly number[];
-  readonly at: number;
-  readonly step: number;
-  readonly isFollowing: boolean;
-  /** How many records there are in the run that has most. */
-  readonly numAll: number;
-  /** The record of a run at this step; null where it begins later. */
-  readonly recordOf: (runId: string) => RecordListing | null;
-  /** All records of a run that have a place on the slider. */
-  readonly recordsOf: (runId: string) => readonly RecordListing[];
-  readonly moveTo: (at: number) => void;
-  readonly follow: () => void;
-  readonly retry: () => void;
-}
+/** The steps of a series, and the one that is looked at. */
+export type Stepped = ReturnType<typeof useRecords>;
 
 export function useRecords(
   kind: RecordKind,
   name: string,
   holders: readonly Holder[],
   isNear: boolean,
-): Stepped {
+) {
   const asked = useAsked<RecordsByRun>(
     isNear && holders.length > 0
       ? {
@@ -55,16 +40,19 @@ export function useRecords(
     asked.problem === "" && asked.value !== null && steps.length === 0 ? UNREADABLE : asked.problem;
   const recordsOf = (runId: string): readonly RecordListing[] => byRun.get(runId)?.records ?? [];
   return {
-    state: steps.length > 0 ? "shown" : problem === "" ? "waiting" : "failed",
+    state: steps.length > 0 ? ("shown" as const) : problem === "" ? ("waiting" as const) : ("failed" as const),
     problem,
     steps,
     at,
     step,
     isFollowing: pinned === null,
+    /** How many records there are in the run that has most. */
     numAll: Math.max(0, ...[...byRun.values()].map((one) => one.numAll)),
+    /** All records of a run that have a place on the slider. */
     recordsOf,
-    recordOf: (runId) => recordAt(recordsOf(runId), step),
-    moveTo: (place) => setPin(kind, name, steps[place] ?? null),
+    /** The record of a run at this step; null where it begins later. */
+    recordOf: (runId: string) => recordAt(recordsOf(runId), step),
+    moveTo: (place: number) => setPin(kind, name, steps[place] ?? null),
     follow: () => setPin(kind, name, null),
     retry: asked.retry,
   };

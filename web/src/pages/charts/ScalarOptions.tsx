@@ -13,6 +13,8 @@ const AXES: readonly (readonly [Axis, string])[] = [
   ["time", "Wall"],
 ];
 
+const Y_AXES = [["linear", "Linear"], ["log", "Log"]] as const;
+
 export function ScalarOptions() {
   const { axis, isLogX, isLogY, ignoresOutliers, hasSharedCursor, zoom } = options.value;
   return (
@@ -28,10 +30,7 @@ export function ScalarOptions() {
         <span>Y axis</span>
         <Segments
           label="Y axis"
-          words={[
-            ["linear", "Linear"],
-            ["log", "Log"],
-          ]}
+          words={Y_AXES}
           chosen={isLogY ? "log" : "linear"}
           choose={(word) => setOptions({ isLogY: word === "log" })}
         />

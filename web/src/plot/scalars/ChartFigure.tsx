@@ -11,12 +11,11 @@ import { textWidth } from "../tensor/Numbers";
 import { ChartTable } from "./ChartTable";
 import { Plot, useChartModel } from "./Plot";
 import { downloadCsv, downloadSvg } from "./downloads";
-import type { Chart } from "./grouping";
 import { colourOfLine, describeReading, type Line, type Model, readingsAt } from "./model";
 import { options, setOptions } from "./options";
 import { leaveView, toggleEnlarged } from "./plot-keys";
 import { feeds } from "./series-feed";
-import { placeOfCursor, reveal } from "./state";
+import { type Chart, placeOfCursor, reveal } from "./state";
 
 export function ChartFigure({ chart }: { chart: Chart }) {
   const box = useRef<HTMLElement>(null);

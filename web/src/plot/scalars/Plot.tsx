@@ -8,15 +8,23 @@ import {
   useSignal,
   useSignalEffect,
 } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { seriesOf } from "../../data/runs";
 import * as store from "../../data/store";
 import type { SeriesWanted } from "../../wire";
 import { fitCanvas, readInk } from "../Drawing";
 import { shareOf, valueAtShare } from "../scale";
-import type { Chart } from "./grouping";
 import { LinePixels } from "./line-pixels";
-import { buildModel, type ChartRun, type Model, readingsAt, type Sources, summarize } from "./model";
+import {
+  buildModel,
+  type ChartRun,
+  type Curve,
+  curveOf,
+  type Model,
+  readingsAt,
+  type Sources,
+  summarize,
+} from "./model";
 import { options } from "./options";
 import {
   type Frame,
@@ -31,7 +39,7 @@ import {
 } from "./paint";
 import { handlePlotKey, resetZoom, zoomBetween, zoomBy } from "./plot-keys";
 import { type Feed, feeds, hasPart, keyOf, noteChartPixels } from "./series-feed";
-import { chartRuns, cursor, placeOfCursor } from "./state";
+import { type Chart, chartRuns, cursor, placeOfCursor } from "./state";
 
 /** Read anew whenever the theme changes. */
 const ink = computed(() => ({ tick: store.themeTick.value, ...readInk() }));
@@ -256,7 +264,7 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
   /** Only what came in buckets can be had in finer grain. */
   const followFiner = (): void => {
     const coarse = finer === null ? [] : wanted.filter(({ run_id, name }) => whole.known(run_id, name)?.data.hasBuckets);
-    const now = finer === null ? "" : JSON.stringify([finer === all.part, coarse]);
+    const now = finer === null ? "" : JSON.stringify(coarse);
     if (now === followedFiner) return;
     followedFiner = now;
     const stopBefore = stopFiner;
@@ -265,7 +273,7 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
   };
 
   const stopWanting = effect(() => {
-    finer = hasPart(options.value) ? all.part : isEnlarged ? all.large : null;
+    finer = hasPart(options.value) || isEnlarged ? all.fine : null;
     const found = subject.runs.value.flatMap(({ id }) =>
       chart.members.filter(({ name }) => subject.has(id, name)).map(({ name }) => ({ run_id: id, name })),
     );
@@ -321,4 +329,22 @@ function runTasks(): void {
   }
   const [first] = waiting;
   if (first !== undefined) inNextFrame(first);
+}
+
+// --- Scalars of runs for small charts, followed for as long as a part of the page is there.
+
+export function useSeries(wanted: readonly SeriesWanted[]) {
+  const feed = feeds.value?.small ?? null;
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const hear = (): void => redraw(undefined);
+  // A new list of the same series is no new question.
+  useEffect(() => feed?.use(wanted, hear), [feed, wanted.map(({ run_id, name }) => `${run_id} ${name}`).join("\n")]);
+  const known = wanted.map(({ run_id, name }) => feed?.known(run_id, name));
+  return {
+    /** What is known of one of them, over steps. */
+    of: (runId: string, name: string): Curve => curveOf(feed?.known(runId, name)?.data ?? null, null, "step"),
+    isWaiting: feed !== null && known.some((one) => one === undefined || (!one.isAnswered && one.refusal === "")),
+    /** Why there is nothing; empty where there is. */
+    refusal: known.find((one) => (one?.refusal ?? "") !== "")?.refusal ?? "",
+  };
 }

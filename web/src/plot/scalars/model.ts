@@ -16,7 +16,7 @@ import {
   type Span,
   type Tick,
 } from "../ticks";
-import type { Chart, Member } from "./grouping";
+import type { Chart, Member } from "./state";
 import type { Axis, Limits, Options } from "./options";
 import { COLUMNS, type Columns, emptyColumns, type Last, type SeriesData } from "./series-feed";
 

@@ -1,12 +1,14 @@
 /** The keys of a chart that has the focus. */
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { formatValue } from "../../data/format";
 import { movedByKey } from "../../data/time-steps";
-import { isForField, keysShown } from "../../ui/keys";
+import { keysShown, usePageKeys } from "../../ui/keys";
 import { nearest } from "../lines";
 import { type Scale, shareOf, valueAtShare } from "../scale";
 import type { Span } from "../ticks";
 import { describePlace, type Model, readingsAt } from "./model";
-import { options, setOptions, setSoon } from "./options";
+import { options, setOptions, setSoon, settleOptions } from "./options";
+import { followOptions } from "./series-feed";
 import { cursor, spoken } from "./state";
 
 const ZOOM = 2;
@@ -30,17 +32,19 @@ export function handlePlotKey(event: KeyboardEvent, model: Model): boolean {
   return action === undefined ? moveCursor(event, model) : action(model) !== false;
 }
 
-/** Esc shows the whole axis and all charts again where nothing has the focus; call what it returns to stop. */
-export function startEscape(): () => void {
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || event.defaultPrevented || isForField(event)) return;
-    // Only where nothing else waits for it.
-    if (keysShown.peek() || event.target !== document.body || !leaveView()) return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  addEventListener("keydown", onKeyDown, true);
-  return () => removeEventListener("keydown", onKeyDown, true);
+/** What a page with charts begins, and ends when it goes. Esc shows the whole axis and all charts where nothing has the focus. */
+export function useCharts(): void {
+  useEffect(() => {
+    const stop = followOptions();
+    return () => {
+      settleOptions();
+      stop();
+    };
+  }, []);
+  // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
+  useLayoutEffect(() => () => (cursor.value = null), []);
+  const isFree = (event: KeyboardEvent): boolean => !keysShown.peek() && event.target === document.body;
+  usePageKeys((event) => event.key === "Escape" && isFree(event) && leaveView(), true);
 }
 
 /** One thing after the other: the zoom, the size. False where there is neither. */

@@ -4,7 +4,7 @@ import { runs as listed } from "../../../src/data/runs";
 import { axisName, withWholeTicks } from "../../../src/pages/control/plots/PlotFigure";
 import { charts, MOST_BEHIND, subject } from "../../../src/pages/control/plots/subject";
 import { chartSvg } from "../../../src/plot/scalars/downloads";
-import type { Chart } from "../../../src/plot/scalars/grouping";
+import type { Chart } from "../../../src/plot/scalars/state";
 import { buildModel, describePlace, type Lookup, readingsAt, slotOf, summarize } from "../../../src/plot/scalars/model";
 import { fromBelow, lineWidth } from "../../../src/plot/scalars/paint";
 import type { SeriesData } from "../../../src/plot/scalars/series-feed";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { alarmsOf, describeMark, marksOf } from "../../../src/pages/charts/alarms";
+import { alarmsOf, describeMark, marksOf } from "../../../src/pages/charts/ChartsPage";
 import { tableRows } from "../../../src/plot/scalars/ChartTable";
 import { curveOf } from "../../../src/plot/scalars/model";
 import { csvOf } from "../../../src/plot/scalars/downloads";

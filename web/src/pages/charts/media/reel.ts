@@ -16,7 +16,7 @@ export const TYPES: Readonly<Record<string, string>> = {
 const MAX_PIXELS = 64_000_000;
 
 const STARTS: readonly (readonly [kind: string, start: RegExp])[] = [
-  ["png", /^\x89PNG\r\n\x1a\n/],
+  ["png", /^\x89PNG\r\n.\n/s],
   ["jpeg", /^\xff\xd8\xff/],
   ["gif", /^GIF8/],
   ["webp", /^RIFF.{4}WEBP/s],

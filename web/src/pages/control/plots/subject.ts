@@ -4,7 +4,7 @@ import { isConnected } from "../../../data/connection";
 import { about, control } from "../../../data/control";
 import * as runs from "../../../data/runs";
 import type { Subject } from "../../../plot/scalars/Plot";
-import type { Chart } from "../../../plot/scalars/grouping";
+import type { Chart } from "../../../plot/scalars/state";
 import type { ChartRun, End } from "../../../plot/scalars/model";
 import type { Plot } from "../../../wire";
 

@@ -1,7 +1,7 @@
 /** Charts of the chosen runs: alarms, scalars in groups, then all else that the runs hold. */
 import { computed, useComputed } from "@preact/signals";
 import { type ComponentChildren, Fragment } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { groupBy } from "../../data/collections";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { alarmKind, eventsOf, followEvents, goToAlarm, isOfScalar, type Severity } from "../../data/run-events";
@@ -359,13 +359,6 @@ const TOP = 8;
 const MAX_ROWS = 8;
 const SIDES = 12;
 
-interface Named {
-  readonly mark: AlarmMark;
-  readonly text: string;
-  readonly left: number;
-  readonly row: number;
-}
-
 /** Absent where there is no alarm. */
 function AlarmStrip() {
   return alarmRows(0).length === 0 ? null : <Strip />;
@@ -373,7 +366,6 @@ function AlarmStrip() {
 
 function Strip() {
   const [box, width] = useWidth<HTMLDivElement>(1000);
-  const [named, setNamed] = useState<Named | null>(null);
   const lastStep = Math.max(1, ...runs.chosen.value.map((run) => run.last_step ?? 0));
   const inner = Math.max(1, width - 2 * SIDES);
   const place = (step: number): number => SIDES + (inner * Math.min(step, lastStep)) / lastStep;
@@ -397,32 +389,28 @@ function Strip() {
         </span>
       </div>
       <div ref={box} class="alarm-rows" style={{ height: `${height + 20}px` }}>
-        {rows.map(({ run, lastStep: end, marks }, row) => (
-          <div key={run.id} role="group" aria-label={run.name}>
+        {rows.map(({ run, lastStep: end, marks }) => (
+          <div key={run.id} class="alarm-row" role="group" aria-label={run.name}>
             <i
               class="alarm-line"
-              style={{
-                top: `${TOP + row * PITCH}px`,
-                left: `${place(0)}px`,
-                width: `${place(end) - place(0)}px`,
-                background: runs.colourOf(run.id),
-              }}
+              style={{ left: `${SIDES}px`, width: `${place(end) - SIDES}px`, background: runs.colourOf(run.id) }}
             />
             {marks.map((mark) => {
               const text = describeMark(mark, run.name);
-              const show = (): void => setNamed({ mark, text, left: place(mark.step), row });
+              const left = place(mark.step);
+              const style = left > width / 2 ? { right: `${width - left}px` } : { left: `${left}px` };
               return (
-                <button
-                  key={`${severityOf(mark.alarms[0]!)} ${mark.step}`}
-                  class={`alarm-sign ${severityOf(mark.alarms[0]!)}`}
-                  aria-label={text}
-                  style={{ left: `${place(mark.step)}px`, top: `${TOP + row * PITCH}px` }}
-                  onPointerEnter={show}
-                  onFocus={show}
-                  onPointerLeave={() => setNamed(null)}
-                  onBlur={() => setNamed(null)}
-                  onClick={() => openAlarm(mark.alarms[0]!)}
-                />
+                <Fragment key={`${severityOf(mark.alarms[0]!)} ${mark.step}`}>
+                  <button
+                    class={`alarm-sign ${severityOf(mark.alarms[0]!)}`}
+                    aria-label={text}
+                    style={{ left: `${left}px` }}
+                    onClick={() => openAlarm(mark.alarms[0]!)}
+                  />
+                  <span class="alarm-tip" style={style} aria-hidden="true">
+                    {text}
+                  </span>
+                </Fragment>
               );
             })}
           </div>
@@ -435,18 +423,6 @@ function Strip() {
             {labels[index]}
           </span>
         ))}
-        {named !== null && (
-          <span
-            class={named.left > width / 2 ? "alarm-tip right" : "alarm-tip"}
-            style={{
-              top: `${TOP + named.row * PITCH + 12}px`,
-              ...(named.left > width / 2 ? { right: `${width - named.left}px` } : { left: `${named.left}px` }),
-            }}
-            aria-hidden="true"
-          >
-            {named.text}
-          </span>
-        )}
       </div>
     </section>
   );

@@ -8,7 +8,6 @@ import { Figure, Group, Waiting } from "../../plot/Figure";
 import { Distribution } from "../../plot/distribution/Distribution";
 import {
   cellNumbers,
-  type Choice,
   countScale,
   distributionRun,
   pixels,
@@ -39,7 +38,7 @@ export function Sections() {
         <Distributions />
         <Evaluation />
       </div>
-      <KindGroup name="images" kind="image" tools={<Choose label="Between pixels" of={pixels} words={{ sharp: "Pixels", smooth: "Smooth" }} />}>
+      <KindGroup name="images" kind="image" tools={<Segments label="Between pixels" {...pixels} />}>
         {(name) => <ImageSeries key={name} name={name} />}
       </KindGroup>
       <KindGroup name="video" kind="video">
@@ -72,8 +71,8 @@ export function Sections() {
         kind="text"
         tools={
           <>
-            <Choose label="How many texts" of={textLayout} words={{ one: "One step", list: "List" }} />
-            <Choose label="Form of texts" of={textForm} words={{ markdown: "Markdown", plain: "Plain" }} />
+            <Segments label="How many texts" {...textLayout} />
+            <Segments label="Form of texts" {...textForm} />
           </>
         }
       >
@@ -92,10 +91,6 @@ function KindGroup(props: { name: string; kind: RecordKind; tools?: ComponentChi
       {names.map(props.children)}
     </Group>
   );
-}
-
-function Choose<Word extends string>({ label, of, words }: { label: string; of: Choice<Word>; words: Readonly<Record<Word, string>> }) {
-  return <Segments label={label} words={Object.entries(words) as [Word, string][]} chosen={of.value} choose={of.set} />;
 }
 
 const MAX_BESIDE = 2;
@@ -151,7 +146,7 @@ function Evaluation() {
   const count = curves.length + matrices.length;
   if (count === 0) return null;
   const tools = matrices.length > 0 && (
-    <Choose label="Numbers of the confusion matrix" of={cellNumbers} words={{ counts: "Counts", share: "Per cent" }} />
+    <Segments label="Numbers of the confusion matrix" {...cellNumbers} />
   );
   return (
     <Group name="evaluation" count={count} tools={tools}>
@@ -206,7 +201,7 @@ const MOST_OPEN = 24;
 /** The series that are shown, or could be. */
 function distributionNames(): readonly (readonly ["histogram" | "tensor", string])[] {
   const histograms = shownNames("histogram").map((name) => ["histogram", name] as const);
-  if (tensorsToo.value === "no") return histograms;
+  if (!tensorsToo.isOn) return histograms;
   return [...histograms, ...shownNames("tensor").map((name) => ["tensor", name] as const)];
 }
 
@@ -228,12 +223,12 @@ function Distributions() {
         />
       )}
       {hasTensors && (
-        <Check isOn={tensorsToo.value === "yes"} set={(isOn) => tensorsToo.set(isOn ? "yes" : "no")}>
+        <Check isOn={tensorsToo.isOn} set={tensorsToo.set}>
           Tensors
         </Check>
       )}
       {shown.length > 0 && (
-        <Choose label="Counts of the distributions" of={countScale} words={{ linear: "Linear", log: "Log count" }} />
+        <Segments label="Counts of the distributions" {...countScale} />
       )}
     </>
   );

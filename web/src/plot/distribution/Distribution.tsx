@@ -38,7 +38,7 @@ export function Distribution({ kind, name, holder, isNamed }: Props) {
   const isNear = useNear(place);
   const [under, setUnder] = useState<Under | null>(null);
   const { grid, problem, retry } = useGrid(kind, name, holder, isNear);
-  const isLog = countScale.value === "log";
+  const isLog = countScale.chosen === "log";
   const point = (found: Under | null): void => {
     setUnder(found);
     pointAt(found === null || grid === null ? null : (grid.steps[found.row] ?? null), `${kind} ${name}`);

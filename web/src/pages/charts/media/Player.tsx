@@ -65,7 +65,7 @@ export function Bitmap({ bitmap, label, width, height, factor, children }: Bitma
     <div class="sec-sized" style={{ width: `${width * factor}px`, height: `${height * factor}px` }}>
       <canvas
         ref={canvas}
-        class={pixels.value === "sharp" && factor >= 1 ? "sec-picture sharp" : "sec-picture"}
+        class={pixels.chosen === "sharp" && factor >= 1 ? "sec-picture sharp" : "sec-picture"}
         role="img"
         aria-label={label}
       />

@@ -18,7 +18,7 @@ export function TextSeries({ name }: { name: string }) {
   const [numShown, setNumShown] = useState(PAGE);
   const holders = holdersOf("text", name);
   const stepped = useRecords("text", name, holders, isNear);
-  const isList = textLayout.value === "list";
+  const isList = textLayout.chosen === "list";
   const most = Math.max(0, ...holders.map(({ run }) => stepped.recordsOf(run.id).length));
   return (
     <Figure
@@ -101,7 +101,7 @@ function OneText({ name, run, listing, isNear }: Props) {
           press={() => save(fileName([run.name, name, step], "txt"), record.bytes, "text/plain")}
         />
       </div>
-      {textForm.value === "markdown" ? <Markdown source={text} /> : <pre class="sec-plain">{text}</pre>}
+      {textForm.chosen === "markdown" ? <Markdown source={text} /> : <pre class="sec-plain">{text}</pre>}
       {whole.length > MAX_SHOWN && (
         <p class="muted fs-1">
           The first {formatCount(MAX_SHOWN)} of {formatCount(whole.length)} characters; saving it gives all.

@@ -5,7 +5,7 @@ import { type Axis, clampSmoothing, options, setOptions, setSoon, settleOptions 
 import { resetZoom } from "../../plot/scalars/plot-keys";
 import { groups, shownGroups } from "../../plot/scalars/state";
 import { Check } from "../../ui/Check";
-import { Segments } from "../../ui/controls";
+import { Segments, TextField } from "../../ui/controls";
 
 const AXES: readonly (readonly [Axis, string])[] = [
   ["step", "Step"],
@@ -117,22 +117,18 @@ function ChartFilter() {
     all.reduce((sum, { charts }) => sum + charts.length, 0);
   return (
     <div class="chart-filter">
-      <input
-        class="input"
+      <TextField
         type="text"
         placeholder="Filter charts"
         aria-label="Filter charts"
         title="A part of a name; * is any text, ? one character, ^ the beginning, $ the end, | or"
         autocomplete="off"
         spellcheck={false}
+        isBad={false}
         value={text}
-        onInput={(event) => setSoon({ filter: event.currentTarget.value })}
+        set={(filter) => setSoon({ filter })}
         onChange={settleOptions}
-        onKeyDown={(event) => {
-          if (event.key !== "Escape") return;
-          event.stopPropagation();
-          setOptions({ filter: "" });
-        }}
+        keys={{ Escape: () => setOptions({ filter: "" }) }}
       />
       {text !== "" && (
         <p class="muted fs-1" role="status">

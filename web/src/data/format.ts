@@ -4,7 +4,7 @@ const MINUS = "\u2212";
 const THIN = "\u202f"; // narrow and never broken at the end of a line
 
 /** Replace the hyphen that JavaScript writes, in the exponent too. */
-function withTrueMinus(text: string): string {
+export function withTrueMinus(text: string): string {
   return text.replaceAll("-", MINUS).replace("e+", "e");
 }
 

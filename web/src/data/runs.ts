@@ -1,6 +1,7 @@
 /** The runs of the folder, which of them are chosen, and what they hold: what all views of runs read. */
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { IndexAnswer, RecordKind, RunListing, SeriesListing } from "../wire";
+import { obtain } from "./collections";
 import { param, setParams } from "./route";
 import { colourSlots } from "./run-colours";
 import type { Reply, Source } from "./source";
@@ -103,9 +104,8 @@ const namesByKind = computed(() => {
   const found = new Map<RecordKind, Set<string>>();
   for (const id of chosenSet.value) {
     for (const { kind, name } of index.value.get(id)?.values() ?? []) {
-      const names = found.get(kind);
-      if (names === undefined) found.set(kind, new Set([name]));
-      else names.add(name);
+      const names = obtain(found, kind, () => new Set<string>());
+      names.add(name);
     }
   }
   const next = new Map<RecordKind, readonly string[]>();
@@ -151,15 +151,10 @@ export function retry(): void {
 }
 
 function followRuns(source: Source): () => void {
-  return source.follow(
-    { type: "runs" },
-    {
-      hear: takeRuns,
-      refuse: (reason) => {
-        listing.value = { state: "failed", reason };
-      },
-    },
-  );
+  const refuse = (reason: string): void => {
+    listing.value = { state: "failed", reason };
+  };
+  return source.follow({ type: "runs" }, { hear: takeRuns, refuse });
 }
 
 function takeRuns({ answer }: Reply): void {
@@ -172,18 +167,13 @@ function takeRuns({ answer }: Reply): void {
     folder.value = answer.folder;
     folderNote.value = answer.note;
     listing.value = { state: "shown" };
-    forgetGone(known);
+    const kept = [...index.peek()].filter(([id]) => known.has(id));
+    if (kept.length < index.peek().size) index.value = new Map(kept);
   });
 }
 
 function newestFirst(a: RunListing, b: RunListing): number {
   return b.started - a.started || inOrder.compare(a.name, b.name) || (a.id < b.id ? -1 : 1);
-}
-
-function forgetGone(known: ReadonlyMap<string, RunListing>): void {
-  const before = index.peek();
-  const kept = [...before].filter(([id]) => known.has(id));
-  if (kept.length < before.size) index.value = new Map(kept);
 }
 
 function followIndex(source: Source): () => void {

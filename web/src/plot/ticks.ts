@@ -1,5 +1,5 @@
 /** Numbers that are easy to read on an axis, three to five of them. */
-import { formatClock, groupDigits } from "../data/format";
+import { formatClock, groupDigits, withTrueMinus } from "../data/format";
 
 /** A part of an axis, in its own unit. */
 export interface Span {
@@ -110,7 +110,6 @@ export function integers(first: number, last: number, every = 1): number[] {
 
 // --- How the numbers of an axis are written: short, all alike, and so that they can be told apart.
 
-const MINUS = "\u2212";
 /** From where on a unit is used, and what it stands for. Years and four digits stay as they are. */
 const UNITS: readonly (readonly [from: number, scale: number, name: string])[] = [
   [1e12, 1e12, "T"],
@@ -150,7 +149,7 @@ function powersOf(values: readonly number[]): string[] {
     return [Number(digits), Number(power)] as const;
   });
   const decimals = decimalsOf(parts.map(([digits]) => digits));
-  return parts.map(([digits, power]) => (digits === 0 ? "0" : `${fixed(digits, decimals)}e${withMinus(String(power))}`));
+  return parts.map(([digits, power]) => (digits === 0 ? "0" : `${fixed(digits, decimals)}e${withTrueMinus(String(power))}`));
 }
 
 /** The fewest decimals that leave all of them what they are. */
@@ -163,12 +162,12 @@ function decimalsOf(values: readonly number[]): number {
 }
 
 function fixed(value: number, decimals: number): string {
-  return withMinus(value.toFixed(decimals));
+  return withTrueMinus(value.toFixed(decimals));
 }
 
 /** 11608.5 → `11 608.5`. */
 function grouped(text: string): string {
-  const [whole = "", ...rest] = text.replace(MINUS, "-").split(".");
+  const [whole = "", ...rest] = text.replace("\u2212", "-").split(".");
   return [groupDigits(whole), ...rest].join(".");
 }
 
@@ -177,11 +176,7 @@ export function shortNumber(value: number): string {
   const size = Math.abs(value);
   const [, scale, name] = UNITS.find(([, from]) => size >= from) ?? [0, 1, ""];
   if (name === "" || size >= 1e15) return formatTicks([Number(value.toPrecision(4))])[0]!;
-  return withMinus(`${Number((value / scale).toPrecision(4))}${name}`);
-}
-
-function withMinus(text: string): string {
-  return text.replaceAll("-", MINUS);
+  return withTrueMinus(`${Number((value / scale).toPrecision(4))}${name}`);
 }
 
 export interface Tick {

@@ -201,14 +201,8 @@ interface Texts {
   readonly smoothed: string;
 }
 
-interface Shown {
-  /** The first so many values are shown. */
-  readonly count: number;
-  readonly withSmoothed: boolean;
-}
-
-/** All with their smoothed ones, or all without, or as many as there is room for and how many more there are. */
-export function fitting(width: number, titleWidth: number, all: readonly Texts[], measure: (text: string) => number): Shown {
+/** How many of the first ones are shown, and whether with what they are smoothed to: all with their smoothed ones, or all without, or as many as there is room for and how many more there are. */
+export function fitting(width: number, titleWidth: number, all: readonly Texts[], measure: (text: string) => number) {
   const room = width - BUTTON - Math.min(titleWidth, TITLE_SHARE * width);
   const plain = ({ value }: Texts): number => SWATCH + measure(value);
   const both = (one: Texts): number => plain(one) + (one.smoothed === "" ? 0 : GAP + measure(one.smoothed));

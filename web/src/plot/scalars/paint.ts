@@ -60,10 +60,6 @@ export function fromBelow({ chart, lines }: Pick<Model, "chart" | "lines">): rea
   return [...lines.filter(({ isBehind }) => isBehind), ...front];
 }
 
-function bandOpacity(numLines: number): number {
-  return numLines < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
-}
-
 function paintAxes(context: Canvas, model: Model, frame: Frame, ink: Ink): void {
   const { box } = frame;
   context.font = ink.font;
@@ -103,7 +99,7 @@ function paintBehind(
   const pen = pixels ?? context;
   pen.fillStyle = colour;
   pen.strokeStyle = colour;
-  pen.globalAlpha = bandOpacity(lines.length);
+  pen.globalAlpha = lines.length < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
   // On a logarithmic axis items are dense at one end only.
   const isDense = pixels !== undefined || (!frame.x.isLog && densityOf(frame, line.curve) > DENSE);
   if (line.margin === null && line.curve.hasBuckets && isDense) {

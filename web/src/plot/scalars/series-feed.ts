@@ -89,16 +89,13 @@ export function followOptions(): () => void {
 export type Query = Readonly<Pick<SeriesQuestion, "axis" | "low" | "high" | "num_buckets">>;
 
 /** What is known of a series. */
-interface Known {
+interface Entry {
+  readonly wanted: SeriesWanted;
   readonly data: SeriesData;
   /** Has the server said what there is? */
   isAnswered: boolean;
   /** Why there is nothing; empty where it was not refused. */
   refusal: string;
-}
-
-interface Entry extends Known {
-  readonly wanted: SeriesWanted;
   /** Told of each change. */
   readonly users: Set<() => void>;
   batch: Batch | null;
@@ -133,7 +130,7 @@ export class Feed {
     this.#later = later;
   }
 
-  known(runId: string, name: string): Known | undefined {
+  known(runId: string, name: string): Entry | undefined {
     return this.#entries.get(keyOf(runId, name));
   }
 

@@ -1,6 +1,6 @@
 /** What the charts of the page share: which there are, the cursor, which groups are open. */
 import { computed, effect, signal } from "@preact/signals";
-import { groupBy, steady } from "../../data/collections";
+import { groupBy, obtain, steady } from "../../data/collections";
 import { globTest, searchTest, type Test } from "../../data/globs";
 import { rememberedNames } from "../../data/remembered";
 import { askOf } from "../../data/requests";
@@ -202,10 +202,8 @@ export function groupsOf(scalars: Iterable<Scalar>, layouts: readonly ShownLayou
     const main = mainOf(name, description);
     const key = main ?? (name === "" ? NO_NAME : name);
     const [group, title] = split(key);
-    const chart = charts.get(key) ?? { title, group, members: new Map<string, Member>() };
-    charts.set(key, chart);
     const label = main === null ? name : name.slice(main.length + 1);
-    chart.members.set(name, { name, label });
+    obtain(charts, key, () => ({ title, group, members: new Map<string, Member>() })).members.set(name, { name, label });
   }
   const groups = groupBy(charts, ([, { group }]) => group);
   const made = [...groups].map(([group, found]): Group => {

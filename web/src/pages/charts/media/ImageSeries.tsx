@@ -6,8 +6,7 @@ import { ToolButton, Waiting } from "../../../plot/Figure";
 import { useWidth } from "../../../ui/useWidth";
 import type { ImageHead } from "../../../wire";
 import { Series } from "../Series";
-import { Bitmap, fitFactor, Player } from "./Player";
-import { decodePicture, reelOfGif, sniff, TYPES, useLoaded } from "./reel";
+import { Bitmap, decodePicture, fitFactor, Player, reelOfGif, sniff, TYPES, useLoaded } from "./Player";
 
 export function ImageSeries({ name }: { name: string }) {
   const [zoom, setZoom] = useState<Zoom>("fit");

@@ -21,7 +21,6 @@ export function ChartFigure({ chart }: { chart: Chart }) {
   const box = useRef<HTMLElement>(null);
   const isNear = useNear(box);
   const isEnlarged = useComputed(() => options.value.enlarged === chart.key).value;
-  const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
   const isRevealed = useComputed(() => reveal.value?.chart === chart.key).value;
   useEffect(() => {
     if (!isEnlarged && !isRevealed) return;
@@ -29,9 +28,9 @@ export function ChartFigure({ chart }: { chart: Chart }) {
     if (isRevealed) reveal.value = null;
   }, [isEnlarged, isRevealed]);
   return (
-    <figure ref={box} class={`scalar ${isEnlarged ? "large" : isTable ? "as-table" : ""}`} aria-label={chart.fullTitle} onKeyDown={onEscape}>
+    <figure ref={box} class={isEnlarged ? "scalar large" : "scalar"} aria-label={chart.fullTitle} onKeyDown={onEscape}>
       {isNear ? (
-        <LiveChart chart={chart} isEnlarged={isEnlarged} isTable={isTable} />
+        <LiveChart chart={chart} isEnlarged={isEnlarged} />
       ) : (
         <figcaption>
           <b class="clip">{chart.title}</b>
@@ -48,24 +47,19 @@ export function onEscape(event: KeyboardEvent): void {
   event.stopPropagation();
 }
 
-interface LiveProps {
-  chart: Chart;
-  isEnlarged: boolean;
-  isTable: boolean;
-}
-
-function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
+function LiveChart({ chart, isEnlarged }: { chart: Chart; isEnlarged: boolean }) {
   const model = useChartModel(chart, isEnlarged);
   const [caption, width] = useWidth<HTMLElement>(280);
   return (
-    <ChartBody chart={chart} isEnlarged={isEnlarged} isTable={isTable} model={model} caption={caption}>
+    <ChartBody chart={chart} model={model} caption={caption}>
       <span class="grow" />
       <ChartValues model={model} chartKey={chart.key} isNamed={isEnlarged} title={chart.title} width={width} />
     </ChartBody>
   );
 }
 
-interface BodyProps extends LiveProps {
+interface BodyProps {
+  chart: Chart;
   model: ReadonlySignal<Model | null>;
   caption?: RefObject<HTMLElement | null>;
   /** Between the title and the menu. */
@@ -75,8 +69,10 @@ interface BodyProps extends LiveProps {
 }
 
 /** A chart with its head and its menu, as a plot or as a table. */
-export function ChartBody({ chart, isEnlarged, isTable, model, caption, children, under }: BodyProps) {
+export function ChartBody({ chart, model, caption, children, under }: BodyProps) {
   const [hasLimits, setHasLimits] = useState(false);
+  const isEnlarged = useComputed(() => options.value.enlarged === chart.key).value;
+  const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
   const isFixed = useComputed(() => options.value.limits.has(chart.key)).value;
   const withModel = (act: (now: Model) => void) => () => {
     if (model.peek() !== null) act(model.peek()!);

@@ -38,7 +38,6 @@ export function PlotFigure({ chart, isEnlarged }: Props) {
 function Live({ chart, isEnlarged }: Props) {
   const built = useChartModel(chart, isEnlarged, subject);
   const model = useComputed(() => withWholeTicks(built.value));
-  const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
   // The name of the figure says it, too.
   const axis = (
     <div class="plot-axis" aria-hidden="true">
@@ -46,7 +45,7 @@ function Live({ chart, isEnlarged }: Props) {
     </div>
   );
   return (
-    <ChartBody chart={chart} isEnlarged={isEnlarged} isTable={isTable} model={model} under={axis}>
+    <ChartBody chart={chart} model={model} under={axis}>
       <Place model={model} chartKey={chart.key} />
       <span class="grow" />
       <Legend chart={chart} model={model} />

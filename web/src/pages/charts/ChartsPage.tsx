@@ -59,7 +59,7 @@ export function ChartsPage() {
       <AlarmStrip />
       <Scalars />
       <Sections />
-      <WatcherScalars />
+      <Groups ofWatcher />
       <div class="sr" role="status" aria-label="At the cursor">
         {spoken}
       </div>
@@ -114,8 +114,7 @@ function whatHappened({ watched }: Alarm): string {
 
 function Scalars() {
   const shown = shownGroups.value;
-  if (shown.length > 0)
-    return shown.filter((group) => !isWatcherGroup(group)).map((group) => <ChartGroup key={group.key} group={group} />);
+  if (shown.length > 0) return <Groups ofWatcher={false} />;
   if (groups.value.length > 0) {
     return (
       <Blank icon="search" title="No chart has such a name">
@@ -138,9 +137,10 @@ function Scalars() {
   );
 }
 
-/** What a watcher says of itself: below all that the training itself logs. */
-function WatcherScalars() {
-  return shownGroups.value.filter(isWatcherGroup).map((group) => <ChartGroup key={group.key} group={group} />);
+/** What a watcher says of itself is below all that the training itself logs. */
+function Groups({ ofWatcher }: { ofWatcher: boolean }) {
+  const its = shownGroups.value.filter((group) => isWatcherGroup(group) === ofWatcher);
+  return its.map((group) => <ChartGroup key={group.key} group={group} />);
 }
 
 function Waiting() {
@@ -490,22 +490,15 @@ export function titleOf({ watched }: Alarm): string {
 
 /** Alarms gathered to marks that are so many steps apart. The worse ones come last: they lie above the others. */
 export function marksOf(alarms: readonly Alarm[], apart: number): AlarmMark[] {
-  return (["warn", "danger"] as const).flatMap((severity) =>
-    gathered(
-      alarms.filter((alarm) => severityOf(alarm) === severity),
-      apart,
-    ),
-  );
-}
-
-function gathered(alarms: readonly Alarm[], apart: number): AlarmMark[] {
-  const marks: { step: number; alarms: Alarm[] }[] = [];
-  for (const alarm of alarms) {
-    const last = marks.at(-1);
-    if (last !== undefined && alarm.step - last.step <= apart) last.alarms.push(alarm);
-    else marks.push({ step: alarm.step, alarms: [alarm] });
-  }
-  return marks;
+  return (["warn", "danger"] as const).flatMap((severity) => {
+    const marks: { step: number; alarms: Alarm[] }[] = [];
+    for (const alarm of alarms.filter((one) => severityOf(one) === severity)) {
+      const last = marks.at(-1);
+      if (last !== undefined && alarm.step - last.step <= apart) last.alarms.push(alarm);
+      else marks.push({ step: alarm.step, alarms: [alarm] });
+    }
+    return marks;
+  });
 }
 
 /** `train/loss of first became NaN or infinite at step 7 040 (12 values).` */

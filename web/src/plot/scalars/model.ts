@@ -18,7 +18,7 @@ import {
 } from "../ticks";
 import type { Chart, Member } from "./state";
 import type { Axis, Limits, Options } from "./options";
-import { COLUMNS, type Columns, emptyColumns, type Last, type SeriesData } from "./series-feed";
+import { COLUMNS, type Columns, emptyColumns, type Last, SeriesData } from "./series-feed";
 
 /** How a line ends: as it is, in the death of its run, or where the connection was lost. */
 export type End = "plain" | "died" | "lost";
@@ -396,20 +396,14 @@ interface Place {
   readonly x: number;
 }
 
-const EMPTY: Curve = {
-  ...emptyColumns(0),
-  size: 0,
-  x: new Float64Array(0),
-  hasBuckets: false,
-  numPoints: 0,
-};
+const NOTHING = new SeriesData();
 
 /** The items of the finer data where it has any, and those of the other before and after. */
 export function curveOf(whole: SeriesData | null, finer: SeriesData | null, axis: Axis): Curve {
   // Before an answer for another axis is there, a window in its unit says nothing.
   const inside = finer !== null && finer.size > 0 && finer.asked.axis === axis ? finer : null;
-  if (whole === null || whole.size === 0) return inside === null ? EMPTY : plain(inside, axis);
-  if (inside === null) return plain(whole, axis);
+  if (inside === null) return plain(whole ?? NOTHING, axis);
+  if (whole === null || whole.size === 0) return plain(inside, axis);
   const { low, high } = inside.asked;
   if (low === null || high === null) return plain(inside, axis);
   const isWithin = (x: number): boolean => x >= low && x <= high;

@@ -70,7 +70,7 @@ export function SmallChart({ label, height: wanted, x, y, marks = [], reading = 
   const [box, room] = useSize<HTMLDivElement>();
   const clip = useId();
   const width = room.width || 320;
-  const height = heightOf(wanted, width, room.height);
+  const height = wanted === "all" ? room.height : typeof wanted === "number" ? wanted : wanted(width);
   const widest = Math.max(2, ...y.ticks.map((tick) => tick.label.length));
   const edges = { ...EDGES, left: 8 + DIGIT * widest, ...props.edges };
   const [right, bottom] = [width - edges.right, height - edges.bottom];
@@ -125,11 +125,6 @@ export function SmallChart({ label, height: wanted, x, y, marks = [], reading = 
       )}
     </div>
   );
-}
-
-function heightOf(wanted: Props["height"], width: number, all: number): number {
-  if (wanted === "all") return all;
-  return typeof wanted === "number" ? wanted : wanted(width);
 }
 
 function Axes({ across, up, space }: { across: Axis; up: Axis; space: Space }) {

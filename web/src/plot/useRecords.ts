@@ -1,7 +1,7 @@
 /** The records of a series in all chosen runs, and the step at which they are looked at. */
 import { askRecord, askRecords, ByteCache, type FullRecord, recordKey, type Records } from "../data/requests";
 import { param, setParams } from "../data/route";
-import { chosen, index, namesOf, seriesKey } from "../data/runs";
+import { chosen, namesOf, seriesOf } from "../data/runs";
 import { type Asked, useAsked } from "../data/useAsked";
 import type { RecordKind, RecordListing, RunListing, SeriesListing } from "../wire";
 import { escaped, partsOf, unescaped } from "./figure-options";
@@ -151,10 +151,8 @@ export interface RecordWanted {
   readonly listing: RecordListing;
 }
 
-type FullByRun = ReadonlyMap<string, FullRecord>;
-
-export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<FullByRun> {
-  return useAsked<FullByRun>(
+export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<ReadonlyMap<string, FullRecord>> {
+  return useAsked(
     isNear && wanted.length > 0
       ? {
           key: JSON.stringify(wanted.map(({ runId, listing }) => recordKey(runId, listing))),
@@ -183,12 +181,10 @@ export interface Holder {
 }
 
 export function holdersOf(kind: RecordKind, name: string): readonly Holder[] {
-  const holders: Holder[] = [];
-  for (const run of chosen.value) {
-    const series = index.value.get(run.id)?.get(seriesKey(kind, name));
-    if (series !== undefined && series.count > 0) holders.push({ run, series });
-  }
-  return holders;
+  return chosen.value.flatMap((run) => {
+    const series = seriesOf(run.id, kind, name);
+    return series !== undefined && series.count > 0 ? [{ run, series }] : [];
+  });
 }
 
 /** Changes whenever there is more of the series to see. */

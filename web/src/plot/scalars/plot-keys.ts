@@ -11,9 +11,8 @@ import { options, setOptions, setSoon, settleOptions } from "./options";
 import { followOptions } from "./series-feed";
 import { cursor, spoken } from "./state";
 
-const ZOOM = 2;
-const closer = (model: Model): void => zoomBy(model, ZOOM);
-const further = (model: Model): void => zoomBy(model, 1 / ZOOM);
+const closer = (model: Model): void => zoomBy(model, 2);
+const further = (model: Model): void => zoomBy(model, 1 / 2);
 
 /** False where it means nothing now. */
 const ACTIONS: Readonly<Record<string, (model: Model) => unknown>> = {

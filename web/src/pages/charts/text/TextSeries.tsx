@@ -34,11 +34,8 @@ export function TextSeries({ name }: { name: string }) {
           <div class="sec-side wide">
             {holders.map(({ run }) => {
               const now = stepped.recordOf(run.id);
-              const shown = isList
-                ? stepped.recordsOf(run.id).slice(-numShown).reverse()
-                : now === null
-                  ? []
-                  : [now];
+              const all = isList ? stepped.recordsOf(run.id).slice(-numShown).reverse() : [now];
+              const shown = all.filter((one) => one !== null);
               return (
                 <div key={run.id} class="sec-one">
                   {holders.length > 1 && <RunTag run={run} />}
